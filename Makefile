@@ -1,0 +1,118 @@
+# make demo      what it does, in one minute
+# make test      every test, under 15 minutes; sets up what it needs
+# make check     what must hold before a commit
+# make help      all targets
+#
+# Go and make are enough for all of it on a machine with a Chromium or apt.
+# JavaScript is checked where Node is, and always in CI.
+
+GO      ?= go
+PKGS    ?= ./...
+TOOL     = $(GO) tool -modfile=tools/go.mod
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+NPM     := $(shell command -v npm 2>/dev/null)
+
+# The race detector needs a C compiler. CI has one; a machine with Go alone
+# still runs the tests.
+ifneq ($(CI)$(shell command -v gcc cc clang 2>/dev/null | head -n 1),)
+RACE := -race
+endif
+
+GOTEST = $(GO) test $(RACE)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup modules browser node build npm demo test test-long test-full fuzz check check-go check-generate check-js check-vulns bench generate clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: modules browser node ## get Go modules, a Chromium and, where npm is, the JavaScript tools
+
+modules:
+	@$(GO) mod download
+
+browser:
+	@tools/chromium.sh
+
+# Installed again when the lock file changes.
+node: $(if $(NPM),tools/node_modules/.package-lock.json)
+ifeq ($(NPM),)
+	@if [ -n "$$CI" ]; then echo "error: npm is not installed, and CI checks the JavaScript" >&2; exit 1; fi
+endif
+
+tools/node_modules/.package-lock.json: tools/package-lock.json
+	npm ci --prefix tools --no-audit --no-fund --loglevel=error
+	@touch $@
+
+build: bin/chrome-mcp ## build bin/chrome-mcp
+
+.PHONY: bin/chrome-mcp
+bin/chrome-mcp:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/chrome-mcp
+
+# A version as npm wants it: that of a tag, or one before all others.
+NPM_VERSION := $(or $(shell echo "$(VERSION)" | sed -n 's/^v\([0-9]*\.[0-9]*\.[0-9]*\(-[a-z]*\.[0-9]*\)\?\)$$/\1/p'),0.0.0-devel)
+
+npm: modules ## pack the npm packages of all platforms into dist/npm
+	node npm/build.mjs $(NPM_VERSION)
+
+demo: modules browser build ## fill in and submit a form in a real browser over MCP, step by step
+	$(GO) run ./examples/demo -server bin/chrome-mcp -screenshot bin/demo.png
+
+test: modules node ## run every test but those of test-long and test-full
+	@tools/chromium.sh || [ -z "$$CI" ]
+	@$(GOTEST) -run '^$$' $(PKGS) >/dev/null # builds them all at once
+	$(GOTEST) -p 1 -timeout 14m -skip '^Test(Long|Full)' $(PKGS)
+
+test-long: modules node ## run what takes longer: tests named TestLong…, and each fuzz target for a while
+	@tools/chromium.sh || [ -z "$$CI" ]
+	$(GOTEST) -p 2 -timeout 30m -run '^TestLong' $(PKGS)
+	@$(MAKE) --no-print-directory fuzz
+
+test-full: modules ## tests named TestFull…: minutes each, on a machine that does nothing else
+	@tools/chromium.sh
+	$(GOTEST) -p 1 -v -timeout 90m -run '^TestFull' ./executor/chromium ./executor/extension ./cmd/chrome-mcp
+
+FUZZTIME ?= 20s
+
+fuzz: ## run each fuzz target for FUZZTIME
+	@set -e; for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do \
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | cut -c 6-); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+check: check-go check-generate check-js check-vulns ## formatting, vet, staticcheck, generated files, imports, JavaScript, known vulnerabilities
+
+check-go: modules
+	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	$(GO) test ./internal/house
+
+# In a clean clone this is: go generate ./... && git diff --exit-code. In a
+# working tree it asks only that generating changes nothing.
+check-generate: modules
+	@state() { git status --porcelain; git diff; }; \
+		before=$$(state | git hash-object --stdin); \
+		$(GO) generate ./... && \
+		if [ "$$(state | git hash-object --stdin)" != "$$before" ]; then \
+			echo "go generate changed these files; commit them:" >&2; git status --short >&2; exit 1; fi
+
+check-js: node
+	@tools/check-js.sh
+
+check-vulns: modules
+	@GO=$(GO) tools/check-vulns.sh
+
+bench: modules ## benchmarks, against the raw protocol in the same run
+	@tools/chromium.sh
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 30m $(PKGS)
+
+generate: modules ## write the generated files
+	$(GO) generate ./...
+
+clean: ## remove what was built
+	rm -rf bin dist tools/node_modules

@@ -1,0 +1,276 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func open(t *testing.T, path string, opts *Options) *Log {
+	t.Helper()
+	l, err := Open(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// entries reads the log and what was put aside of it, the oldest first.
+func entries(t *testing.T, path string) []Entry {
+	t.Helper()
+	f := file{path: path}
+	var list []Entry
+	for _, name := range append(f.aside(), path) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			if len(line) == 1 {
+				continue // see unended
+			}
+			var e Entry
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Errorf("%s: %q: %v", name, line, err)
+			}
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func events(list []Entry) string {
+	var names []string
+	for _, e := range list {
+		name := string(e.Event)
+		if e.Count > 0 {
+			name += fmt.Sprint("×", e.Count)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	for range 2 { // the second is appended
+		l := open(t, path, nil)
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Origin: "https://example.com", Millis: 12})
+		if err := l.Ready(); err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		l.Record(Entry{Event: EventCall}) // is dropped
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	list := entries(t, path)
+	if got := events(list); got != "start call end start call end" {
+		t.Errorf("events: %s", got)
+	}
+	if e := list[1]; e.PID != os.Getpid() || time.Since(e.Time) > time.Minute || e.Tool != "click" || e.Millis != 12 {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+// TestSeveralWriters has logs of one file, as those of several servers, put it
+// aside under each other: not one line is lost, torn or doubled.
+func TestSeveralWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	const logs, writers, each = 3, 2, 150
+	var wg sync.WaitGroup
+	for i := range logs {
+		l := open(t, path, &Options{MaxBytes: 4 << 10, Keep: 1 << 20})
+		for j := range writers {
+			wg.Go(func() {
+				for k := range each {
+					l.Record(Entry{Event: EventCall, Detail: fmt.Sprint(i, j, k)})
+				}
+			})
+		}
+	}
+	wg.Wait()
+	seen := map[string]int{}
+	for _, e := range entries(t, path) {
+		if e.Event == EventCall {
+			seen[e.Detail]++
+		}
+	}
+	if len(seen) != logs*writers*each {
+		t.Errorf("%d entries of %d", len(seen), logs*writers*each)
+	}
+	for detail, n := range seen {
+		if n != 1 {
+			t.Errorf("entry %s is there %d times", detail, n)
+		}
+	}
+	if n := len((&file{path: path}).aside()); n < 5 {
+		t.Errorf("only %d files were put aside", n)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	other := filepath.Join(dir, "audit-notes.jsonl")
+	if err := os.WriteFile(other, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path, &Options{MaxBytes: 1 << 10, Keep: 2})
+	for i := range 100 {
+		l.Record(Entry{Event: EventCall, Count: i})
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil || len(names) != 4 { // the file, two put aside, and what is none of its business
+		t.Errorf("%v, %v", names, err)
+	}
+	for _, n := range names {
+		if info, err := n.Info(); err != nil || info.Size() > 1<<10 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+	list := entries(t, path)
+	if last := list[len(list)-1]; last.Count != 99 || list[0].Count != 99-len(list)+1 {
+		t.Errorf("from %d to %d in %d entries", list[0].Count, last.Count, len(list))
+	}
+}
+
+func TestDenialsAreFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, path, nil)
+		deny := func(host string, n int) {
+			for range n {
+				l.Record(Entry{Event: EventDenied, Decision: Denied, Rule: "unlisted", Origin: "https://" + host})
+			}
+		}
+		deny("a.test", 5000)
+		deny("b.test", 1)
+		if got := events(entries(t, path)); got != "start denied denied" {
+			t.Errorf("at once: %s", got)
+		}
+		time.Sleep(foldTime)
+		synctest.Wait()
+		list := entries(t, path)
+		if got := events(list); got != "start denied denied denied×4999" || list[3].Origin != "https://a.test" {
+			t.Errorf("a minute later: %s, %+v", got, list)
+		}
+		for i := range 500 {
+			deny(fmt.Sprint("h", i, ".test"), 1)
+		}
+		time.Sleep(foldTime)
+		synctest.Wait()
+		if list = entries(t, path)[4:]; len(list) != maxKinds+1 || list[maxKinds].Count != 500-maxKinds {
+			t.Errorf("of 500 hosts: %d entries, %s", len(list), events(list))
+		}
+		deny("c.test", 3)
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := events(entries(t, path)[4+maxKinds+1:]); got != "denied denied×2 end" {
+			t.Errorf("at the end: %s", got)
+		}
+	})
+}
+
+// TestOutage has the log's place taken by a folder for a while.
+func TestOutage(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	var told bytes.Buffer
+	l := open(t, path, &Options{Logger: slog.New(slog.NewTextHandler(&told, nil))})
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(); err != nil {
+		t.Errorf("before anything was to be written: %v", err)
+	}
+	for i := range maxWaiting + 10 {
+		l.Record(Entry{Event: EventCall, Millis: int64(i)})
+	}
+	if err := l.Ready(); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+		t.Errorf("Ready: %v", err)
+	}
+	if n := strings.Count(told.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d lines of the outage:\n%s", n, &told)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+	if n := strings.Count(told.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d lines of its end:\n%s", n, &told)
+	}
+	list := entries(t, path)
+	if len(list) != maxWaiting+1 || list[maxWaiting].Event != EventLost || list[maxWaiting].Count != 10 || list[7].Millis != 7 {
+		t.Errorf("%d entries, the last %+v", len(list), list[len(list)-1])
+	}
+}
+
+func TestTornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.WriteFile(path, []byte(`{"event":"ca`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, nil)
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(data, []byte("{\"event\":\"ca\n{")) {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://user:secret@example.com/path?token=1#frag": "https://example.com",
+		"http://127.0.0.1:8080/":                            "http://127.0.0.1:8080",
+		"https://[::1]:8443/x":                              "https://[::1]:8443",
+		"wss://a.test/socket":                               "wss://a.test",
+		"blob:https://a.test/0123":                          "https://a.test",
+		"blob:null/0123":                                    "blob:",
+		"data:text/html,secret":                             "data:",
+		"javascript:alert(1)":                               "javascript:",
+		"about:blank":                                       "about:",
+		"https://a b.test/":                                 "",
+		"/relative":                                         "",
+		"":                                                  "",
+		"%zz":                                               "",
+		"example.com":                                       "",
+	} {
+		if got := Origin(in); got != want {
+			t.Errorf("Origin(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzOrigin(f *testing.F) {
+	f.Add("https://user:secret@example.com/path?token=1#frag")
+	f.Add("blob:blob:https://a.test/x")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Origin(s)
+		if strings.ContainsAny(got, "@?#\\ \n") || strings.Count(got, "/") > 2 || len(got) > maxOrigin {
+			t.Errorf("Origin(%q) = %q", s, got)
+		}
+		if again := Origin(got); again != got && !slices.Contains([]string{"", "blob:"}, again) {
+			t.Errorf("%q became %q", got, again)
+		}
+	})
+}

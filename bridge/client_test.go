@@ -1,0 +1,291 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+const (
+	ourID   = "abcdefghijklmnopabcdefghijklmnop"
+	otherID = "ponmlkjihgfedcbaponmlkjihgfedcba"
+)
+
+// start returns a server that listens, its data folder and its log.
+func start(t *testing.T) (*Server, string, *testlog.Buffer) {
+	t.Helper()
+	dir, log := filepath.Join(t.TempDir(), "data"), &testlog.Buffer{}
+	s, err := New(Options{
+		DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "a test", Version: "1.2.3",
+		Policy: func() wire.Policy { return wire.Policy{Allow: []string{"example.com"}, Subresources: "public"} },
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, dir, log
+}
+
+// record reads the handshake file of a server.
+func record(t *testing.T, s *Server, dir string) handshakeRecord {
+	t.Helper()
+	var r handshakeRecord
+	path := filepath.Join(dir, "handshakes", fmt.Sprintf("%d-%d.json", os.Getpid(), s.Port()))
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func token(t *testing.T, s *Server, dir string) []byte {
+	t.Helper()
+	key, err := wire.DecodeKey(record(t, s, dir).Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// A client plays the extension over a real socket.
+type client struct {
+	t        *testing.T
+	ws       *websocket.Conn
+	port     int
+	instance string
+	kind     string
+	key      []byte
+	welcome  *wire.Welcome
+	tr       *wire.Transcript
+}
+
+// timeout is for what happens at once.
+const timeout = 10 * time.Second
+
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// dialAs opens a WebSocket with headers of the caller's choice.
+func dialAs(t *testing.T, port int, host string, header http.Header) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	ws, response, err := websocket.Dial(soon(t), fmt.Sprintf("ws://127.0.0.1:%d/", port), &websocket.DialOptions{HTTPHeader: header, Host: host})
+	if err == nil {
+		ws.SetReadLimit(-1)
+		t.Cleanup(func() { ws.CloseNow() })
+	}
+	return ws, response, err
+}
+
+func dial(t *testing.T, port int) *websocket.Conn {
+	t.Helper()
+	ws, _, err := dialAs(t, port, "", http.Header{"Origin": {"chrome-extension://" + ourID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ws
+}
+
+// connect shakes hands and expects to be welcome.
+func connect(t *testing.T, s *Server, instance, kind string, key []byte) *client {
+	t.Helper()
+	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: instance, kind: kind, key: key}
+	c.challenge()
+	c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
+	f := c.receive()
+	welcome, ok := f.(*wire.Welcome)
+	if !ok {
+		t.Fatalf("got %T %+v, want a welcome", f, f)
+	}
+	c.welcome = welcome
+	return c
+}
+
+// hello returns a hello and its nonce.
+func (c *client) hello() (*wire.Hello, []byte) {
+	nonce := wire.NewKey()
+	return &wire.Hello{
+		Instance: c.instance, Ext: wire.Ext{ID: ourID, Version: "1.0", Chrome: "140.0"},
+		Nonce: wire.EncodeKey(nonce), Key: c.kind,
+	}, nonce
+}
+
+// challenge says hello and checks the server's proof.
+func (c *client) challenge() *wire.Challenge {
+	c.t.Helper()
+	hello, nonce := c.hello()
+	c.send(hello)
+	f := c.receive()
+	ch, ok := f.(*wire.Challenge)
+	if !ok {
+		c.t.Fatalf("got %T %+v, want a challenge", f, f)
+	}
+	c.tr = &wire.Transcript{ExtensionID: ourID, Instance: c.instance, Port: c.port, NonceC: nonce}
+	c.tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
+	if !c.tr.VerifyServer(c.key, ch.MAC) {
+		c.t.Fatal("the server's proof is wrong")
+	}
+	return ch
+}
+
+func (c *client) send(f wire.Frame) {
+	c.t.Helper()
+	data, err := wire.Encode(f)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.sendText(string(data))
+}
+
+func (c *client) sendText(text string) {
+	c.t.Helper()
+	if err := c.ws.Write(soon(c.t), websocket.MessageText, []byte(text)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) receive() wire.Frame {
+	c.t.Helper()
+	_, data, err := c.ws.Read(soon(c.t))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	f, err := wire.Decode(data)
+	if err != nil {
+		c.t.Fatalf("%v in %.200s", err, data)
+	}
+	return f
+}
+
+// refused expects to be refused for a reason, and the connection to close.
+func (c *client) refused(reason string) *wire.Refused {
+	c.t.Helper()
+	f, ok := c.receive().(*wire.Refused)
+	if !ok || f.Reason != reason || f.Message == "" {
+		c.t.Fatalf("got %+v, want to be refused for %s", f, reason)
+	}
+	c.closed(wire.CloseRefused)
+	return f
+}
+
+// closed expects the connection to close with a code, once all that was on its
+// way is read.
+func (c *client) closed(code int) {
+	c.t.Helper()
+	for {
+		if _, _, err := c.ws.Read(soon(c.t)); err != nil {
+			if got := websocket.CloseStatus(err); int(got) != code {
+				c.t.Fatalf("closed with %d (%v), want %d", got, err, code)
+			}
+			return
+		}
+	}
+}
+
+// answer answers commands until the connection ends.
+func (c *client) answer(with func(*wire.Command) wire.Frame) {
+	go func() {
+		for {
+			_, data, err := c.ws.Read(context.Background())
+			if err != nil {
+				return
+			}
+			f, err := wire.Decode(data)
+			if err != nil {
+				return
+			}
+			var reply wire.Frame
+			switch f := f.(type) {
+			case *wire.Command:
+				reply = with(f)
+			case *wire.Ping:
+				reply = &wire.Pong{TS: f.TS}
+			}
+			if reply == nil {
+				continue
+			}
+			if data, err = wire.Encode(reply); err == nil {
+				c.ws.Write(context.Background(), websocket.MessageText, data)
+			}
+		}
+	}()
+}
+
+// echo answers each command with its own params.
+func echo(c *wire.Command) wire.Frame { return &wire.Result{ID: c.ID, Data: c.Params} }
+
+// instance waits for the connection of an installation.
+func waitInstance(t *testing.T, s *Server, id string) *Instance {
+	t.Helper()
+	ctx := soon(t)
+	for {
+		changed := s.Changed()
+		for _, i := range s.Instances() {
+			if i.ID() == id {
+				return i
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("no instance %s", id)
+		}
+	}
+}
+
+// works calls a real extension: nothing that others did has hurt it.
+func works(t *testing.T, i *Instance) {
+	t.Helper()
+	var got struct{ TabID int }
+	if err := i.Call(soon(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
+		t.Errorf("the real connection does not go on: %+v, %v", got, err)
+	}
+}
+
+// ended waits for the end of a connection.
+func ended(t *testing.T, i *Instance, within time.Duration) {
+	t.Helper()
+	select {
+	case <-i.Done():
+	case <-time.After(within):
+		t.Errorf("the session has not ended after %v", within)
+	}
+}
+
+func contains(t *testing.T, text, want string) {
+	t.Helper()
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+}
+
+func dialURL(t *testing.T, url string) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	ws, response, err := websocket.Dial(soon(t), url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + ourID}}})
+	if err == nil {
+		t.Cleanup(func() { ws.CloseNow() })
+	}
+	return ws, response, err
+}

@@ -1,0 +1,71 @@
+package bridge
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+)
+
+// TestClockJump: when the clock is set, the start of each process is another
+// time, as Linux tells it. The servers that run still run, and who sweeps up
+// leaves their files.
+func TestClockJump(t *testing.T) {
+	s, dir, _ := start(t)
+	before, err := processid.Started(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOST_PROC", laterProc(t, time.Hour))
+	after, err := processid.Started(os.Getpid())
+	if err != nil || after-before < time.Hour.Milliseconds()/2 {
+		t.Fatalf("the clock did not jump: %d, %d, %v", before, after, err)
+	}
+
+	if live := Live(dir); len(live) != 1 || live[0].Port != s.Port() {
+		t.Errorf("live %+v", live)
+	}
+	(&folder{dir}).sweep()
+	if s.published.gone() {
+		t.Error("the file of a server that runs was swept up")
+	}
+}
+
+// laterProc makes a /proc like the system's after the clock was put forward.
+func laterProc(t *testing.T, jump time.Duration) string {
+	t.Helper()
+	proc := t.TempDir()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(proc, e.Name())
+		switch e.Name() {
+		case "stat", "uptime":
+			text, err := os.ReadFile("/proc/" + e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			number, by := regexp.MustCompile(`(?m)^btime (\d+)$`), jump
+			if e.Name() == "uptime" {
+				number, by = regexp.MustCompile(`^(\d+)`), -jump // the boot is now less uptime
+			}
+			at := number.FindSubmatchIndex(text)
+			n, _ := strconv.Atoi(string(text[at[2]:at[3]]))
+			text = append(strconv.AppendInt(text[:at[2]:at[2]], int64(n)+int64(by/time.Second), 10), text[at[3]:]...)
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if err := os.Symlink("/proc/"+e.Name(), path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return proc
+}

@@ -1,0 +1,225 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+func TestHandshakeFile(t *testing.T) {
+	s, dir, _ := start(t)
+	r := record(t, s, dir)
+	if r.V != 1 || r.Port != s.Port() || r.PID != os.Getpid() || r.Name != "a test" || r.ExtensionID != ourID {
+		t.Errorf("record %+v", r)
+	}
+	if runtime.GOOS != "windows" {
+		for name, want := range map[string]os.FileMode{
+			".": 0o700, "handshakes": 0o700, filepath.Base(s.published.path): 0o600,
+		} {
+			path := filepath.Join(dir, name)
+			if want == 0o600 {
+				path = s.published.path
+			}
+			if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
+			}
+		}
+	}
+	path := s.published.path
+	s.Close()
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the handshake file is still there: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestPlantedFiles: a link that waits under the name of our file gets nothing,
+// and a file of wide rights is not read.
+func TestPlantedFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes and links are another matter there")
+	}
+	dir := t.TempDir()
+	f, err := openFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	path := f.pairingsPath()
+	if err := os.Symlink(victim, path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.pairings(); err == nil {
+		t.Error("pairings are read through a link")
+	}
+	if _, err := writePrivate(path, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(victim); string(data) != "mine" {
+		t.Error("the link was followed")
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file is %v, %v", info.Mode(), err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := readPrivate(path); err == nil || !strings.Contains(err.Error(), "read by others") {
+		t.Errorf("a file that others can read is accepted: %v", err)
+	}
+}
+
+func TestFolders(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are another matter there")
+	}
+	wide := t.TempDir()
+	os.Chmod(wide, 0o777)
+	if _, err := openFolder(wide); err == nil || !strings.Contains(err.Error(), "written to by others") {
+		t.Errorf("a folder for everybody: %v", err)
+	}
+	readable := t.TempDir()
+	os.Chmod(readable, 0o755)
+	os.Mkdir(filepath.Join(readable, "handshakes"), 0o755)
+	if _, err := openFolder(readable); err != nil {
+		t.Error(err)
+	}
+	if info, _ := os.Stat(filepath.Join(readable, "handshakes")); info.Mode().Perm() != 0o700 {
+		t.Errorf("handshakes has mode %v", info.Mode())
+	}
+	linked := t.TempDir()
+	os.Symlink(t.TempDir(), filepath.Join(linked, "handshakes"))
+	if _, err := openFolder(linked); err == nil {
+		t.Error("handshakes may be a link")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	os.WriteFile(file, nil, 0o600)
+	for _, path := range []string{"", file} {
+		if _, err := openFolder(path); err == nil {
+			t.Errorf("%q is accepted", path)
+		}
+	}
+}
+
+// TestDeletingEndsSessions: within a second, and nobody gets in again until
+// the server is told to start afresh.
+func TestDeletingEndsSessions(t *testing.T) {
+	s, dir, log := start(t)
+	key := token(t, s, dir)
+	c := connect(t, s, "a", wire.KeyBoot, key)
+	i := waitInstance(t, s, "a")
+	if n, err := Stop(dir); n != 1 || err != nil {
+		t.Fatalf("Stop: %d, %v", n, err)
+	}
+	ended(t, i, time.Second)
+	c.closed(wire.CloseStopped)
+	if e, ok := errors.AsType[*executor.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStopped) || !strings.Contains(e.Hint, "restarts") {
+		t.Errorf("it ended with %+v", i.Err())
+	}
+	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: key}
+	hello, _ := again.hello()
+	again.send(hello)
+	contains(t, again.refused(wire.ReasonNotPaired).Message, "told to stop")
+	contains(t, log.String(), "the handshake file was removed")
+	if err := s.Err(); executor.CodeOf(err) != executor.ErrNoBackend || !strings.Contains(err.Error(), "chrome-mcp stop") {
+		t.Errorf("the reason is %v", err)
+	}
+	if n, err := Stop(dir); n != 0 || err != nil {
+		t.Errorf("Stop again: %d, %v", n, err)
+	}
+	if err := s.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	if err := s.Err(); err != nil {
+		t.Errorf("nobody can connect: %v", err)
+	}
+	s.Close()
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("the reason is %v", err)
+	}
+}
+
+// TestReplacedFile: another file in the place of ours is not ours.
+func TestReplacedFile(t *testing.T) {
+	s, dir, _ := start(t)
+	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	i := waitInstance(t, s, "a")
+	if _, err := writePrivate(s.published.path, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, i, time.Second)
+}
+
+func TestRotate(t *testing.T) {
+	s, dir, _ := start(t)
+	old := token(t, s, dir)
+	connect(t, s, "a", wire.KeyBoot, old)
+	i := waitInstance(t, s, "a")
+	if err := s.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, i, time.Second)
+	if string(token(t, s, dir)) == string(old) {
+		t.Error("the token is the same")
+	}
+	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: token(t, s, dir)}
+	c.challenge()
+	c.send(&wire.Proof{MAC: c.tr.ClientMAC(old)})
+	c.refused(wire.ReasonBadProof)
+}
+
+// TestLive: only servers that run count, by number and start of their process.
+func TestLive(t *testing.T) {
+	s, dir, _ := start(t)
+	r := record(t, s, dir)
+	f := &folder{dir}
+	plant := func(change func(*handshakeRecord)) string {
+		copied := r
+		change(&copied)
+		data, _ := json.Marshal(copied)
+		path := f.recordPath(copied)
+		if _, err := writePrivate(path, data); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	dead := plant(func(r *handshakeRecord) { r.PID = 1 << 30 })
+	reused := plant(func(r *handshakeRecord) {
+		r.Started -= 60_000
+		r.Port = 1
+		if r.Process != "" {
+			r.Process += "0"
+		}
+	})
+	future := plant(func(r *handshakeRecord) { r.V = 2; r.Port = 2 })
+	junk := filepath.Join(dir, "handshakes", "junk.json")
+	os.WriteFile(junk, []byte("{"), 0o600)
+
+	live := Live(dir)
+	if len(live) != 1 || live[0].Port != s.Port() || live[0].Name != "a test" || time.Since(live[0].Started) > 24*time.Hour {
+		t.Errorf("live %+v", live)
+	}
+	f.sweep()
+	for path, want := range map[string]bool{dead: false, reused: false, future: true, s.published.path: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s is there: %v", filepath.Base(path), err == nil)
+		}
+	}
+	if got := Live(filepath.Join(dir, "no such")); got != nil {
+		t.Errorf("in no folder: %v", got)
+	}
+}

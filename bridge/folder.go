@@ -1,0 +1,167 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+const handshakesName = "handshakes"
+
+const folderHint = "Name another folder with --data, or make this one a folder of your own that nobody else may write to."
+
+// A folder is the data folder. A nil folder holds nothing.
+type folder struct{ path string }
+
+// openFolder makes the data folder, and in it the one for handshake files, and
+// checks that nobody else can put anything there.
+func openFolder(path string) (*folder, error) {
+	if path == "" {
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge needs a data folder")
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = makeFolders(path)
+	}
+	if err != nil {
+		return nil, executor.Errorf(executor.ErrNoBackend, folderHint, "data folder %s: %w", path, err)
+	}
+	f := &folder{path}
+	f.sweep()
+	return f, nil
+}
+
+// MakeFolder makes a folder of a data folder, or the data folder itself, unless
+// it is there. It returns an [executor.ErrNoBackend] when others than its user
+// may put something into it: what is in it is trusted, and the extension's code
+// runs in the user's browser.
+func MakeFolder(path string) error {
+	if err := makeOwn(path); err != nil {
+		return executor.Errorf(executor.ErrNoBackend, folderHint, "folder %s: %w", path, err)
+	}
+	return nil
+}
+
+func makeOwn(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	// The user may have put it elsewhere by a link; what is in it is ours.
+	info, err := os.Stat(path)
+	if err == nil {
+		err = ownFolder(info)
+	}
+	return err
+}
+
+func makeFolders(path string) error {
+	if err := makeOwn(path); err != nil {
+		return err
+	}
+	inner := filepath.Join(path, handshakesName)
+	if err := os.Mkdir(inner, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(inner)
+	if err == nil {
+		err = ownFolder(info)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", handshakesName, err)
+	}
+	if !onlyOurs(info) {
+		return os.Chmod(inner, 0o700)
+	}
+	return nil
+}
+
+// ownFolder says why nothing secret should be put into a folder, or returns
+// nil.
+func ownFolder(info fs.FileInfo) error {
+	if !info.IsDir() { // a link, too
+		return errors.New("is not a folder")
+	}
+	return owned(info)
+}
+
+// checkPrivate says why a file is not one that only we can have written and
+// only we can read.
+func checkPrivate(info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return errors.New("is not a plain file")
+	case !onlyOurs(info):
+		return fmt.Errorf("may be read by others (mode %04o)", info.Mode().Perm())
+	}
+	return owned(info)
+}
+
+// writePrivate writes a file that only its user can read, all of it or none,
+// and returns what it is on the disk.
+func writePrivate(path string, data []byte) (fs.FileInfo, error) {
+	temporary := filepath.Join(filepath.Dir(path), ".new-"+wire.NewID())
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temporary) // gone already when all went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(path)
+	if err == nil {
+		err = checkPrivate(info)
+	}
+	if err != nil {
+		os.Remove(path)
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return info, nil
+}
+
+// maxPrivate bounds what is read of a file.
+const maxPrivate = 1 << 20
+
+// readPrivate reads what writePrivate wrote, and nothing else.
+func readPrivate(path string) ([]byte, fs.FileInfo, error) {
+	named, err := os.Lstat(path)
+	if err == nil {
+		err = checkPrivate(named)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(named, opened) {
+		return nil, nil, errors.New("was replaced while it was opened")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPrivate))
+	return data, named, err
+}
+
+// readJSON reads a private file. Its error holds nothing of it.
+func readJSON(path string, v any) error {
+	data, _, err := readPrivate(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s is malformed", filepath.Base(path))
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package bridge
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/coder/websocket"
+)
+
+// Handler returns the handler of the WebSocket, for a server that mounts it
+// on a loopback listener of its own. [Server.Start] serves it too.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		http.Error(w, "closed", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.leave()
+	port, err := s.checkRequest(r)
+	if err != nil {
+		s.log.once(err.Error(), "remote", r.RemoteAddr)
+		http.Error(w, "This is for the extension of chrome-mcp only.", http.StatusForbidden)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.log.once(errTooMany.Error())
+		http.Error(w, errTooMany.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	hijack := &hijackRecorder{ResponseWriter: w}
+	ws, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
+		OriginPatterns: []string{s.origin()}, // checked above, and once more
+	})
+	if err != nil { // it has answered
+		<-s.slots
+		s.log.once("a request was no WebSocket handshake")
+		return
+	}
+	st := &socket{ws: ws, conn: hijack.conn}
+	i := s.handshake(st, port)
+	<-s.slots
+	if i != nil {
+		i.run()
+	}
+}
+
+func (s *Server) origin() string { return "chrome-extension://" + s.opts.ExtensionID }
+
+// checkRequest says why a request is refused, in words that do not depend on
+// what it says. It returns the port on which it came.
+//
+// A page can make a browser dial any port of this machine, by any name that
+// resolves to it. It cannot choose its Origin; and Host is the name it used.
+func (s *Server) checkRequest(r *http.Request) (port int, err error) {
+	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return 0, errors.New("a request came on no network address")
+	}
+	local, ok := addr.(*net.TCPAddr)
+	if !ok || !local.IP.IsLoopback() {
+		return 0, errors.New("a request came on an address that is not loopback")
+	}
+	host, p, err := net.SplitHostPort(r.Host)
+	switch {
+	case err != nil || p != strconv.Itoa(local.Port),
+		host != "127.0.0.1" && host != "localhost" && host != "::1":
+		return 0, errors.New("a request had a Host that is not ours")
+	case len(r.Header.Values("Origin")) != 1:
+		return 0, errors.New("a request had no Origin")
+	case r.Header.Get("Origin") != s.origin():
+		return 0, errors.New("a request had the Origin of a page or of another extension")
+	}
+	return local.Port, nil
+}
+
+// A hijackRecorder keeps the connection that a handler takes over.
+type hijackRecorder struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.conn = conn
+	return conn, rw, err
+}

@@ -1,0 +1,425 @@
+package bridge
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+func TestWelcome(t *testing.T) {
+	s, dir, _ := start(t)
+	changed := s.Changed()
+	c := connect(t, s, "profile-1", wire.KeyBoot, token(t, s, dir))
+	c.answer(echo)
+	i := waitInstance(t, s, "profile-1")
+	select {
+	case <-changed:
+	default:
+		t.Error("Changed is not closed")
+	}
+	if i.Chrome() != "140.0" || i.Version() != "1.0" || i.Session() != c.welcome.Session || i.Err() != nil {
+		t.Errorf("instance %q %q %q %v", i.Chrome(), i.Version(), i.Session(), i.Err())
+	}
+	w := c.welcome
+	if w.Server.Name != "a test" || w.Server.Version != "1.2.3" || w.HeartbeatMs != 15000 || w.Pairing != nil || len(w.Policy.Allow) != 1 {
+		t.Errorf("welcome %+v", w)
+	}
+	works(t, i)
+	c.ws.Close(websocket.StatusNormalClosure, "")
+	ended(t, i, timeout)
+	if err := i.Err(); !errors.Is(err, executor.ErrExtensionDisconnected) {
+		t.Errorf("Err %v", err)
+	}
+	if err := i.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, executor.ErrExtensionDisconnected) {
+		t.Errorf("a call after the end: %v", err)
+	}
+	if n := len(s.Instances()); n != 0 {
+		t.Errorf("%d instances are left", n)
+	}
+}
+
+// TestSessions: a worker that starts again keeps the session and so the ids of
+// tabs; a browser that does gets another one.
+func TestSessions(t *testing.T) {
+	s, err := New(Options{ExtensionID: ourID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := s.sessionOf("a", "run1")
+	if len(first) != 6 || s.sessionOf("a", "run1") != first || s.sessionOf("a", "run2") == first || s.sessionOf("b", "run1") == first {
+		t.Errorf("sessions %s %s %s %s", first, s.sessionOf("a", "run1"), s.sessionOf("a", "run2"), s.sessionOf("b", "run1"))
+	}
+}
+
+// TestBadInput: whatever a stranger does to one connection, it is refused, and
+// the real one goes on.
+func TestBadInput(t *testing.T) {
+	s, dir, log := start(t)
+	key := token(t, s, dir)
+	real := connect(t, s, "real", wire.KeyBoot, key)
+	real.answer(echo)
+	i := waitInstance(t, s, "real")
+
+	tests := []struct {
+		name string
+		do   func(t *testing.T, c *client)
+	}{
+		{"wrong proof", func(t *testing.T, c *client) {
+			c.challenge()
+			c.send(&wire.Proof{MAC: c.tr.ClientMAC(wire.NewKey())})
+			c.refused(wire.ReasonBadProof)
+		}},
+		{"the server's own proof", func(t *testing.T, c *client) {
+			ch := c.challenge()
+			c.send(&wire.Proof{MAC: ch.MAC})
+			c.refused(wire.ReasonBadProof)
+		}},
+		{"the proof of another installation", func(t *testing.T, c *client) {
+			c.challenge()
+			c.tr.Instance = "real"
+			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
+			c.refused(wire.ReasonBadProof)
+		}},
+		{"the proof for another port", func(t *testing.T, c *client) {
+			c.challenge()
+			c.tr.Port++
+			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
+			c.refused(wire.ReasonBadProof)
+		}},
+		{"replay", func(t *testing.T, c *client) {
+			hello, nonce := c.hello()
+			tap := &client{t: t, ws: dial(t, s.Port()), port: s.Port()}
+			tap.send(hello)
+			ch := tap.receive().(*wire.Challenge)
+			tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: s.Port(), NonceC: nonce}
+			tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
+			heard := &wire.Proof{MAC: tr.ClientMAC(key)}
+			tap.send(heard)
+			if _, ok := tap.receive().(*wire.Welcome); !ok {
+				t.Fatal("the one who was heard was not welcome")
+			}
+			c.send(hello)
+			if c.receive().(*wire.Challenge).Nonce == ch.Nonce {
+				t.Error("the server repeats its nonce")
+			}
+			c.send(heard)
+			c.refused(wire.ReasonBadProof)
+		}},
+		{"proof without hello", func(t *testing.T, c *client) {
+			c.send(&wire.Proof{MAC: wire.EncodeKey(wire.NewKey())})
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"hello twice", func(t *testing.T, c *client) {
+			c.challenge()
+			hello, _ := c.hello()
+			c.send(hello)
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"event before hello", func(t *testing.T, c *client) {
+			c.send(&wire.Event{Event: wire.EventStopped, Data: []byte("{}")})
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"result before proof", func(t *testing.T, c *client) {
+			c.challenge()
+			c.send(&wire.Result{ID: wire.NewID(), Data: []byte("{}")})
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"wrong version", func(t *testing.T, c *client) {
+			c.sendText(`{"type":"hello","v":2,"token":"x"}`)
+			f := c.refused(wire.ReasonBadVersion)
+			contains(t, f.Message, "version 2")
+			contains(t, f.Message, "Update chrome-mcp")
+		}},
+		{"junk", func(t *testing.T, c *client) {
+			c.sendText("GET / HTTP/1.1")
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"empty", func(t *testing.T, c *client) {
+			c.sendText("")
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"unknown keys", func(t *testing.T, c *client) {
+			hello, _ := c.hello()
+			data, _ := wire.Encode(hello)
+			c.sendText(strings.Replace(string(data), "{", `{"token":"x",`, 1))
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"another extension in hello", func(t *testing.T, c *client) {
+			hello, _ := c.hello()
+			hello.Ext.ID = otherID
+			c.send(hello)
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"not paired", func(t *testing.T, c *client) {
+			hello, _ := c.hello()
+			hello.Key = wire.KeyPaired
+			c.send(hello)
+			c.refused(wire.ReasonNotPaired)
+			if text := log.String(); !strings.Contains(text, `level=DEBUG msg="a connection was refused: it is not paired"`) {
+				t.Errorf("a key that is tried is logged so: %s", text)
+			}
+		}},
+		{"no pairing open", func(t *testing.T, c *client) {
+			hello, _ := c.hello()
+			hello.Key = wire.KeyPairing
+			c.send(hello)
+			c.refused(wire.ReasonNotPaired)
+		}},
+		{"binary", func(t *testing.T, c *client) {
+			hello, _ := c.hello()
+			data, _ := wire.Encode(hello)
+			if err := c.ws.Write(t.Context(), websocket.MessageBinary, data); err != nil {
+				t.Fatal(err)
+			}
+			c.refused(wire.ReasonBadHello)
+		}},
+		{"oversized", func(t *testing.T, c *client) {
+			go c.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxHandshakeFrame+1))
+			_, _, err := c.ws.Read(soon(t))
+			if err == nil {
+				t.Fatal("it is answered")
+			}
+			for deadline := time.Now().Add(timeout); !strings.Contains(log.String(), "refused: a frame was too long"); time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("nothing is logged")
+				}
+			}
+		}},
+		{"gone at once", func(t *testing.T, c *client) { c.ws.CloseNow() }},
+		{"gone before the proof", func(t *testing.T, c *client) {
+			c.challenge()
+			c.ws.CloseNow()
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := len(s.Instances())
+			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyBoot, key: key})
+			works(t, i)
+			if n := len(s.Instances()); n > before && tt.name != "replay" {
+				t.Errorf("%d instances, before %d", n, before)
+			}
+		})
+	}
+	if n := strings.Count(log.String(), "the proof is wrong"); n == 0 {
+		t.Error("nothing is logged")
+	}
+	if n := strings.Count(log.String(), "level=WARN msg=\"a connection was refused: the proof is wrong"); n != 1 {
+		t.Errorf("wrong proofs are warned of %d times", n)
+	}
+}
+
+// TestSilence: who says nothing is told so after 5 s, over a real socket.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	s, dir, _ := start(t)
+	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: token(t, s, dir)}
+	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyBoot, key: token(t, s, dir)}
+	half.challenge()
+	silent.refused(wire.ReasonTimeout)
+	half.refused(wire.ReasonTimeout)
+}
+
+// TestLateHello: the clock runs to 5 s and no further.
+func TestLateHello(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := New(Options{ExtensionID: ourID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := newPipe()
+			done := make(chan *Instance)
+			go func() { done <- s.handshake(a, 1) }()
+			time.Sleep(wire.HelloTimeout - time.Second)
+			if late {
+				time.Sleep(2 * time.Second)
+			}
+			hello, _ := (&client{instance: "a", kind: wire.KeyBoot}).hello()
+			data, _ := wire.Encode(hello)
+			b.Write(t.Context(), data)
+			if i := <-done; i != nil {
+				t.Error("a connection without a proof")
+			}
+			data, err = b.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, _ := wire.Decode(data)
+			want := wire.ReasonNotPaired // in time: this server has no token
+			if late {
+				want = wire.ReasonTimeout
+			}
+			if r, ok := f.(*wire.Refused); !ok || r.Reason != want {
+				t.Errorf("late %v: %+v, want %s", late, f, want)
+			}
+			if b.shared.code != wire.CloseRefused {
+				t.Errorf("closed with %d", b.shared.code)
+			}
+		})
+	}
+}
+
+// TestFlood: many who only connect do not keep the real extension from
+// working, and leave nothing behind.
+func TestFlood(t *testing.T) {
+	s, dir, _ := start(t)
+	real := connect(t, s, "real", wire.KeyBoot, token(t, s, dir))
+	real.answer(echo)
+	i := waitInstance(t, s, "real")
+	refused := 0
+	var open []*websocket.Conn
+	for range 3 * maxUnproved {
+		ws, response, err := dialAs(t, s.Port(), "", map[string][]string{"Origin": {"chrome-extension://" + ourID}})
+		switch {
+		case err == nil:
+			open = append(open, ws)
+		case response != nil && response.StatusCode == 503:
+			refused++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if len(open) != maxUnproved || refused != 2*maxUnproved {
+		t.Errorf("%d got in, %d were refused", len(open), refused)
+	}
+	works(t, i)
+	for _, ws := range open {
+		ws.CloseNow()
+	}
+	again := &client{t: t, port: s.Port(), instance: "again", kind: wire.KeyBoot, key: token(t, s, dir)}
+	for deadline := time.Now().Add(timeout); again.ws == nil; { // until the server noticed
+		ws, _, err := dialAs(t, s.Port(), "", map[string][]string{"Origin": {"chrome-extension://" + ourID}})
+		if err == nil {
+			again.ws = ws
+		} else if time.Now().After(deadline) {
+			t.Fatal("no slot became free")
+		}
+	}
+	again.challenge()
+}
+
+// TestDisplacement: only the same installation replaces its connection, and
+// only a newer one does.
+func TestDisplacement(t *testing.T) {
+	s, dir, log := start(t)
+	key := token(t, s, dir)
+	first := connect(t, s, "a", wire.KeyBoot, key)
+	one := waitInstance(t, s, "a")
+	other := connect(t, s, "b", wire.KeyBoot, key)
+	other.answer(echo)
+	two := waitInstance(t, s, "b")
+	if s.Displaced() != nil {
+		t.Error("another installation displaced somebody")
+	}
+
+	// A connection that began before the next one, and proves itself after.
+	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: key}
+	slow.challenge()
+
+	second := connect(t, s, "a", wire.KeyBoot, key)
+	second.answer(echo)
+	first.closed(wire.CloseDisplaced)
+	ended(t, one, timeout)
+	if second.welcome.Session != first.welcome.Session {
+		t.Error("the session has changed with the connection")
+	}
+	d := s.Displaced()
+	if d == nil || d.Instance != "a" || d.Count != 1 || time.Since(d.Time) > timeout {
+		t.Errorf("Displaced %+v", d)
+	}
+	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(key)})
+	slow.closed(wire.CloseDisplaced)
+	works(t, waitInstance(t, s, "a"))
+	works(t, two)
+	if got := len(s.Instances()); got != 2 {
+		t.Errorf("%d instances", got)
+	}
+	contains(t, log.String(), "an extension connected anew")
+}
+
+// TestJunkAfterWelcome: a frame that makes no sense changes nothing.
+func TestJunkAfterWelcome(t *testing.T) {
+	s, dir, log := start(t)
+	c := connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	i := waitInstance(t, s, "a")
+	hello, _ := c.hello()
+	helloText, _ := wire.Encode(hello)
+	for _, junk := range []string{
+		"", "junk", "[]", `{"type":"result"}`, `{"type":"result","v":2}`, string(helloText),
+		`{"type":"command","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","method":"cdp","params":{},"timeoutMs":1}`,
+		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`, // nobody asked
+		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`,
+		`{"type":"error","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","error":{"code":"DETACHED","message":"x"}}`,
+	} {
+		c.sendText(junk)
+	}
+	answers := 0
+	c.answer(func(cmd *wire.Command) wire.Frame {
+		// The answer comes twice, and the first one counts.
+		answers++
+		c.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"result","v":1,"id":"`+cmd.ID+`","data":{"tabId":7}}`))
+		return &wire.Result{ID: cmd.ID, Data: []byte(`{"tabId":8}`)}
+	})
+	works(t, i)
+	works(t, i)
+	if n := strings.Count(log.String(), "level=WARN msg=\"a frame of the extension is malformed"); n != 1 {
+		t.Errorf("malformed frames are warned of %d times", n)
+	}
+	c.send(&wire.Ping{TS: 5}) // it still listens
+	if err := c.ws.Write(t.Context(), websocket.MessageBinary, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, i, timeout)
+}
+
+// TestLargeFrames: 64 KiB are for the handshake only.
+func TestLargeFrames(t *testing.T) {
+	s, dir, _ := start(t)
+	c := connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	const size = 2 << 20
+	c.answer(func(cmd *wire.Command) wire.Frame {
+		return &wire.Result{ID: cmd.ID, Data: []byte(`{"data":"` + strings.Repeat("x", size) + `"}`)}
+	})
+	var got struct{ Data string }
+	if err := waitInstance(t, s, "a").Call(soon(t), wire.MethodCDP, nil, &got); err != nil || len(got.Data) != size {
+		t.Errorf("%d bytes, %v", len(got.Data), err)
+	}
+}
+
+// TestFrameFlood: one that proved itself and then sends more than anybody
+// wants hurts no other, and fills no log.
+func TestFrameFlood(t *testing.T) {
+	s, dir, log := start(t)
+	key := token(t, s, dir)
+	real := connect(t, s, "real", wire.KeyBoot, key)
+	real.answer(echo)
+	i := waitInstance(t, s, "real")
+	mad := connect(t, s, "mad", wire.KeyBoot, key)
+	for range 1_000 {
+		mad.sendText("junk")
+		mad.sendText(`{"type":"result","v":1,"id":"` + wire.NewID() + `","data":{}}`)
+		mad.sendText(`{"type":"event","v":1,"event":"no_such_event","data":{}}`)
+		mad.sendText(`{"type":"ping","v":1,"ts":1}`)
+	}
+	works(t, i)
+	works(t, i)
+	if n := strings.Count(log.String(), "level=WARN"); n > 2 {
+		t.Errorf("%d warnings", n)
+	}
+
+	// A frame that is too long ends its own connection.
+	j := waitInstance(t, s, "mad")
+	go mad.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxFrame+1))
+	ended(t, j, 6*timeout)
+	contains(t, j.Err().Error(), "too long")
+	contains(t, log.String(), "level=WARN msg=\"a frame was too long\"")
+	works(t, i)
+}

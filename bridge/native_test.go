@@ -1,0 +1,141 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+func native(text string) *bytes.Buffer {
+	return bytes.NewBuffer(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
+}
+
+func TestServeNative(t *testing.T) {
+	s, dir, _ := start(t)
+	const origin = "chrome-extension://" + ourID + "/"
+	var out bytes.Buffer
+	if err := ServeNative(dir, ourID, origin, native(`{"v":1,"type":"servers"}`), &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := binary.LittleEndian.Uint32(out.Bytes()); int(n) != out.Len()-4 {
+		t.Errorf("length %d of %d bytes", n, out.Len())
+	}
+	var answer struct {
+		V       int
+		Servers []map[string]any
+	}
+	if err := json.Unmarshal(out.Bytes()[4:], &answer); err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.Servers) != 1 || answer.Servers[0]["token"] != record(t, s, dir).Token || answer.Servers[0]["port"] != float64(s.Port()) {
+		t.Errorf("answer %s", out.Bytes()[4:])
+	}
+	for key := range answer.Servers[0] {
+		if !strings.Contains(" port token pid name started ", " "+key+" ") {
+			t.Errorf("it tells %s", key)
+		}
+	}
+
+	secret := record(t, s, dir).Token
+	for name, tt := range map[string]struct {
+		id, origin string
+		in         *bytes.Buffer
+		want       string // in the answer; none without
+	}{
+		"another extension":         {ourID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), ""},
+		"a page":                    {ourID, "https://" + ourID + "/", native(`{"v":1,"type":"servers"}`), ""},
+		"no origin":                 {ourID, "", native(`{"v":1,"type":"servers"}`), ""},
+		"the server's is another":   {otherID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), `"servers":[]`},
+		"another version":           {ourID, origin, native(`{"v":2,"type":"servers"}`), "version 2"},
+		"another request":           {ourID, origin, native(`{"v":1,"type":"token"}`), "not known"},
+		"no JSON":                   {ourID, origin, native(`servers`), ""},
+		"cut off":                   {ourID, origin, bytes.NewBuffer(native(`{"v":1,"type":"servers"}`).Bytes()[:9]), ""},
+		"nothing":                   {ourID, origin, &bytes.Buffer{}, ""},
+		"far too long":              {ourID, origin, bytes.NewBuffer([]byte{0xff, 0xff, 0xff, 0xff}), ""},
+		"far too long in the other": {ourID, origin, bytes.NewBuffer([]byte{0, 0, 0, 24, '{'}), ""},
+	} {
+		var out bytes.Buffer
+		err := ServeNative(dir, tt.id, tt.origin, tt.in, &out)
+		if (err == nil) != (tt.want != "") || !strings.Contains(out.String(), tt.want) || tt.want == "" && out.Len() > 0 {
+			t.Errorf("%s: %q, %v", name, out.String(), err)
+		}
+		if strings.Contains(out.String(), secret) || err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: the token is told", name)
+		}
+	}
+}
+
+// TestNativeWatch: a host that is kept says when to ask again, and ends with
+// its browser.
+func TestNativeWatch(t *testing.T) {
+	_, dir, _ := start(t)
+	requests, in := io.Pipe()
+	answers, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- ServeNative(dir, ourID, "chrome-extension://"+ourID+"/", requests, out) }()
+	next := func() (m struct {
+		Servers []struct{ Port int }
+		Changed bool
+	}) {
+		t.Helper()
+		var size uint32
+		err := binary.Read(answers, binary.LittleEndian, &size)
+		text := make([]byte, size)
+		if err == nil {
+			_, err = io.ReadFull(answers, text)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	ask := func(want int) {
+		t.Helper()
+		in.Write(native(`{"v":1,"type":"servers"}`).Bytes())
+		if m := next(); len(m.Servers) != want || m.Changed {
+			t.Errorf("answer %+v, want %d servers", m, want)
+		}
+	}
+	ask(1)
+	ask(1)
+	other, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if m := next(); !m.Changed || m.Servers != nil {
+		t.Errorf("a new server: %+v", m)
+	}
+	ask(2)
+	if err := other.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if m := next(); !m.Changed {
+		t.Errorf("a new token: %+v", m)
+	}
+	ask(2)
+	other.Close()
+	if m := next(); !m.Changed {
+		t.Errorf("a server that ended: %+v", m)
+	}
+	ask(1)
+	in.Close()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(timeout):
+		t.Error("the host outlives its browser")
+	}
+}

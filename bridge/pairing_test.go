@@ -1,0 +1,171 @@
+package bridge
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// pair gets a pairing string and uses it. It returns the installation's key.
+func pair(t *testing.T, s *Server, dir, instance string) (*client, []byte) {
+	t.Helper()
+	path, err := NewPairing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, info, err := readPrivate(path)
+	if err != nil || info.Size() == 0 {
+		t.Fatal(err)
+	}
+	port, secret, err := wire.ParsePairingString(string(text))
+	if err != nil || port != s.Port() {
+		t.Fatalf("port %d, %v", port, err)
+	}
+	c := connect(t, s, instance, wire.KeyPairing, secret)
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the pairing file is still there: %v", err)
+	}
+	if c.welcome.Pairing == nil {
+		t.Fatal("no key in welcome")
+	}
+	key, err := c.tr.Unseal(secret, c.welcome.Pairing.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, key
+}
+
+func TestPairing(t *testing.T) {
+	s, dir, _ := start(t)
+	path, err := NewPairing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := readPrivate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret, _ := wire.ParsePairingString(string(text))
+
+	// Two try to use the string at once: one of them gets in.
+	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "slow", kind: wire.KeyPairing, key: secret}
+	slow.challenge()
+	// A wrong proof does not use it up.
+	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "wrong", kind: wire.KeyPairing, key: secret}
+	wrong.challenge()
+	wrong.send(&wire.Proof{MAC: wrong.tr.ClientMAC(wire.NewKey())})
+	wrong.refused(wire.ReasonBadProof)
+
+	c := connect(t, s, "quick", wire.KeyPairing, secret)
+	key, err := c.tr.Unseal(secret, c.welcome.Pairing.Key)
+	if err != nil || bytes.Equal(key, secret) {
+		t.Fatalf("key %x, %v", key, err)
+	}
+	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(secret)})
+	slow.refused(wire.ReasonNotPaired)
+	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "late", kind: wire.KeyPairing, key: secret}
+	hello, _ := late.hello()
+	late.send(hello)
+	contains(t, late.refused(wire.ReasonNotPaired).Message, "--print-pairing")
+
+	// The key is this installation's, at this server and the next one.
+	again := connect(t, s, "quick", wire.KeyPaired, key)
+	again.answer(echo)
+	if again.welcome.Pairing != nil {
+		t.Error("a second key")
+	}
+	works(t, waitInstance(t, s, "quick"))
+	thief := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "thief", kind: wire.KeyPaired, key: key}
+	hello, _ = thief.hello()
+	thief.send(hello)
+	thief.refused(wire.ReasonNotPaired)
+	s.Close()
+	next, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if err := next.Start(); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, next, "quick", wire.KeyPaired, key)
+	list, err := Pairings(dir)
+	if err != nil || len(list) != 1 || list[0].Instance != "quick" || list[0].Chrome != "140.0" {
+		t.Errorf("pairings %+v, %v", list, err)
+	}
+}
+
+func TestUnpair(t *testing.T) {
+	s, dir, _ := start(t)
+	_, keyA := pair(t, s, dir, "a")
+	pair(t, s, dir, "b")
+	boot := connect(t, s, "boot", wire.KeyBoot, token(t, s, dir))
+	boot.answer(echo)
+	connect(t, s, "a", wire.KeyPaired, keyA)
+	a, b := waitInstance(t, s, "a"), waitInstance(t, s, "b")
+	if n, err := Unpair(dir, "a", "nobody"); n != 1 || err != nil {
+		t.Fatalf("Unpair: %d, %v", n, err)
+	}
+	ended(t, a, time.Second)
+	select {
+	case <-b.Done():
+		t.Error("another pairing ended, too")
+	default:
+	}
+	if n, err := Unpair(dir); n != 1 || err != nil {
+		t.Errorf("Unpair all: %d, %v", n, err)
+	}
+	ended(t, b, time.Second)
+	works(t, waitInstance(t, s, "boot"))
+	if n, err := Unpair(dir); n != 0 || err != nil {
+		t.Errorf("Unpair none: %d, %v", n, err)
+	}
+}
+
+func TestPairingExpires(t *testing.T) {
+	s, dir, _ := start(t)
+	path, err := NewPairing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-PairingLifetime - time.Second)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if s.folder.pairingSecret(time.Now()) != nil {
+		t.Error("an old string is good")
+	}
+	s.watchPairings()
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the old file is still there: %v", err)
+	}
+}
+
+func TestPairingNeedsServer(t *testing.T) {
+	_, err := NewPairing(t.TempDir())
+	if !errors.Is(err, executor.ErrNoBackend) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMalformedPairings(t *testing.T) {
+	s, dir, _ := start(t)
+	const secret = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	if err := os.WriteFile(filepath.Join(dir, "pairings.json"), []byte(`{"v":1,"pairings":"`+secret+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Pairings(dir); err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("error %v", err)
+	}
+	if s.folder.pairedKey("a") != nil {
+		t.Error("a key out of nothing")
+	}
+	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+}

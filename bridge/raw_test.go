@@ -1,0 +1,389 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// A rawClient is a stranger who writes bytes.
+type rawClient struct {
+	t *testing.T
+	*net.TCPConn
+	in *bufio.Reader
+}
+
+func dialRaw(t *testing.T, port int) *rawClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &rawClient{t, conn.(*net.TCPConn), bufio.NewReader(conn)}
+}
+
+func (c *rawClient) say(s string) { _, _ = io.WriteString(c, s) } // the other end may have hung up
+
+// upgrade asks for a WebSocket as the extension does, with more headers.
+func upgrade(port int, more ...string) string {
+	return fmt.Sprintf("GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: chrome-extension://%s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", port, ourID, strings.Join(more, ""))
+}
+
+// open makes a WebSocket, and returns what the server answered.
+func (c *rawClient) open(port int, more ...string) *http.Response {
+	c.t.Helper()
+	c.say(upgrade(port, more...))
+	c.SetReadDeadline(time.Now().Add(timeout))
+	res, err := http.ReadResponse(c.in, nil)
+	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		c.t.Fatalf("the upgrade: %+v, %v", res, err)
+	}
+	return res
+}
+
+// frame makes a frame of a client, masked by zeros.
+func frame(first byte, payload []byte) string {
+	b := []byte{first}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, 0x80|byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), uint64(n))
+	}
+	return string(append(append(b, 0, 0, 0, 0), payload...))
+}
+
+const (
+	text         = 0x81
+	binaryFrame  = 0x82
+	textBegun    = 0x01
+	continued    = 0x00
+	pingFrame    = 0x89
+	compressed   = 0xc1
+	closingFrame = 0x88
+)
+
+// hangsUp reads until the server has ended the connection, and returns the
+// last that it said.
+func (c *rawClient) hangsUp() string {
+	c.t.Helper()
+	c.SetReadDeadline(time.Now().Add(3 * wire.HelloTimeout))
+	said, err := io.ReadAll(c.in)
+	if e, ok := err.(net.Error); ok && e.Timeout() {
+		c.t.Errorf("the connection is kept open; it said %q", said)
+	}
+	return string(said)
+}
+
+// TestRawSockets: what no WebSocket library sends. Whatever it is, that
+// connection ends, the real one goes on, nothing is opened for it, and the log
+// has no more than a line for a kind of it, and no secret.
+func TestRawSockets(t *testing.T) {
+	s, dir, log := start(t)
+	key := token(t, s, dir)
+	real := connect(t, s, "real", wire.KeyBoot, key)
+	real.answer(echo)
+	i := waitInstance(t, s, "real")
+	files := openDescriptors(t)
+
+	// A handshake as somebody heard it, byte for byte.
+	heard := hearHandshake(t, s.Port(), key)
+	for deadline := time.Now().Add(timeout); len(s.Instances()) > 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a connection that is gone is kept")
+		}
+	}
+
+	tests := []struct {
+		name string
+		do   func(t *testing.T, c *rawClient)
+	}{
+		{"nothing, and half closed", func(_ *testing.T, c *rawClient) { c.CloseWrite(); c.hangsUp() }},
+		{"reset", func(_ *testing.T, c *rawClient) { c.say(upgrade(s.Port())[:40]); c.SetLinger(0); c.Close() }},
+		{"reset after the upgrade", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.SetLinger(0); c.Close() }},
+		{"half closed after the upgrade", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.CloseWrite(); c.hangsUp() }},
+		{"half a request", func(_ *testing.T, c *rawClient) { c.say("GET / HTTP/1.1\r\nHost: 127"); c.CloseWrite(); c.hangsUp() }},
+		{"half a frame", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(text, []byte("junk"))[:4])
+			c.CloseWrite()
+			c.hangsUp()
+		}},
+		{"headers without end", func(t *testing.T, c *rawClient) {
+			c.say("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+			for n := 0; n < 4<<20; n += 1 << 10 {
+				if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1<<10-5)+"\r\n"); err != nil {
+					return // it had enough
+				}
+			}
+			if said := c.hangsUp(); !strings.Contains(said, "431") {
+				t.Errorf("it said %q", said)
+			}
+		}},
+		{"Host in other words", func(t *testing.T, c *rawClient) {
+			for _, host := range []string{"LOCALHOST", "localhost.", "127.1", "0x7f000001", "2130706433", "[::ffff:127.0.0.1]", "127.0.0.1@evil.example", "evil.example#"} {
+				c := dialRaw(t, s.Port())
+				c.say(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "Host: 127.0.0.1", "Host: "+host, 1))
+				if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
+					t.Errorf("Host %s: %.200q", host, said)
+				}
+			}
+			c.Close()
+		}},
+		{"two Hosts", func(t *testing.T, c *rawClient) {
+			c.say(upgrade(s.Port(), "Host: evil.example\r\n", "Connection: close\r\n"))
+			if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
+				t.Errorf("it said %.200q", said)
+			}
+		}},
+		{"the whole URL of another host", func(t *testing.T, c *rawClient) {
+			c.say(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "GET /", "GET http://evil.example/", 1))
+			if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
+				t.Errorf("it said %.200q", said)
+			}
+		}},
+		{"requests one after another", func(t *testing.T, c *rawClient) {
+			refused := strings.Replace(upgrade(s.Port()), "chrome-extension://"+ourID, "https://evil.example", 1)
+			c.say(refused + refused + strings.Replace(refused, "\r\nHost", "\r\nConnection: close\r\nHost", 1))
+			if said := c.hangsUp(); strings.Contains(said, " 101 ") {
+				t.Errorf("it said %.200q", said)
+			}
+		}},
+		{"a body", func(_ *testing.T, c *rawClient) {
+			c.say("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n" + strings.Repeat("x", 64<<10))
+			c.CloseWrite()
+			c.hangsUp()
+		}},
+		{"not masked", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say("\x81\x04junk"); c.hangsUp() }},
+		{"a length beyond all numbers", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00")
+			c.hangsUp()
+		}},
+		{"a length beyond all memory", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00" + strings.Repeat("x", 1<<20))
+			c.hangsUp()
+		}},
+		{"pieces without end", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(textBegun, make([]byte, 1<<10)))
+			for range 1 << 10 {
+				if _, err := io.WriteString(c, frame(continued, make([]byte, 1<<10))); err != nil {
+					return
+				}
+			}
+			c.hangsUp()
+		}},
+		{"empty pieces without end", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(textBegun, nil))
+			c.say(strings.Repeat(frame(continued, nil), 100_000))
+			c.hangsUp()
+		}},
+		{"pings without end", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			go io.Copy(io.Discard, c.TCPConn) // else the pongs fill the pipe
+			for begin := time.Now(); time.Since(begin) < 3*wire.HelloTimeout; {
+				if _, err := io.WriteString(c, strings.Repeat(frame(pingFrame, []byte("x")), 1000)); err != nil {
+					return // they put off no deadline
+				}
+			}
+			c.t.Error("pings keep a connection open that never says hello")
+		}},
+		{"codes that mean nothing", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(0x83, []byte("x"))); c.hangsUp() }},
+		{"a piece of nothing", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(0x80, []byte("x"))); c.hangsUp() }},
+		{"a ping that is too long", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(pingFrame, make([]byte, 126)))
+			c.hangsUp()
+		}},
+		{"a close that is malformed", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(closingFrame, []byte{1})); c.hangsUp() }},
+		{"text that is not UTF-8", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(text, []byte("{\"\xff\":1}")))
+			c.hangsUp()
+		}},
+		{"binary", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.say(frame(binaryFrame, []byte("{}")))
+			c.hangsUp()
+		}},
+		{"a compression bomb", func(t *testing.T, c *rawClient) {
+			res := c.open(s.Port(), "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")
+			if e := res.Header.Get("Sec-WebSocket-Extensions"); e != "" {
+				t.Errorf("compression is taken: %s", e)
+			}
+			// 1 GB of zeros begins like this; without compression it is an error.
+			c.say(frame(compressed, bytes.Repeat([]byte{0x62, 0x60, 0x18, 0x05, 0xa3, 0x60, 0x14}, 1000)))
+			c.hangsUp()
+		}},
+		{"what was heard, played again", func(t *testing.T, c *rawClient) {
+			c.say(heard)
+			if said := c.hangsUp(); strings.Contains(said, `"welcome"`) || !strings.Contains(said, wire.ReasonBadProof) {
+				t.Errorf("it said %.500q", said)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.do(t, dialRaw(t, s.Port()))
+			works(t, i)
+			if n := len(s.Instances()); n != 1 {
+				t.Errorf("%d instances", n)
+			}
+		})
+	}
+
+	t.Run("afterwards", func(t *testing.T) {
+		for deadline := time.Now().Add(timeout); openDescriptors(t) > files+2; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d files and sockets are open, before %d", openDescriptors(t), files)
+			}
+		}
+		said := map[string]int{}
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+				_, message, _ := strings.Cut(line, "msg=")
+				message, _, _ = strings.Cut(message, " remote=")
+				said[message]++
+			}
+		}
+		for message, n := range said {
+			if n > 1 {
+				t.Errorf("%d times: %s", n, message)
+			}
+		}
+		sum := sha256.Sum256(key)
+		for _, secret := range []string{record(t, s, dir).Token, string(key), hex.EncodeToString(key), hex.EncodeToString(sum[:]), "evil.example"} {
+			if strings.Contains(log.String(), secret) {
+				t.Error("the log has a secret, or the words of a stranger")
+			}
+		}
+	})
+}
+
+// TestSlowDials: many who dial and then dawdle, with a byte now and then, are
+// hung up on, and who comes then finds a place.
+func TestSlowDials(t *testing.T) {
+	t.Parallel()
+	s, dir, _ := start(t)
+	key := token(t, s, dir)
+	real := connect(t, s, "real", wire.KeyBoot, key)
+	real.answer(echo)
+	i := waitInstance(t, s, "real")
+
+	const pause = 100 * time.Millisecond
+	done := make(chan struct{}, 2*maxOpen)
+	for n := range 2 * maxOpen {
+		c := dialRaw(t, s.Port())
+		go func() {
+			defer func() { done <- struct{}{} }()
+			request := upgrade(s.Port())
+			if n%2 == 0 {
+				request = "" // nothing at all
+			}
+			over := make(chan struct{})
+			go func() { io.Copy(io.Discard, c.in); close(over) }()
+			for range 6 * wire.HelloTimeout / pause {
+				select {
+				case <-over:
+					return
+				case <-time.After(pause):
+				}
+				if len(request) > 1 {
+					c.say(request[:1])
+					request = request[1:]
+				}
+			}
+			t.Error("a connection that dawdles is kept")
+		}()
+	}
+	works(t, i)
+	for range 2 * maxOpen {
+		<-done
+	}
+	works(t, i)
+	connect(t, s, "another", wire.KeyBoot, key)
+}
+
+// hearHandshake shakes hands as the extension does and returns what it said,
+// byte for byte.
+func hearHandshake(t *testing.T, port int, key []byte) string {
+	t.Helper()
+	c := &client{t: t, instance: "heard", kind: wire.KeyBoot, key: key}
+	hello, nonce := c.hello()
+	raw := dialRaw(t, port)
+	raw.open(port)
+	helloText, err := wire.Encode(hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.say(frame(text, helloText))
+	challenge, ok := raw.receive().(*wire.Challenge)
+	if !ok {
+		t.Fatal("no challenge")
+	}
+	tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: port, NonceC: nonce}
+	tr.NonceS, _ = wire.DecodeKey(challenge.Nonce)
+	proof, err := wire.Encode(&wire.Proof{MAC: tr.ClientMAC(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.say(frame(text, proof))
+	if _, ok := raw.receive().(*wire.Welcome); !ok {
+		t.Fatal("not welcome")
+	}
+	raw.Close()
+	return upgrade(port) + frame(text, helloText) + frame(text, proof)
+}
+
+// receive reads one frame of the server.
+func (c *rawClient) receive() wire.Frame {
+	c.t.Helper()
+	c.SetReadDeadline(time.Now().Add(timeout))
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(c.in, head); err != nil {
+		c.t.Fatal(err)
+	}
+	n := int(head[1])
+	if n == 126 {
+		if _, err := io.ReadFull(c.in, head); err != nil {
+			c.t.Fatal(err)
+		}
+		n = int(binary.BigEndian.Uint16(head))
+	}
+	payload := make([]byte, n)
+	if _, err := io.ReadFull(c.in, payload); err != nil {
+		c.t.Fatal(err)
+	}
+	f, err := wire.Decode(payload)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return f
+}
+
+// openDescriptors counts the files and sockets of this process; 0 where that
+// cannot be told.
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	list, _ := os.ReadDir("/proc/self/fd")
+	return len(list)
+}

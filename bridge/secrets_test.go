@@ -1,0 +1,92 @@
+package bridge
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// TestSecretsStaySecret goes through everything that can go wrong, and looks
+// for keys in what is logged, told to strangers and printed.
+func TestSecretsStaySecret(t *testing.T) {
+	s, dir, log := start(t)
+	boot := token(t, s, dir)
+	secrets := map[string][]byte{"token": boot}
+	var told strings.Builder
+
+	c := connect(t, s, "a", wire.KeyBoot, boot)
+	fmt.Fprintf(&told, "%+v", c.welcome)
+	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyBoot, key: boot}
+	ch := wrong.challenge()
+	fmt.Fprintf(&told, "%+v", ch)
+	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // as if the token were the proof
+	fmt.Fprintf(&told, "%+v", wrong.refused(wire.ReasonBadProof))
+
+	path, err := NewPairing(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(&told, path)
+	_, secret, _ := wire.ParsePairingString(string(text))
+	secrets["pairing secret"] = secret
+	p := connect(t, s, "p", wire.KeyPairing, secret)
+	key, err := p.tr.Unseal(secret, p.welcome.Pairing.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets["paired key"] = key
+	fmt.Fprintf(&told, "%+v", p.welcome)
+	data, _ := os.ReadFile(filepath.Join(dir, "pairings.json"))
+	if !strings.Contains(string(data), wire.EncodeKey(key)) {
+		t.Error("the pairing is not kept")
+	}
+	for _, kind := range []string{wire.KeyPaired, wire.KeyPairing} {
+		x := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x", kind: kind, key: secret}
+		hello, _ := x.hello()
+		x.send(hello)
+		fmt.Fprintf(&told, "%+v", x.refused(wire.ReasonNotPaired))
+	}
+	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed frame
+	c.sendText(wire.EncodeKey(boot))
+	os.Chmod(s.published.path, 0o644)
+	if err := readJSON(s.published.path, new(handshakeRecord)); err != nil {
+		fmt.Fprint(&told, err)
+	}
+	i := waitInstance(t, s, "p")
+	fmt.Fprint(&told, i.Err(), s.Displaced(), Live(dir))
+	fmt.Fprintf(&told, "%v", os.Args)
+	for _, v := range os.Environ() {
+		fmt.Fprint(&told, v)
+	}
+	if err := s.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	secrets["second token"] = token(t, s, dir)
+	ended(t, i, timeout)
+	fmt.Fprint(&told, i.Err())
+	s.Close()
+
+	for where, text := range map[string]string{"log": log.String(), "what is told": told.String()} {
+		if len(text) < 100 {
+			t.Errorf("%s: there is nothing to look at: %q", where, text)
+		}
+		for name, key := range secrets {
+			for _, form := range []string{wire.EncodeKey(key), fmt.Sprintf("%x", key), fmt.Sprint(key), string(key), wire.EncodeKey(key)[:20]} {
+				if strings.Contains(text, form) {
+					t.Errorf("%s: has the %s", where, name)
+				}
+			}
+		}
+		if strings.Contains(text, wire.PairingPrefix) {
+			t.Errorf("%s: has a pairing string", where)
+		}
+	}
+}

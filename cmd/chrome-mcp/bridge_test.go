@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	endian "encoding/binary"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// openTestBridge opens the bridge as the program does, with a data folder of
+// its own.
+func openTestBridge(t *testing.T) (*bridge.Server, *settings, *policy.Policy) {
+	t.Helper()
+	s, err := parse([]string{"--port=0", "--allow-domain=example.com", "--data", filepath.Join(t.TempDir(), "data")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := s.rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startTestBridge(t, s, rules), s, rules
+}
+
+// startTestBridge starts a server for the extension.
+func startTestBridge(t *testing.T, s *settings, rules *policy.Policy) *bridge.Server {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	server, err := newBridge(s, rules, log)
+	if err == nil {
+		t.Cleanup(func() { server.Close() })
+		err = openBridge(server, rules, log)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// token reads the token of the only server of a data folder.
+func token(t *testing.T, data string) string {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(data, "handshakes", "*.json"))
+	if len(paths) != 1 {
+		t.Fatalf("handshake files %v", paths)
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct{ Token string }
+	if err := json.Unmarshal(text, &record); err != nil || record.Token == "" {
+		t.Fatalf("no token: %v", err)
+	}
+	return record.Token
+}
+
+// execute runs the program with the data folder in its environment.
+func execute(t *testing.T, data string, stdin []byte, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), "CHROME_MCP_DATA="+data)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// TestUninstallLetsGo: a browser that is connected is let go of, as far as
+// there was anything to uninstall.
+func TestUninstallLetsGo(t *testing.T) {
+	server, s, _ := openTestBridge(t)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	if s.extensionExpected() {
+		t.Error("an extension is expected before one was installed")
+	}
+	var out bytes.Buffer
+	if err := uninstallExtension(s, &out); err != nil || !strings.HasPrefix(out.String(), "No extension was installed") || server.Err() != nil {
+		t.Fatalf("with nothing there: %q, %v, %v", out.String(), err, server.Err())
+	}
+	if err := extension.Write(s.extensionFolder()); err != nil {
+		t.Fatal(err)
+	}
+	if !s.extensionExpected() {
+		t.Error("no extension is expected after one was installed")
+	}
+	out.Reset()
+	if err := uninstallExtension(s, &out); err != nil || !strings.Contains(out.String(), "1 server was told to let go of every browser") {
+		t.Fatalf("%q, %v", out.String(), err)
+	}
+	for tick := time.Tick(10 * time.Millisecond); server.Err() == nil; <-tick {
+		if t.Context().Err() != nil {
+			t.Fatal("it goes on")
+		}
+	}
+}
+
+// TestNativeHost starts the program as a browser does.
+func TestNativeHost(t *testing.T) {
+	server, s, _ := openTestBridge(t)
+	secret := token(t, s.data)
+	request := []byte(`{"v":1,"type":"servers"}`)
+	request = append(endian.LittleEndian.AppendUint32(nil, uint32(len(request))), request...)
+	origin := "chrome-extension://" + extension.ID() + "/"
+	for _, args := range [][]string{
+		{origin}, {origin, "--parent-window=0"}, {"native-host", origin},
+		{"--data", s.data, "native-host", origin, "--parent-window=0"},
+	} {
+		stdout, stderr, err := execute(t, s.data, request, args...)
+		if err != nil || stderr != "" || len(stdout) < 4 {
+			t.Fatalf("%v: %q, %q, %v", args, stdout, stderr, err)
+		}
+		var answer struct {
+			V       int
+			Servers []struct {
+				Port, PID   int
+				Token, Name string
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout[4:]), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if len(answer.Servers) != 1 || answer.Servers[0].Port != server.Port() || answer.Servers[0].Token != secret || answer.Servers[0].Name == "" {
+			t.Errorf("%v: answer %s", args, stdout[4:])
+		}
+	}
+	stdout, stderr, err := execute(t, s.data, request, "chrome-extension://"+strings.Repeat("a", 32)+"/")
+	if err == nil || stdout != "" || strings.Contains(stderr, secret) {
+		t.Errorf("another extension: %q, %q, %v", stdout, stderr, err)
+	}
+}
+
+// TestCommandsKeepSecrets runs what a user runs beside a server.
+func TestCommandsKeepSecrets(t *testing.T) {
+	server, s, _ := openTestBridge(t)
+	secrets := []string{token(t, s.data)}
+	var told strings.Builder
+	run := func(args ...string) string {
+		stdout, stderr, err := execute(t, s.data, nil, args...)
+		if err != nil {
+			t.Errorf("%v: %v %s", args, err, stderr)
+		}
+		told.WriteString(stdout + stderr + strings.Join(args, " "))
+		return stdout
+	}
+	path := strings.TrimSpace(run("--print-pairing"))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
+	}
+	port, secret, err := wire.ParsePairingString(string(text))
+	if err != nil || port != server.Port() {
+		t.Errorf("port %d, %v", port, err)
+	}
+	secrets = append(secrets, wire.EncodeKey(secret), strings.TrimSpace(string(text)))
+	run("extension", "unpair")
+	instance, _ := server.Pipe("someone")
+	if out := run("stop"); !strings.Contains(out, "1 server was told") {
+		t.Errorf("stop says %q", out)
+	}
+	select {
+	case <-instance.Done():
+	case <-time.After(time.Second):
+		t.Error("the session goes on")
+	}
+	for _, secret := range secrets {
+		if strings.Contains(told.String(), secret) {
+			t.Error("a secret is told")
+		}
+	}
+}
+
+// TestBridgeIsOutOfReach: an agent cannot go to the bridge, whatever it is
+// allowed, and the extension is told so.
+func TestBridgeIsOutOfReach(t *testing.T) {
+	server, _, rules := openTestBridge(t)
+	w := wireRules(rules)
+	if !slices.Equal(w.OwnPorts, []int{server.Port()}) || !slices.Equal(w.Allow, []string{"example.com"}) || w.Subresources != "public" {
+		t.Errorf("rules %+v", w)
+	}
+	open, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.AddOwnPort(server.Port())
+	if _, err := open.CheckURL("http://127.0.0.1:" + (&portFlag{true, server.Port()}).String() + "/"); err == nil {
+		t.Error("the bridge can be reached")
+	}
+	response, err := http.Get("http://127.0.0.1:" + (&portFlag{true, server.Port()}).String() + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("a page gets %s", response.Status)
+	}
+}
+
+func TestHostFolders(t *testing.T) {
+	for _, tt := range []struct{ browser, goos, config, want string }{
+		{"chrome", "linux", "", "/home/ann/.config/google-chrome"},
+		{"chrome", "linux", "/x", "/x/google-chrome"},
+		{"brave", "linux", "not/absolute", "/home/ann/.config/BraveSoftware/Brave-Browser"},
+		{"edge", "linux", "", "/home/ann/.config/microsoft-edge"},
+		{"chromium", "freebsd", "", "/home/ann/.config/chromium"},
+		{"chrome", "darwin", "/x", "/home/ann/Library/Application Support/Google/Chrome"},
+		{"edge", "darwin", "", "/home/ann/Library/Application Support/Microsoft Edge"},
+		{"chrome", "windows", "", ""},
+	} {
+		at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == tt.browser })
+		if got := hostBrowsers[at].folder(tt.goos, "/home/ann", tt.config); filepath.ToSlash(got) != tt.want {
+			t.Errorf("%s on %s: %s, want %s", tt.browser, tt.goos, got, tt.want)
+		}
+	}
+}
+
+func TestPortFlag(t *testing.T) {
+	for text, want := range map[string]int{"0": bridge.AnyPort, "4711": 4711, "65535": 65535} {
+		var p portFlag
+		if err := p.Set(text); err != nil || p.option() != want || p.String() != text {
+			t.Errorf("%s: %d %q, %v", text, p.option(), &p, err)
+		}
+	}
+	if p := new(portFlag); p.option() != 0 || p.String() != "" {
+		t.Errorf("unset: %d %q", p.option(), p)
+	}
+	for _, text := range []string{"", "-1", "65536", "x", "1.5"} {
+		if err := new(portFlag).Set(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jezek/xgb"
+	"github.com/jezek/xgb/xproto"
+	"github.com/jezek/xgb/xtest"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// A display is a screen that nobody sees, with a keyboard and a pointer.
+type display struct {
+	name string // as in DISPLAY
+	conn *xgb.Conn
+	root xproto.Window
+	keys map[xproto.Keysym]byte // the key of each symbol
+}
+
+// newDisplay starts an X server. Where there is none it skips the test, and
+// fails it in CI.
+func newDisplay(t *testing.T) *display {
+	t.Helper()
+	path, err := exec.LookPath("Xvfb")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("CI has no Xvfb: %v", err)
+		}
+		t.Skipf("no Xvfb (apt-get install xvfb): %v", err)
+	}
+	said, number, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-displayfd", "3", "-screen", "0", "1100x800x24", "-nolisten", "tcp")
+	cmd.ExtraFiles = []*os.File{number}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	number.Close()
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt)
+		force := time.AfterFunc(userbrowser.Patience, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		force.Stop()
+	})
+	said.SetReadDeadline(time.Now().Add(userbrowser.Patience))
+	line, err := bufio.NewReader(said).ReadString('\n')
+	said.Close()
+	if err != nil {
+		t.Fatalf("Xvfb names no display: %v", err)
+	}
+
+	d := &display{name: ":" + strings.TrimSpace(line), keys: map[xproto.Keysym]byte{}}
+	xgb.Logger = log.New(io.Discard, "", 0) // it needs no authority, and says that it found none
+	if d.conn, err = xgb.NewConnDisplay(d.name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.conn.Close)
+	if err := xtest.Init(d.conn); err != nil {
+		t.Fatal(err)
+	}
+	setup := xproto.Setup(d.conn)
+	d.root = setup.DefaultScreen(d.conn).Root
+	first, count := setup.MinKeycode, byte(setup.MaxKeycode-setup.MinKeycode+1)
+	layout, err := xproto.GetKeyboardMapping(d.conn, first, count).Reply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int(count) {
+		symbol := layout.Keysyms[i*int(layout.KeysymsPerKeycode)]
+		if _, known := d.keys[symbol]; !known {
+			d.keys[symbol] = byte(first) + byte(i)
+		}
+	}
+	return d
+}
+
+// Symbols of keys, as X names them.
+const (
+	keyAlt   xproto.Keysym = 0xffe9
+	keyShift xproto.Keysym = 0xffe1
+)
+
+// press presses keys together, as a hand on the keyboard does.
+func (d *display) press(t *testing.T, keys ...xproto.Keysym) {
+	t.Helper()
+	for _, key := range keys {
+		d.fake(t, xproto.KeyPress, d.keys[key])
+	}
+	for _, key := range keys {
+		d.fake(t, xproto.KeyRelease, d.keys[key])
+	}
+}
+
+// click clicks at a point of the screen.
+func (d *display) click(t *testing.T, x, y int16) {
+	t.Helper()
+	if err := xtest.FakeInputChecked(d.conn, xproto.MotionNotify, 0, 0, d.root, x, y, 0).Check(); err != nil {
+		t.Fatal(err)
+	}
+	d.fake(t, xproto.ButtonPress, 1)
+	d.fake(t, xproto.ButtonRelease, 1)
+}
+
+// fake has the X server believe that a key or button moved.
+func (d *display) fake(t *testing.T, event, detail byte) {
+	t.Helper()
+	if detail == 0 {
+		t.Fatal("the keyboard has no such key")
+	}
+	if err := xtest.FakeInputChecked(d.conn, event, detail, 0, d.root, 0, 0, 0).Check(); err != nil {
+		t.Fatal(err)
+	}
+}

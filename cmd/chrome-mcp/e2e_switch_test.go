@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// anotherServer: a second host starts a second server. Neither notices.
+func (e *endToEnd) anotherServer(t *testing.T) {
+	b, s := e.browser, e.server
+	other := startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--no-cdp-fallback", "--headless")
+	begin := time.Now()
+	other.until(t, "backend: extension", "chrome_status", nil)
+	soon(t, "the extension's coming by itself", begin, userbrowser.Patience)
+	other.call(t, "chrome_status", nil, "no tab shared")
+	other.call(t, "navigate", map[string]any{"url": e.site.URL + "/other"}, "other")
+	if text := s.call(t, "tabs_list", nil, "/shared"); strings.Contains(text, "/other") {
+		t.Errorf("the first server is told of %s", text)
+	}
+	if text := other.call(t, "tabs_list", nil, "/other"); strings.Contains(text, "/shared") {
+		t.Errorf("the second server is told of %s", text)
+	}
+	s.call(t, "get_text", nil, "Lamps of walnut")
+	other.end(t)
+	userbrowser.Eventually(t, "its tab to close", func() bool {
+		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/other") })
+	})
+	s.call(t, "get_text", nil, "Lamps of walnut")
+	if files, _ := filepath.Glob(filepath.Join(e.data, "handshakes", "*")); len(files) != 1 {
+		t.Errorf("handshake files %q", files)
+	}
+}
+
+// closeAndOpen: calls go to the managed browser while Chrome is closed, and
+// say so; and back when it is open again.
+func (e *endToEnd) closeAndOpen(t *testing.T) {
+	b, s := e.browser, e.server
+	b.Popup(t, func(session string) {
+		b.holds(t, session, "(() => { const k = document.getElementById('keep'); if (!k.checkVisibility()) return false; if (!k.checked) k.click(); return k.checked; })()")
+	})
+	userbrowser.Eventually(t, "the site to be kept", func() bool {
+		var n int
+		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings?.keepSites?.length ?? 0)", &n)
+		return n == 1
+	})
+	tab := regexp.MustCompile(`ext:\S+`).FindString(s.call(t, "tabs_list", nil))
+	running := make(chan string, 1)
+	go func() {
+		text, _, err := s.try(t.Context(), "eval", map[string]any{"expression": "fetch('/slow').catch(String).then(() => new Promise(() => {}))"})
+		running <- fmt.Sprint(text, err)
+	}()
+	e.site.reached(t)
+	b.Quit(t)
+	begin := time.Now()
+	if text := <-running; !strings.HasPrefix(text, "EXTENSION_DISCONNECTED: ") && !strings.HasPrefix(text, "TARGET_GONE: ") {
+		t.Errorf("the call that ran answered %s", text)
+	}
+	soon(t, "the end of the call that ran", begin, time.Second)
+
+	call := func(what string, do func()) {
+		t.Helper()
+		begin := time.Now()
+		do()
+		soon(t, what, begin, switchLimit)
+	}
+	call("a click for the other browser", func() {
+		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension was connected and is not any more")
+	})
+	call("a tab of the other browser", func() {
+		s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension was connected and is not any more")
+	})
+	call("navigate without Chrome", func() {
+		s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls go to the managed Chromium (cdp) from now on", "Ask the user to open Chrome")
+	})
+	s.call(t, "chrome_status", nil, "backend: cdp", "the extension was connected and is not any more", "extension connected: false")
+	s.call(t, "click", map[string]any{"selector": "#count"})
+
+	begin = time.Now()
+	b.open()
+	s.until(t, "backend: extension", "chrome_status", nil)
+	soon(t, "the connection after Chrome's start", begin, userbrowser.Patience)
+	call("a call with Chrome open again", func() {
+		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed Chromium (cdp)")
+		s.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome (extension) from now on", "the extension is connected")
+	})
+	// The site is shared again by itself.
+	e.page = b.Find(t, "page", "about:blank").ID
+	b.goTo(t, e.page, e.site.URL+"/kept")
+	s.until(t, "/kept", "tabs_list", nil)
+	s.call(t, "get_text", nil, "Lamps of walnut")
+}
+
+// freeze: an extension that is connected and silent is found out.
+func (e *endToEnd) freeze(t *testing.T) {
+	s := e.server
+	all := descendants(t, e.browser.PID())
+	for _, p := range all {
+		p.Suspend()
+	}
+	thaw := func() {
+		for _, p := range all {
+			p.Resume()
+		}
+	}
+	defer thaw()
+	userbrowser.Eventually(t, "calls to go elsewhere", func() bool { // once its last answer counts no more
+		begin := time.Now()
+		text := s.call(t, "tabs_list", nil)
+		if !strings.Contains(text, "note: calls go to the managed Chromium (cdp) from now on") {
+			return false
+		}
+		soon(t, "the call that found Chrome frozen", begin, switchLimit)
+		wants(t, "tabs_list", text, []string{"the extension is connected but does not answer"})
+		return true
+	})
+	s.call(t, "chrome_status", nil, "backend: cdp", "the extension is connected but does not answer", "extension connected: true")
+	thaw()
+	s.until(t, "backend: extension", "chrome_status", nil)
+	begin := time.Now()
+	s.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome", "/kept")
+	soon(t, "a call with Chrome awake", begin, switchLimit)
+	s.call(t, "get_text", nil, "Lamps of walnut")
+}
+
+func descendants(t *testing.T, pid int) []*process.Process {
+	t.Helper()
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []*process.Process{p}
+	for i := 0; i < len(all); i++ {
+		children, err := all[i].Children()
+		if err == nil {
+			all = append(all, children...)
+		}
+	}
+	return all
+}
+
+// toldToStop: chrome-mcp stop ends it at once; SIGHUP starts it afresh.
+func (e *endToEnd) toldToStop(t *testing.T) {
+	s := e.server
+	if _, stderr, err := execute(t, e.data, nil, "stop"); err != nil {
+		t.Fatal(err, stderr)
+	}
+	begin := time.Now()
+	s.until(t, "this server was told to let go of every extension", "chrome_status", nil)
+	soon(t, "the end after chrome-mcp stop", begin, time.Second)
+	s.call(t, "tabs_list", nil, "note: calls go to the managed Chromium", "chrome-mcp stop")
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	published(t, e.data)
+	fresh := token(t, e.data)
+	if slices.Contains(e.secrets, fresh) {
+		t.Error("the token is the same")
+	}
+	e.secrets = append(e.secrets, fresh)
+	s.until(t, "backend: extension", "chrome_status", nil)
+	s.call(t, "tabs_list", nil, "/kept")
+}
+
+// end: nothing of ours is left, and nothing of the user's is gone.
+func (e *endToEnd) end(t *testing.T) {
+	b, s := e.browser, e.server
+	s.call(t, "get_text", nil, "Lamps of walnut")
+	s.call(t, "tab_new", map[string]any{"url": e.site.URL + "/mine"}, "mine")
+	s.end(t)
+	userbrowser.Eventually(t, "the agent's tab to close", func() bool {
+		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/mine") })
+	})
+	var attached bool
+	userbrowser.Eventually(t, "the debugger to let go", func() bool {
+		b.Worker(t, "chrome.debugger.getTargets().then((all) => all.some((t) => t.attached && t.tabId))", &attached)
+		return !attached
+	})
+	b.See(t, e.page, "location.pathname === '/kept'", &attached)
+	if !attached {
+		t.Error("the user's tab is elsewhere")
+	}
+	var log string
+	b.Worker(t, "chrome.storage.local.get('log').then(JSON.stringify)", &log)
+	wantNoSecret(t, "the extension's log", log, e.secrets)
+	if !strings.Contains(log, "disconnected") {
+		t.Errorf("the extension's log is %s", log)
+	}
+	waitGone(t, filepath.Join(e.data, "tmp"), 5*time.Second)
+	for line := range strings.Lines(s.out.String()) {
+		if _, err := checkRPC(line); err != nil {
+			t.Error(err)
+		}
+	}
+	uninstall := exec.Command(binary, "extension", "uninstall", "--data", e.data)
+	uninstall.Env = b.environ()
+	if out, err := uninstall.CombinedOutput(); err != nil || !strings.Contains(string(out), "Chromium will not start this program any more") {
+		t.Errorf("extension uninstall: %v %s", err, out)
+	}
+	filepath.WalkDir(e.data, func(path string, d os.DirEntry, err error) error {
+		name, _ := filepath.Rel(e.data, path)
+		if name == "tmp" { // the browser's profile; TestKilledServerLeavesNoBrowser looks there
+			return filepath.SkipDir
+		}
+		if err != nil || !d.IsDir() && name != "pairings.json" && filepath.Dir(name) != "downloads" {
+			t.Errorf("%s is left, %v", name, err)
+		}
+		return nil
+	})
+}
+
+// TestPortTaken: a port that is taken does not end the program; whoever asks is
+// told.
+func TestPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
+	data := t.TempDir()
+	s := startMCP(t, "--data", data, "--port", port, "--no-cdp-fallback")
+	s.until(t, "cannot listen on port "+port, "chrome_status", nil)
+	s.refused(t, "NO_BACKEND", "tabs_list", nil, "cannot listen on port "+port, "Leave the port out, or choose another one.", "without --no-cdp-fallback")
+	s.end(t)
+	if files, _ := filepath.Glob(filepath.Join(data, "handshakes", "*")); len(files) != 0 {
+		t.Errorf("handshake files %q", files)
+	}
+}

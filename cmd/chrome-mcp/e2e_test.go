@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// An endToEnd is what a user has who set everything up: the program as an MCP
+// host starts it, a browser with the extension, and a site.
+type endToEnd struct {
+	data    string
+	site    *testSite
+	server  *mcpServer
+	browser *userBrowser
+	page    string   // the target of the tab that the user has in front
+	secrets []string // that no output may have
+}
+
+// TestEndToEnd is a day of a user's, with one server and one browser: each
+// step stands on what the ones before it left.
+func TestEndToEnd(t *testing.T) {
+	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
+	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--enable-mutations", "--enable-downloads",
+		"--unsafe-enable-eval", "--headless", "--isolated", "--log-level=debug")
+	for _, step := range []struct {
+		name string
+		work func(*endToEnd, *testing.T)
+	}{
+		{"no extension yet", (*endToEnd).alone},
+		{"pairing string", (*endToEnd).pairByString},
+		{"native messaging", (*endToEnd).pairByNativeMessaging},
+		{"share by popup", (*endToEnd).shareByPopup},
+		{"share by shortcut", (*endToEnd).shareByShortcut},
+		{"share by group", (*endToEnd).shareByGroup},
+		{"every tool", (*endToEnd).everyTool},
+		{"policy", (*endToEnd).policy},
+		{"stopped in mid-call", (*endToEnd).stopInMidCall},
+		{"another server", (*endToEnd).anotherServer},
+		{"Chrome closed and opened", (*endToEnd).closeAndOpen},
+		{"Chrome frozen", (*endToEnd).freeze},
+		{"told to stop", (*endToEnd).toldToStop},
+		{"the end", (*endToEnd).end},
+	} {
+		begin := time.Now()
+		if !t.Run(step.name, func(t *testing.T) { step.work(e, t) }) {
+			t.FailNow()
+		}
+		t.Logf("%s: %v", step.name, time.Since(begin).Round(10*time.Millisecond))
+		e.guardSecrets(t)
+	}
+}
+
+// switchLimit is how long a call may take that finds another browser than the
+// one before it did.
+const switchLimit = 2 * time.Second
+
+// soon fails when more time than limit has passed since begin.
+func soon(t *testing.T, what string, begin time.Time, limit time.Duration) {
+	t.Helper()
+	if took := time.Since(begin); took > limit {
+		t.Errorf("%s took %v", what, took)
+	} else {
+		t.Logf("%s took %v", what, took.Round(time.Millisecond))
+	}
+}
+
+// alone: calls go to a browser that is launched, and the status says why.
+func (e *endToEnd) alone(t *testing.T) {
+	e.server.call(t, "chrome_status", nil, "backend: cdp", "no extension is connected: none was set up", "extension connected: false")
+	e.server.call(t, "navigate", map[string]any{"url": e.site.URL + "/managed"}, "managed")
+	e.server.call(t, "tabs_list", nil, "cdp:")
+	published(t, e.data)
+	e.secrets = append(e.secrets, token(t, e.data))
+}
+
+// published waits until the only server of a data folder can be found.
+func published(t *testing.T, data string) {
+	t.Helper()
+	userbrowser.Eventually(t, "the handshake file", func() bool {
+		files, _ := filepath.Glob(filepath.Join(data, "handshakes", "*.json"))
+		return len(files) == 1
+	})
+}
+
+// pairByString: without the native messaging host, by what the user pastes
+// into the options.
+func (e *endToEnd) pairByString(t *testing.T) {
+	b := e.browser
+	b.open()
+	e.page = b.Find(t, "page", "about:blank").ID
+	b.goTo(t, e.page, e.site.URL+"/first")
+	stdout, stderr, err := execute(t, e.data, nil, "--print-pairing")
+	if err != nil {
+		t.Fatal(err, stderr)
+	}
+	path := strings.TrimSpace(stdout)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairing := strings.TrimSpace(string(text))
+	_, secret, err := wire.ParsePairingString(pairing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.secrets = append(e.secrets, pairing, wire.EncodeKey(secret))
+	wantNoSecret(t, "--print-pairing", stdout+stderr, e.secrets)
+
+	begin := time.Now()
+	b.options(t, func(s string) {
+		b.holds(t, s, "document.getElementById('native')?.textContent.includes('not')")
+		b.Eval(t, s, "document.getElementById('pairing').value = "+asJSON(pairing), nil)
+		b.Click(t, s, "#pair button", "Pair")
+		b.holds(t, s, "document.getElementById('paired').textContent === 'Paired.'")
+		b.holds(t, s, "document.getElementById('native').textContent.includes('by the keys below') && document.getElementById('no-keys').hidden")
+		b.holds(t, s, "document.querySelectorAll('#servers li').length === 1") // and no port on which a server only might be
+	})
+	var paired struct{ Pairings []struct{ Key string } }
+	file, err := os.ReadFile(filepath.Join(e.data, "pairings.json"))
+	if err != nil || json.Unmarshal(file, &paired) != nil || len(paired.Pairings) != 1 {
+		t.Fatalf("pairings.json: %v, %d pairings", err, len(paired.Pairings))
+	}
+	e.secrets = append(e.secrets, paired.Pairings[0].Key)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the string can be used again")
+	}
+
+	// The late extension takes over, and no call is carried out in a browser
+	// that it was not meant for.
+	e.server.call(t, "chrome_status", nil, "backend: extension", "extension connected: true", "no tab shared")
+	e.server.refused(t, "STALE_TAB", "get_text", nil, "the active tab is in the managed Chromium (cdp)")
+	e.server.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome (extension) from now on")
+	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared", "ask the user to share one")
+	t.Logf("paired and used in %v", time.Since(begin).Round(time.Millisecond))
+
+	if _, stderr, err := execute(t, e.data, nil, "extension", "unpair"); err != nil {
+		t.Fatal(err, stderr)
+	}
+	e.server.until(t, "the extension was unpaired (Ask the user", "chrome_status", nil)
+}
+
+// pairByNativeMessaging: as after `chrome-mcp extension install`.
+func (e *endToEnd) pairByNativeMessaging(t *testing.T) {
+	b := e.browser
+	b.options(t, func(s string) { b.Click(t, s, "#pairings button", "Revoke") }) // the key that was taken back
+	b.register(t, e.data)
+	b.Popup(t, func(s string) { // where the user may as well wait half a minute
+		b.Click(t, s, "#again", "Look again")
+		e.server.until(t, "backend: extension", "chrome_status", nil)
+		b.shows(t, s, "#status", "test connected, no tab shared")
+	})
+	e.server.call(t, "chrome_status", nil, "the user's own Chrome", "no tab shared", "extension connected: true")
+	e.server.call(t, "tabs_list", nil)
+}
+
+func (e *endToEnd) shareByPopup(t *testing.T) {
+	e.browser.press(t, "#share", "Share this tab")
+	e.server.until(t, "/first", "tabs_list", nil)
+	e.server.call(t, "chrome_status", nil, "1 tab shared")
+	e.server.call(t, "get_text", nil, "Lamps of walnut")
+	e.browser.press(t, "#share", "Stop sharing this tab")
+	e.server.until(t, "no tab shared", "chrome_status", nil)
+	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared")
+}
+
+func (e *endToEnd) shareByShortcut(t *testing.T) {
+	e.browser.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+	e.server.until(t, "/first", "tabs_list", nil)
+	e.server.call(t, "get_text", nil, "Lamps of walnut")
+	e.browser.Worker(t, "chrome.commands.onCommand.dispatch('stop-all')", nil)
+	e.server.until(t, "no tab shared", "chrome_status", nil)
+}
+
+// shareByGroup drags a second tab into the group of the first, and out of it.
+func (e *endToEnd) shareByGroup(t *testing.T) {
+	b := e.browser
+	b.press(t, "#share", "Share this tab")
+	e.server.until(t, "/first", "tabs_list", nil)
+	id := b.newTab(t, e.site.URL+"/dragged")
+	first, dragged := b.number(t, "/first"), b.number(t, "/dragged")
+	userbrowser.Eventually(t, "the group", func() bool {
+		var grouped bool
+		b.Worker(t, fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.groupId >= 0)", first), &grouped)
+		return grouped
+	})
+	b.Worker(t, fmt.Sprintf("chrome.tabs.get(%d).then((t) => chrome.tabs.group({groupId: t.groupId, tabIds: [%d]}))", first, dragged), nil)
+	e.server.until(t, "2 tabs shared", "chrome_status", nil)
+	e.server.call(t, "get_text", nil, "dragged") // the tab that was shared last
+	b.Worker(t, fmt.Sprintf("chrome.tabs.ungroup(%d)", dragged), nil)
+	e.server.until(t, "1 tab shared", "chrome_status", nil)
+	b.Send("", "Target.closeTarget", map[string]any{"targetId": id})
+	e.server.call(t, "get_text", nil, "first")
+}
+
+// policy: what the agent may not do is refused to it, and what a page does
+// that is shared is held by the extension.
+func (e *endToEnd) policy(t *testing.T) {
+	s := e.server
+	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/policy"}, "policy")
+	s.refused(t, "POLICY_DENIED", "navigate", map[string]any{"url": e.site.denied()}, "localhost")
+	s.call(t, "click", map[string]any{"selector": "#leak"})
+	s.until(t, "held", "get_text", map[string]any{"selector": "#leak"})
+	s.call(t, "click", map[string]any{"selector": "#away"})
+	if n := e.site.asked("localhost "); n != 0 {
+		t.Errorf("%d requests where nothing may go", n)
+	}
+	s.refused(t, "POLICY_DENIED", "get_text", nil, "localhost") // the browser's page for it is there
+	// The user's other tabs are held by nothing.
+	id := e.browser.newTab(t, e.site.denied())
+	e.browser.Send("", "Target.closeTarget", map[string]any{"targetId": id})
+	if n := e.site.asked("localhost /denied"); n != 1 {
+		t.Errorf("%d requests by the user", n)
+	}
+	s.call(t, "tabs_list", nil, "(denied by policy)")
+	e.browser.goTo(t, e.page, e.site.URL+"/back")
+}
+
+// stopInMidCall: whatever ends the sharing ends the call that runs.
+func (e *endToEnd) stopInMidCall(t *testing.T) {
+	b := e.browser
+	for _, c := range []struct {
+		name, want string
+		stop       func(began func())
+	}{
+		{"unshared in the popup", "the user stopped sharing the tab", func(began func()) {
+			b.Popup(t, func(s string) {
+				b.holds(t, s, "document.getElementById('share').textContent === 'Stop sharing this tab'")
+				began()
+				b.Click(t, s, "#share", "Stop sharing this tab")
+			})
+		}},
+		{"Stop all", "the user pressed Stop", func(began func()) {
+			b.Popup(t, func(s string) {
+				b.holds(t, s, "!document.getElementById('stop-all').hidden")
+				began()
+				b.Click(t, s, "#stop-all", "Stop all")
+			})
+		}},
+		{"the shortcut", "the user stopped sharing the tab", func(began func()) {
+			began()
+			b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+		}},
+		{"dragged out of the group", "the user moved the tab out", func(began func()) {
+			number := b.number(t, e.site.URL)
+			began()
+			b.Worker(t, fmt.Sprintf("chrome.tabs.ungroup(%d)", number), nil)
+		}},
+	} {
+		type answer struct {
+			text  string
+			at    time.Time
+			fails bool
+		}
+		answered := make(chan answer, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), userbrowser.Patience)
+		go func() {
+			text, failed, err := e.server.try(ctx, "navigate", map[string]any{"url": e.site.URL + "/slow"})
+			if err != nil {
+				text = err.Error()
+			}
+			answered <- answer{text, time.Now(), failed}
+		}()
+		e.site.reached(t)
+		var began time.Time
+		c.stop(func() { began = time.Now() })
+		a := <-answered
+		cancel()
+		if !a.fails || !strings.HasPrefix(a.text, "DETACHED: ") || !strings.Contains(strings.ToLower(a.text), strings.ToLower(c.want)) {
+			t.Errorf("%s: the call answered %q", c.name, a.text)
+		}
+		if took := a.at.Sub(began); took > time.Second {
+			t.Errorf("%s: the call ended after %v", c.name, took)
+		} else {
+			t.Logf("%s: the call ended after %v", c.name, took.Round(time.Millisecond))
+		}
+		e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil)
+		e.share(t)
+	}
+}
+
+// share shares the tab in front, once it is at a page.
+func (e *endToEnd) share(t *testing.T) {
+	t.Helper()
+	e.browser.goTo(t, e.page, e.site.URL+"/shared")
+	e.browser.Call(t, "", "Target.activateTarget", map[string]any{"targetId": e.page}, nil)
+	e.browser.press(t, "#share", "Share this tab")
+	e.server.until(t, "/shared", "tabs_list", nil)
+	e.server.call(t, "get_text", nil, "Lamps of walnut")
+}
+
+// guardSecrets looks for secrets in whatever can be read from outside.
+func (e *endToEnd) guardSecrets(t *testing.T) {
+	t.Helper()
+	wantNoSecret(t, "stdout", e.server.out.String(), e.secrets)
+	wantNoSecret(t, "stderr", e.server.er.String(), e.secrets)
+	all, err := process.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		line, _ := p.Cmdline()
+		environ, _ := p.Environ()
+		wantNoSecret(t, "a command line", line, e.secrets)
+		wantNoSecret(t, "an environment", strings.Join(environ, "\n"), e.secrets)
+	}
+	for _, server := range bridge.Live(e.data) {
+		wantNoSecret(t, "what is told of servers", fmt.Sprint(server), e.secrets)
+	}
+}
+
+func wantNoSecret(t *testing.T, where, text string, secrets []string) {
+	t.Helper()
+	for i, secret := range secrets {
+		if secret == "" || strings.Contains(text, secret) {
+			t.Errorf("secret %d is in %s", i, where)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// startUserBrowser starts a browser as a user has it after `extension install`:
+// with the extension loaded and the native messaging host registered.
+func startUserBrowser(t *testing.T, s *settings) *userBrowser {
+	t.Helper()
+	b := newUserBrowser(t)
+	b.register(t, s.data)
+	b.open()
+	return b
+}
+
+// connected waits for an extension that is not of the connection before.
+func connected(t *testing.T, server *bridge.Server) *bridge.Instance {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	for {
+		changed := server.Changed()
+		if list := server.Instances(); len(list) > 0 {
+			return list[0]
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatal("no extension has connected")
+		}
+	}
+}
+
+// driven calls the extension: it answers, and nobody has shared a tab with it.
+func driven(t *testing.T, i *bridge.Instance) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var tabs wire.TabsList
+	if err := i.Call(ctx, wire.MethodTabsList, nil, &tabs); err != nil || len(tabs.Tabs) != 0 {
+		t.Errorf("tabs %+v, %v", tabs, err)
+	}
+}
+
+// TestRealExtension: the real extension, in a real browser, finds the server
+// by the real native messaging host, and finds it again when it starts anew.
+func TestRealExtension(t *testing.T) {
+	server, s, rules := openTestBridge(t)
+	startUserBrowser(t, s)
+	first := connected(t, server)
+	driven(t, first)
+	if first.Chrome() == "" || first.ID() == "" {
+		t.Errorf("browser %q, installation %q", first.Chrome(), first.ID())
+	}
+	server.Close()
+	<-first.Done()
+	second := connected(t, startTestBridge(t, s, rules))
+	driven(t, second)
+	if second.ID() != first.ID() {
+		t.Error("the installation has two names")
+	}
+}
+
+// TestServersComeAndGo: a browser that was there first finds a server within
+// seconds of its start, the second one too, and both go on side by side.
+func TestServersComeAndGo(t *testing.T) {
+	early, s, rules := openTestBridge(t)
+	startUserBrowser(t, s)
+	connected(t, early) // the extension runs
+	early.Close()
+
+	open := func() (*bridge.Server, *bridge.Instance) {
+		t.Helper()
+		began := time.Now()
+		server := startTestBridge(t, s, rules)
+		i := connected(t, server)
+		if took := time.Since(began); took > 10*time.Second { // an alarm comes after 30 s
+			t.Errorf("found after %v", took)
+		}
+		return server, i
+	}
+	first, one := open()
+	second, two := open()
+	driven(t, one)
+	driven(t, two)
+	first.Close()
+	<-one.Done()
+	driven(t, two)
+	if i := connected(t, second); i != two {
+		t.Error("the second one was connected anew")
+	}
+}

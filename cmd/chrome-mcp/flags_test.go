@@ -1,0 +1,253 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestParse(t *testing.T) {
+	s, err := parse([]string{
+		"--allow-domain", "example.com", "--allow-domain=*.example.com", "--headless=false",
+		"--viewport", "800x600", "--max-download", "20MB", "--log-level", "debug", "doctor",
+	}, []string{"HOME=/nowhere", "CHROME_MCP_DATA=/data", "CHROME_MCP_ENABLE_MUTATIONS=true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"example.com", "*.example.com"}; !slices.Equal(s.allowDomain, want) {
+		t.Errorf("allowDomain = %q, want %q", s.allowDomain, want)
+	}
+	if s.headless || !s.given("headless") {
+		t.Errorf("headless = %v, given %v; want false, given", s.headless, s.given("headless"))
+	}
+	if (s.viewport != viewport{800, 600}) || s.maxDownload != 20<<20 || s.logLevel.Level() != slog.LevelDebug {
+		t.Errorf("viewport %v, maxDownload %v, logLevel %v", s.viewport, s.maxDownload, s.logLevel.Level())
+	}
+	if s.data != "/data" || !s.mutations {
+		t.Errorf("from the environment: data %q, mutations %v", s.data, s.mutations)
+	}
+	if !slices.Equal(s.command, []string{"doctor"}) {
+		t.Errorf("command = %q", s.command)
+	}
+}
+
+func TestDefaultsGrantNothing(t *testing.T) {
+	s, err := parse(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.allowDomain) > 0 || len(s.allowPrivate) > 0 || s.mutations || s.downloads || s.eval || s.allDomains || s.noSandbox {
+		t.Errorf("defaults grant something: %+v", s)
+	}
+	if s.logLevel.Level() != slog.LevelWarn || s.maxDownload != 100<<20 || s.viewport.String() != "1280x720" {
+		t.Errorf("log level %v, max download %d, viewport %v", s.logLevel.Level(), s.maxDownload, &s.viewport)
+	}
+}
+
+func TestFlagBeatsEnvironment(t *testing.T) {
+	s, err := parse([]string{"--allow-domain", "flag.example", "--profile", "work", "--headless=false"}, []string{
+		"CHROME_MCP_ALLOW_DOMAIN=env.example", "CHROME_MCP_PROFILE=play", "CHROME_MCP_HEADLESS=true",
+		"CHROME_MCP_BLOCK_DOMAIN=a.example, b.example",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.allowDomain, []string{"flag.example"}) || s.profile != "work" || s.headless {
+		t.Errorf("allowDomain %q, profile %q, headless %v", s.allowDomain, s.profile, s.headless)
+	}
+	if want := []string{"a.example", "b.example"}; !slices.Equal(s.blockDomain, want) {
+		t.Errorf("blockDomain = %q, want %q", s.blockDomain, want)
+	}
+}
+
+// TestEveryFlagHasAVariable sets each flag by its variable and looks at what
+// that changed.
+func TestProxyOfTheEnvironment(t *testing.T) {
+	environ := []string{"HTTPS_PROXY=http://secure.test:3128", "http_proxy=http://plain.test:3128", "NO_PROXY=near.test"}
+	for _, c := range []struct {
+		name           string
+		args, environ  []string
+		proxy, without string
+	}{
+		{"none", nil, nil, "", ""},
+		{"the variables", nil, environ, "http://secure.test:3128", "near.test"},
+		{"only one of them", nil, environ[1:2], "http://plain.test:3128", ""},
+		{"the flag beats them", []string{"--proxy", "http://mine.test:1"}, environ, "http://mine.test:1", ""},
+		{"our own variable beats them", nil, append(environ[:3:3], "CHROME_MCP_PROXY=http://mine.test:1"), "http://mine.test:1", ""},
+		{"the flag says none", []string{"--proxy=none"}, environ, "", ""},
+	} {
+		s, err := parse(c.args, c.environ)
+		if err != nil || s.proxy != c.proxy || s.noProxy != c.without {
+			t.Errorf("%s: %q without %q, %v; want %q without %q", c.name, s.proxy, s.noProxy, err, c.proxy, c.without)
+		}
+	}
+}
+
+func TestEveryFlagHasAVariable(t *testing.T) {
+	values := map[string]string{
+		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
+		"subresources": "list", "prefer": "cdp", "after-action": "none",
+		"cdp-endpoint": "http://127.0.0.1:9222", "attach-default-context": "",
+	}
+	_, groups := define()
+	for _, g := range groups {
+		for _, name := range flagNames(g) {
+			if slices.Contains(notFromEnv, name) || name == "attach-default-context" {
+				continue
+			}
+			value := values[name]
+			if value == "" {
+				value = values[g.flags.Lookup(name).Value.Type()]
+			}
+			before, err := parse(nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := parse(nil, []string{envName(name) + "=" + value})
+			if err != nil {
+				t.Errorf("%s: %v", envName(name), err)
+				continue
+			}
+			before.given, after.given = nil, nil
+			before.sources, after.sources = nil, nil
+			if reflect.DeepEqual(before, after) {
+				t.Errorf("%s=%s changes nothing", envName(name), value)
+			}
+		}
+	}
+	s, err := parse(nil, []string{"CHROME_MCP_USERDATA=/profile"})
+	if err != nil || s.data != "/profile" {
+		t.Errorf("CHROME_MCP_USERDATA: %q, %v", s.data, err)
+	}
+	s, err = parse(nil, []string{"CHROME_MCP_USERDATA=/old", "CHROME_MCP_DATA=/new"})
+	if err != nil || s.data != "/new" {
+		t.Errorf("CHROME_MCP_USERDATA beside CHROME_MCP_DATA: %q, %v", s.data, err)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	for _, tt := range []struct {
+		name, args, env string
+		want            []string
+	}{
+		{"unknown flag", "--alow-domain x", "", []string{"unknown flag --alow-domain", "Did you mean --allow-domain?"}},
+		{"no value", "--policy", "", []string{"--policy needs a value"}},
+		{"bad bool", "--headless=maybe", "", []string{`--headless: "maybe" is neither true nor false`}},
+		{"bad choice", "--prefer=firefox", "", []string{`--prefer: "firefox" is not extension or cdp`}},
+		{"bad size", "--max-download=lots", "", []string{`--max-download: "lots" is not a size`}},
+		{"huge size", "--max-download=99999999999GB", "", []string{"--max-download"}},
+		{"plain size", "--max-download=10", "", []string{`"10" has no unit; write 10MB, or 10B for bytes`}},
+		{"zero size", "--max-download=0", "", []string{"--max-download"}},
+		{"bad viewport", "--viewport=1280", "", []string{`--viewport: "1280" is not a size such as 1280x720`}},
+		{"bad level", "--log-level=loud", "", []string{`"loud" is not debug, info, warn or error`}},
+		{"bad profile", "--profile=../x", "", []string{`--profile: "../x" is not a name`}},
+		{"excluding", "--isolated --profile=x", "", []string{"--isolated and --profile exclude each other"}},
+		{"alone", "--attach-default-context", "", []string{"needs --cdp-endpoint"}},
+		{"bad variable", "", "CHROME_MCP_ENABLE_MUTATIONS=perhaps", []string{`CHROME_MCP_ENABLE_MUTATIONS: "perhaps" is neither true nor false`}},
+		{"empty variable", "", "CHROME_MCP_POLICY=", []string{"CHROME_MCP_POLICY is empty"}},
+		{"variable without a list", "", "CHROME_MCP_ALLOW_DOMAIN=, ,", []string{"CHROME_MCP_ALLOW_DOMAIN has nothing in its list"}},
+		{"variable's hint", "", "CHROME_MCP_VIEWPORT=big", []string{"It is --viewport as a variable"}},
+		{"variable of two", "--isolated", "CHROME_MCP_PROFILE=x", []string{"--isolated and environment variable CHROME_MCP_PROFILE exclude each other"}},
+		{"empty value", "--policy=", "", []string{"--policy is empty"}},
+		{"shorthand", "-x", "", []string{"unknown flag -x"}},
+		{"shorthand of several", "-headless", "", []string{"unknown flag -headless", "Did you mean --headless?"}},
+		{"part of a name", "--downloads", "", []string{"Did you mean --enable-downloads?"}},
+		{"more than a name", "--no-headless", "", []string{"Did you mean --headless?"}},
+		{"misspelt variable", "", "CHROME_MCP_BLOCK_DOMAINS=x", []string{"CHROME_MCP_BLOCK_DOMAINS is not known", "Did you mean CHROME_MCP_BLOCK_DOMAIN?"}},
+		{"no variable of its own", "", "CHROME_MCP_VERSION=1", []string{"CHROME_MCP_VERSION is not known"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var environ []string
+			if tt.env != "" {
+				environ = []string{tt.env}
+			}
+			_, err := parse(strings.Fields(tt.args), environ)
+			usage, ok := errors.AsType[*usageError](err)
+			if !ok {
+				t.Fatalf("parse: %v, want a usage error", err)
+			}
+			for _, want := range tt.want {
+				if text := usage.Error() + "\n" + usage.hint; !strings.Contains(text, want) {
+					t.Errorf("got %q, want it to have %q", text, want)
+				}
+			}
+		})
+	}
+}
+
+func TestHelpFitsAScreen(t *testing.T) {
+	lines := strings.Split(strings.TrimSuffix(shortHelp, "\n"), "\n")
+	if len(lines) > 24 {
+		t.Errorf("the help has %d lines, more than 24", len(lines))
+	}
+	_, groups := define()
+	for i, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("line %d has %d columns", i+1, len(line))
+		}
+		if flag, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
+			name, _, _ := strings.Cut(flag, " ")
+			if !slices.ContainsFunc(groups, func(g flagGroup) bool { return g.flags.Lookup(name) != nil }) {
+				t.Errorf("the help names --%s, which there is not", name)
+			}
+		}
+	}
+}
+
+func TestFlagListHasEveryFlag(t *testing.T) {
+	var b strings.Builder
+	_, groups := define()
+	printFlags(&b, groups)
+	for _, g := range groups {
+		for _, name := range flagNames(g) {
+			if !strings.Contains(b.String(), "--"+name) {
+				t.Errorf("help flags lacks --%s", name)
+			}
+			if g.flags.Lookup(name).Usage == "" {
+				t.Errorf("--%s has no description", name)
+			}
+		}
+	}
+}
+
+func FuzzSizes(f *testing.F) {
+	for _, seed := range []string{"20MB", "1GB", "1", "0", "-1KB", "1280x720", "x", "9223372036854775807GB"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var size byteSize
+		if err := size.Set(s); err == nil {
+			if size <= 0 {
+				t.Fatalf("%q became %d bytes", s, size)
+			}
+			var again byteSize
+			if err := again.Set(size.String()); err != nil || again != size {
+				t.Fatalf("%q: %d became %q, which is %d, %v", s, size, size.String(), again, err)
+			}
+		}
+		var v viewport
+		if err := v.Set(s); err == nil && (v.width < 100 || v.height < 100) {
+			t.Fatalf("%q became %v", s, v)
+		}
+	})
+}
+
+func flagNames(g flagGroup) []string {
+	var names []string
+	g.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]byteSize{"10MB": 10 << 20, "10MiB": 10 << 20, "1GiB": 1 << 30, "3kib": 3 << 10, "7B": 7} {
+		var size byteSize
+		if err := size.Set(text); err != nil || size != want {
+			t.Errorf("%s: %d, %v; want %d", text, size, err, want)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+)
+
+// TestKilledServerLeavesNoBrowser: after a SIGKILL of the server its Chromium
+// is gone within five seconds, and the next start removes the temporary
+// profile.
+func TestKilledServerLeavesNoBrowser(t *testing.T) {
+	needChromium(t)
+	_, address, stop, err := shop.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	data := t.TempDir()
+
+	server := startServer(t, data, address)
+	server.navigate(address)
+	left := profiles(t, data)
+	if len(left) != 1 {
+		t.Fatalf("while it runs there are the temporary profiles %q, want one", left)
+	}
+	if len(processesWith(t, data)) < 2 { // the server itself has it too
+		t.Fatal("no Chromium is found while it runs: the test looks for the wrong thing")
+	}
+	if err := server.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	server.cmd.Wait()
+	waitGone(t, data, 5*time.Second)
+	if got := profiles(t, data); len(got) != 1 {
+		t.Logf("the temporary profile is gone already: %q", got)
+	}
+
+	next := startServer(t, data, address)
+	next.navigate(address)
+	for _, profile := range profiles(t, data) {
+		if profile == left[0] {
+			t.Errorf("the next start left %s", profile)
+		}
+	}
+	next.stdin.Close()
+	if err := next.cmd.Wait(); err != nil {
+		t.Errorf("the next server: %v", err)
+	}
+	waitGone(t, data, 5*time.Second)
+	if got := profiles(t, data); len(got) > 0 {
+		t.Errorf("a server that ended left %q", got)
+	}
+}
+
+// A runningServer is the built program with an MCP session begun.
+type runningServer struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin interface {
+		Write([]byte) (int, error)
+		Close() error
+	}
+	out *bufio.Scanner
+}
+
+func startServer(t *testing.T, data, address string) *runningServer {
+	t.Helper()
+	args := append([]string{"--headless", "--isolated", "--data", data, "--allow-domain", address}, rootNeedsNoSandbox()...)
+	s := &runningServer{t: t, cmd: exec.Command(binary, args...)}
+	s.cmd.Stderr = os.Stderr
+	stdin, err := s.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait() })
+	s.stdin, s.out = stdin, bufio.NewScanner(stdout)
+	s.out.Buffer(nil, 1<<20)
+	s.request(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, `"chrome-mcp"`)
+	fmt.Fprintln(stdin, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return s
+}
+
+func (s *runningServer) request(line, want string) {
+	s.t.Helper()
+	fmt.Fprintln(s.stdin, line)
+	for s.out.Scan() {
+		response, err := checkRPC(s.out.Text())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if response {
+			if !strings.Contains(s.out.Text(), want) {
+				s.t.Fatalf("%s\nanswered %s\nwant %s", line, s.out.Text(), want)
+			}
+			return
+		}
+	}
+	s.t.Fatalf("%s: the server has gone: %v", line, s.out.Err())
+}
+
+func (s *runningServer) navigate(url string) {
+	s.t.Helper()
+	s.request(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"navigate","arguments":{"url":%q}}}`, url), "Walnut")
+}
+
+// profiles lists the temporary profiles in the data folder.
+func profiles(t *testing.T, data string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(data, "tmp", "profile-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// processesWith lists the processes that have text on their command line.
+func processesWith(t *testing.T, text string) []string {
+	t.Helper()
+	all, err := process.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, p := range all {
+		if line, err := p.Cmdline(); err == nil && strings.Contains(line, text) {
+			found = append(found, fmt.Sprintf("%d %s", p.Pid, line))
+		}
+	}
+	return found
+}
+
+// waitGone waits until no process has text on its command line. What it waits
+// for ends by itself, in processes that are not ours to wait for, so it polls.
+func waitGone(t *testing.T, text string, limit time.Duration) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(limit)
+	for {
+		found := processesWith(t, text)
+		if len(found) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("after %v these still run:\n%s", limit, strings.Join(found, "\n"))
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// TestServeLeavesNothing: after the end of stdin, and after a signal, there is
+// no goroutine, no file and nobody who listens.
+func TestServeLeavesNothing(t *testing.T) {
+	for _, how := range []string{"stdin", "signal"} {
+		t.Run(how, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			data := filepath.Join(t.TempDir(), "data")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stdin, host := io.Pipe()
+			defer host.Close()
+			code := make(chan int, 1)
+			stderr := new(testlog.Buffer)
+			go func() { code <- run(ctx, []string{"--data", data, "--port=0"}, stdin, io.Discard, stderr) }()
+			published(t, data)
+			if how == "stdin" {
+				host.Close()
+			} else {
+				cancel()
+			}
+			if c := <-code; c != exitOK {
+				t.Errorf("exit code %d: %s", c, stderr)
+			}
+			host.Close() // who reads stdin ends with it
+			if files, _ := filepath.Glob(filepath.Join(data, "*", "*")); len(files) != 0 {
+				t.Errorf("left are %q", files)
+			}
+			goleak.VerifyNone(t, before)
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// binary is the program under test, built as a user builds it.
+var binary string
+
+func TestMain(m *testing.M) {
+	code, err := buildAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func buildAndRun(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "chrome-mcp-test-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "chrome-mcp")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// needChromium skips a test where there is no browser, but never in CI.
+func needChromium(t *testing.T) {
+	t.Helper()
+	userbrowser.Find(t)
+}
+
+// rootNeedsNoSandbox returns the flag that Chromium wants for root.
+func rootNeedsNoSandbox() []string {
+	if os.Geteuid() == 0 {
+		return []string{"--no-sandbox"}
+	}
+	return nil
+}

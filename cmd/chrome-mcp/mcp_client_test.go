@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// An mcpServer is the program as an MCP host starts it, with the host's
+// client.
+type mcpServer struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	client  *sdk.ClientSession
+	out, er *testlog.Buffer // what came on stdout and stderr
+}
+
+// startMCP starts the program and begins a session.
+func startMCP(t *testing.T, args ...string) *mcpServer {
+	t.Helper()
+	s := &mcpServer{cmd: exec.Command(binary, append(rootNeedsNoSandbox(), args...)...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
+	s.cmd.Stderr = s.er
+	stdin, err := s.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.stdin = stdin
+	t.Cleanup(func() {
+		stdin.Close()
+		force := time.AfterFunc(2*endsWithin, func() { s.cmd.Process.Kill() })
+		s.cmd.Wait()
+		force.Stop()
+		if t.Failed() {
+			t.Logf("the server says:\n%s", s.er)
+		}
+	})
+	transport := &sdk.IOTransport{Reader: teed{io.TeeReader(stdout, s.out), stdout}, Writer: stdin}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	if s.client, err = client.Connect(t.Context(), transport, nil); err != nil {
+		t.Fatalf("%v\n%s", err, s.er)
+	}
+	return s
+}
+
+type teed struct {
+	io.Reader
+	io.Closer
+}
+
+// try calls a tool and returns the text of its result.
+func (s *mcpServer) try(ctx context.Context, tool string, args map[string]any) (text string, failed bool, err error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	res, err := s.client.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return "", true, err
+	}
+	for _, c := range res.Content {
+		switch c := c.(type) {
+		case *sdk.TextContent:
+			text += c.Text
+		case *sdk.ImageContent:
+			text += "\n" + c.MIMEType
+		}
+	}
+	return text, res.IsError, nil
+}
+
+// call calls a tool, which must not fail, and wants these texts in its answer.
+func (s *mcpServer) call(t *testing.T, tool string, args map[string]any, want ...string) string {
+	t.Helper()
+	text, failed, err := s.try(t.Context(), tool, args)
+	if err != nil || failed {
+		t.Fatalf("%s %s: %v %s", tool, asJSON(args), err, text)
+	}
+	wants(t, tool+" "+asJSON(args), text, want)
+	return text
+}
+
+// refused calls a tool, which must fail with a code.
+func (s *mcpServer) refused(t *testing.T, code, tool string, args map[string]any, want ...string) {
+	t.Helper()
+	text, failed, err := s.try(t.Context(), tool, args)
+	if err != nil || !failed || !strings.HasPrefix(text, code+": ") {
+		t.Fatalf("%s %s: %v %s, want %s", tool, asJSON(args), err, text, code)
+	}
+	wants(t, tool+" "+asJSON(args), text, want)
+}
+
+// wants compares without regard to capitals, which begin sentences.
+func wants(t *testing.T, what, text string, want []string) {
+	t.Helper()
+	for _, part := range want {
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(part)) {
+			t.Errorf("%s answered\n%s\nwant %q in it", what, text, part)
+		}
+	}
+}
+
+func asJSON(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
+}
+
+// until repeats a call until its answer has a text: what it waits for happens
+// in a browser.
+func (s *mcpServer) until(t *testing.T, want, tool string, args map[string]any) (text string) {
+	t.Helper()
+	found := false
+	defer func() {
+		if !found {
+			t.Logf("%s answers\n%s", tool, text)
+		}
+	}()
+	userbrowser.Eventually(t, tool+" to tell "+want, func() bool {
+		var err error
+		if text, _, err = s.try(t.Context(), tool, args); err != nil {
+			t.Fatal(err)
+		}
+		found = strings.Contains(strings.ToLower(text), strings.ToLower(want))
+		return found
+	})
+	return text
+}
+
+// end closes stdin, as hosts do, and waits for the end of the process.
+func (s *mcpServer) end(t *testing.T) {
+	t.Helper()
+	begin := time.Now()
+	s.stdin.Close()
+	s.client.Close()
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	if took := time.Since(begin); took > endsWithin {
+		t.Errorf("the server ended after %v", took)
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// TestShortcut has a hand on the keyboard: in a window of Chrome with the
+// extension, the keys that the manifest suggests share the tab in front, the
+// agent works in it, and the same keys end it.
+func TestShortcut(t *testing.T) {
+	screen := newDisplay(t)
+	site := newTestSite(t)
+	b := newUserBrowser(t)
+	b.display = screen.name
+	data := filepath.Join(t.TempDir(), "data")
+	b.register(t, data)
+	server := startMCP(t, "--data", data, "--port=0", "--allow-domain", site.URL, "--enable-mutations", "--no-cdp-fallback")
+	b.open()
+	b.goTo(t, b.Find(t, "page", "about:blank").ID, site.URL+"/first")
+	server.until(t, "no tab shared", "chrome_status", nil)
+
+	// The window has the keyboard once it was clicked in: there is nobody else
+	// on this screen who would give it to it.
+	page := b.Find(t, "page", site.URL+"/first")
+	userbrowser.Eventually(t, "the window to have the keyboard", func() bool {
+		screen.click(t, 400, 600)
+		var focused bool
+		b.See(t, page.ID, "document.hasFocus()", &focused)
+		return focused
+	})
+	screen.press(t, keyAlt, keyShift, 's')
+	server.until(t, "/first", "tabs_list", nil)
+	server.call(t, "get_text", nil, "Lamps of walnut")
+
+	screen.press(t, keyAlt, keyShift, 's')
+	server.until(t, "no tab shared", "chrome_status", nil)
+	server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared")
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+)
+
+// TestTypeScriptClient has the official TypeScript SDK's client list and call
+// the tools, with structured results too: it validates those against the
+// output schemas. It runs where Node and tools/node_modules are (make setup),
+// and always in CI.
+func TestTypeScriptClient(t *testing.T) {
+	needChromium(t)
+	node, err := exec.LookPath("node")
+	if err == nil {
+		_, err = os.Stat("../../tools/node_modules/@modelcontextprotocol/sdk")
+	}
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("CI lacks Node or the SDK: %v", err)
+		}
+		t.Skipf("no Node, or no SDK (make setup): %v", err)
+	}
+	for _, mode := range []string{"text", "structured"} {
+		t.Run(mode, func(t *testing.T) {
+			_, address, stop, err := shop.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			args := []string{"../../tools/typescript-client.mjs", address, binary,
+				"--headless", "--isolated", "--data", t.TempDir(), "--allow-domain", address, "--enable-mutations"}
+			if mode == "structured" {
+				args = append(args, "--structured")
+			}
+			command := exec.CommandContext(t.Context(), node, append(args, rootNeedsNoSandbox()...)...)
+			var stderr bytes.Buffer
+			command.Stderr = &stderr
+			out, err := command.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, &stderr)
+			}
+			type result struct {
+				IsError           bool
+				Content           []struct{ Type, Text string }
+				StructuredContent json.RawMessage
+			}
+			var got struct {
+				Server  struct{ Name, Version string }
+				Tools   []struct{ Name string }
+				Results map[string]result
+			}
+			if err := json.Unmarshal(out, &got); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if got.Server.Name != "chrome-mcp" || got.Server.Version != "v0.0.0-test" || len(got.Tools) != 26 {
+				t.Errorf("server %+v, %d tools", got.Server, len(got.Tools))
+			}
+			for name, want := range map[string]struct {
+				text   string
+				failed bool
+			}{
+				"status":       {"127.0.0.1", false},
+				"navigate":     {"Walnut desk lamp", false},
+				"snapshot":     {`link "Order this lamp"`, false},
+				"badArguments": {"BAD_ARGS", true},
+				"denied":       {"POLICY_DENIED", true},
+			} {
+				r := got.Results[name]
+				if len(r.Content) == 0 || !strings.Contains(r.Content[0].Text, want.text) || r.IsError != want.failed {
+					t.Errorf("%s: %+v, want %q, failed %v", name, r, want.text, want.failed)
+				}
+				if has := len(r.StructuredContent) > 0; has != (mode == "structured" && !want.failed) {
+					t.Errorf("%s: structured content %s", name, r.StructuredContent)
+				}
+			}
+		})
+	}
+}

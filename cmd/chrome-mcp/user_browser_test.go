@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// A userBrowser is a Chromium as a user has it who loaded the extension.
+type userBrowser struct {
+	*userbrowser.Browser // that runs, once it was opened
+	t                    *testing.T
+	root                 string // its home folder
+	display              string // where its windows are shown, "" for nowhere
+}
+
+// newUserBrowser installs a browser and the extension, and starts nothing.
+func newUserBrowser(t *testing.T) *userBrowser {
+	t.Helper()
+	needChromium(t)
+	root, err := os.MkdirTemp("", "chrome-mcp-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if err := extension.Write(filepath.Join(root, "extension")); err != nil {
+		t.Fatal(err)
+	}
+	return &userBrowser{t: t, root: root}
+}
+
+// environ is that of the user's programs.
+func (b *userBrowser) environ() []string {
+	return append(os.Environ(), "HOME="+b.root, "XDG_CONFIG_HOME=")
+}
+
+// profile is where Chromium keeps what belongs to its user.
+func (b *userBrowser) profile() string {
+	at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == "chromium" })
+	return hostBrowsers[at].folder(runtime.GOOS, b.root, "")
+}
+
+// register has the program install the extension, so that the browser knows of
+// the native messaging host.
+func (b *userBrowser) register(t *testing.T, data string) {
+	t.Helper()
+	cmd := exec.Command(binary, "extension", "install", "--browser", "chromium", "--data", data)
+	cmd.Env = b.environ()
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), filepath.Join(data, "extension")) {
+		t.Fatalf("extension install: %v %s", err, out)
+	}
+}
+
+// open starts the browser. Opened again, it has the profile that it had.
+func (b *userBrowser) open() {
+	b.t.Helper()
+	b.Browser = userbrowser.Start(b.t, userbrowser.Options{
+		Profile: b.profile(), Extensions: []string{filepath.Join(b.root, "extension")}, Env: b.environ(), Display: b.display,
+	})
+}
+
+// goTo opens a URL in a tab and waits for it.
+func (b *userBrowser) goTo(t *testing.T, id, url string) {
+	t.Helper()
+	b.In(t, id, func(s string) {
+		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
+		userbrowser.Eventually(t, url, func() bool {
+			var at string
+			b.Eval(t, s, "document.readyState + location.href", &at)
+			return at == "complete"+url
+		})
+	})
+}
+
+// newTab opens a tab in front and waits for it.
+func (b *userBrowser) newTab(t *testing.T, url string) (id string) {
+	t.Helper()
+	var made struct {
+		TargetID string `json:"targetId"`
+	}
+	b.Call(t, "", "Target.createTarget", map[string]any{"url": url}, &made)
+	userbrowser.Eventually(t, url, func() bool {
+		var at string
+		b.See(t, made.TargetID, "document.readyState + location.href", &at)
+		return at == "complete"+url
+	})
+	return made.TargetID
+}
+
+// number is the number that the extension's API knows a tab by.
+func (b *userBrowser) number(t *testing.T, urlPart string) (id int) {
+	t.Helper()
+	userbrowser.Eventually(t, "the number of a tab at "+urlPart, func() bool {
+		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes(%q))?.id ?? 0)", urlPart), &id)
+		return id != 0
+	})
+	return id
+}
+
+// options opens the options page, works in it and closes it.
+func (b *userBrowser) options(t *testing.T, work func(session string)) {
+	t.Helper()
+	id := b.newTab(t, "chrome-extension://"+extension.ID()+"/options.html")
+	b.In(t, id, work)
+	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": id})
+}
+
+// press opens the popup and clicks in it.
+func (b *userBrowser) press(t *testing.T, selector, text string) {
+	t.Helper()
+	b.Popup(t, func(session string) { b.Click(t, session, selector, text) })
+}
+
+// shows waits until an element shows a text.
+func (b *userBrowser) shows(t *testing.T, session, selector, text string) {
+	t.Helper()
+	got := ""
+	defer func() {
+		if got != text {
+			t.Logf("%s shows %q", selector, got)
+		}
+	}()
+	userbrowser.Eventually(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
+		b.Eval(t, session, fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector), &got)
+		return got == text
+	})
+}
+
+// holds waits until a condition of the page holds.
+func (b *userBrowser) holds(t *testing.T, session, condition string) {
+	t.Helper()
+	userbrowser.Eventually(t, condition, func() bool {
+		var ok bool
+		b.Eval(t, session, "!!("+condition+")", &ok)
+		return ok
+	})
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+)
+
+// A choice is a flag that takes one of a few words. Its default is the first.
+type choice struct {
+	value *string
+	words []string
+}
+
+func newChoice(value *string, words ...string) *choice {
+	*value = words[0]
+	return &choice{value, words}
+}
+
+func (c *choice) String() string { return *c.value }
+func (c *choice) Type() string   { return "WORD" }
+
+func (c *choice) Set(s string) error {
+	for _, word := range c.words {
+		if s == word {
+			*c.value = s
+			return nil
+		}
+	}
+	last := len(c.words) - 1
+	return fmt.Errorf("%q is not %s or %s", s, strings.Join(c.words[:last], ", "), c.words[last])
+}
+
+// A number is a whole number from 1 to a million.
+type number struct{ value *int }
+
+func newNumber(value *int, def int) *number {
+	*value = def
+	return &number{value}
+}
+
+func (n *number) Type() string   { return "N" }
+func (n *number) String() string { return strconv.Itoa(*n.value) }
+
+func (n *number) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 || v > 1_000_000 {
+		return fmt.Errorf("%q is not a number from 1 to 1000000", s)
+	}
+	*n.value = v
+	return nil
+}
+
+// A byteSize is a number of bytes, written with its unit: 512B, 500KB, 20MB or
+// 1GB, in powers of 1024; KiB, MiB and GiB mean the same. A plain number is
+// refused, since people mean megabytes by it.
+type byteSize int64
+
+var byteUnits = []struct {
+	suffix string // in capitals; the first of each size is how it is written
+	size   byteSize
+}{
+	{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10},
+	{"GIB", 1 << 30}, {"MIB", 1 << 20}, {"KIB", 1 << 10}, {"B", 1},
+}
+
+func (b *byteSize) Type() string { return "SIZE" }
+
+func (b *byteSize) String() string {
+	for _, unit := range byteUnits {
+		if *b > 0 && *b%unit.size == 0 {
+			return strconv.FormatInt(int64(*b/unit.size), 10) + unit.suffix
+		}
+	}
+	return "0"
+}
+
+func (b *byteSize) Set(s string) error {
+	for _, unit := range byteUnits {
+		digits, ok := strings.CutSuffix(strings.ToUpper(s), unit.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n <= 0 || n > (1<<62)/int64(unit.size) {
+			break
+		}
+		*b = byteSize(n) * unit.size
+		return nil
+	}
+	if s != "" && strings.Trim(s, "0123456789") == "" {
+		return fmt.Errorf("%q has no unit; write %sMB, or %sB for bytes", s, s, s)
+	}
+	return fmt.Errorf("%q is not a size such as 20MB", s)
+}
+
+// A viewport is the size of pages in CSS pixels.
+type viewport struct{ width, height int }
+
+func (v *viewport) Type() string   { return "WxH" }
+func (v *viewport) String() string { return fmt.Sprintf("%dx%d", v.width, v.height) }
+
+func (v *viewport) Set(s string) error {
+	w, h, _ := strings.Cut(s, "x")
+	width, errW := strconv.Atoi(w)
+	height, errH := strconv.Atoi(h)
+	if errW != nil || errH != nil || min(width, height) < 100 || max(width, height) > 10_000 {
+		return fmt.Errorf("%q is not a size such as 1280x720, of 100 to 10000 pixels", s)
+	}
+	*v = viewport{width, height}
+	return nil
+}
+
+// A portFlag is the port of the bridge. Its zero value is the first free one of
+// the usual ones.
+type portFlag struct {
+	given  bool
+	number int
+}
+
+func (p *portFlag) Type() string { return "PORT" }
+
+func (p *portFlag) String() string {
+	if !p.given {
+		return ""
+	}
+	return strconv.Itoa(p.number)
+}
+
+func (p *portFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil {
+		return fmt.Errorf("%q is not a port from 0 to 65535", s)
+	}
+	*p = portFlag{true, int(n)}
+	return nil
+}
+
+// option returns the port as the bridge takes it.
+func (p *portFlag) option() int {
+	if p.given && p.number == 0 {
+		return bridge.AnyPort
+	}
+	return p.number
+}
+
+// A logLevel is a level of the log. Its zero value is warn.
+type logLevel struct{ above slog.Level } // from warn
+
+func (l *logLevel) Type() string      { return "LEVEL" }
+func (l *logLevel) String() string    { return strings.ToLower(l.Level().String()) }
+func (l *logLevel) Level() slog.Level { return slog.LevelWarn + l.above }
+
+func (l *logLevel) Set(s string) error {
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(s, level.String()) {
+			l.above = level - slog.LevelWarn
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not debug, info, warn or error", s)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+)
+
+func TestRun(t *testing.T) {
+	if _, err := chromium.Find(""); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	server := filepath.Join(dir, "chrome-mcp")
+	if out, err := exec.Command("go", "build", "-o", server, "../../cmd/chrome-mcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out strings.Builder
+	picture := filepath.Join(dir, "demo.png")
+	if err := run(ctx, &out, server, []string{"--headless", "--data", filepath.Join(dir, "data")}, picture); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, want := range []string{"fill_form", "handle_dialog", "Thank you, Ada Lovelace", "LO-1001", "The shop has the order."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, &out)
+		}
+	}
+	data, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || config.Width != 1280 || config.Height != 720 {
+		t.Errorf("the picture is %dx%d, %v; want 1280x720", config.Width, config.Height, err)
+	}
+}

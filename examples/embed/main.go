@@ -1,0 +1,52 @@
+// Embed drives a browser from Go, without MCP: it orders a lamp in the demo's
+// shop and prints the receipt.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+)
+
+func main() {
+	_, address, stop, err := shop.Open()
+	if err != nil {
+		panic(err)
+	}
+	defer stop()
+	fmt.Println(order(context.Background(), address))
+}
+
+// order orders a lamp in the shop at address and returns the receipt.
+func order(ctx context.Context, address string) (receipt string) {
+	browser := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	defer browser.Close()
+	chrome := must(browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll}))
+
+	must(chrome.Navigate(ctx, "", address+"/order", nil)) // "" is the active tab
+	must(chrome.FillForm(ctx, "", []executor.Field{
+		{Target: element("[name=name]"), Value: "Ada Lovelace"},
+		{Target: element("[name=email]"), Value: "ada@example.com"},
+		{Target: element("[name=country]"), Value: "Norway"},
+		{Target: element("[name=date]"), Value: "2027-01-15"},
+		{Target: element("[name=gift]"), Value: true},
+	}, &executor.FillOptions{Submit: element("text=Place the order")}))
+	must(chrome.HandleDialog(ctx, "", executor.DialogAnswer{Accept: true}))
+	must(chrome.WaitFor(ctx, "", executor.WaitCondition{Text: "Thank you"}))
+	return must(chrome.Markdown(ctx, "", nil)).Markdown
+}
+
+func element(selector string) executor.Target { return executor.Target{Selector: selector} }
+
+// must returns v. A program that goes on would return the error instead: each
+// is an *executor.Error, with a code and what to do next.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,50 @@
+// Managed lets a Manager pick the browser: it picks anew for each call, so a
+// program keeps one Executor whatever comes and goes below it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+)
+
+func main() {
+	_, address, stop, err := shop.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	if err := run(context.Background(), address, os.Stdout); err != nil {
+		log.Print(err)
+	}
+}
+
+// run reads the shop's page.
+func run(ctx context.Context, address string, out io.Writer) error {
+	browser := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	defer browser.Close()
+	chrome := executor.NewManager(executor.ManagerOptions{
+		CDP:     browser,
+		Prefer:  executor.BackendCDP,
+		Session: executor.SessionOptions{Gate: executor.AllowAll},
+	})
+	defer chrome.Close()
+
+	fmt.Fprintf(out, "before the first call: a browser runs: %v\n", chrome.Status(ctx).CDPAttached)
+	if _, err := chrome.NewTab(ctx, address, nil); err != nil {
+		return err
+	}
+	snapshot, err := chrome.Snapshot(ctx, "", &executor.SnapshotOptions{InteractiveOnly: true})
+	if err != nil {
+		return err
+	}
+	status := chrome.Status(ctx)
+	fmt.Fprintf(out, "after it: %v, backend %s\n%s\n", status.CDPAttached, status.Backend, snapshot.Text)
+	return nil
+}

@@ -1,0 +1,197 @@
+package executor
+
+import (
+	"context"
+	"time"
+)
+
+// DefaultActionTimeout bounds the wait for an element to become actionable.
+const DefaultActionTimeout = 5 * time.Second
+
+// Actor is the part of an [Executor] that acts on pages with trusted input.
+//
+// Each method waits until its element is attached, visible, not moving,
+// enabled and receives events at the point, and returns ErrNotActionable,
+// naming the obstacle, when it does not become so in time. It may also return
+// ErrSelectorNotFound or ErrRefExpired. A method reports success only when
+// the element got the event.
+type Actor interface {
+	// Click clicks the target.
+	Click(ctx context.Context, tab TabID, target Target, opts *ClickOptions) (*Action, error)
+	// Type puts text into the target.
+	Type(ctx context.Context, tab TabID, target Target, text string, opts *TypeOptions) (*Action, error)
+	// Press presses a key or a chord such as "Control+Shift+ArrowLeft".
+	Press(ctx context.Context, tab TabID, key string, opts *PressOptions) (*Action, error)
+	// Hover moves the pointer onto the target and leaves it there.
+	Hover(ctx context.Context, tab TabID, target Target, opts *ActionOptions) (*Action, error)
+	// Scroll scrolls the page, or the scroller that the target belongs to.
+	Scroll(ctx context.Context, tab TabID, opts ScrollOptions) (*ScrollResult, error)
+	// SelectOption selects the options of a <select> by value or label, and
+	// only those. ErrBadArgs lists the options when one does not exist.
+	SelectOption(ctx context.Context, tab TabID, target Target, values []string, opts *ActionOptions) (*Selection, error)
+	// FillForm fills fields in the order given and then submits, if asked to.
+	// An error names the field that failed and those that were filled.
+	FillForm(ctx context.Context, tab TabID, fields []Field, opts *FillOptions) (*FillResult, error)
+	// HandleDialog answers the open JavaScript dialog. ErrBadArgs when none is.
+	HandleDialog(ctx context.Context, tab TabID, answer DialogAnswer) (*DialogResult, error)
+}
+
+// ActionOptions are the options that every action has.
+type ActionOptions struct {
+	Timeout time.Duration // default DefaultActionTimeout
+}
+
+// A Button is a mouse button.
+type Button string
+
+// The buttons. The zero value means ButtonLeft.
+const (
+	ButtonLeft   Button = "left"
+	ButtonRight  Button = "right"
+	ButtonMiddle Button = "middle"
+)
+
+// A Modifier is a modifier key.
+type Modifier string
+
+// The modifier keys.
+const (
+	ModAlt     Modifier = "Alt"
+	ModControl Modifier = "Control"
+	ModMeta    Modifier = "Meta"
+	ModShift   Modifier = "Shift"
+)
+
+// ClickOptions are the options of [Actor.Click].
+type ClickOptions struct {
+	Button    Button // default ButtonLeft
+	Count     int    // 1 to 3; 0 means 1
+	Modifiers []Modifier
+	Timeout   time.Duration
+}
+
+// TypeOptions are the options of [Actor.Type].
+type TypeOptions struct {
+	Clear      bool // empty the field first
+	PressEnter bool // press Enter afterwards
+	KeyEvents  bool // send a key press for each character, for pages that listen to keys
+	Timeout    time.Duration
+}
+
+// PressOptions are the options of [Actor.Press].
+type PressOptions struct {
+	Target    Target // focused first; zero means whatever has the focus
+	Modifiers []Modifier
+	Timeout   time.Duration
+}
+
+// ScrollOptions say where [Actor.Scroll] goes, in CSS pixels. Target alone
+// scrolls it into view. X and Y are an absolute position of the scroller,
+// DeltaX and DeltaY a step; nil means no change.
+type ScrollOptions struct {
+	Target         Target
+	X, Y           *float64
+	DeltaX, DeltaY float64
+	Timeout        time.Duration
+}
+
+// A ScrollResult tells where a scroll ended, in CSS pixels.
+type ScrollResult struct {
+	OK       bool `json:"ok"`
+	X        int  `json:"x"`
+	Y        int  `json:"y"`
+	AtTop    bool `json:"atTop"`
+	AtBottom bool `json:"atBottom"`
+}
+
+// A Field is one form field and what goes into it: a string, a bool (for a
+// checkbox or radio button) or a []string (for a multiple select).
+type Field struct {
+	Target Target
+	Value  any
+}
+
+// FillOptions are the options of [Actor.FillForm].
+type FillOptions struct {
+	Submit  Target // clicked in the end unless zero
+	Timeout time.Duration
+}
+
+// An Action tells what an action did to the page.
+type Action struct {
+	OK bool `json:"ok"`
+	Changes
+}
+
+// A Selection is what [Actor.SelectOption] returns.
+type Selection struct {
+	Selected []string `json:"selected"` // values
+	Changes
+}
+
+// A FillResult is what [Actor.FillForm] returns.
+type FillResult struct {
+	Filled    []string `json:"filled"` // selectors and refs, as given
+	Submitted bool     `json:"submitted"`
+	Changes
+}
+
+// Changes are what an action changed, as far as known when it returned.
+type Changes struct {
+	URL       string     `json:"url,omitempty"`   // of the top document, when it changed
+	Title     string     `json:"title,omitempty"` // when it changed
+	Origin    string     `json:"origin,omitempty"`
+	Dialog    *Dialog    `json:"dialog,omitempty"` // that opened and waits for HandleDialog
+	NewTabs   []Tab      `json:"newTabs,omitempty"`
+	Downloads []Download `json:"downloads,omitempty"`
+	Errors    []string   `json:"pageErrors,omitempty"` // uncaught page errors
+	Pending   int        `json:"pending,omitempty"`    // requests the action started that still run
+	Diff      string     `json:"diff,omitempty"`       // of the snapshot this client saw last: [+] added, [~] changed, [-] removed
+	Snapshot  string     `json:"snapshot,omitempty"`   // whole, with AfterSnapshot
+	Unchanged bool       `json:"unchanged,omitempty"`  // nothing visible changed
+	Obstacle  *Obstacle  `json:"obstacle,omitempty"`   // that stands before the page now and did not when it was read last
+	Note      string     `json:"note,omitempty"`       // such as "3 elements match; the first visible one was used"
+}
+
+// AfterAction says what an action reports about the page.
+type AfterAction string
+
+// The values of AfterAction. The zero value means AfterDiff.
+const (
+	AfterDiff     AfterAction = "diff"     // what changed in the snapshot
+	AfterSnapshot AfterAction = "snapshot" // a whole snapshot
+	AfterNone     AfterAction = "none"     // neither
+)
+
+// A DialogType is the type of a JavaScript dialog.
+type DialogType string
+
+// The types of dialog.
+const (
+	DialogAlert        DialogType = "alert"
+	DialogConfirm      DialogType = "confirm"
+	DialogPrompt       DialogType = "prompt"
+	DialogBeforeUnload DialogType = "beforeunload"
+)
+
+// A Dialog is an open JavaScript dialog. Message and DefaultPrompt are page
+// text.
+type Dialog struct {
+	Type          DialogType `json:"type"`
+	Message       string     `json:"message"`
+	DefaultPrompt string     `json:"defaultPrompt,omitempty"`
+}
+
+// A DialogAnswer answers a dialog.
+type DialogAnswer struct {
+	Accept     bool
+	PromptText string // for a prompt that is accepted
+}
+
+// A DialogResult is what [Actor.HandleDialog] returns.
+type DialogResult struct {
+	Type    DialogType `json:"type"`
+	Message string     `json:"message"`
+	Handled bool       `json:"handled"`
+	Changes
+}

@@ -1,0 +1,208 @@
+package chromium
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A Found is one installed browser.
+type Found struct {
+	Name string // chrome, brave, edge or chromium: what Options.Browser accepts
+	Path string // of the program
+}
+
+// Find returns the path of the browser to launch. nameOrPath is what
+// [Options].Browser accepts. It returns ErrNoBackend with a hint on how to get
+// one when no such browser is installed, and ErrLaunchFailed when a path is
+// given and what is there is not a program.
+func Find(nameOrPath string) (string, error) { return thisMachine().find(nameOrPath) }
+
+// Installed lists the installed browsers in the order in which [Find] prefers
+// them, at most one of each name.
+func Installed() []Found { return thisMachine().installed() }
+
+// A machine is what of the operating system Find looks at.
+type machine struct {
+	goos     string
+	getenv   func(string) string
+	lookPath func(string) (string, error) // as exec.LookPath
+	stat     func(string) (fs.FileInfo, error)
+}
+
+func thisMachine() *machine {
+	return &machine{goos: runtime.GOOS, getenv: os.Getenv, lookPath: exec.LookPath, stat: os.Stat}
+}
+
+// browserNames are the browsers that are looked for, in order of preference:
+// what people use every day first, because it plays more media and its user
+// knows it.
+var browserNames = []string{"chrome", "brave", "edge", "chromium"}
+
+// aliases are other spellings of the names.
+var aliases = map[string]string{
+	"google-chrome": "chrome", "googlechrome": "chrome",
+	"brave-browser": "brave",
+	"msedge":        "edge", "microsoft-edge": "edge",
+	"chromium-browser": "chromium",
+}
+
+// places returns where the browser called name may be on this machine: paths,
+// or plain names to be looked up on the PATH.
+func (m *machine) places(name string) []string {
+	switch m.goos {
+	case "darwin":
+		return m.macPlaces(name)
+	case "windows":
+		return m.windowsPlaces(name)
+	}
+	return map[string][]string{
+		"chrome": {"google-chrome-stable", "google-chrome", "/opt/google/chrome/chrome", "google-chrome-beta", "google-chrome-unstable", "chrome"},
+		"brave":  {"brave-browser", "brave-browser-stable", "brave", "/opt/brave.com/brave/brave-browser", "/snap/bin/brave"},
+		"edge":   {"microsoft-edge-stable", "microsoft-edge", "/opt/microsoft/msedge/msedge", "microsoft-edge-beta", "microsoft-edge-dev"},
+		// A snap comes last: it cannot reach a data folder that begins with a dot.
+		"chromium": {"/usr/bin/chromium", "chromium", "ungoogled-chromium", "chromium-browser", "/snap/bin/chromium"},
+	}[name]
+}
+
+func (m *machine) macPlaces(name string) []string {
+	app := map[string]string{"chrome": "Google Chrome", "brave": "Brave Browser", "edge": "Microsoft Edge", "chromium": "Chromium"}[name]
+	inside := "/Applications/" + app + ".app/Contents/MacOS/" + app
+	places := []string{inside}
+	if home := m.getenv("HOME"); home != "" {
+		places = append(places, home+inside)
+	}
+	if name == "chromium" {
+		places = append(places, "chromium") // Homebrew's wrapper
+	}
+	return places
+}
+
+func (m *machine) windowsPlaces(name string) []string {
+	exe := map[string]string{
+		"chrome":   `\Google\Chrome\Application\chrome.exe`,
+		"brave":    `\BraveSoftware\Brave-Browser\Application\brave.exe`,
+		"edge":     `\Microsoft\Edge\Application\msedge.exe`,
+		"chromium": `\Chromium\Application\chrome.exe`,
+	}[name]
+	var places []string
+	for _, root := range []string{"ProgramFiles", "ProgramW6432", "ProgramFiles(x86)", "LocalAppData"} {
+		if dir := m.getenv(root); dir != "" && !slices.Contains(places, dir+exe) {
+			places = append(places, dir+exe)
+		}
+	}
+	return places
+}
+
+// lookup returns the path of the browser called name, or "".
+func (m *machine) lookup(name string) string {
+	for _, place := range m.places(name) {
+		if path, err := m.lookPath(place); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func (m *machine) installed() []Found {
+	var found []Found
+	for _, name := range browserNames {
+		if path := m.lookup(name); path != "" {
+			found = append(found, Found{Name: name, Path: path})
+		}
+	}
+	return found
+}
+
+func (m *machine) find(nameOrPath string) (string, error) {
+	if nameOrPath == "" {
+		for _, name := range browserNames {
+			if path := m.lookup(name); path != "" {
+				return path, nil
+			}
+		}
+		return "", executor.Errorf(executor.ErrNoBackend, m.howToGetOne(), "no Chrome, Brave, Edge or Chromium is installed in the usual places")
+	}
+	if strings.ContainsAny(nameOrPath, `/\`) {
+		return m.program(nameOrPath)
+	}
+	name := strings.ToLower(nameOrPath)
+	if alias, ok := aliases[name]; ok {
+		name = alias
+	}
+	if slices.Contains(browserNames, name) {
+		if path := m.lookup(name); path != "" {
+			return path, nil
+		}
+		return "", executor.Errorf(executor.ErrNoBackend, m.othersInstalled(), "browser %q is not installed in the usual places", name)
+	}
+	if path, err := m.lookPath(nameOrPath); err == nil {
+		return path, nil
+	}
+	return "", executor.Errorf(executor.ErrNoBackend, m.othersInstalled(), "there is no program %q on the PATH", nameOrPath)
+}
+
+// program returns path when it is a program, and says what it is otherwise.
+func (m *machine) program(path string) (string, error) {
+	info, err := m.stat(path)
+	if err == nil && info.IsDir() && m.goos == "darwin" && strings.HasSuffix(path, ".app") {
+		// The folder that Finder shows as the application.
+		path = filepath.Join(path, "Contents", "MacOS", strings.TrimSuffix(filepath.Base(path), ".app"))
+		info, err = m.stat(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", executor.Errorf(executor.ErrLaunchFailed, m.othersInstalled(), "browser %s does not exist", path)
+	case err != nil:
+		return "", executor.Errorf(executor.ErrLaunchFailed, "", "browser %s: %w", path, err)
+	case info.IsDir():
+		return "", executor.Errorf(executor.ErrLaunchFailed, "Name the program inside it.", "browser %s is a folder", path)
+	}
+	found, err := m.lookPath(path)
+	if err != nil {
+		return "", executor.Errorf(executor.ErrLaunchFailed, "Make it executable (chmod +x), or name another browser.", "browser %s is not executable", path)
+	}
+	return found, nil
+}
+
+// othersInstalled is the hint for a browser that is not there.
+func (m *machine) othersInstalled() string {
+	var names []string
+	for _, f := range m.installed() {
+		names = append(names, f.Name+" ("+f.Path+")")
+	}
+	if len(names) == 0 {
+		return m.howToGetOne()
+	}
+	return "Installed are: " + strings.Join(names, ", ") + "."
+}
+
+// howToGetOne is the hint for a machine without a browser.
+func (m *machine) howToGetOne() string {
+	const orName = " Or name one by its path with --browser."
+	switch m.goos {
+	case "darwin":
+		return "Install one: brew install --cask google-chrome, or https://www.google.com/chrome/." + orName
+	case "windows":
+		return "Install one: winget install Google.Chrome, or https://www.google.com/chrome/." + orName
+	}
+	for _, pm := range []struct{ program, command string }{
+		{"apt-get", "apt-get install chromium (on Ubuntu: https://www.google.com/chrome/, the snap is too confined)"},
+		{"dnf", "dnf install chromium"},
+		{"pacman", "pacman -S chromium"},
+		{"apk", "apk add chromium"},
+		{"zypper", "zypper install chromium"},
+	} {
+		if _, err := m.lookPath(pm.program); err == nil {
+			return "Install one: " + pm.command + "." + orName
+		}
+	}
+	return "Install one: https://www.google.com/chrome/ or your system's chromium package." + orName
+}

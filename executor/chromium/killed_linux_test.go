@@ -1,0 +1,164 @@
+package chromium
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+)
+
+// helperOf returns the process of a browser's group that has this switch, 0
+// when there is none.
+func helperOf(t *testing.T, browser int, mark string) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		st, err := processid.ReadStat(pid)
+		if err != nil || st.Group != browser || st.Ended() {
+			continue
+		}
+		if line, err := commandLine(pid); err == nil && strings.Contains(strings.Join(line, " "), mark) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// The browser starts a helper of its own again that was killed. What was asked
+// of it meanwhile fails at most, the next call works, and the new one is behind
+// the wall as the old one was.
+func TestKilledHelpers(t *testing.T) {
+	ctx := limited(t)
+	var hits atomic.Int32
+	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(denied.Close)
+	deniedURL := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
+	srv := pages(t)
+	o := testOptions(t)
+	o.Network = hosts{"127.0.0.1"}
+	b := newBrowser(t, o)
+	s := newSession(t, b)
+	nav, err := s.Navigate(ctx, "", srv.URL+"/first", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := running(b).proc.pid
+	for _, mark := range []string{"--type=gpu-process", "--utility-sub-type=network.mojom.NetworkService"} {
+		var pid int
+		if !poll(ctx, 20*time.Millisecond, func() bool { pid = helperOf(t, browser, mark); return pid != 0 }) {
+			t.Errorf("the browser has no %s", mark)
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Screenshot(ctx, nav.TabID, nil); err != nil {
+			t.Errorf("%s: a picture after it: %v", mark, err)
+		}
+		if _, err := s.Click(ctx, nav.TabID, executor.Target{Selector: "h1"}, nil); err != nil {
+			t.Errorf("%s: a click after it: %v", mark, err)
+		}
+		again, err := s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
+		if e := (*executor.Error)(nil); errors.As(err, &e) && e.Retryable { // one clear error at most
+			t.Logf("%s: %v", mark, err)
+			again, err = s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
+		}
+		if err != nil || again.Title != "again" {
+			t.Errorf("%s: the page after it: %+v, %v", mark, again, err)
+		}
+		_, err = s.Navigate(ctx, nav.TabID, deniedURL, nil)
+		wantCode(t, err, executor.ErrPolicyDenied)
+		if _, err := s.Navigate(ctx, nav.TabID, srv.URL+"/last", nil); err != nil {
+			t.Errorf("%s: the way back: %v", mark, err)
+		}
+		if _, err := s.Eval(ctx, nav.TabID, "fetch('"+deniedURL+"', {mode: 'no-cors'}).catch(String)", nil); err != nil {
+			t.Errorf("%s: %v", mark, err)
+		}
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("the denied server was asked %d times", n)
+	}
+	if running(b).proc.pid != browser {
+		t.Error("there is another browser")
+	}
+}
+
+// A download that is lost with the browser is told as lost, and nothing of it
+// is left.
+func TestKilledBrowserLosesDownload(t *testing.T) {
+	ctx := limited(t)
+	begun := make(chan struct{}, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/file" {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<title>start</title><a href=/file>Get it</a>")
+			return
+		}
+		w.Header().Set("Content-Disposition", "attachment; filename=report.csv")
+		for r.Context().Err() == nil {
+			io.WriteString(w, strings.Repeat("a,b\n", 16<<10))
+			http.NewResponseController(w).Flush()
+			select {
+			case begun <- struct{}{}:
+			case <-time.After(20 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		}
+	}))
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	o := testOptions(t)
+	o.Isolated = true
+	b := newBrowser(t, o)
+	s := newSession(t, b)
+	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := running(b).files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		d, err := s.Download(ctx, "", executor.DownloadOptions{Target: executor.Target{Selector: "a"}})
+		if err == nil {
+			t.Errorf("it is told as %+v", d)
+		}
+		got <- err
+	}()
+	for range 3 { // some of it is there
+		select {
+		case <-begun:
+		case err := <-got:
+			t.Fatalf("before anything came: %v", err)
+		}
+	}
+	if err := syscall.Kill(running(b).proc.pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := executor.CodeOf(<-got); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
+		t.Errorf("the download ended with %s", code)
+	}
+	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil { // another browser
+		t.Errorf("the call after it: %v", err)
+	}
+	if left := filesBelow(t, dir.Path()); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+}

@@ -1,0 +1,151 @@
+package chromium
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// windowFrame is how much taller than its viewport a window is: the tab strip
+// and the address bar, which a headless window has too. Measured on Chromium
+// 156; a caller that needs the exact size sets it in the page.
+const windowFrame = 87
+
+// quietFlags keep a browser from doing or asking anything that no page and no
+// caller asked for. Nothing here hides that the browser is automated.
+var quietFlags = []string{
+	"--no-first-run",
+	"--no-default-browser-check",
+	"--no-service-autorun",
+	"--no-pings",
+	"--disable-background-networking",
+	"--disable-breakpad",
+	"--disable-client-side-phishing-detection",
+	"--disable-component-update",
+	"--disable-default-apps",
+	"--disable-domain-reliability",
+	"--disable-field-trial-config",
+	"--disable-search-engine-choice-screen",
+	"--disable-sync",
+	"--hide-crash-restore-bubble",
+	"--metrics-recording-only",
+	"--safebrowsing-disable-auto-update",
+	// Ask for no keyring: its dialog would wait for someone to type into it.
+	"--password-store=basic",
+	"--use-mock-keychain",
+	// Pages of background tabs are worked on too.
+	"--disable-background-timer-throttling",
+	"--disable-backgrounding-occluded-windows",
+	"--disable-renderer-backgrounding",
+	"--disable-hang-monitor",
+	"--disable-prompt-on-repost",
+	// A window is opened for the first tab. Without one at the start there is
+	// no page to throw away, and no warning bar that takes room from it.
+	"--no-startup-window",
+}
+
+// disabledFeatures are turned off for the same reason.
+var disabledFeatures = []string{
+	"AutofillServerCommunication",
+	"CertificateTransparencyComponentUpdater",
+	"DestroyProfileOnBrowserClose", // the profile stays loaded between the last tab and the next
+	"DialMediaRouteProvider",
+	"GlobalMediaControls",
+	"HttpsUpgrades", // http://localhost stays what was asked for
+	"InterestFeedContentSuggestions",
+	"MediaRouter",
+	"OptimizationHints",
+	"PasswordManagerOnboarding",
+	"PrivacySandboxSettings4",
+	"Translate",
+}
+
+// proxyFeatures can fetch before, or beside, what a page asks the proxy for.
+var proxyFeatures = []string{
+	"AsyncDns",
+	"NetworkTimeServiceQuerying",
+	"Prerender2",
+}
+
+// ownFlags are switches that decide who holds the browser and where its
+// profile is. They are not the caller's to give.
+var ownFlags = []string{
+	"remote-debugging-pipe", "remote-debugging-port", "remote-debugging-address", "remote-debugging-io-pipes",
+	"user-data-dir", "headless", "no-startup-window",
+}
+
+// wallFlags are switches that lead around a proxy.
+var wallFlags = []string{
+	"proxy-server", "proxy-bypass-list", "proxy-pac-url", "proxy-auto-detect", "no-proxy-server",
+	"host-resolver-rules", "host-rules", "webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy",
+	"enable-quic", "origin-to-force-quic-on", "dns-over-https-mode", "dns-over-https-templates",
+}
+
+// arguments returns the command line, without the program, of a browser on
+// the profile in dir.
+func (o *Options) arguments(dir string, headless bool) ([]string, error) {
+	args := []string{
+		"--remote-debugging-pipe",
+		"--user-data-dir=" + dir,
+		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height+windowFrame),
+	}
+	args = append(args, quietFlags...)
+	off := slices.Clone(disabledFeatures)
+	if headless {
+		args = append(args, "--headless=new", "--hide-scrollbars", "--mute-audio")
+	}
+	if o.NoSandbox {
+		args = append(args, "--no-sandbox")
+	}
+	if o.ProxyServer != "" {
+		host, _, err := net.SplitHostPort(o.ProxyServer)
+		if err != nil || host == "" {
+			return nil, executor.Errorf(executor.ErrBadArgs, "Give host:port.", "proxy %q is not an address", o.ProxyServer)
+		}
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+		args = append(args,
+			"--proxy-server=http://"+o.ProxyServer,
+			"--proxy-bypass-list=<-loopback>", // loopback goes through it as well
+			"--webrtc-ip-handling-policy=disable_non_proxied_udp",
+			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE "+host,
+			"--disable-quic",
+			"--dns-prefetch-disable",
+		)
+		off = append(off, proxyFeatures...)
+	}
+
+	for _, arg := range o.ExtraArgs {
+		name, value, err := splitSwitch(arg)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(ownFlags, name):
+			return nil, executor.Errorf(executor.ErrBadArgs, "There is an option for it, or it cannot be changed.", "browser argument --%s is set by the launch itself", name)
+		case o.ProxyServer != "" && slices.Contains(wallFlags, name):
+			return nil, executor.Errorf(executor.ErrBadArgs, "", "browser argument --%s would lead around the filtering proxy", name)
+		case name == "disable-features":
+			// Chromium takes the last of several; ours must stay in force.
+			off = append(off, strings.Split(value, ",")...)
+		default:
+			args = append(args, arg)
+		}
+	}
+	return append(args, "--disable-features="+strings.Join(off, ",")), nil
+}
+
+// splitSwitch takes "--name=value" apart. Anything that is not a switch would
+// be opened as a page.
+func splitSwitch(arg string) (name, value string, err error) {
+	rest, ok := strings.CutPrefix(arg, "-")
+	rest = strings.TrimPrefix(rest, "-")
+	name, value, _ = strings.Cut(rest, "=")
+	if !ok || name == "" {
+		return "", "", executor.Errorf(executor.ErrBadArgs, "Write --name or --name=value.", "browser argument %q is not a switch", arg)
+	}
+	return strings.ToLower(name), value, nil
+}

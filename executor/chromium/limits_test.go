@@ -1,0 +1,176 @@
+package chromium
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// recorded counts the entries of an event that came out in a way.
+func recorded(l *testlog.Ledger, event audit.Event, code string) (n int) {
+	for _, e := range l.Entries() {
+		if e.Event == event && e.Code == code {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLimits has pages open tabs and begin downloads without end, and the
+// browser die in the middle of one.
+func TestLimits(t *testing.T) {
+	ctx := limited(t)
+	// A Chromium that is killed leaves the file that it began a download in, where
+	// nothing tells whose it is.
+	t.Setenv("TMPDIR", t.TempDir())
+	release := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, ".bin") {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>limits</title>
+				<button id="open" onclick="for (let i = 0; i < 30; i++) window.open('/child')">Open</button>
+				<a id="held" href="/held.bin">Held</a> <a id="quick" href="/quick.bin">Quick</a> <a id="large" href="/large.bin">Large</a>`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", "attachment")
+		io.WriteString(w, strings.Repeat("x", 1000))
+		switch r.URL.Path {
+		case "/held.bin":
+			w.(http.Flusher).Flush()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		case "/large.bin":
+			io.WriteString(w, strings.Repeat("x", 9000))
+		}
+	}))
+	defer site.Close()
+	defer close(release)
+	var log testlog.Ledger
+	o := testOptions(t)
+	o.MaxDownloads, o.MaxDownloadTotal, o.Audit = 1, 5000, &log
+	b := newBrowser(t, o)
+	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll, MaxTabs: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	downloads := func() (names []string) {
+		files, _ := filepath.Glob(filepath.Join(o.DataDir, "downloads", "*"))
+		for _, f := range files {
+			if name := filepath.Base(f); name != ".staging" {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	download := func(selector string) error {
+		t.Helper()
+		_, err := s.Download(ctx, "", executor.DownloadOptions{Target: executor.Target{Selector: selector}})
+		return err
+	}
+
+	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 { // Chromium lets a page open one for each click
+		if _, err := s.Click(ctx, "", executor.Target{Selector: "#open"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := host{b}.Current().(*run)
+	// What was opened too much is closed again, in the browser too.
+	for {
+		var res struct {
+			Infos []struct {
+				Type string `json:"type"`
+			} `json:"targetInfos"`
+		}
+		if err := r.conn.Browser().Call(ctx, "Target.getTargets", nil, &res); err != nil {
+			t.Fatal(err)
+		}
+		pages := 0
+		for _, info := range res.Infos {
+			if info.Type == "page" {
+				pages++
+			}
+		}
+		if tabs, err := s.ListTabs(ctx); err != nil || len(tabs) > 4 {
+			t.Fatalf("%d tabs, %v", len(tabs), err)
+		} else if len(tabs) == 4 && pages <= 5 { // and the window that the browser began with
+			break
+		}
+	}
+	_, err = s.NewTab(ctx, site.URL, nil)
+	wantCode(t, err, executor.ErrBackpressure)
+
+	if err := download("#quick"); err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan error, 1)
+	go func() { held <- download("#held") }()
+	for r.runningTransfers() == 0 {
+		if ctx.Err() != nil {
+			t.Fatal("the download did not begin")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_, err = s.Download(ctx, "", executor.DownloadOptions{URL: site.URL + "/quick.bin"})
+	wantCode(t, err, executor.ErrDownloadFailed)
+	if got := downloads(); len(got) != 1 {
+		t.Errorf("there are %v", got)
+	}
+
+	begin := time.Now()
+	if err := syscall.Kill(r.proc.pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err = <-held
+	if code := executor.CodeOf(err); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
+		t.Errorf("the download that was running: %v", err)
+	}
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %v to be told", took)
+	}
+
+	// The next browser has the whole of it again.
+	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, download("#large"), executor.ErrDownloadFailed)
+	if err := download("#quick"); err != nil {
+		t.Error(err)
+	}
+	if got := downloads(); len(got) != 2 {
+		t.Errorf("there are %v", got)
+	}
+	staged, err := os.ReadDir(filepath.Join(o.DataDir, "downloads", ".staging"))
+	if err != nil || len(staged) > 1 { // what the killed browser wrote last may be there; see the next start
+		t.Errorf("staged: %v, %v", staged, err)
+	}
+	if ok, failed := recorded(&log, audit.EventDownload, "OK"), recorded(&log, audit.EventDownload, "DOWNLOAD_FAILED"); ok != 2 || failed < 2 {
+		t.Errorf("%d downloads recorded, and %d that failed: %+v", ok, failed, log.Entries())
+	}
+	if n := recorded(&log, audit.EventConnected, ""); n != 2 {
+		t.Errorf("%d browsers recorded", n)
+	}
+}
+
+func (r *run) runningTransfers() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.transfers)
+}

@@ -1,0 +1,212 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// hosts is a NetworkPolicy that allows some hosts, on this machine.
+type hosts []string
+
+func (h hosts) CheckHost(_, host string, _ int) error {
+	for _, x := range h {
+		if x == host {
+			return nil
+		}
+	}
+	return errors.New(host + " is not on the list")
+}
+
+func (h hosts) CheckAddr(_ string, _ int, addr netip.Addr) error {
+	if !addr.IsLoopback() {
+		return errors.New("not on this machine")
+	}
+	return nil
+}
+
+// The browser is started under the filtering proxy: what the policy refuses is
+// never asked for, and the refusal is told as one.
+func TestNetworkPolicyHoldsTheBrowser(t *testing.T) {
+	ctx := limited(t)
+	var hits atomic.Int32
+	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(denied.Close)
+	deniedURL := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
+	allowed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/redirect":
+			http.Redirect(w, r, deniedURL+"/hop", http.StatusFound)
+		case "/embeds":
+			w.Header().Set("Content-Type", "text/html")
+			w.Write([]byte("<title>embeds</title><img src=" + deniedURL + "/pixel><script>fetch('" + deniedURL + "/x').catch(() => document.title = 'refused')</script>"))
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			w.Write([]byte("<title>fine</title>"))
+		}
+	}))
+	t.Cleanup(allowed.Close)
+	o := testOptions(t)
+	o.Network = hosts{"127.0.0.1"}
+	s := newSession(t, newBrowser(t, o))
+
+	nav, err := s.Navigate(ctx, "", allowed.URL+"/", nil)
+	if err != nil || nav.Title != "fine" || nav.HTTPStatus != 200 {
+		t.Fatalf("the allowed page: %+v, %v", nav, err)
+	}
+	for _, url := range []string{deniedURL + "/direct", allowed.URL + "/redirect", strings.Replace(deniedURL, "http:", "https:", 1)} {
+		_, err := s.Navigate(ctx, "", url, nil)
+		wantCode(t, err, executor.ErrPolicyDenied)
+		if err != nil && !strings.Contains(err.Error(), "localhost") {
+			t.Errorf("error %q does not name the host", err)
+		}
+	}
+	if _, err := s.Navigate(ctx, "", allowed.URL+"/embeds", nil); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title == 'refused'"}); err != nil || !res.Matched {
+		t.Errorf("a page's own request: %+v, %v", res, err)
+	}
+	// Nothing listens there any more: the network's error, as without a proxy.
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	_, err = s.Navigate(ctx, "", gone.URL, nil)
+	wantCode(t, err, executor.ErrNavigationFailed)
+	if err != nil && !strings.Contains(err.Error(), "net::ERR_CONNECTION_REFUSED") {
+		t.Errorf("error %q does not name the network's error", err)
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("the denied server was asked %d times", n)
+	}
+}
+
+// TestProxyIsForItsBrowserAlone: no other program goes out through the
+// filtering proxy, and what the browser sends by ways that cannot answer a
+// challenge gets through: a WebSocket, from the page and from workers.
+func TestProxyIsForItsBrowserAlone(t *testing.T) {
+	ctx := limited(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/socket":
+			if c, err := websocket.Accept(w, r, nil); err == nil {
+				c.Write(r.Context(), websocket.MessageText, []byte("hello"))
+				c.Close(websocket.StatusNormalClosure, "")
+			}
+		case "/worker.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			w.Write([]byte(`const told = new WebSocket("ws://" + location.host + "/socket"); told.onmessage = (e) => postMessage(e.data); told.onerror = () => postMessage("failed");`))
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			w.Write([]byte(`<title>-</title><script>
+				const said = [];
+				const tell = (e) => { said.push(e.data); if (said.length == 2) document.title = said.join(", "); };
+				const socket = new WebSocket("ws://" + location.host + "/socket");
+				socket.onmessage = tell; socket.onerror = () => tell({data: "failed"});
+				new Worker("/worker.js").onmessage = tell;
+			</script>`))
+		}
+	}))
+	t.Cleanup(srv.Close)
+	o := testOptions(t)
+	o.Network = hosts{"127.0.0.1"}
+	b := newBrowser(t, o)
+	s := newSession(t, b)
+	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title != '-'"}); err != nil || !res.Matched {
+		t.Fatalf("the page's sockets: %+v, %v", res, err)
+	}
+	if title, err := s.Eval(ctx, "", "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {
+		t.Errorf("the sockets said %s, %v", title.Value, err)
+	}
+	proxy := running(b).proxy.Addr()
+	c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}), DisableKeepAlives: true}}
+	res, err := c.Get(strings.Replace(srv.URL, "127.0.0.1", "proxied.test", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusProxyAuthRequired {
+		t.Errorf("another program was answered %s", res.Status)
+	}
+}
+
+// A page starts no download that no session may make.
+func TestRefusedDownloadLeavesNoFile(t *testing.T) {
+	ctx := limited(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/file" {
+			w.Header().Set("Content-Disposition", "attachment; filename=secret.csv")
+			w.Write([]byte("a,b\n"))
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte("<a href=/file>Get it</a>"))
+	}))
+	t.Cleanup(srv.Close)
+	o := testOptions(t)
+	b := newBrowser(t, o)
+	s, err := b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+		if a.Op == executor.OpDownload {
+			return executor.ErrPolicyDenied
+		}
+		return nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Click(ctx, "", executor.Target{Selector: "a"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range a.Downloads {
+		if d.State != "canceled" || d.Path != "" {
+			t.Errorf("the click tells of %+v", d)
+		}
+	}
+	dir, err := running(b).files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filesBelow(t, dir.Path())
+	for len(left) > 0 && ctx.Err() == nil { // a small file may be there before it is canceled
+		time.Sleep(10 * time.Millisecond)
+		left = filesBelow(t, dir.Path())
+	}
+	if len(left) > 0 {
+		t.Errorf("files were left: %v", left)
+	}
+}
+
+func filesBelow(t *testing.T, dir string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,65 @@
+package chromium
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+)
+
+// commandLine returns the arguments of a process.
+func commandLine(pid int) ([]string, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00"), nil
+}
+
+// usersOf lists the processes that have the profile in dir in their command
+// line: a browser and the helpers that it passes the switch on to.
+func usersOf(dir string) []int {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	want := []byte("--user-data-dir=" + dir)
+	var pids []int
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + name + "/cmdline")
+		if err != nil || !bytes.Contains(b, want) {
+			continue
+		}
+		for arg := range bytes.SplitSeq(b, []byte{0}) {
+			if bytes.Equal(arg, want) {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// askToEnd lets a process end in an orderly way.
+func askToEnd(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+
+// killProcess ends a process at once.
+func killProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// processGroup returns the process group of a process, 0 when it is gone.
+func processGroup(pid int) int {
+	st, err := processid.ReadStat(pid)
+	if err != nil {
+		return 0
+	}
+	return st.Group
+}

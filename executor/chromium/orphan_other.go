@@ -1,0 +1,66 @@
+//go:build !linux
+
+package chromium
+
+import (
+	"errors"
+	"math"
+
+	ps "github.com/shirou/gopsutil/v4/process"
+)
+
+// findProcess returns the process with a number.
+func findProcess(pid int) (*ps.Process, error) {
+	if pid <= 0 || pid > math.MaxInt32 {
+		return nil, errors.New("no such process")
+	}
+	return ps.NewProcess(int32(pid))
+}
+
+// commandLine returns the arguments of a process.
+func commandLine(pid int) ([]string, error) {
+	p, err := findProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	return p.CmdlineSlice()
+}
+
+// usersOf lists the processes that have the profile in dir in their command
+// line.
+func usersOf(dir string) []int {
+	all, err := ps.Pids()
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, pid := range all {
+		if usesProfile(int(pid), dir) {
+			pids = append(pids, int(pid))
+		}
+	}
+	return pids
+}
+
+// askToEnd lets a process end in an orderly way.
+func askToEnd(pid int) error {
+	p, err := findProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Terminate()
+}
+
+// killProcess ends a process and its children at once.
+func killProcess(pid int) error {
+	p, err := findProcess(pid)
+	if err != nil {
+		return err
+	}
+	children, _ := p.Children()
+	err = p.Kill()
+	for _, c := range children {
+		_ = killProcess(int(c.Pid))
+	}
+	return err
+}

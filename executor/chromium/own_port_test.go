@@ -1,0 +1,51 @@
+package chromium
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// TestProxyClosesItsOwnPort allows pages every port of 127.0.0.1: they reach
+// a server there, and not the proxy itself.
+func TestProxyClosesItsOwnPort(t *testing.T) {
+	rules, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a page") }))
+	defer site.Close()
+	opts, err := Options{Network: rules, DataDir: t.TempDir()}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := startProxy(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Addr(), User: proxy.Credentials()})}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	for _, c := range []struct {
+		address string
+		denied  bool
+	}{
+		{site.URL, false},
+		{"http://" + proxy.Addr() + "/", true},
+	} {
+		res, err := client.Get(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if reason := res.Header.Get(egress.DeniedHeader); (reason != "") != c.denied || (res.StatusCode == http.StatusOK) == c.denied {
+			t.Errorf("%s: %s, denied %q, want denied %v", c.address, res.Status, reason, c.denied)
+		}
+	}
+}

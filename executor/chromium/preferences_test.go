@@ -1,0 +1,53 @@
+package chromium
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestPredictNothing(t *testing.T) {
+	for name, before := range map[string]string{
+		"a new profile": "", "one with preferences": `{"net": {"x": 12345678901234567890}, "y": [1]}`, "one that is spoilt": "{", "null": `{"net": null}`,
+		"one that was told before": `{"net": {"network_prediction_options": 2}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "Default", "Preferences")
+			if before != "" {
+				if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := predictNothing(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var now struct {
+				Net struct {
+					Option int             `json:"network_prediction_options"`
+					X      json.RawMessage `json:"x"`
+				} `json:"net"`
+				Y json.RawMessage `json:"y"`
+			}
+			if err := json.Unmarshal(data, &now); err != nil || now.Net.Option != 2 {
+				t.Errorf("%s, %v", data, err)
+			}
+			if name == "one with preferences" && (string(now.Net.X) != "12345678901234567890" || string(now.Y) != "[1]") {
+				t.Errorf("what was there became %s", data)
+			}
+			if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+				t.Errorf("there are %v", left)
+			}
+		})
+	}
+}

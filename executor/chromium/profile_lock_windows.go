@@ -1,0 +1,32 @@
+package chromium
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// errLocked is returned by lockFile when another process holds the lock.
+var errLocked = errors.New("locked by another process")
+
+// errSharingViolation is ERROR_SHARING_VIOLATION.
+const errSharingViolation = syscall.Errno(32)
+
+// lockFile opens the file at path, creating it, so that no one else can open
+// it for writing. Closing the file, or the end of this process, releases it;
+// a child does not inherit it. Others can read it.
+func lockFile(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ,
+		nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, errSharingViolation) {
+		return nil, errLocked
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}

@@ -1,0 +1,236 @@
+package chromium
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A server is another process that launched a browser and holds it.
+type server struct {
+	cmd *exec.Cmd
+	launched
+}
+
+// startServer runs this test binary as a program that launches a browser.
+func startServer(t *testing.T, o Options) *server {
+	t.Helper()
+	if _, err := Find(o.Browser); err != nil && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	spec, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{cmd: exec.Command(os.Args[0])}
+	s.cmd.Env = append(os.Environ(), childEnv+"="+string(spec))
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	if err := json.NewDecoder(out).Decode(&s.launched); err != nil {
+		t.Fatalf("the child launched nothing: %v", err)
+	}
+	return s
+}
+
+// kill ends the server as the kernel would; it can clear nothing up.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+// wantNoUsers fails unless every process on the profile in dir ends in time.
+func wantNoUsers(t *testing.T, dir string, limit time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if !poll(ctx, 10*time.Millisecond, func() bool { return len(usersOf(dir)) == 0 }) {
+		t.Fatalf("processes %v still run %v after the kill", usersOf(dir), limit)
+	}
+}
+
+func TestKilledServerLeavesNothing(t *testing.T) {
+	o := testOptions(t)
+	o.Isolated = true
+	s := startServer(t, o)
+	if !slices.Contains(usersOf(s.Dir), s.PID) {
+		t.Fatalf("processes on %s: %v, want the browser %d", s.Dir, usersOf(s.Dir), s.PID)
+	}
+	s.kill()
+	wantNoUsers(t, s.Dir, 5*time.Second)
+	if !exists(s.Dir) {
+		t.Fatal("the profile is gone already, so the rest would prove nothing")
+	}
+
+	p := mustLaunch(t, o) // the next start
+	<-p.swept             // its sweep runs beside it
+	if exists(s.Dir) {
+		t.Error("the next start left the temporary profile of the killed server")
+	}
+	if !exists(p.dir) {
+		t.Error("the sweep removed the profile in use")
+	}
+}
+
+// TestPipeAloneEndsBrowser proves that a browser ends with its pipe, without
+// the signal that Linux sends as well: other systems have only the pipe.
+func TestPipeAloneEndsBrowser(t *testing.T) {
+	t.Setenv("LAMBDA_TASK_ROOT", "/") // no Pdeathsig there
+	o := testOptions(t)
+	o.Isolated = true
+	s := startServer(t, o)
+	s.kill()
+	wantNoUsers(t, s.Dir, 5*time.Second)
+	swept, err := Sweep(t.Context(), o.DataDir)
+	if err != nil || !slices.Equal(swept.Profiles, []string{s.Dir}) || exists(s.Dir) {
+		t.Errorf("Sweep = %+v, %v; exists: %v", swept, err, exists(s.Dir))
+	}
+}
+
+// stopAndOrphan makes a browser outlive its server: stopped, it cannot notice
+// that its pipe closes.
+func stopAndOrphan(t *testing.T, s *server) {
+	t.Helper()
+	t.Cleanup(func() {
+		endUsers(context.Background(), s.Dir, func(int) bool { return true })
+		removeSocket(s.Dir)
+	})
+	// A browser answers a little before it has taken its profile for itself;
+	// the link to its socket comes last.
+	if !poll(t.Context(), 10*time.Millisecond, func() bool { return exists(filepath.Join(s.Dir, "SingletonSocket")) }) {
+		t.Fatal("the browser does not lock its profile")
+	}
+	if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s.kill()
+	if !usesProfile(s.PID, s.Dir) {
+		t.Fatal("the browser did not outlive its server, so the rest would prove nothing")
+	}
+}
+
+func TestOrphanOnNamedProfile(t *testing.T) {
+	t.Run("ended by the next start", func(t *testing.T) {
+		o := testOptions(t)
+		s := startServer(t, o)
+		stopAndOrphan(t, s)
+		p := mustLaunch(t, o)
+		if p.dir != s.Dir {
+			t.Fatalf("profile is %s, was %s", p.dir, s.Dir)
+		}
+		if slices.Contains(usersOf(s.Dir), s.PID) {
+			t.Error("the orphan still runs")
+		}
+	})
+	t.Run("ended by Sweep", func(t *testing.T) {
+		o := testOptions(t)
+		s := startServer(t, o)
+		stopAndOrphan(t, s)
+		swept, err := Sweep(t.Context(), o.DataDir)
+		if err != nil || !slices.Equal(swept.Browsers, []int{s.PID}) {
+			t.Errorf("Sweep = %+v, %v, want browser %d", swept, err, s.PID)
+		}
+		if !exists(s.Dir) {
+			t.Error("a named profile was removed")
+		}
+	})
+	t.Run("spared when the record is of another process", func(t *testing.T) {
+		o := testOptions(t)
+		s := startServer(t, o)
+		stopAndOrphan(t, s)
+		// As if the number had been given to another process meanwhile.
+		rec := record{Owner: processID{PID: 1 << 22, Start: "x"}, Browser: processID{PID: s.PID, Start: "x"}}
+		b, _ := json.Marshal(rec)
+		if err := os.WriteFile(filepath.Join(s.Dir, lockName), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if swept, err := Sweep(t.Context(), o.DataDir); err != nil || len(swept.Browsers) > 0 {
+			t.Errorf("Sweep = %+v, %v", swept, err)
+		}
+		_, err := launch(t.Context(), o)
+		if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", s.PID)) {
+			t.Errorf("launch: %v", err)
+		}
+		if !usesProfile(s.PID, s.Dir) {
+			t.Error("a browser that is not known to be ours was ended")
+		}
+	})
+}
+
+func TestServersDoNotDisturbEachOther(t *testing.T) {
+	o := testOptions(t)
+	s := startServer(t, o)
+	_, err := launch(t.Context(), o)
+	if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", s.cmd.Process.Pid)) {
+		t.Fatalf("second server on one profile: %v", err)
+	}
+	o.Isolated = true
+	temp := startServer(t, o)
+	p := mustLaunch(t, o)
+	<-p.swept
+	if swept, err := Sweep(t.Context(), o.DataDir); err != nil || len(swept.Profiles)+len(swept.Browsers) > 0 {
+		t.Errorf("Sweep = %+v, %v while all are in use", swept, err)
+	}
+	for _, other := range []*server{s, temp} {
+		if !usesProfile(other.PID, other.Dir) || !exists(other.Dir) {
+			t.Errorf("the browser of server %d is gone", other.cmd.Process.Pid)
+		}
+		other.kill()
+		wantNoUsers(t, other.Dir, 5*time.Second)
+	}
+	removeSocket(s.Dir) // as the next start on this profile would
+	if err := p.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Sweep(t.Context(), o.DataDir); err != nil || exists(temp.Dir) || !exists(s.Dir) {
+		t.Errorf("after the end: %v, temporary there: %v, named there: %v", err, exists(temp.Dir), exists(s.Dir))
+	}
+}
+
+func TestSweepOfForeignFolders(t *testing.T) {
+	data := t.TempDir()
+	mk := func(name string) string {
+		dir := filepath.Join(data, "tmp", name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	fresh, old, foreign := mk("profile-fresh"), mk("profile-old"), mk("download-1")
+	past := time.Now().Add(-2 * unlockedAge)
+	for _, dir := range []string{old, foreign} {
+		if err := os.Chtimes(dir, past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	elsewhere := t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(data, "tmp", "profile-link")); err != nil {
+		t.Fatal(err)
+	}
+	swept, err := Sweep(t.Context(), data)
+	if err != nil || !slices.Equal(swept.Profiles, []string{old}) {
+		t.Errorf("Sweep = %+v, %v, want only %s", swept, err, old)
+	}
+	if !exists(fresh) || !exists(foreign) || !exists(elsewhere) || exists(old) {
+		t.Error("the wrong folders are left")
+	}
+	if swept, err := Sweep(t.Context(), filepath.Join(data, "nothing")); err != nil || len(swept.Profiles) > 0 {
+		t.Errorf("Sweep of no folder = %+v, %v", swept, err)
+	}
+}

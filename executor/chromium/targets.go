@@ -1,0 +1,194 @@
+package chromium
+
+import (
+	"context"
+	"strings"
+
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+)
+
+// follow applies the events of the browser's own session, in order.
+func (r *run) follow() {
+	for {
+		ev, err := r.conn.Browser().Next(context.Background())
+		if err != nil {
+			return
+		}
+		switch ev.Method {
+		case "Target.attachedToTarget":
+			if e, err := cdpconn.Decode(ev, target.AttachedToTarget); err == nil && ev.Child != nil {
+				r.attached(ev.Child, e)
+			}
+		case "Target.detachedFromTarget":
+			r.detached(ev.Child)
+		case "Target.targetCreated", "Target.targetInfoChanged":
+			if e, err := cdpconn.Decode(ev, target.TargetCreated); err == nil {
+				r.discovered(e.TargetInfo)
+			}
+		case "Fetch.requestPaused":
+			r.documentPaused(ev)
+		case "Browser.downloadWillBegin":
+			r.downloadBegan(ev)
+		case "Browser.downloadProgress":
+			r.downloadProgressed(ev)
+		}
+	}
+}
+
+// discovered attaches to a page of a joined browser if it is one of ours to
+// see.
+func (r *run) discovered(info *target.Info) {
+	if r.proc != nil || info == nil || info.Type != "page" || !r.inScope(info) {
+		return
+	}
+	r.mu.Lock()
+	known := r.attaching[info.TargetID] || r.targets[info.TargetID] != nil
+	r.attaching[info.TargetID] = true
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	r.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		defer cancel()
+		err := r.conn.Browser().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
+		if err != nil {
+			r.browser.log.Debug("a tab could not be attached to", "error", err)
+			r.notAttached(info.TargetID)
+		}
+	})
+}
+
+// inScope reports whether a page of a joined browser is in our context, or an
+// ordinary page of its user's when we were told to work there.
+func (r *run) inScope(info *target.Info) bool {
+	if !r.opts.AttachDefaultContext {
+		return string(info.BrowserContextID) == r.context
+	}
+	for _, scheme := range []string{"http:", "https:", "about:", "blob:", "data:"} {
+		if strings.HasPrefix(info.URL, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// attached sets a page up as a tab.
+func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
+	if e.TargetInfo.Type != "page" || e.TargetInfo.Subtype != "" {
+		r.work.Go(func() { // not ours to drive; let it run
+			ctx := context.Background()
+			s.Call(ctx, "Runtime.runIfWaitingForDebugger", nil, nil)
+			r.conn.Browser().Call(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()}, nil)
+		})
+		return
+	}
+	info := e.TargetInfo
+	if r.crowded(info) {
+		r.work.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+			defer cancel()
+			// Its opener waits for it to run, and would wait for ever.
+			_, _ = s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
+			_ = r.conn.Browser().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
+			r.notAttached(info.TargetID)
+		})
+		return
+	}
+	r.mu.Lock()
+	opener := r.targets[info.OpenerID]
+	t := &session.Tab{Raw: r.nextRaw(), Opener: opener}
+	if opener != nil {
+		t.SetOwner(opener.Owner())
+		r.openers[info.TargetID] = opener
+	}
+	r.mu.Unlock()
+	r.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		defer cancel()
+		ready := make(chan struct{})
+		options := r.pageOptions(e.WaitingForDebugger, func() *session.Tab {
+			select {
+			case <-ready:
+				return t
+			default:
+				return nil // nothing that happens before the tab is known is told
+			}
+		})
+		if opener != nil {
+			options.Opener = opener.Page
+		}
+		options.ID = executor.NewTabID("cdp", r.ID(), t.Raw)
+		p, err := page.Attach(ctx, s, options)
+		if err == nil {
+			err = r.warmUp(ctx, s)
+		}
+		if err != nil {
+			r.browser.log.Debug("a tab went away while attaching", "error", err)
+			r.notAttached(info.TargetID)
+			return
+		}
+		r.mu.Lock()
+		t.Page = p
+		delete(r.attaching, info.TargetID)
+		r.targets[info.TargetID] = t
+		listed := r.opening == 0 || opener != nil
+		if listed {
+			r.tabs = append(r.tabs, t)
+		}
+		r.notify()
+		r.mu.Unlock()
+		close(ready)
+		if listed {
+			r.tellOpened(t)
+		}
+	})
+}
+
+// crowded reports whether a page opened a tab more than its session may have.
+func (r *run) crowded(info *target.Info) bool {
+	r.mu.Lock()
+	opener := r.targets[info.OpenerID]
+	coming := 0 // that pages opened just now, and that are not listed yet
+	for id := range r.openers {
+		if r.targets[id] == nil {
+			coming++
+		}
+	}
+	r.mu.Unlock()
+	if opener == nil || opener.Owner() == nil {
+		return false
+	}
+	if coming < executor.DefaultMaxTabs && !opener.Owner().Full(r) {
+		return false
+	}
+	r.browser.log.Info("a page opened more tabs than there may be; the last was closed")
+	return true
+}
+
+func (r *run) notAttached(id target.ID) {
+	r.mu.Lock()
+	delete(r.attaching, id)
+	r.notify()
+	r.mu.Unlock()
+}
+
+// detached takes the tab of a session that is gone off the books.
+func (r *run) detached(s *cdpconn.Session) {
+	if s == nil || s.Target() == nil {
+		return
+	}
+	r.mu.Lock()
+	t := r.targets[s.Target().TargetID]
+	delete(r.openers, s.Target().TargetID)
+	r.mu.Unlock()
+	if t != nil {
+		r.remove(t)
+		r.work.Go(t.Page.Wait)
+	}
+}

@@ -1,0 +1,140 @@
+package executortest
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"testing"
+)
+
+//go:generate go run ./gen ../../docs/behaviour.md
+
+// A topic is a group of cases.
+type topic struct {
+	name  string
+	about string // what the cases are of, as a heading
+	cases func(*suite, *testing.T)
+}
+
+// contract are the topics of Run, torture those of Torture. A topic of both
+// has one heading.
+var (
+	contract = []topic{
+		{"tabs", "Tabs", (*suite).tabs},
+		{"popups", "Popups", (*suite).popups},
+		{"navigate", "Going to pages", (*suite).navigate},
+		{"history", "History", (*suite).history},
+		{"snapshot", "Snapshots", (*suite).snapshot},
+		{"click", "Clicking", (*suite).click},
+		{"click_targets", "Finding what to act on", (*suite).clickTargets},
+		{"refs", "Refs", (*suite).refs},
+		{"type", "Typing", (*suite).typing},
+		{"press", "Keys", (*suite).press},
+		{"hover", "Hovering", (*suite).hover},
+		{"scroll", "Scrolling", (*suite).scroll},
+		{"select_option", "Choosing options", (*suite).selectOption},
+		{"fill_form", "Filling forms", (*suite).fillForm},
+		{"dialogs", "Dialogs", (*suite).dialogs},
+		{"eval", "Evaluating", (*suite).eval},
+		{"read", "Reading", (*suite).read},
+		{"screenshot", "Pictures", (*suite).screenshot},
+		{"download", "Downloads", (*suite).download},
+		{"wait_for", "Waiting", (*suite).waitFor},
+		{"gate", "What the policy denies", (*suite).gate},
+		{"denied_frames", "What the policy denies", (*suite).deniedFrames},
+		{"hostile_frame", "Hostile frames", (*suite).hostileFrame},
+		{"sessions", "Sessions", (*suite).sessions},
+		{"concurrency", "Several calls at once", (*suite).concurrency},
+		{"protocol", "Raw calls", (*suite).protocol},
+		{"events", "Events", (*suite).events},
+	}
+	torture = []topic{
+		{"snapshot_states", "States in snapshots", (*suite).snapshotStates},
+		{"snapshot_text", "Text in snapshots", (*suite).snapshotText},
+		{"read_text", "Reading", (*suite).readingText},
+		{"read_markdown", "Reading", (*suite).readingMarkdown},
+		{"read_links", "Reading", (*suite).readingLinks},
+		{"snapshot_structure", "Structure in snapshots", (*suite).snapshotStructure},
+		{"snapshot_frames", "Frames in snapshots", (*suite).snapshotFrames},
+		{"snapshot_shadow", "Shadow roots in snapshots", (*suite).snapshotShadow},
+		{"snapshot_modal", "What is in front", (*suite).snapshotModal},
+		{"snapshot_refs", "Refs", (*suite).snapshotRefs},
+		{"snapshot_budget", "Parts of snapshots", (*suite).snapshotBudget},
+		{"snapshot_secrets", "Secrets in snapshots", (*suite).snapshotSecrets},
+		{"snapshot_secrets_untold", "Secrets in snapshots", (*suite).snapshotSecretsUntold},
+		{"snapshot_deep", "Pages that are deep", (*suite).snapshotDeep},
+		{"obstacles", "What stands in the way", (*suite).obstacles},
+		{"type_fields", "Typing", (*suite).tortureFields},
+		{"type_focus", "Typing", (*suite).tortureFocus},
+		{"type_editors", "Typing", (*suite).tortureEditors},
+		{"type_frameworks", "Typing", (*suite).tortureFrameworks},
+		{"press_keys", "Keys", (*suite).tortureKeys},
+		{"select_options", "Choosing options", (*suite).tortureOptions},
+		{"fill_forms", "Filling forms", (*suite).tortureForms},
+		{"travel_dialogs", "Dialogs", (*suite).travelDialogs},
+		{"travel_loading", "Going to pages", (*suite).travelLoading},
+		{"travel_history", "History", (*suite).travelHistory},
+		{"travel_popups", "Popups", (*suite).travelPopups},
+		{"travel_downloads", "Downloads", (*suite).travelDownloads},
+		{"travel_stuck", "Pages that hang", (*suite).travelStuck},
+		{"travel_waiting", "Waiting", (*suite).travelWaiting},
+		{"travel_behind", "Tabs that are not in front", (*suite).travelBehind},
+		{"travel_picture", "Pictures", (*suite).travelPicture},
+		{"travel_zoom", "Pages that were zoomed", (*suite).travelZoom},
+		{"travel_sheet", "Pictures", (*suite).travelSheet},
+		{"aim", "Aiming", (*suite).aim},
+		{"aim_shapes", "Shapes to aim at", (*suite).aimShapes},
+		{"aim_frames", "Aiming into frames", (*suite).aimFrames},
+		{"aim_controls", "Controls to aim at", (*suite).aimControls},
+		{"cover", "What is in the way", (*suite).cover},
+		{"patience", "Waiting until it can be acted on", (*suite).patience},
+		{"confirm", "Who got the click", (*suite).confirm},
+		{"hover_menus", "Hovering", (*suite).tortureHover},
+		{"scroll_ends", "Scrolling", (*suite).tortureScroll},
+		{"settle", "Coming to rest after an action", (*suite).settle},
+	}
+)
+
+// A Behaviour is one case of the suite.
+type Behaviour struct {
+	Topic   string // the name of the subtest that it is in
+	About   string // the topic as a heading: "Clicking"
+	Case    string // what the case is about: "covered for a while"
+	Page    string // the file in testdata that it begins on; empty when it opens its own
+	Torture bool   // it belongs to [Torture], not to [Run]
+}
+
+// Behaviours lists the cases of [Run] and [Torture], by topic.
+func Behaviours() []Behaviour {
+	var all []Behaviour
+	place := map[string]int{}
+	for _, part := range []struct {
+		topics  []topic
+		torture bool
+	}{{contract, false}, {torture, true}} {
+		for _, t := range part.topics {
+			if _, ok := place[t.about]; !ok {
+				place[t.about] = len(place)
+			}
+			s := &suite{list: func(name, file string) {
+				all = append(all, Behaviour{t.name, t.about, name, file, part.torture})
+			}}
+			t.cases(s, nil)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Behaviour) int { return cmp.Compare(place[a.About], place[b.About]) })
+	return all
+}
+
+// sorted goes through a map in the order of its keys: the list of the cases
+// must be the same each time.
+func sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}

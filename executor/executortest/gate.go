@@ -1,0 +1,231 @@
+package executortest
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A keeper is a Gate that denies some origins and remembers what it was
+// asked.
+type keeper struct {
+	mu     sync.Mutex
+	denied func(executor.Access) bool
+	asked  []executor.Access
+}
+
+func (k *keeper) Check(_ context.Context, a executor.Access) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = append(k.asked, a)
+	if k.denied != nil && k.denied(a) {
+		return executor.Errorf(executor.ErrPolicyDenied, "The user decides.", "%s of %s is not allowed", a.Op, a.Origin)
+	}
+	return nil
+}
+
+// deny replaces what is denied.
+func (k *keeper) deny(denied func(executor.Access) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.denied = denied
+}
+
+// denyOrigin denies documents and destinations of one origin.
+func (k *keeper) denyOrigin(origin string) {
+	k.deny(func(a executor.Access) bool {
+		if strings.HasPrefix(a.Destination, origin+"/") {
+			return true
+		}
+		leaving := (a.Op == executor.OpNavigate || a.Op == executor.OpDismiss) && a.OwnTab // harmless, wherever it is
+		return a.Origin == origin && !leaving
+	})
+}
+
+// questions returns what was asked about the operation.
+func (k *keeper) questions(op executor.Operation) []executor.Access {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(k.asked), func(a executor.Access) bool { return a.Op != op })
+}
+
+func (s *suite) gated(t *testing.T, name, file string, f func(c *scene, k *keeper)) {
+	k := &keeper{}
+	s.pageWith(t, name, file, executor.SessionOptions{Gate: k}, func(c *scene) { f(c, k) })
+}
+
+func (s *suite) gate(t *testing.T) {
+	s.pageWith(t, "nil denies everything", "", executor.SessionOptions{}, func(c *scene) {
+		_, err := c.exec.NewTab(c.ctx, c.url("click.html"), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		tabs, err := c.exec.ListTabs(c.ctx)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, tab := range tabs {
+			if tab.URL != executor.DeniedURL || tab.Title != "" {
+				c.Errorf("a denied tab is listed as %+v", tab)
+			}
+		}
+	})
+	s.gated(t, "access", "frames.html", func(c *scene, k *keeper) {
+		c.snapWith("Words from across")
+		var top, same, cross bool
+		for _, a := range k.questions(executor.OpRead) {
+			if a.Tab != c.tab || a.Document == "" {
+				c.Errorf("asked with %+v, want tab %s and a document", a, c.tab)
+			}
+			top = top || a.Frame == "" && a.Origin == c.origin() && a.URL == c.url("frames.html")
+			same = same || a.Frame != "" && a.Origin == c.origin() && a.URL == c.url("frame.html")
+			cross = cross || a.Frame != "" && a.Origin == c.otherOrigin() && a.URL == c.otherURL("frame.html?id=cross")
+		}
+		if !top || !same || !cross {
+			c.Errorf("asked about the top document: %v, the frame of the same site: %v, of the other: %v\n%+v", top, same, cross, k.questions(executor.OpRead))
+		}
+		c.click(css("#shadow"), nil)
+		if len(k.questions(executor.OpAct)) == 0 {
+			c.Error("a click did not ask")
+		}
+		if slices.ContainsFunc(k.questions(executor.OpNavigate), func(a executor.Access) bool { return a.Destination != c.url("frames.html") }) {
+			c.Errorf("navigation was asked about as %+v", k.questions(executor.OpNavigate))
+		}
+	})
+	s.gated(t, "hidden from everything", "read.html", func(c *scene, k *keeper) {
+		ref := c.ref("link", "map of the coast")
+		other := c.open("second.html")
+		if _, err := c.exec.SelectTab(c.ctx, c.tab); err != nil {
+			c.Fatal(err)
+		}
+		k.denyOrigin(c.origin())
+		for name, call := range map[string]func() error{
+			"snapshot":   func() error { _, err := c.exec.Snapshot(c.ctx, c.tab, nil); return err },
+			"text":       func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
+			"html":       func() error { _, err := c.exec.HTML(c.ctx, c.tab, nil); return err },
+			"markdown":   func() error { _, err := c.exec.Markdown(c.ctx, c.tab, nil); return err },
+			"links":      func() error { _, err := c.exec.Links(c.ctx, c.tab, nil); return err },
+			"screenshot": func() error { _, err := c.exec.Screenshot(c.ctx, c.tab, nil); return err },
+			"eval":       func() error { _, err := c.exec.Eval(c.ctx, c.tab, "document.title = 'Broken in'", nil); return err },
+			"cdp":        func() error { _, err := c.exec.CDP(c.ctx, c.tab, "Page.getNavigationHistory", nil); return err },
+			"click":      func() error { _, err := c.exec.Click(c.ctx, c.tab, css("#map"), nil); return err },
+			"click ref":  func() error { _, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil); return err },
+			"hover":      func() error { _, err := c.exec.Hover(c.ctx, c.tab, css("#map"), nil); return err },
+			"press":      func() error { _, err := c.exec.Press(c.ctx, c.tab, "Tab", nil); return err },
+			"type":       func() error { _, err := c.exec.Type(c.ctx, c.tab, css("#map"), "x", nil); return err },
+			"scroll": func() error {
+				_, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{DeltaY: 1})
+				return err
+			},
+			"wait_for": func() error {
+				_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "x"})
+				return err
+			},
+			"download": func() error {
+				_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.path("/file/x.csv")})
+				return err
+			},
+			"reload": func() error { _, err := c.exec.Reload(c.ctx, c.tab, nil); return err },
+		} {
+			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
+			}
+		}
+		for _, id := range []executor.TabID{c.tab, other} {
+			if tab := c.listed(id); tab.URL != executor.DeniedURL || tab.Title != "" {
+				c.Errorf("a denied tab is listed as %+v", tab)
+			}
+		}
+		k.deny(nil)
+		c.wantValue("document.title", "The lighthouse")
+	})
+	s.gated(t, "frame of a denied origin", "frames.html", func(c *scene, k *keeper) {
+		allowed := c.snapWith("Words from across")
+		across := c.refIn(allowed, "button", "Across")
+		k.denyOrigin(c.otherOrigin())
+		text := c.snap(nil)
+		c.wantIn(text, "In the shadow", "Words of the frame")
+		c.wantNotIn(text, "Across", "Words from across", "Card across")
+		_, err := c.exec.Click(c.ctx, c.tab, byRef(across), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		_, err = c.exec.Click(c.ctx, c.tab, css("#cross"), nil) // its middle belongs to the frame
+		c.wantCode(err, executor.ErrPolicyDenied)
+		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: byRef(across)})
+		c.wantCode(err, executor.ErrPolicyDenied)
+		page, err := c.exec.Text(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantNotIn(page.Text, "Words from across")
+	})
+	s.gated(t, "destination", "nav.html", func(c *scene, k *keeper) {
+		k.denyOrigin(c.otherOrigin())
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.otherURL("second.html"), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		c.wantValue("document.title", "Navigation")
+		_, err = c.exec.NewTab(c.ctx, c.otherURL("second.html"), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		if !c.listed(c.tab).Active {
+			c.Error("the tab that was not opened is the active one")
+		}
+	})
+	s.gated(t, "redirect", "nav.html", func(c *scene, k *keeper) {
+		k.denyOrigin(c.otherOrigin())
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/redirect/2?to="+url.QueryEscape(c.otherURL("second.html"))), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		if snap, err := c.exec.Snapshot(c.ctx, c.tab, nil); err == nil {
+			c.wantNotIn(snap.Text, "the second page")
+		}
+		c.wantAt(c.goTo(c.url("nav.html"), nil), c.url("nav.html"), "Navigation", 200) // and out again
+	})
+	s.gated(t, "page leaves for a denied origin", "nav.html", func(c *scene, k *keeper) {
+		k.denyOrigin(c.otherOrigin())
+		c.eval("next.href = "+quote(c.otherURL("second.html"))+"; 0", nil)
+		a, err := c.exec.Click(c.ctx, c.tab, css("#next"), nil)
+		if err == nil { // the click itself was allowed
+			c.wantNotIn(a.URL+a.Title+a.Diff+a.Snapshot, "localhost", "Second", "the second page")
+		}
+		if _, err = c.exec.Text(c.ctx, c.tab, nil); err == nil {
+			c.wantValue("document.title", "Navigation") // only if it never went there
+		} else {
+			c.wantCode(err, executor.ErrPolicyDenied)
+		}
+	})
+	s.gated(t, "history", "second.html", func(c *scene, k *keeper) {
+		c.goTo(c.otherURL("nav.html"), nil)
+		c.goTo(c.url("second.html"), nil)
+		k.denyOrigin(c.otherOrigin())
+		_, err := c.exec.Back(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+	})
+	s.gated(t, "popup", "tabs.html", func(c *scene, k *keeper) {
+		k.denyOrigin(c.otherOrigin())
+		c.eval("blank.href = "+quote(c.otherURL("popup.html"))+"; 0", nil)
+		a := c.click(css("#blank"), nil)
+		for _, tab := range a.NewTabs {
+			if tab.URL != executor.DeniedURL || tab.Title != "" {
+				c.Errorf("a denied popup is told as %+v", tab)
+			}
+			_, err := c.exec.Text(c.ctx, tab.ID, nil)
+			c.wantCode(err, executor.ErrPolicyDenied)
+			if _, err := c.exec.CloseTab(c.ctx, tab.ID); err != nil && executor.CodeOf(err) != executor.ErrPolicyDenied {
+				c.Error(err)
+			}
+		}
+	})
+	s.gated(t, "operations", "click.html", func(c *scene, k *keeper) {
+		k.deny(func(a executor.Access) bool { return a.Op == executor.OpAct || a.Op == executor.OpEval })
+		_, err := c.exec.Click(c.ctx, c.tab, css("#plain"), nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		_, err = c.exec.Eval(c.ctx, c.tab, "1", nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		_, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Expression: "true"})
+		c.wantCode(err, executor.ErrPolicyDenied)
+		c.wantIn(c.snap(nil), `button "Plain"`)
+		k.deny(nil)
+		c.wantUntouched("plain")
+	})
+}

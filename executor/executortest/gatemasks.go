@@ -1,0 +1,98 @@
+package executortest
+
+import (
+	"fmt"
+	"image"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// deniedFrames is about frames of denied origins in a page that may be read:
+// of another site, and of its own, which are in the page's own process.
+func (s *suite) deniedFrames(t *testing.T) {
+	around := func(t *testing.T, name string, f func(c *scene)) {
+		s.gated(t, name, "", func(c *scene, k *keeper) {
+			origin := fmt.Sprintf("http://zoom%s.localhost:%d", c.id, c.port)
+			tab, err := c.exec.NewTab(c.ctx, origin+"/p/"+c.id+"/deniedframes.html", nil)
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.tab = tab.ID
+			_, img := c.shot(nil)
+			if snap := c.snap(nil); strings.Count(snap, "SECRET heading") < 6 || loud(img) < 10_000 {
+				c.Fatalf("while nothing is denied %d pixels are seen, and:\n%s", loud(img), snap)
+			}
+			k.deny(func(a executor.Access) bool { return a.Origin != origin && a.Origin != executor.OriginOurs })
+			f(c)
+		})
+	}
+	around(t, "denied frames leave no word", func(c *scene) {
+		for name, read := range map[string]func() (string, error){
+			"snapshot": func() (string, error) { return told(c.exec.Snapshot(c.ctx, c.tab, nil)) },
+			"find": func() (string, error) {
+				return told(c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Find: "/words|heading|link|field/"}))
+			},
+			"text":     func() (string, error) { return told(c.exec.Text(c.ctx, c.tab, nil)) },
+			"html":     func() (string, error) { return told(c.exec.HTML(c.ctx, c.tab, nil)) },
+			"markdown": func() (string, error) { return told(c.exec.Markdown(c.ctx, c.tab, nil)) },
+			"links":    func() (string, error) { return told(c.exec.Links(c.ctx, c.tab, nil)) },
+		} {
+			text, err := read()
+			if err != nil {
+				c.Errorf("%s: %v", name, err)
+			}
+			if strings.Contains(text, "SECRET") {
+				c.Errorf("%s tells %s", name, text)
+			}
+			if !strings.Contains(text, "f the page") {
+				c.Errorf("%s leaves out the page's own words: %s", name, text)
+			}
+		}
+		for _, sel := range []string{"text=SECRET heading", "#sub h1", `role=button[name="SECRET button"]`} {
+			_, err := c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css(sel)})
+			c.wantCode(err, executor.ErrSelectorNotFound)
+		}
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "SECRET words", Timeout: 1})
+		if err == nil && res.Matched {
+			c.Error("a wait tells that a denied frame has words")
+		}
+	})
+	around(t, "denied frames leave no pixel", func(c *scene) {
+		for name, opts := range map[string]*executor.ScreenshotOptions{
+			"viewport": nil, "jpeg": {Format: executor.FormatJPEG, Quality: 90}, "full page": {FullPage: true},
+			"labels": {Labels: true}, "around one": {Target: css("#around")}, "in a scroller": {Target: css("#clip")},
+			"a frame": {Target: css("#turned")}, "far down": {Target: css("#below")},
+		} {
+			shot, err := c.exec.Screenshot(c.ctx, c.tab, opts)
+			if err != nil {
+				c.wantCode(err, executor.ErrPolicyDenied) // nothing is shown then either
+				if opts == nil || opts.FullPage {
+					c.Errorf("%s: %v", name, err)
+				}
+				continue
+			}
+			if n := loud(c.decode(shot)); n > 0 {
+				c.Errorf("%s shows %d pixels of a denied frame", name, n)
+			}
+		}
+	})
+}
+
+// told is what a read says, in whatever field.
+func told(result any, err error) (string, error) { return fmt.Sprintf("%+v", result), err }
+
+// loud counts the pixels that have the colour of the denied frames, or nearly.
+func loud(img image.Image) (n int) {
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			r, g, b, _ := img.At(x, y).RGBA()
+			if r>>8 > 180 && b>>8 > 180 && g>>8 < 120 {
+				n++
+			}
+		}
+	}
+	return n
+}

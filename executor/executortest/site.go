@@ -1,0 +1,326 @@
+package executortest
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+//go:embed testdata
+var testdata embed.FS
+
+// A site serves the pages of the suite, to each case at a port of its own:
+// a browser makes six connections to one, and those that a case holds would be
+// missing to the others. Pages are under /p/<case>/, so that reports find the
+// case they belong to. It answers as 127.0.0.1 and as localhost, which browsers
+// take for two sites.
+type site struct {
+	handler http.Handler
+
+	lastCase atomic.Int64
+	mu       sync.Mutex
+	stages   map[string]*stage
+}
+
+func newSite() *site {
+	s := &site{stages: map[string]*stage{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /p/{case}/{file}", s.servePage)
+	mux.HandleFunc("POST /report/{case}", s.serveReport)
+	mux.HandleFunc("GET /held/{case}/{name}", s.serveHeld)
+	mux.HandleFunc("GET /status/{code}", serveStatus)
+	mux.HandleFunc("GET /redirect/{n}", serveRedirect)
+	mux.HandleFunc("GET /cookie", serveCookie)
+	mux.HandleFunc("GET /file/{name}", serveFile)
+	mux.HandleFunc("GET /nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /endless", serveEndless)
+	s.travelRoutes(mux)
+	s.handler = mux
+	return s
+}
+
+// A report is what a page says happened in it.
+type report struct {
+	Kind    string `json:"kind"` // mostly the type of an event
+	ID      string `json:"id"`   // mostly the id of the element that got it
+	Value   string `json:"value"`
+	Trusted bool   `json:"trusted"`
+	Button  int    `json:"button"`
+	Count   int    `json:"count"` // of clicks
+	Mods    string `json:"mods"`  // letters of Alt, Control, Meta, Shift
+	Moving  bool   `json:"moving"`
+}
+
+// A stage is the part of a site that belongs to one case.
+type stage struct {
+	t    *testing.T
+	id   string
+	port int
+
+	mu      sync.Mutex
+	reports []report
+	news    chan struct{} // closed and replaced at each report
+	held    map[string]*held
+}
+
+// A held response waits until the case lets it go.
+type held struct {
+	arrived, released   chan struct{}
+	arriving, releasing sync.Once
+}
+
+func (s *site) newStage(t *testing.T) *stage {
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // held requests end with their connections
+		server.Close()
+	})
+	st := &stage{
+		t: t, id: strconv.FormatInt(s.lastCase.Add(1), 10), port: server.Listener.Addr().(*net.TCPAddr).Port,
+		news: make(chan struct{}), held: map[string]*held{},
+	}
+	s.mu.Lock()
+	s.stages[st.id] = st
+	s.mu.Unlock()
+	t.Cleanup(func() {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		for _, h := range st.held {
+			h.releasing.Do(func() { close(h.released) })
+		}
+	})
+	return st
+}
+
+func (s *site) stage(r *http.Request) *stage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stages[r.PathValue("case")]
+}
+
+// origin is where the pages come from, otherOrigin a second site with the
+// same pages.
+func (st *stage) origin() string      { return fmt.Sprintf("http://127.0.0.1:%d", st.port) }
+func (st *stage) otherOrigin() string { return fmt.Sprintf("http://localhost:%d", st.port) }
+
+// url is the address of a page of the suite, otherURL the one on the other
+// site, path that of one of the site's special resources.
+func (st *stage) url(file string) string      { return st.origin() + "/p/" + st.id + "/" + file }
+func (st *stage) otherURL(file string) string { return st.otherOrigin() + "/p/" + st.id + "/" + file }
+func (st *stage) path(path string) string     { return st.origin() + path }
+
+// heldURL is the address of a page that does not come before release(name).
+func (st *stage) heldURL(name string) string { return st.origin() + "/held/" + st.id + "/" + name }
+
+func (st *stage) hold(name string) *held {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	h := st.held[name]
+	if h == nil {
+		h = &held{arrived: make(chan struct{}), released: make(chan struct{})}
+		st.held[name] = h
+	}
+	return h
+}
+
+func (st *stage) release(name string) {
+	h := st.hold(name)
+	h.releasing.Do(func() { close(h.released) })
+}
+
+// awaitRequest waits until the browser has asked for a held page.
+func (st *stage) awaitRequest(name string) {
+	st.t.Helper()
+	select {
+	case <-st.hold(name).arrived:
+	case <-time.After(reportTimeout):
+		st.t.Fatalf("the browser never asked for %s", name)
+	}
+}
+
+// reportTimeout bounds the wait for a report. Reports take milliseconds; this
+// is for a busy machine.
+const reportTimeout = 10 * time.Second
+
+// await waits for a report of that kind from that element and returns the
+// first one, which it takes off the list.
+func (st *stage) await(kind, id string) report {
+	st.t.Helper()
+	deadline := time.After(reportTimeout)
+	for {
+		st.mu.Lock()
+		for i, r := range st.reports {
+			if r.Kind == kind && r.ID == id {
+				st.reports = append(st.reports[:i:i], st.reports[i+1:]...)
+				st.mu.Unlock()
+				return r
+			}
+		}
+		news := st.news
+		st.mu.Unlock()
+		select {
+		case <-news:
+		case <-deadline:
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			st.t.Fatalf("no report of %s on #%s; there were %+v", kind, id, st.reports)
+		}
+	}
+}
+
+func (s *site) serveReport(w http.ResponseWriter, r *http.Request) {
+	var rep report
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err == nil {
+		err = json.Unmarshal(body, &rep)
+	}
+	st := s.stage(r)
+	if err != nil || st == nil {
+		http.Error(w, fmt.Sprint("bad report: ", err), http.StatusBadRequest)
+		return
+	}
+	st.mu.Lock()
+	st.reports = append(st.reports, rep)
+	close(st.news)
+	st.news = make(chan struct{})
+	st.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// contentTypes are those of pages that are not HTML, by their names.
+var contentTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".json": "application/json",
+	".xml": "text/xml; charset=utf-8", ".gif": "image/gif", ".pdf": "application/pdf",
+}
+
+// servePage serves a file of testdata. {{other}} in it stands for the folder
+// of the case on the other site, {{case}} for the case. ?status= is the status
+// that it is served with.
+func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	data, err := testdata.ReadFile("testdata/" + name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	contentType := "text/html; charset=utf-8"
+	if other := contentTypes[path.Ext(name)]; other != "" {
+		contentType = other
+	}
+	host, port, _ := strings.Cut(r.Host, ":")
+	other := "localhost"
+	if host == "localhost" {
+		other = "127.0.0.1"
+	}
+	id := r.PathValue("case")
+	data = bytes.ReplaceAll(data, []byte("{{other}}"), fmt.Appendf(nil, "http://%s:%s/p/%s/", other, port, id))
+	data = bytes.ReplaceAll(data, []byte("{{case}}"), []byte(id))
+	w.Header().Set("Content-Type", contentType)
+	if code, err := strconv.Atoi(r.URL.Query().Get("status")); err == nil && code >= 200 && code <= 599 {
+		w.WriteHeader(code)
+	}
+	w.Write(data)
+}
+
+func (s *site) serveHeld(w http.ResponseWriter, r *http.Request) {
+	st := s.stage(r)
+	if st == nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := st.hold(r.PathValue("name"))
+	h.arriving.Do(func() { close(h.arrived) })
+	select {
+	case <-h.released:
+	case <-r.Context().Done():
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<!doctype html><title>Held %[1]s</title><p>held %[1]s", r.PathValue("name"))
+}
+
+func serveStatus(w http.ResponseWriter, r *http.Request) {
+	code, err := strconv.Atoi(r.PathValue("code"))
+	if err != nil || code < 200 || code > 599 {
+		http.Error(w, "no such status", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	if r.URL.Query().Get("body") != "none" {
+		fmt.Fprintf(w, "<!doctype html><title>Status %[1]d</title><h1>This is status %[1]d</h1>", code)
+	}
+}
+
+// serveRedirect redirects n times and then to the address in "to".
+func serveRedirect(w http.ResponseWriter, r *http.Request) {
+	n, _ := strconv.Atoi(r.PathValue("n"))
+	to := r.URL.Query().Get("to")
+	if n > 1 {
+		r.URL.Path = "/redirect/" + strconv.Itoa(n-1)
+		to = r.URL.String()
+	}
+	http.Redirect(w, r, to, http.StatusFound)
+}
+
+// serveEndless begins a page and never ends it.
+func serveEndless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, "<!doctype html><title>Endless</title><p>it begins")
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+func serveCookie(w http.ResponseWriter, _ *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: "customer", Value: "ann", Path: "/", HttpOnly: true})
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, "<!doctype html><title>Signed in</title><p>signed in")
+}
+
+// serveFile serves downloads: of ?size= bytes, or a line of text; with
+// ?customer=1 only to the customer with the cookie; under the name ?as=.
+func serveFile(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("customer") != "" {
+		if cookie, err := r.Cookie("customer"); err != nil || cookie.Value != "ann" {
+			http.Error(w, "not for you", http.StatusForbidden)
+			return
+		}
+	}
+	name := r.PathValue("name")
+	if as := q.Get("as"); as != "" {
+		name = as
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+	size, err := strconv.ParseInt(q.Get("size"), 10, 64)
+	if err != nil {
+		io.WriteString(w, fileContent)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	block := make([]byte, 64<<10)
+	for size > 0 {
+		n, err := w.Write(block[:min(size, int64(len(block)))])
+		if err != nil {
+			return // the browser has had enough
+		}
+		size -= int64(n)
+	}
+}
+
+// fileContent is what a served file holds.
+const fileContent = "id,total\n1,42\n"

@@ -1,0 +1,171 @@
+package executortest
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func (s *suite) confirm(t *testing.T) {
+	s.clicks(t, "confirm.html", [][2]string{
+		{"a page that stops all events", "hogged"},
+		{"captures the pointer", "captures"},
+		{"may be dragged", "drag"},
+		{"a picture, which may be dragged", "picture"},
+		{"prevents what a press does", "prevents"},
+	}...)
+	s.page(t, "in a closed root that stops the press", "confirm.html", func(c *scene) {
+		c.clicked(byRef(c.ref("button", "Sealed")), "sealed")
+	})
+	s.page(t, "never asks the page for its methods", "confirm.html", func(c *scene) {
+		c.clicked(css("#focuses"), "focuses")
+		c.clicked(byRef(c.ref("button", "Hogged")), "hogged")
+		c.wantUntouched("addEventListener")
+	})
+	s.page(t, "removed by the pointer going down", "confirm.html", func(c *scene) {
+		c.wantIn(c.click(css("#removed"), nil).Note, "removed")
+		c.await("pointerdown", "removed")
+	})
+	s.page(t, "removed by the button going down", "confirm.html", func(c *scene) {
+		c.wantIn(c.click(css("#removed2"), nil).Note, "removed")
+		c.await("mousedown", "removed2")
+	})
+	s.page(t, "rendered anew between press and release", "confirm.html", func(c *scene) {
+		c.wantIn(c.click(css("#rendered"), nil).Note, "removed")
+		c.await("rendered", "react")
+		c.wantUntouched("heir")
+	})
+	s.page(t, "flees from the press", "confirm.html", func(c *scene) {
+		_, err := c.exec.Click(c.ctx, c.tab, css("#flees"), nil)
+		c.wantCode(err, executor.ErrNotActionable, "Flees", "[ref=", "click")
+		c.await("pointerdown", "flees")
+	})
+	s.page(t, "something comes over it when the pointer gets there", "confirm.html", func(c *scene) {
+		_, err := c.exec.Click(c.ctx, c.tab, css("#trap"), nil)
+		c.wantCode(err, executor.ErrNotActionable, "Trap", `tooltip "Tip" [ref=`)
+		c.wantUntouched("tip")
+		c.wantUntouched("trap")
+	})
+	s.page(t, "something comes over it for a moment", "confirm.html", func(c *scene) {
+		c.clicked(css("#once"), "once")
+		c.wantUntouched("tip")
+	})
+	s.page(t, "a link slips under the pointer", "confirm.html", func(c *scene) {
+		_, err := c.exec.Click(c.ctx, c.tab, css("#trapped"), nil)
+		c.wantCode(err, executor.ErrNotActionable, "Trapped link", `link "Buy now" [ref=`)
+		c.wantValue("location.hash", "")
+	})
+	s.page(t, "its track captures the pointer", "confirm.html", func(c *scene) {
+		_, err := c.exec.Click(c.ctx, c.tab, css("#held"), nil)
+		c.wantCode(err, executor.ErrNotActionable, "Held by its track", "click")
+		c.await("pointerdown", "held")
+	})
+	s.page(t, "a page that sends the click once more", "confirm.html", func(c *scene) {
+		c.click(css("#again"), nil)
+		c.await("click", "trusted")
+		c.await("click", "again")
+	})
+	s.page(t, "a link to nothing", "confirm.html", func(c *scene) {
+		a := c.clicked(css("#nothing"), "nothing")
+		if a.URL != "" {
+			c.Errorf("URL %q, want none", a.URL)
+		}
+		c.clicked(css("#prevents"), "prevents")
+	})
+	s.page(t, "leaves the page on the press", "confirm.html", func(c *scene) {
+		if a := c.click(css("#unloads"), nil); a.URL != c.url("second.html") {
+			c.Errorf("URL %q", a.URL)
+		}
+	})
+	s.page(t, "writes the document anew on the press", "confirm.html", func(c *scene) {
+		c.click(css("#closes"), nil)
+		c.wantValue("document.body.innerText.trim()", "Written anew")
+	})
+	for _, event := range []string{"pointerdown", "mousedown", "mouseup", "click"} {
+		s.page(t, "a dialog on "+event, "confirm.html", func(c *scene) {
+			a := c.click(css("#on"+event), nil)
+			if a.Dialog == nil || a.Dialog.Message != event {
+				c.Fatalf("changes %+v, want a dialog that says %s", a.Changes, event)
+			}
+			if _, err := c.exec.HandleDialog(c.ctx, c.tab, executor.DialogAnswer{Accept: true}); err != nil {
+				c.Fatal(err)
+			}
+			c.clicked(css("#prevents"), "prevents") // nothing is left behind
+		})
+	}
+	for name, do := range sorted(map[string]func(c *scene) error{
+		"click": func(c *scene) error { _, err := c.exec.Click(c.ctx, c.tab, css("#asks"), nil); return err },
+		"double click": func(c *scene) error {
+			_, err := c.exec.Click(c.ctx, c.tab, css("#asks"), &executor.ClickOptions{Count: 2})
+			return err
+		},
+		"checkbox of a form": func(c *scene) error {
+			_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#asksCheck"), Value: true}}, nil)
+			return err
+		},
+	}) {
+		s.page(t, "a dialog opens before the press: it is said not to be done, and is not when the dialog is answered: "+name, "confirm.html", func(c *scene) {
+			c.eval("asking = true", nil)
+			c.wantCode(do(c), executor.ErrDialogOpen, "Delete everything?", "not clicked")
+			c.answer(executor.DialogConfirm, "Delete everything?", executor.DialogAnswer{})
+			c.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))", nil)
+			c.wantValue("log.filter((r) => r.kind !== 'after').map((r) => r.kind).join()", "")
+			c.wantValue("asksCheck.checked", "false")
+			if err := do(c); err != nil { // it asks no more
+				c.Fatal(err)
+			}
+			if name == "checkbox of a form" {
+				c.wantValue("asksCheck.checked", "true")
+				return
+			}
+			c.await("click", "asks")
+			c.key("Enter", &executor.PressOptions{Target: css("#asks")})
+			c.wantValue("log.filter((r) => r.kind === 'click').length", map[string]string{"click": "2", "double click": "3"}[name])
+		})
+	}
+	s.page(t, "a key counts for a button whose press was held back", "confirm.html", func(c *scene) {
+		c.eval("asking = true", nil)
+		_, err := c.exec.Click(c.ctx, c.tab, css("#asks"), nil)
+		c.wantCode(err, executor.ErrDialogOpen)
+		c.answer(executor.DialogConfirm, "Delete everything?", executor.DialogAnswer{})
+		c.key("Enter", &executor.PressOptions{Target: css("#asks")})
+		c.await("click", "asks")
+	})
+	s.page(t, "a page that is slow when the pointer comes gets one press all the same", "confirm.html", func(c *scene) {
+		c.clicked(css("#slow"), "slow")
+		c.wantValue("log.map((r) => r.kind).join()", "mousedown,click")
+	})
+	s.page(t, "double and triple clicks select", "confirm.html", func(c *scene) {
+		c.click(css("#words"), &executor.ClickOptions{Count: 2})
+		if !c.await("dblclick", "words").Trusted {
+			c.Error("the double click was not trusted")
+		}
+		c.wantValue("getSelection().toString().trim().split(' ').length", "1")
+		c.click(css("#words"), &executor.ClickOptions{Count: 3})
+		c.wantValue("getSelection().toString().trim()", "Some words to select")
+	})
+	s.page(t, "right and middle buttons", "confirm.html", func(c *scene) {
+		for _, id := range []string{"menu", "nomenu"} {
+			c.click(css("#"+id), &executor.ClickOptions{Button: executor.ButtonRight})
+			if r := c.await("contextmenu", id); !r.Trusted || r.Button != 2 {
+				c.Errorf("contextmenu on #%s: %+v", id, r)
+			}
+		}
+		c.click(css("#aux"), &executor.ClickOptions{Button: executor.ButtonMiddle})
+		if r := c.await("auxclick", "aux"); !r.Trusted || r.Button != 1 {
+			c.Errorf("auxclick: %+v", r)
+		}
+	})
+	s.page(t, "gives the focus, as a person's click does", "confirm.html", func(c *scene) {
+		c.clicked(css("#focuses"), "focuses")
+		c.await("focus", "focuses")
+		c.click(css("#field"), nil)
+		c.await("focus", "field")
+		c.wantValue("document.activeElement.id", "field")
+	})
+	s.page(t, "a checkbox that sets itself back", "confirm.html", func(c *scene) {
+		c.eval(`controlled.onclick = (event) => event.preventDefault()`, nil)
+		c.clicked(css("#controlled"), "controlled")
+		c.wantValue("controlled.checked", "false")
+	})
+}

@@ -1,0 +1,186 @@
+package executortest
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// downloaded waits until actions on the page have told that the download of
+// name is over, and returns what they told.
+func (c *scene) downloaded(first []executor.Download, name string) executor.Download {
+	c.Helper()
+	for told := first; c.ctx.Err() == nil; told = c.click(css("h1"), nil).Downloads {
+		for _, d := range told {
+			if d.SuggestedName == name && d.State != "running" { // whatever it was saved under
+				return d
+			}
+		}
+	}
+	c.Fatalf("no action told of the end of %s; first there were %+v", name, first)
+	return executor.Download{}
+}
+
+// wantFile checks a download that is complete.
+func (c *scene) wantFile(d executor.Download) {
+	c.Helper()
+	data, err := os.ReadFile(d.Path)
+	if err != nil {
+		c.Fatalf("%+v: %v", d, err)
+	}
+	if string(data) != fileContent || d.State != "completed" || d.Bytes != int64(len(fileContent)) {
+		c.Errorf("%+v holds %q", d, data)
+	}
+}
+
+func (s *suite) travelDownloads(t *testing.T) {
+	for id, name := range sorted(map[string]string{
+		"attachment": "plain.csv", "blob": "from blob.csv", "data": "from data.csv", "form": "form.csv", "script": "script.csv",
+	}) {
+		s.page(t, "begun by a click: "+id, "traveldownloads.html", func(c *scene) {
+			start := time.Now()
+			a := c.click(css("#"+id), nil)
+			c.wantWithin(start, 5*time.Second, "the click")
+			d := c.downloaded(a.Downloads, name)
+			c.wantFile(d)
+			if filepath.Base(d.Path) != name && !strings.HasPrefix(filepath.Base(d.Path), strings.TrimSuffix(name, ".csv")) {
+				c.Errorf("saved as %s", d.Path)
+			}
+			c.wantValue("document.title", "Travel downloads")
+			e, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#" + id)})
+			if err != nil {
+				c.Fatal(err)
+			}
+			if e.Path == d.Path || e.SuggestedName != name {
+				c.Errorf("the second one is %+v, the first was %+v", *e, d)
+			}
+		})
+	}
+	s.page(t, "the link names the file", "traveldownloads.html", func(c *scene) {
+		d, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#named")})
+		if err != nil {
+			c.Fatal(err)
+		}
+		if !strings.HasPrefix(filepath.Base(d.Path), "chosen name") {
+			c.Errorf("saved as %s", d.Path)
+		}
+	})
+	s.page(t, "begun in a frame", "traveldownloads.html", func(c *scene) {
+		a := c.click(byRef(c.ref("link", "In a frame")), nil)
+		c.wantFile(c.downloaded(a.Downloads, "frame.csv"))
+	})
+	s.page(t, "begun in a popup that is gone at once: told of where the click was", "traveldownloads.html", func(c *scene) {
+		a := c.click(css("#popup"), nil)
+		c.wantFile(c.downloaded(a.Downloads, "popup.csv"))
+		c.wantValue("document.title", "Travel downloads")
+	})
+	s.page(t, "two at once", "traveldownloads.html", func(c *scene) {
+		a := c.click(css("#two"), nil)
+		var told []executor.Download
+		for told = a.Downloads; c.ctx.Err() == nil; told = append(told, c.click(css("h1"), nil).Downloads...) {
+			done := 0
+			for _, d := range told {
+				if d.State == "completed" {
+					c.wantFile(d)
+					done++
+				}
+			}
+			if done == 2 {
+				return
+			}
+		}
+		c.Errorf("told of %+v", told)
+	})
+	for id, name := range sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
+		s.page(t, "told as running, and later as done: "+id, "traveldownloads.html", func(c *scene) {
+			start := time.Now()
+			a := c.click(css("#"+id), nil)
+			c.wantWithin(start, 5*time.Second, "the click")
+			if len(a.Downloads) != 1 || a.Downloads[0].State != "running" || a.Downloads[0].SuggestedName != name || a.Downloads[0].Path != "" {
+				c.Fatalf("the click reports %+v", a.Downloads)
+			}
+			if told := c.click(css("h1"), nil).Downloads; len(told) != 0 {
+				c.Errorf("told again while it runs: %+v", told)
+			}
+			c.release(map[string]string{"slow": "slow", "endless": "unknown"}[id])
+			c.wantFile(c.downloaded(nil, name))
+		})
+	}
+	s.page(t, "one that is cut off is told as such, and leaves no file", "traveldownloads.html", func(c *scene) {
+		a := c.click(css("#cut"), nil)
+		if len(a.Downloads) != 1 || a.Downloads[0].State != "running" {
+			c.Fatalf("the click reports %+v", a.Downloads)
+		}
+		c.release("cut")
+		d := c.downloaded(nil, "cut.csv")
+		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
+			c.Errorf("told of %+v", d)
+		}
+		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#cut")})
+		c.wantCode(err, executor.ErrDownloadFailed, "cut.csv")
+		_, err = c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.travel("attachment/cut.csv?hold=cut&cut=1")})
+		c.wantCode(err, executor.ErrDownloadFailed)
+	})
+	s.page(t, "one that takes longer than its time", "traveldownloads.html", func(c *scene) {
+		start := time.Now()
+		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#slow"), Timeout: 900 * time.Millisecond})
+		c.wantCode(err, executor.ErrTimeout)
+		_, err = c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.travel("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
+		c.wantCode(err, executor.ErrTimeout)
+		c.release("slow")
+		c.wantWithin(start, 6*time.Second, "two downloads of 1.2 s at most")
+		c.wantValue("document.title", "Travel downloads")
+	})
+	s.page(t, "names that are made to deceive are made harmless", "traveldownloads.html", func(c *scene) {
+		home := filepath.Dir(c.fetch(executor.DownloadOptions{URL: c.path("/file/home.csv")}).Path)
+		for name, header := range map[string]string{
+			"up":          `attachment; filename="../../../../tmp/escape.csv"`,
+			"encoded up":  `attachment; filename*=UTF-8''..%2F..%2Fescape.csv`,
+			"absolute":    `attachment; filename="/etc/escape.csv"`,
+			"backslashes": `attachment; filename="..\\..\\escape.csv"`,
+			"override":    `attachment; filename*=UTF-8''%E2%80%AEvsc.exe`,
+			"device":      `attachment; filename="con.csv"`,
+			"hidden":      `attachment; filename=".bashrc"`,
+			"long":        `attachment; filename="` + strings.Repeat("n", 300) + `.csv"`,
+			"nothing":     `attachment; filename=""`,
+		} {
+			c.eval(`var a = document.querySelector("#attachment"); a.href = `+quote(c.travel("attachment/x.csv?as="+url.QueryEscape(header)))+`; 0`, nil)
+			d, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#attachment")})
+			if err != nil {
+				c.Errorf("%s: %v", name, err)
+				continue
+			}
+			base := filepath.Base(d.Path)
+			stem, _, _ := strings.Cut(base, ".")
+			if filepath.Dir(d.Path) != home || base[0] == '.' || len(base) > 255 || strings.ContainsAny(base, "/\\\x00\u202e") || strings.EqualFold(stem, "con") {
+				c.Errorf("%s was saved as %q", name, d.Path)
+			}
+		}
+	})
+	refuse := executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+		if a.Op == executor.OpDownload {
+			return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
+		}
+		return nil
+	})}
+	s.pageWith(t, "not granted: refused, and said so", "traveldownloads.html", refuse, func(c *scene) {
+		for _, id := range []string{"attachment", "blob"} {
+			a := c.click(css("#"+id), nil)
+			told := a.Downloads
+			for len(told) == 0 && c.ctx.Err() == nil {
+				told = c.click(css("h1"), nil).Downloads
+			}
+			if len(told) != 1 || told[0].State != "canceled" || told[0].Path != "" || told[0].Reason == "" {
+				c.Errorf("%s: told of %+v", id, told)
+			}
+		}
+		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#attachment")})
+		c.wantCode(err, executor.ErrPolicyDenied)
+	})
+}

@@ -1,0 +1,184 @@
+package executortest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// wantWithin checks how long something took since start.
+func (c *scene) wantWithin(start time.Time, limit time.Duration, what string) {
+	c.Helper()
+	if took := time.Since(start); took > limit {
+		c.Errorf("%s took %v, want at most %v", what, took, limit)
+	}
+}
+
+func (s *suite) travelLoading(t *testing.T) {
+	until := func(u executor.WaitUntil, timeout time.Duration) *executor.NavigateOptions {
+		return &executor.NavigateOptions{Until: u, Timeout: timeout}
+	}
+	s.page(t, "a page whose end is late: commit comes first, then nothing before the end", "second.html", func(c *scene) {
+		nav := c.goTo(c.travel("parts/rest"), until(executor.UntilCommit, 0))
+		if nav.URL != c.travel("parts/rest") || nav.HTTPStatus != 200 {
+			c.Errorf("ended at %+v", *nav)
+		}
+		c.wantIn(c.snap(nil), "the first part") // what is there can be read
+		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			start := time.Now()
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.travel("parts/rest"), until(u, 300*time.Millisecond))
+			c.wantCode(err, executor.ErrTimeout)
+			c.wantWithin(start, 3*time.Second, string(u))
+		}
+		c.wantIn(c.snap(nil), "the first part")
+		c.release("rest")
+		c.goTo(c.travel("parts/rest"), nil)
+		c.wantIn(c.snap(nil), "the second part")
+	})
+	s.page(t, "a server that answers late holds up each waitUntil, and no longer than its time", "travel.html", func(c *scene) {
+		for _, u := range []executor.WaitUntil{executor.UntilCommit, executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			start := time.Now()
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("late"), until(u, 250*time.Millisecond))
+			c.wantCode(err, executor.ErrTimeout)
+			c.wantWithin(start, 3*time.Second, string(u))
+			c.wantValue("document.title", "Travel") // the old page works as before
+		}
+		c.click(css("#push"), nil)
+		c.wantValue("document.title", "View 1")
+	})
+	s.page(t, "a page that asks its server all the time is loaded, and never idle", "second.html", func(c *scene) {
+		c.goTo(c.url("travelpoll.html"), nil)
+		start := time.Now()
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("travelpoll.html"), until(executor.UntilNetworkIdle, 700*time.Millisecond))
+		c.wantCode(err, executor.ErrTimeout, "networkidle")
+		c.wantWithin(start, 3*time.Second, "networkidle")
+		start = time.Now()
+		c.click(css("p"), nil)
+		c.wantWithin(start, 5*time.Second, "a click on it")
+	})
+	s.page(t, "a connection that is reset", "travel.html", func(c *scene) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.travel("reset"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		_, err = c.exec.Reload(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_") // the error page loads nothing new
+		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantAt(nav, c.url("travel.html"), "Travel", nav.HTTPStatus)
+	})
+	s.page(t, "a host that does not exist", "travel.html", func(c *scene) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, "http://nowhere.invalid/", until("", 15*time.Second))
+		c.wantCode(err, executor.ErrNavigationFailed, "nowhere.invalid", "net::ERR_")
+	})
+	s.page(t, "a redirect to itself", "travel.html", func(c *scene) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.travel("loop"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_TOO_MANY_REDIRECTS")
+	})
+	s.page(t, "redirects, a meta refresh and a script's redirect: wait_for sees the end of them", "second.html", func(c *scene) {
+		c.goTo(c.path("/redirect/3?to=/p/"+c.id+"/travelhop.html"), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{URL: "*/second.html", Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+		c.wantValue("document.title", "Second")
+	})
+	s.page(t, "a Refresh header", "travel.html", func(c *scene) {
+		c.goTo(c.travel("refresh?to="+c.url("second.html")), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+	})
+	s.page(t, "a page that leaves while it loads: navigate tells where it ended", "travel.html", func(c *scene) {
+		nav := c.goTo(c.url("travelhop2.html"), nil)
+		c.wantAt(nav, c.url("second.html"), "Second", 200)
+	})
+	for name, url := range sorted(map[string]string{"javascript": "javascript:document.title='Broken in'", "JavaScript": "JavaScript:document.title='Broken in'"}) {
+		s.page(t, "a "+name+": URL is no place", "travel.html", func(c *scene) {
+			_, err := c.exec.Navigate(c.ctx, c.tab, url, nil)
+			c.wantCode(err, executor.ErrBadArgs, "eval")
+			_, err = c.exec.NewTab(c.ctx, url, nil)
+			c.wantCode(err, executor.ErrBadArgs)
+			c.wantValue("document.title", "Travel")
+		})
+	}
+	s.page(t, "the same address with another part of the page", "travel.html", func(c *scene) {
+		nav := c.goTo(c.url("travel.html#part"), nil)
+		c.wantAt(nav, c.url("travel.html#part"), "Travel", 0)
+		c.await("hashchange", "travel")
+		nav = c.goTo(c.url("travel.html#part"), nil) // once more: nothing happens, and nothing is waited for
+		if nav.URL != c.url("travel.html#part") {
+			c.Errorf("ended at %+v", *nav)
+		}
+	})
+	s.page(t, "an error page that the server sends is a page, its status is told", "travel.html", func(c *scene) {
+		for _, code := range []string{"403", "410", "503"} {
+			nav := c.goTo(c.path("/status/"+code), nil)
+			if nav.Title != "Status "+code || nav.HTTPStatus < 400 {
+				c.Errorf("ended at %+v", *nav)
+			}
+		}
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/status/404?body=none"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "404")
+	})
+	s.page(t, "navigate again while the first load is still going on", "travel.html", func(c *scene) {
+		first := make(chan error, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("slow"), until("", 400*time.Millisecond))
+			first <- err
+		}()
+		c.awaitRequest("slow")
+		c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
+		c.wantCode(<-first, executor.ErrTimeout) // calls on a tab take turns
+		c.wantValue("document.title", "Second")
+	})
+	s.page(t, "a click that leads to a slow page waits for it", "travel.html", func(c *scene) {
+		done := make(chan *executor.Action, 1)
+		go func() {
+			a, err := c.exec.Click(c.ctx, c.tab, css("#held"), nil)
+			if err != nil {
+				c.Error(err)
+			}
+			done <- a
+		}()
+		c.awaitRequest("slow")
+		c.release("slow")
+		if a := <-done; a != nil && (a.URL != c.heldURL("slow") || a.Title != "Held slow") {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+	})
+	s.page(t, "a click that leads to a page which stalls does not wait for all of it", "travel.html", func(c *scene) {
+		start := time.Now()
+		a := c.click(css("#parts"), nil)
+		c.wantWithin(start, 6*time.Second, "the click")
+		if a.URL != c.travel("parts/rest") || a.Title != "Parts" {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+	})
+	s.page(t, "a click whose link leads nowhere: no content, and a dead server", "travel.html", func(c *scene) {
+		start := time.Now()
+		a := c.click(css("#nothing"), nil)
+		c.wantWithin(start, 3*time.Second, "the click on a link without content")
+		if a.URL != "" || a.Title != "" {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+		a = c.click(css("#dead"), nil)
+		if !strings.Contains(a.Note, "net::ERR_") {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		if err != nil || nav.Title != "Travel" {
+			c.Errorf("back ended at %+v, %v", nav, err)
+		}
+	})
+	s.page(t, "a click that goes through a chain of redirects", "travel.html", func(c *scene) {
+		c.click(css("#chain"), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+	})
+}

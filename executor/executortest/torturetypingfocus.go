@@ -1,0 +1,155 @@
+package executortest
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// tortureFocus types into fields whose page moves the focus about.
+func (s *suite) tortureFocus(t *testing.T) {
+	keys := &executor.TypeOptions{KeyEvents: true}
+	for _, id := range []string{"handsOn", "later"} {
+		s.page(t, "text for a field that hands the focus on goes nowhere: "+id, "typing-focus.html", func(c *scene) {
+			for _, o := range []*executor.TypeOptions{nil, keys, {Clear: true}} {
+				_, err := c.exec.Type(c.ctx, c.tab, css("#"+id), "Ann", o)
+				c.wantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "Hands on", "[ref=e")
+			}
+			c.wantValue("other.value + document.querySelector('#"+id+"').value", "")
+			c.wantUntouched("other")
+		})
+	}
+	s.page(t, "text goes nowhere when the first key hands the focus on", "typing-focus.html", func(c *scene) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#byKey"), "Ann", keys)
+		c.wantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "by key", "held back")
+		c.wantValue("other.value + byKey.value", "")
+	})
+	s.page(t, "a dialog amid the keys: how many were typed is told, and Enter is not pressed", "typing-focus.html", func(c *scene) {
+		a, err := c.exec.Type(c.ctx, c.tab, css("#asksByKey"), "hello", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantDialog(a.Changes, executor.DialogAlert, "A key")
+		c.wantIn(a.Note, "1 of 5 characters were typed", "Enter was not pressed")
+		c.answer(executor.DialogAlert, "A key", executor.DialogAnswer{Accept: true})
+		c.wantValue("asksByKey.value", "h")
+		c.wantValue("log.length", "1")
+	})
+	s.page(t, "a field that lets the focus go says so", "typing-focus.html", func(c *scene) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#letsGo"), "Ann", nil)
+		c.wantCode(err, executor.ErrNotActionable, "Lets go", "focus")
+		c.wantUntouched("letsGo")
+	})
+	s.page(t, "a page that takes the focus out of its frame gets no text", "typing-focus.html", func(c *scene) {
+		_, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "In the frame")), "Ann", nil)
+		c.wantCode(err, executor.ErrNotActionable, "In the frame", "focus")
+		c.wantValue("other.value", "")
+		c.wantUntouched("other")
+	})
+	s.page(t, "fields of a frame of the same site, and of another", "typing-focus.html", func(c *scene) {
+		c.typeInto("#calm", "Ann", nil)
+		if r := c.await("input", "calm"); r.Value != "Ann" {
+			c.Errorf("it holds %q", r.Value)
+		}
+		c.typeInto("#other", "Bob", nil)
+		ref := c.ref("textbox", "Across")
+		for _, row := range []struct {
+			opts *executor.TypeOptions
+			want string
+		}{{nil, "ab"}, {&executor.TypeOptions{Clear: true}, "b"}, {keys, "bb"}} {
+			if _, err := c.exec.Type(c.ctx, c.tab, byRef(ref), "b", row.opts); err != nil {
+				c.Fatal(err)
+			}
+			if r := c.await("input", "across"); r.Value != row.want || !r.Trusted {
+				c.Errorf("%+v, want %s", r, row.want)
+			}
+		}
+		c.typeInto("#other", "by", nil)
+		c.wantValue("other.value", "Bobby")
+	})
+	s.page(t, "the focus goes from frame to frame, and each text to its own", "typing-focus.html", func(c *scene) {
+		snap := c.snap(nil)
+		across, next, calm := c.refIn(snap, "textbox", "Across"), c.refIn(snap, "textbox", "Next"), c.refIn(snap, "textbox", "Calm")
+		for range 4 {
+			for _, ref := range []executor.Ref{across, calm, next} {
+				if _, err := c.exec.Type(c.ctx, c.tab, byRef(ref), "x", nil); err != nil {
+					c.Fatal(err)
+				}
+			}
+			c.typeInto("#other", "y", nil)
+		}
+		c.wantValue("other.value + frame.contentDocument.querySelector('#calm').value", "yyyyxxxx")
+		c.wantIn(c.snap(nil), `textbox "Across" [ref=`+string(across)+`]: axxxx`, `: xxxx`)
+	})
+	s.page(t, "one digit a field: the keys follow the focus, and it is told", "typing-focus.html", func(c *scene) {
+		a := c.typeInto("[aria-label='Digit 1']", "123", keys)
+		c.wantValue("[...code.children].map((i) => i.value).join()", "1,2,3")
+		c.wantIn(a.Note, `textbox "Digit 3"`)
+	})
+	s.page(t, "one digit a field: text in one piece is cut, and it is told", "typing-focus.html", func(c *scene) {
+		c.wantIn(c.typeInto("[aria-label='Digit 1']", "123", nil).Note, "at most 1", `"1"`)
+		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("[aria-label='Digit 1']"), Value: "123"}}, nil)
+		c.wantCode(err, executor.ErrNotActionable, "Digit 1", "at most 1")
+	})
+	s.page(t, "a field that is rendered anew at each key keeps its text", "typing-focus.html", func(c *scene) {
+		for _, o := range []*executor.TypeOptions{keys, nil} {
+			if note := c.typeInto("#renders", "word", o).Note; note != "" {
+				c.Errorf("note %q", note)
+			}
+		}
+		c.wantValue("renders.value", "wordword")
+	})
+	s.page(t, "a field that is rendered away is told", "typing-focus.html", func(c *scene) {
+		c.wantIn(c.typeInto("#rendersAway", "word", keys).Note, "took the field away")
+		c.wantValue("rendersAway.value", "")
+	})
+	s.page(t, "a field that goes when it is complete", "typing-focus.html", func(c *scene) {
+		if _, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#once"), Value: "1234"}}, nil); err != nil {
+			c.Fatal(err)
+		}
+	})
+	s.page(t, "a dialog that a key opens ends the typing", "typing-focus.html", func(c *scene) {
+		a := c.typeInto("#asks", "abcdef", keys)
+		c.wantDialog(a.Changes, executor.DialogAlert, "Two")
+		c.answer(executor.DialogAlert, "Two", executor.DialogAnswer{Accept: true})
+		c.wantValue("asks.value", "ab")
+	})
+	s.page(t, "a page that a key leads to gets nothing of the text", "typing-focus.html", func(c *scene) {
+		a := c.typeInto("#leaves", "abcdefghijklmnop", keys)
+		c.wantIn(a.URL, "typing-inner.html")
+		c.wantValue("across.value + next.value", "a")
+		c.wantUntouched("across")
+	})
+	s.page(t, "a page that waits for the end of the text hears of it once", "typing-focus.html", func(c *scene) {
+		c.typeInto("#waits", "lamps", nil)
+		if r := c.await("heard", "waits"); r.Value != "lamps" {
+			c.Errorf("it heard %q", r.Value)
+		}
+	})
+	s.page(t, "text that goes on elsewhere is told", "typing-focus.html", func(c *scene) {
+		c.wantIn(c.typeInto("#interrupted", "abcd", keys).Note, `"ab"`, `textbox "Chat" [ref=e`)
+		c.wantValue("chat.value", "cd")
+	})
+	s.page(t, "a covered field gets no text", "typing-focus.html", func(c *scene) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#behind"), "x", nil)
+		c.wantCode(err, executor.ErrNotActionable, "Behind", "covered", "A veil")
+		c.wantUntouched("behind")
+	})
+	s.page(t, "what was held back once does not hold back a person", "typing-focus.html", func(c *scene) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#handsOn"), "Ann", nil)
+		c.wantCode(err, executor.ErrNotActionable)
+		c.typeInto("#chat", "", nil)
+		c.key("x", &executor.PressOptions{Target: css("#other")})
+		c.wantValue("other.value", "x")
+	})
+	s.page(t, "a field that moves when it gets the focus", "typing-focus.html", func(c *scene) {
+		c.typeInto("#slides", "Ann", nil)
+		if r := c.await("input", "slides"); r.Value != "Ann" {
+			c.Errorf("it holds %q", r.Value)
+		}
+	})
+	s.page(t, "an editor that takes the focus by a click only", "typing-focus.html", func(c *scene) {
+		c.typeInto("#clicked", "new", &executor.TypeOptions{Clear: true})
+		c.wantValue("clicked.innerText", "new")
+	})
+}

@@ -1,0 +1,45 @@
+package extension
+
+import (
+	"strconv"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// record tells Options.Audit.
+func (b *Backend) record(e audit.Entry) {
+	if b.opts.Audit != nil {
+		e.Backend = string(executor.BackendExtension)
+		b.opts.Audit.Record(e)
+	}
+}
+
+// recordConsent records the user's answer to whether scripts may run on a site.
+func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool) {
+	e := audit.Entry{Event: audit.EventConsent, Tool: "eval", Tab: string(tab), Origin: audit.Origin(origin), Decision: audit.Allowed, Rule: ruleUser}
+	if !granted {
+		e.Decision = audit.Denied
+	}
+	b.record(e)
+}
+
+// recordShared records that the user shared a tab, or that it is shared no more.
+// l.mu must be held.
+func (l *link) recordShared(t *tab, decision, rule, detail string) {
+	if t.info.Own || t.shared == 0 {
+		return // ours, or a page's doing
+	}
+	l.backend.record(audit.Entry{
+		Event: audit.EventConsent, Tool: "share", Tab: string(l.tabID(t)), Origin: audit.Origin(t.info.URL),
+		Decision: decision, Rule: rule, Detail: detail,
+	})
+}
+
+// tabID returns the id of a tab, as clients know it.
+func (l *link) tabID(t *tab) executor.TabID {
+	return executor.NewTabID("ext", l.id, strconv.Itoa(t.n))
+}
+
+// ruleUser names the user as what decided.
+const ruleUser = "user"

@@ -1,0 +1,221 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// A userBrowser is a Chromium as its user has it: with the extension in it and
+// the native messaging host registered.
+type userBrowser struct {
+	*userbrowser.Browser // the one that runs, or ran last
+	t                    testing.TB
+	root                 string // profile and extension
+	data                 string // the servers' folder
+	opts                 userBrowserOptions
+}
+
+type userBrowserOptions struct {
+	prepare func(dir string) // changes the extension's files
+	more    []string         // folders of other extensions
+	flags   []string
+}
+
+// newUserBrowser starts a browser for the servers of a data folder.
+func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBrowser {
+	t.Helper()
+	root, err := os.MkdirTemp("", "extension-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	u := &userBrowser{t: t, root: root, data: data, opts: opts}
+	dir := filepath.Join(root, "extension")
+	if err := carried.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if opts.prepare != nil {
+		opts.prepare(dir)
+	}
+	hosts := filepath.Join(root, "profile", "NativeMessagingHosts")
+	if err := os.MkdirAll(hosts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, _ := json.Marshal(map[string]any{
+		"name": wire.HostName, "description": "test", "path": self, "type": "stdio",
+		"allowed_origins": []string{"chrome-extension://" + carried.ID() + "/"},
+	})
+	if err := os.WriteFile(filepath.Join(hosts, wire.HostName+".json"), manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.start()
+	return u
+}
+
+// start starts the browser, again on the profile of the one before.
+func (u *userBrowser) start() {
+	u.t.Helper()
+	u.Browser = userbrowser.Start(u.t, userbrowser.Options{
+		Profile:    filepath.Join(u.root, "profile"),
+		Extensions: append([]string{filepath.Join(u.root, "extension")}, u.opts.more...),
+		Window:     "1280,807",
+		Flags:      append([]string{"--hide-scrollbars", "--silent-debugger-extension-api", "--test-type"}, u.opts.flags...),
+		Env:        append(os.Environ(), nativeEnv+"="+u.data, "HOME="+u.root),
+	})
+}
+
+// awaitHosts waits until n native messaging hosts of this test run: they end
+// with their browsers, and by themselves.
+func awaitHosts(t testing.TB, n int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) {
+		all, err := process.Processes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pids []int32
+		for _, p := range all {
+			if args, err := p.CmdlineSlice(); err == nil && len(args) > 1 && args[0] == self && strings.HasPrefix(args[1], "chrome-extension://") {
+				pids = append(pids, p.Pid)
+			}
+		}
+		if len(pids) == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("native messaging hosts %v run, want %d", pids, n)
+		}
+	}
+}
+
+// call carries out a command of the user's own line.
+func (u *userBrowser) call(session, method string, params, result any) {
+	u.t.Helper()
+	u.Call(u.t, session, method, params, result)
+}
+
+// target waits for a target and returns its id.
+func (u *userBrowser) target(kind, urlPart string) string {
+	u.t.Helper()
+	return u.Find(u.t, kind, urlPart).ID
+}
+
+// eval runs an expression in a target and decodes what it resolves to.
+func (u *userBrowser) eval(target, expression string, result any) {
+	u.t.Helper()
+	u.See(u.t, target, expression, result)
+}
+
+// worker runs an expression in the extension's worker.
+func (u *userBrowser) worker(expression string, result any) {
+	u.t.Helper()
+	u.Worker(u.t, expression, result)
+}
+
+// killWorker ends the extension's worker.
+func (u *userBrowser) killWorker() {
+	u.t.Helper()
+	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", carried.ID())}, nil)
+}
+
+// open opens a page in a tab in front, and returns the tab's number.
+func (u *userBrowser) open(url string) int {
+	u.t.Helper()
+	var made struct {
+		ID string `json:"targetId"`
+	}
+	u.call("", "Target.createTarget", map[string]any{"url": url}, &made)
+	var tab int
+	u.worker(fmt.Sprintf("chrome.debugger.getTargets().then((all) => all.find((t) => t.id === %q).tabId)", made.ID), &tab)
+	u.arrived(tab, url)
+	return tab
+}
+
+// arrived waits until a tab shows a page.
+func (u *userBrowser) arrived(tab int, url string) {
+	u.t.Helper()
+	var at string
+	for deadline := time.Now().Add(userbrowser.Patience); at != url; {
+		u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.status === 'complete' ? t.url : '')", tab), &at)
+		if time.Now().After(deadline) {
+			u.t.Fatalf("tab %d is at %q, not at %s", tab, at, url)
+		}
+	}
+}
+
+// toggle shares a tab, or stops sharing it, by the shortcut.
+func (u *userBrowser) toggle(tab int) {
+	u.t.Helper()
+	u.worker(fmt.Sprintf("chrome.commands.onCommand.dispatch('share-tab', {id: %d})", tab), nil)
+}
+
+// act does what a button of the extension's pages does, and returns what the
+// user is told when it cannot be done.
+func (u *userBrowser) act(action string, args map[string]any) (refusal string) {
+	u.t.Helper()
+	text, _ := json.Marshal(args)
+	u.options(fmt.Sprintf("new Client(() => {}).act(%q, %s).then(() => '', (e) => e.message)", action, text), &refusal)
+	return refusal
+}
+
+// answer waits until the user is asked whether scripts may run on a site, and
+// gives an answer.
+func (u *userBrowser) answer(answer string) {
+	u.t.Helper()
+	u.options(fmt.Sprintf(`new Promise((done) => {
+		const client = new Client(({ questions: [q] }) => {
+			if (q) done(client.act('answer', {question: q.id, answer: %q}).then(() => ''));
+		});
+	})`, answer), nil)
+}
+
+// options runs an expression, in which there is the Client of the extension's
+// pages, in its options page.
+func (u *userBrowser) options(expression string, result any) {
+	u.t.Helper()
+	var page struct {
+		ID string `json:"targetId"`
+	}
+	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + carried.ID() + "/options.html", "background": true}, &page)
+	for there, deadline := false, time.Now().Add(userbrowser.Patience); !there; {
+		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
+		if time.Now().After(deadline) {
+			u.t.Fatal("the options page does not open")
+		}
+	}
+	u.eval(page.ID, "import('/client.js').then(({ Client }) => "+expression+")", result)
+	u.call("", "Target.closeTarget", map[string]any{"targetId": page.ID}, nil)
+}
+
+// within bounds what a test does by a time in which nothing can take long that
+// goes well.
+func within(t testing.TB, limit time.Duration, what string, work func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.Patience)
+	defer cancel()
+	began := time.Now()
+	work(ctx)
+	if took := time.Since(began); took > limit {
+		t.Errorf("%s took %v, more than %v", what, took.Round(time.Millisecond), limit)
+	}
+}

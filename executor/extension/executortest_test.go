@@ -1,0 +1,68 @@
+package extension
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
+)
+
+const testID = "abcdefghijklmnopabcdefghijklmnop"
+
+// newServer returns a server that listens nowhere: what connects to it does so
+// in memory.
+func newServer(t testing.TB) *bridge.Server {
+	t.Helper()
+	s, err := bridge.New(bridge.Options{ExtensionID: testID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// newBackend returns a backend on server.
+func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Backend {
+	t.Helper()
+	opts := Options{Server: server, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))}
+	for _, set := range more {
+		set(&opts)
+	}
+	b := New(opts)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("closing the backend: %v", err)
+		}
+	})
+	return b
+}
+
+func harness(b *Backend, name string) executortest.Harness {
+	return executortest.Harness{
+		Name: name, Exceptions: executortest.ExtensionExceptions,
+		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
+			s, err := b.NewSession(opts)
+			if err != nil {
+				t.Fatalf("new session: %v", err)
+			}
+			return s
+		},
+	}
+}
+
+// waitConnected waits until an extension is connected and its tabs are known.
+func waitConnected(t testing.TB, b *Backend) {
+	t.Helper()
+	for !b.Connected() {
+		select {
+		case <-b.Changed():
+		case <-t.Context().Done():
+			t.Fatal("nothing connected")
+		}
+	}
+	if _, err := (host{b}).Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,148 @@
+package extension
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
+)
+
+// TestLeaks walks a few of the ways in which a page can reach another host.
+func TestLeaks(t *testing.T) {
+	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.Few})
+}
+
+// TestFullLeaks walks them all, twice.
+func TestFullLeaks(t *testing.T) {
+	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
+}
+
+// startLeaky starts a user's browser for the ways out of the tabs that an agent
+// drives. Meanwhile its user goes where the agent may not.
+func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	// Where nothing is to hold, all names are allowed.
+	rules := wire.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
+	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
+	if p := setup.Policy; p != nil {
+		c := p.Config()
+		rules = wire.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources)}
+		guard := policy.NewGuard(p, nil)
+		gate, wrap = guard, guard.Wrap
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	server, err := bridge.New(bridge.Options{
+		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() wire.Policy { return rules },
+	})
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	log, flag := leaktest.NetLog(t)
+	u := newUserBrowser(t, data, userBrowserOptions{
+		flags: append(setup.Flags, flag, leaktest.MapNames),
+		prepare: func(dir string) {
+			if setup.Policy == nil {
+				ahead(t, filepath.Join(dir, "network.js"))
+			}
+		},
+	})
+	b := newBackend(t, server)
+	waitConnected(t, b)
+
+	var users sync.WaitGroup
+	rounds := make(chan struct{}, 1)
+	users.Go(func() {
+		for range rounds {
+			u.browses(t, setup.Users())
+		}
+	})
+	return leaktest.Browser{
+		NewSession: func(t *testing.T) executor.Executor {
+			select {
+			case rounds <- struct{}{}:
+			default:
+			}
+			s, err := b.NewSession(executor.SessionOptions{Gate: gate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wrap(s)
+		},
+		Close: func(t *testing.T) []string {
+			close(rounds)
+			users.Wait()
+			u.Quit(t)
+			return leaktest.LookedUp(t, log)
+		},
+	}
+}
+
+// ahead has a copy of the extension leave the browser connect ahead, as it does
+// by itself: that goes for all of its tabs, whatever they are allowed.
+func ahead(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before = "if (this.foresight === on) return;"
+	text := strings.Replace(string(data), before, "return;", 1)
+	if text == string(data) {
+		t.Fatal("the extension keeps the browser from connecting ahead in another way")
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// browses is what the user does in tabs of their own: a page of a site, what it
+// loads from there, and a tab that it opens.
+func (u *userBrowser) browses(t *testing.T, url string) {
+	var made struct {
+		ID string `json:"targetId"`
+	}
+	u.Call(t, "", "Target.createTarget", map[string]any{"url": url, "background": true}, &made)
+	u.In(t, made.ID, func(session string) {
+		userbrowser.Eventually(t, "the user's page", func() bool {
+			return u.peek(session, "document.readyState === 'complete' && document.title") == "target"
+		})
+		var got string
+		u.Eval(t, session, "fetch('/x.json').then((r) => r.text(), String)", &got)
+		if got != "{}" {
+			t.Errorf("the page of the user's own tab gets %q", got)
+		}
+		u.Eval(t, session, "window.opened = open('/x'); 0", nil)
+		userbrowser.Eventually(t, "the tab that the user's page opened", func() bool {
+			return u.peek(session, "opened.document.title") == "target"
+		})
+		u.Eval(t, session, "opened.close()", nil)
+	})
+	u.Call(t, "", "Target.closeTarget", map[string]any{"targetId": made.ID}, nil)
+}
+
+// peek evaluates an expression in a page that may just be leaving.
+func (u *userBrowser) peek(session, expression string) (value any) {
+	var res struct {
+		Result struct {
+			Value any `json:"value"`
+		} `json:"result"`
+	}
+	a := <-u.Send(session, "Runtime.evaluate", map[string]any{"expression": expression, "userGesture": true})
+	if a.Error == nil && json.Unmarshal(a.Result, &res) == nil {
+		value = res.Result.Value
+	}
+	return value
+}

@@ -1,0 +1,30 @@
+package extension
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	carried "github.com/chrome-mcp/chrome-mcp/extension"
+)
+
+func TestMain(m *testing.M) {
+	if data := os.Getenv(nativeEnv); data != "" && len(os.Args) > 1 {
+		if err := bridge.ServeNative(data, carried.ID(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if data := os.Getenv(serverEnv); data != "" {
+		if err := serverProcess(data, os.Getenv(urlEnv)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

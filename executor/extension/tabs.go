@@ -1,0 +1,349 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// openTimeout bounds the opening of one tab.
+const openTimeout = 15 * time.Second
+
+// ID implements session.Browser. Each tab has a Run of its own.
+func (b *Backend) ID() string { return "none" }
+
+// Is implements session.Browser.
+func (b *Backend) Is(run string) bool {
+	for _, l := range b.live() {
+		if l.id == run {
+			return true
+		}
+	}
+	return false
+}
+
+// Tabs implements session.Browser: those of all browsers that are connected.
+func (b *Backend) Tabs() []*session.Tab {
+	list := []*session.Tab{}
+	for _, l := range b.live() {
+		l.mu.Lock()
+		for _, t := range l.order {
+			list = append(list, t.tab)
+		}
+		l.mu.Unlock()
+	}
+	return list
+}
+
+// Changed implements session.Browser.
+func (b *Backend) Changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changed
+}
+
+// pingLife is how long anything that an extension says counts as its answer to
+// a ping. On a busy machine an answer may be late although the extension has
+// just done something.
+const pingLife = time.Second
+
+// Ping implements session.Browser. It asks the extensions themselves, unless
+// one has just been heard: one that answers is enough.
+func (b *Backend) Ping(ctx context.Context) error {
+	live := b.live()
+	if len(live) == 0 {
+		return b.Absent()
+	}
+	for _, l := range live {
+		if c := l.connection(); c != nil && time.Since(c.Heard()) < pingLife {
+			return nil
+		}
+	}
+	answers := make(chan error, len(live))
+	for _, l := range live {
+		go func() {
+			c := l.connection()
+			if c == nil {
+				answers <- b.Absent()
+				return
+			}
+			answers <- c.Call(ctx, wire.MethodPing, wire.Nothing{}, nil)
+		}()
+	}
+	var err error
+	for range live {
+		if err = <-answers; err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// home returns the browser to open a tab in: that of the tab which was shared
+// last, else the one that connected last.
+func (b *Backend) home() *link {
+	var best *link
+	shared := -1
+	for _, l := range b.live() {
+		most := 0
+		l.mu.Lock()
+		for _, t := range l.tabs {
+			most = max(most, t.shared)
+		}
+		l.mu.Unlock()
+		if most > shared || most == 0 && shared == 0 {
+			best, shared = l, most
+		}
+	}
+	return best
+}
+
+// NewTab implements session.Browser: it opens a tab in the background.
+func (b *Backend) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
+	l := b.home()
+	if l == nil {
+		return nil, b.Absent()
+	}
+	type result struct {
+		tab *session.Tab
+		err error
+	}
+	opened := make(chan result, 1)
+	l.mu.Lock()
+	l.opening++
+	l.mu.Unlock()
+	// A call that is cancelled has opened its tab all the same, perhaps: what
+	// nobody waits for is closed again.
+	l.work.Go(func() {
+		t, err := l.open(owner)
+		opened <- result{t, err}
+	})
+	select {
+	case r := <-opened:
+		return r.tab, r.err
+	case <-ctx.Done():
+		l.work.Go(func() {
+			if r := <-opened; r.tab != nil {
+				limit, cancel := context.WithTimeout(context.Background(), openTimeout)
+				defer cancel()
+				if _, err := b.CloseTab(limit, r.tab); err != nil {
+					b.log.Debug("a tab that nobody waited for was not closed", "error", err)
+				}
+			}
+		})
+		return nil, context.Cause(ctx)
+	}
+}
+
+// open has the extension make a tab, and gives it to owner.
+func (l *link) open(owner *session.Session) (*session.Tab, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	t, err := l.make(ctx)
+	var fresh []*session.Tab
+	l.mu.Lock()
+	if err == nil {
+		t.tab.SetOwner(owner)
+		t.tab.Page.MarkOwn()
+	}
+	l.opening--
+	for _, x := range l.tabs { // what nobody is left to claim is listed too
+		if x.tab != nil && !x.listed && (x == t || l.opening == 0) {
+			l.list(x)
+			fresh = append(fresh, x.tab)
+		}
+	}
+	l.mu.Unlock()
+	l.backend.notify()
+	for _, x := range fresh {
+		l.tellOpened(x)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.tab, nil
+}
+
+func (l *link) make(ctx context.Context) (*tab, error) {
+	c := l.connection()
+	if c == nil {
+		return nil, l.backend.Absent()
+	}
+	type answer struct {
+		info wire.Tab
+		err  error
+	}
+	answered := make(chan answer, 1)
+	err := c.Queue(ctx, wire.MethodTabNew, wire.Nothing{}, func(data json.RawMessage, err error) {
+		var a answer
+		if a.err = err; err == nil {
+			a.err = wire.Unmarshal(data, &a.info)
+		}
+		if a.err == nil {
+			l.mu.Lock()
+			l.share(a.info)
+			l.mu.Unlock()
+		}
+		answered <- a
+	})
+	if err != nil {
+		return nil, err
+	}
+	var a answer
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-l.cdp.Done():
+		return nil, errClosed()
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	for {
+		changed := l.backend.Changed()
+		l.mu.Lock()
+		t := l.tabs[a.info.TabID]
+		made := t != nil && t.tab != nil
+		l.mu.Unlock()
+		switch {
+		case t == nil:
+			return nil, executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed at once")
+		case made:
+			return t, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// CloseTab implements session.Browser. A tab of the user's is let go, unless
+// the user lets tabs be closed.
+func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
+	l, t := b.locate(st)
+	if t == nil {
+		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+	}
+	c := l.connection()
+	if c == nil {
+		return false, b.Absent()
+	}
+	var closed wire.TabClosed
+	done := make(chan error, 1)
+	id := t.info.TabID
+	err = c.Queue(ctx, wire.MethodTabClose, wire.TabRef{TabID: id}, func(data json.RawMessage, err error) {
+		if err == nil {
+			err = wire.Unmarshal(data, &closed)
+		}
+		if err == nil {
+			l.mu.Lock()
+			if l.tabs[id] == t { // its end was not told yet
+				why := "closed"
+				if closed.Released {
+					why = "released"
+				}
+				l.unshare(id, why)
+			}
+			l.mu.Unlock()
+		}
+		done <- err
+	})
+	if err != nil {
+		return false, err
+	}
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-l.cdp.Done():
+		err = errClosed()
+	}
+	if err != nil {
+		return false, err
+	}
+	select {
+	case <-st.Page.Gone():
+		return closed.Released, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// locate returns the browser and the record of a tab; nil when it is gone.
+func (b *Backend) locate(st *session.Tab) (*link, *tab) {
+	for _, l := range b.live() {
+		l.mu.Lock()
+		for _, t := range l.tabs {
+			if t.tab == st {
+				l.mu.Unlock()
+				return l, t
+			}
+		}
+		l.mu.Unlock()
+	}
+	return nil, nil
+}
+
+// consentTimeout is how long a call waits for the user's answer. The question
+// stays in the popup after it.
+const consentTimeout = 20 * time.Second
+
+// Consent implements session.Consenter.
+func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) error {
+	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
+		Err:  fmt.Errorf("the user is asked whether scripts may run on %s, and has not answered yet", origin),
+		Hint: "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
+	l, t := b.locate(st)
+	if t == nil {
+		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+	}
+	c := l.connection()
+	if c == nil {
+		return b.Absent()
+	}
+	if l.agreed(origin) {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
+	var answer wire.ConsentAnswer
+	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin}, &answer)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
+		return &asking
+	case err != nil:
+		return err
+	}
+	b.recordConsent(l.tabID(t), origin, answer.Granted)
+	if !answer.Granted {
+		return executor.Errorf(executor.ErrPolicyDenied, "Do without eval on this site; the user can change that in the options of the chrome-mcp extension.",
+			"the user does not let scripts run on %s", origin)
+	}
+	l.mu.Lock()
+	l.consents[origin] = time.Now()
+	l.mu.Unlock()
+	return nil
+}
+
+// consentLife is how long the user's leave is remembered here. The extension
+// decides on each command itself: what is remembered too long is refused.
+const consentLife = 30 * time.Second
+
+func (l *link) agreed(origin string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, ok := l.consents[origin]
+	return ok && time.Since(at) < consentLife
+}

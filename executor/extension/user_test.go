@@ -1,0 +1,270 @@
+package extension
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// newFileSite returns a site of pages that link to files, whatever the path.
+// What /held ends with comes when it is let go.
+func newFileSite(t *testing.T) (url string, letGo chan struct{}) {
+	letGo = make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, isFile := strings.CutPrefix(r.URL.Path, "/file/")
+		if !isFile {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `<!doctype html><title>%s</title><p>this is %[1]s</p><a id="quick" href="/file/quick.csv">Quick</a> <a id="held" href="/file/held.csv">Held</a>`, r.URL.Path)
+			return
+		}
+		w.Header().Set("Content-Type", "text/csv")
+		w.Header().Set("Content-Disposition", "attachment; filename="+name)
+		fmt.Fprint(w, "id,total\n")
+		if name == "held.csv" {
+			w.(http.Flusher).Flush()
+			select {
+			case <-letGo:
+			case <-r.Context().Done():
+			}
+		}
+		fmt.Fprint(w, "1,42\n")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, letGo
+}
+
+// TestUser is what the user of the browser, and the browser itself, do around
+// an agent's work, in one browser.
+func TestUser(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{})
+	u := l.u
+	site, letGo := newFileSite(t)
+	run := func(name string, work func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			l.t, u.t = t, t
+			work(t)
+		})
+		l.t, u.t = t, t
+	}
+	click := func(t *testing.T, s executor.Executor, id executor.TabID, selector string) []executor.Download {
+		t.Helper()
+		a, err := s.Click(t.Context(), id, executor.Target{Selector: selector}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Downloads
+	}
+	// ends clicks until an action tells of the end of a download.
+	ends := func(t *testing.T, s executor.Executor, id executor.TabID, told []executor.Download) executor.Download {
+		t.Helper()
+		for limit := time.Now().Add(userbrowser.Patience); time.Now().Before(limit); told = click(t, s, id, "p") {
+			for _, d := range told {
+				if d.State != "running" {
+					return d
+				}
+			}
+		}
+		t.Fatal("nothing is told of the end of the download")
+		return executor.Download{}
+	}
+
+	run("keys of the browser itself stay in the page", func(t *testing.T) {
+		tab, id := l.share("/keys") // in front
+		count := func() (n int) {
+			u.worker("chrome.tabs.query({}).then((all) => all.length)", &n)
+			return n
+		}
+		before := count()
+		for _, key := range []string{"Control+t", "Control+w", "Control++", "Control++"} {
+			if _, err := l.s.Press(t.Context(), id, key, nil); err != nil {
+				t.Fatalf("%s: %v", key, err)
+			}
+		}
+		reads(t, l.s, id, "/keys")
+		var zoom float64
+		u.worker(fmt.Sprintf("chrome.tabs.getZoom(%d)", tab), &zoom)
+		if zoom != 1 {
+			t.Errorf("the page is zoomed to %v", zoom)
+		}
+		if after := count(); after != before {
+			t.Errorf("there are %d tabs after it, %d before", after, before)
+		}
+	})
+
+	run("a download by click is where the user's downloads are", func(t *testing.T) {
+		d, err := l.s.Download(t.Context(), opens(t, l.s, site+"/allowed"), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(d.Path)
+		if err != nil || string(data) != "id,total\n1,42\n" || filepath.Dir(d.Path) != filepath.Join(u.root, "Downloads") || d.Bytes != int64(len(data)) {
+			t.Errorf("%+v holds %q, %v", *d, data, err)
+		}
+	})
+
+	run("a download that is denied is cancelled, and leaves no file", func(t *testing.T) {
+		s, err := l.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+			if a.Op == executor.OpDownload {
+				return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
+			}
+			return nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		id := opens(t, s, site+"/denied")
+		for _, selector := range []string{"#held", "#quick"} {
+			if d := ends(t, s, id, click(t, s, id, selector)); d.State != "canceled" || d.Path != "" || d.Reason == "" {
+				t.Errorf("%s: told of %+v", selector, d)
+			}
+			var left int
+			for limit := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) { // the browser tells nobody
+				u.worker("chrome.downloads.search({limit: 1, orderBy: ['-startTime']}).then(([d]) => d.state === 'in_progress' || d.state === 'complete' && d.exists ? 1 : 0)", &left)
+				if left == 0 {
+					break
+				}
+				if time.Now().After(limit) {
+					t.Fatalf("%s: the file is still there", selector)
+				}
+			}
+		}
+		userbrowser.Eventually(t, "the folder to hold the one that was allowed, and nothing else", func() bool {
+			files, err := os.ReadDir(filepath.Join(u.root, "Downloads")) // what was begun the browser takes away after it has told
+			return err == nil && len(files) == 1
+		})
+	})
+
+	run("the end of a download is told although the browser is slow to say it", func(t *testing.T) {
+		id := opens(t, l.s, site+"/slow")
+		told := click(t, l.s, id, "#held")
+		u.worker(`(() => {
+			const { search } = chrome.downloads;
+			chrome.downloads.search = () => new Promise(() => {}); // what is asked now is never answered
+			setTimeout(() => { chrome.downloads.search = search }, 2000);
+		})()`, nil)
+		letGo <- struct{}{}
+		if d := ends(t, l.s, id, told); d.State != "completed" {
+			t.Errorf("told of %+v", d)
+		}
+	})
+
+	run("scripts need the user's leave", func(t *testing.T) {
+		id := opens(t, l.s, site+"/scripts")
+		eval := func() <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := l.s.Eval(t.Context(), id, "1 + 1", nil)
+				done <- err
+			}()
+			return done
+		}
+		done := eval()
+		u.answer("no")
+		wantCode(t, <-done, executor.ErrPolicyDenied, site)
+		u.act("forget", map[string]any{"origin": site})
+		done = eval()
+		u.answer("session")
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-eval(); err != nil { // without a question
+			t.Fatal(err)
+		}
+	})
+
+	run("a tab that nobody uses is let go, after the time that the user sets", func(t *testing.T) {
+		tab, id := l.share("/idle")
+		snap, err := l.s.Snapshot(t.Context(), id, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// later has the worker's half minute come around when some have passed,
+		// and waits for what is to come of it.
+		later := func(minutes int, want bool) (attached bool) {
+			u.worker(fmt.Sprintf(`(async () => {
+				const now = Date.now;
+				const attached = async () => (await chrome.debugger.getTargets()).find((t) => t.tabId === %d).attached;
+				Date.now = () => now() + %d * 60_000;
+				chrome.alarms.onAlarm.dispatch({ name: 'tick' });
+				await new Promise((done) => setTimeout(done, 500));
+				for (let i = 0; i < 500 && await attached() !== %v; i++) await new Promise((done) => setTimeout(done, 20));
+				Date.now = now;
+				return attached();
+			})()`, tab, minutes, want), &attached)
+			return attached
+		}
+		if !later(14, true) {
+			t.Error("after 14 minutes it is let go")
+		}
+		if later(16, false) {
+			t.Error("after 16 minutes it is attached to")
+		}
+		if again, err := l.s.Snapshot(t.Context(), id, nil); err != nil || again.Text != snap.Text {
+			t.Errorf("after it: %v, %v", again, err)
+		}
+		u.act("settings", map[string]any{"patch": map[string]any{"idleMinutes": 0}})
+		if !later(600, true) {
+			t.Error("it is let go although the user set that to never")
+		}
+		u.act("settings", map[string]any{"patch": map[string]any{"idleMinutes": 1}})
+		if later(2, false) {
+			t.Error("after two minutes it is attached to although the user allows one")
+		}
+		reads(t, l.s, id, "/idle")
+	})
+
+	run("all tabs but those on the user's block list", func(t *testing.T) {
+		other := strings.Replace(site, "127.0.0.1", "localhost", 1)
+		tab := u.open(site + "/everything")
+		u.open(other + "/private")
+		u.act("settings", map[string]any{"patch": map[string]any{"access": "all", "blockList": []string{"localhost"}}})
+		listed := func(url string) (id executor.TabID) {
+			tabs, err := l.s.ListTabs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tab := range tabs {
+				if tab.URL == url {
+					return tab.ID
+				}
+			}
+			return ""
+		}
+		await := func(url string, want bool) executor.TabID {
+			t.Helper()
+			for limit := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) {
+				id := listed(url)
+				if (id != "") == want {
+					return id
+				}
+				if time.Now().After(limit) {
+					t.Fatalf("%s: listed as %q", url, id)
+				}
+			}
+		}
+		id := await(site+"/everything", true)
+		reads(t, l.s, id, "/everything")
+		u.open(site + "/later")
+		await(site+"/later", true) // by itself
+		if id := listed(other + "/private"); id != "" {
+			t.Errorf("a page on the block list is %s", id)
+		}
+		u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, other+"/private"), nil)
+		await(site+"/everything", false)
+		if _, err := l.s.Text(t.Context(), id, nil); err == nil {
+			t.Error("a page on the block list is read")
+		}
+		u.act("settings", map[string]any{"patch": map[string]any{"access": "shared", "blockList": []string{}}})
+		await(site+"/later", false)
+	})
+}

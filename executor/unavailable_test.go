@@ -1,0 +1,107 @@
+package executor_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// methods returns the names of the Executor's methods that can fail with a
+// call: all but Status and Close.
+func methods(t *testing.T) []string {
+	typ := reflect.TypeFor[executor.Executor]()
+	var names []string
+	for i := range typ.NumMethod() {
+		if name := typ.Method(i).Name; name != "Status" && name != "Close" {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 25 {
+		t.Fatalf("the interface has the methods %q only", names)
+	}
+	return names
+}
+
+// invoke calls a method by its name. Each argument but the context is one that
+// can be told from the zero value; strings are tab ids of cdp.
+func invoke(t *testing.T, x executor.Executor, method string) (args []any, result any, err error) {
+	f := reflect.ValueOf(x).MethodByName(method)
+	in := make([]reflect.Value, f.Type().NumIn())
+	for i := range in {
+		typ := f.Type().In(i)
+		v := reflect.New(typ).Elem()
+		switch typ.Kind() {
+		case reflect.Interface:
+			if i == 0 {
+				v.Set(reflect.ValueOf(t.Context()))
+			} else {
+				v.Set(reflect.ValueOf(&struct{ N int }{i}))
+			}
+		case reflect.String:
+			v.SetString("cdp:a:" + strings.Repeat("1", i))
+		case reflect.Pointer:
+			v.Set(reflect.New(typ.Elem()))
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(typ, i, i))
+		case reflect.Struct:
+			for j := range typ.NumField() {
+				if v.Field(j).Kind() == reflect.String {
+					v.Field(j).SetString("x")
+				} else if v.Field(j).Kind() == reflect.Bool {
+					v.Field(j).SetBool(true)
+				}
+			}
+		default:
+			t.Fatalf("%s has an argument of type %s, for which there is no value here", method, typ)
+		}
+		in[i] = v
+		args = append(args, v.Interface())
+	}
+	out := f.Call(in)
+	err, _ = out[len(out)-1].Interface().(error)
+	if len(out) == 2 {
+		result = out[0].Interface()
+	}
+	return args, result, err
+}
+
+func TestUnavailableRefusesEverything(t *testing.T) {
+	why := executor.Errorf(executor.ErrLaunchFailed, "Install one.", "there is no browser on this machine")
+	for _, method := range methods(t) {
+		_, result, err := invoke(t, executor.Unavailable{}, method)
+		var e *executor.Error
+		if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || e.Op == "" {
+			t.Errorf("%s: %#v, want NO_BACKEND with the operation", method, err)
+		}
+		if result != nil && !reflect.ValueOf(result).IsZero() {
+			t.Errorf("%s has the result %v beside its error", method, result)
+		}
+		_, _, err = invoke(t, executor.Unavailable{Err: why}, method)
+		if !errors.As(err, &e) || e.Code != executor.ErrLaunchFailed || e.Hint != why.Hint {
+			t.Errorf("%s: %#v, want the error that was given", method, err)
+		}
+	}
+}
+
+func TestUnavailableStatus(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, "no backend"},
+		{errors.New("it rains"), "it rains"},
+		{executor.Errorf(executor.ErrNoBackend, "Wait.", "it rains"), "it rains (Wait.)"},
+	} {
+		x := executor.Unavailable{Err: c.err}
+		want := executor.Status{Detail: c.want}
+		if got := x.Status(t.Context()); got != want {
+			t.Errorf("Status with error %v: %+v, want %+v", c.err, got, want)
+		}
+		if err := x.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+}

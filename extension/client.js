@@ -1,0 +1,62 @@
+// @ts-check
+
+import { PORT_NAME } from './messages.js';
+
+/** @typedef {import('./messages.js').State} State */
+/** @typedef {import('./messages.js').Action} Action */
+
+/** A page's line to the worker. It connects anew when the worker was ended. */
+export class Client {
+  /** @param {(state: State) => void} show called with every new state */
+  constructor(show) {
+    this.show = show;
+    /** @type {Map<number, {resolve: (result: any) => void, reject: (e: Error) => void}>} */
+    this.waiting = new Map();
+    this.count = 0;
+    this.connect();
+  }
+
+  connect() {
+    this.port = chrome.runtime.connect({ name: PORT_NAME });
+    this.port.onMessage.addListener((message) => {
+      if (message.type === 'state') this.show(message.state);
+      if (message.type !== 'done') return;
+      const call = this.waiting.get(message.id);
+      this.waiting.delete(message.id);
+      if (message.error !== undefined) call?.reject(new Error(message.error));
+      else call?.resolve(message.result);
+    });
+    this.port.onDisconnect.addListener(() => {
+      for (const { reject } of this.waiting.values()) reject(new Error('the extension was restarted; try again'));
+      this.waiting.clear();
+      if (chrome.runtime?.id) setTimeout(() => this.connect(), 200);
+    });
+  }
+
+  /**
+   * Asks the worker to do something. Rejects in words for the user.
+   *
+   * @param {Action} action
+   * @param {Record<string, unknown>} [args]
+   * @returns {Promise<any>}
+   */
+  act(action, args = {}) {
+    const id = ++this.count;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.port?.postMessage({ ...args, type: 'action', id, action });
+    });
+  }
+}
+
+/**
+ * Finds an element of the page.
+ *
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no element ${id}`);
+  return element;
+}

@@ -1,0 +1,159 @@
+package extension_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// hostEnv makes the test binary the native messaging host: it names the file
+// with the list of servers.
+const hostEnv = "EXTENSION_TEST_SERVERS"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(hostEnv); path != "" {
+		nativeHost(path)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// nativeHost answers as the real one does: each question with the list, and
+// when that has changed it says so.
+func nativeHost(path string) {
+	read := func() string {
+		list, err := os.ReadFile(path)
+		if err != nil {
+			return "[]"
+		}
+		return string(list)
+	}
+	write := func(reply string) {
+		binary.Write(os.Stdout, binary.NativeEndian, uint32(len(reply)))
+		os.Stdout.WriteString(reply)
+	}
+	asked := make(chan bool)
+	go func() {
+		defer close(asked)
+		for {
+			var size uint32
+			if binary.Read(os.Stdin, binary.NativeEndian, &size) != nil {
+				return
+			}
+			if _, err := io.CopyN(io.Discard, os.Stdin, int64(size)); err != nil {
+				return
+			}
+			asked <- true
+		}
+	}()
+	told := read()
+	for {
+		select {
+		case _, more := <-asked:
+			if !more {
+				return
+			}
+			told = read()
+			write(`{"v":1,"servers":` + told + `}`)
+		case <-time.After(100 * time.Millisecond):
+			if now := read(); now != told {
+				told = now
+				write(`{"v":1,"changed":true}`)
+			}
+		}
+	}
+}
+
+// A browser is a Chromium with the extension in it, whose native messaging host
+// is the test binary.
+type browser struct {
+	*userbrowser.Browser
+	t       *testing.T
+	servers string // the file that the native host reads
+	host    string // the manifest of the native host
+}
+
+// start starts the browser, with the extension as Write writes it. Flags come
+// after ours, and win.
+func start(t *testing.T, flags ...string) *browser {
+	t.Helper()
+	root, err := os.MkdirTemp("", "extension-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	profile, dir := filepath.Join(root, "profile"), filepath.Join(root, "extension")
+	if err := extension.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, servers: filepath.Join(root, "servers.json")}
+	b.host = filepath.Join(profile, "NativeMessagingHosts", wire.HostName+".json")
+	if err := os.MkdirAll(filepath.Dir(b.host), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.installHost()
+
+	b.Browser = userbrowser.Start(t, userbrowser.Options{
+		Profile: profile, Extensions: []string{dir}, Flags: append([]string{"--host-resolver-rules=MAP *.test 127.0.0.1"}, flags...),
+		Env: append(os.Environ(), hostEnv+"="+b.servers, "HOME="+root),
+	})
+	return b
+}
+
+// installHost registers the test binary as the native messaging host.
+func (b *browser) installHost() {
+	self, err := os.Executable()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	manifest, err := json.Marshal(map[string]any{
+		"name": wire.HostName, "description": "test", "path": self, "type": "stdio",
+		"allowed_origins": []string{"chrome-extension://" + extension.ID() + "/"},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(b.host, manifest, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run tells the native host which servers run.
+func (b *browser) run(servers ...*fakeServer) {
+	b.t.Helper()
+	list := []map[string]any{}
+	for _, s := range servers {
+		list = append(list, map[string]any{
+			"port": s.port, "token": wire.EncodeKey(s.keys[wire.KeyBoot]), "pid": s.port, "name": s.name, "started": 1,
+		})
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(b.servers+".new", data, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.Rename(b.servers+".new", b.servers); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// popup opens the popup, clicks in it and closes it.
+func (b *browser) popup(t *testing.T, work func(click func(selector, text string))) {
+	t.Helper()
+	b.Popup(t, func(session string) {
+		work(func(selector, text string) {
+			t.Helper()
+			b.Click(t, session, selector, text)
+		})
+	})
+}

@@ -1,0 +1,452 @@
+package extension_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// TestPages uses the popup and the options page as people do, in one browser:
+// each step stands on what the ones before it left.
+func TestPages(t *testing.T) {
+	root := t
+	web := newSite(t)
+	origin := func(host string) string { return strings.TrimSuffix(web.at(host, ""), "/") }
+	policy := wire.Policy{Allow: []string{origin("a.test"), origin("b.test")}, Subresources: "public"}
+	b := start(t)
+	if err := os.Remove(b.host); err != nil { // as if it had never been installed
+		t.Fatal(err)
+	}
+	page := b.Find(t, "page", "about:blank")
+	server := newServer(t, "claude", policy)
+	var c *fakeConn
+	step := func(name string, work func(t *testing.T)) {
+		t.Helper()
+		if !root.Run(name, work) {
+			root.FailNow()
+		}
+	}
+	tabOf := func(t *testing.T, host string) (id int) {
+		t.Helper()
+		userbrowser.Eventually(t, "a tab of "+host, func() bool {
+			b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes(%q))?.id ?? 0)", host), &id)
+			return id != 0
+		})
+		return id
+	}
+	ask := func(t *testing.T, host string) <-chan answer {
+		t.Helper()
+		return c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin(host)})
+	}
+
+	step("first run", func(t *testing.T) {
+		b.goTo(t, page.ID, "chrome://version/")
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#setup-title", "Two steps to begin")
+			b.shows(t, s, "#steps", "chrome-mcp extension install")
+			b.shows(t, s, "#obstacle", "belong to the browser")
+			b.shows(t, s, "#no-tabs", "None.")
+			b.holds(t, s, "document.getElementById('share').disabled")
+			b.accessible(t, s)
+		})
+		userbrowser.Eventually(t, "the badge", func() bool {
+			var badge string
+			b.Worker(t, "chrome.action.getBadgeText({})", &badge)
+			return badge == "pair"
+		})
+	})
+
+	step("connected", func(t *testing.T) {
+		b.installHost()
+		b.run(server)
+		// Of a page that would like to be read as something else.
+		title := "<b>\u202egnp.exe</b> " + strings.Repeat("long ", 60)
+		b.goTo(t, page.ID, web.at("a.test", "/one?title="+url.QueryEscape(title)))
+		b.Popup(t, func(s string) { // opening it looks for servers
+			c = server.next(t)
+			b.shows(t, s, "#status", "claude connected, no tab shared")
+			b.shows(t, s, "#servers", "Connected for less than a minute, drives no tab")
+			b.shows(t, s, "#servers", "May work on "+origin("a.test"))
+			b.shows(t, s, "#title", "<b> gnp.exe</b> long")
+			b.shows(t, s, "#place", web.at("a.test", "/one"))
+			b.holds(t, s, "document.getElementById('setup').hidden")
+			b.holds(t, s, "document.getElementById('title').textContent.length <= 80")
+			b.accessible(t, s)
+		})
+	})
+
+	step("share and keep", func(t *testing.T) {
+		mark := c.mark()
+		b.Popup(t, func(s string) {
+			b.tick(t, s, "#keep")
+			b.holds(t, s, "document.querySelectorAll('#tabs li').length === 0") // a tick alone shares nothing
+			b.Click(t, s, "#share", "Share this tab")
+			c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "a.test")))
+			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
+			b.shows(t, s, "#tabs", "Nobody works in it")
+			b.holds(t, s, "document.getElementById('keep').checked")
+			b.accessible(t, s)
+		})
+		var kept []string
+		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings.keepSites)", &kept)
+		if !slices.Equal(kept, []string{origin("a.test")}) {
+			t.Errorf("kept %q", kept)
+		}
+	})
+
+	step("what a tab is doing", func(t *testing.T) {
+		tab := tabOf(t, "a.test")
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
+		c.cdp(t, tab, "Page.reload", nil)
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#tabs", "claude: reloading, now")
+			b.shows(t, s, "#servers", "drives 1 tab")
+		})
+	})
+
+	step("a tab that an agent opened is none that is shared", func(t *testing.T) {
+		var own wire.Tab
+		c.call(t, wire.MethodTabNew, wire.Nothing{}, &own)
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#status", "claude connected, 1 tab shared")
+			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
+			b.shows(t, s, "#own-title", "Tabs that agents opened (1)")
+			b.shows(t, s, "#own-tabs", "Blank tab")
+			b.accessible(t, s)
+		})
+		var badge string
+		b.Worker(t, "chrome.action.getBadgeText({})", &badge)
+		if badge != "1" {
+			t.Errorf("the badge shows %q", badge)
+		}
+		c.call(t, wire.MethodTabClose, wire.TabRef{TabID: own.TabID}, &wire.TabClosed{})
+	})
+
+	step("a page that cannot be driven", func(t *testing.T) {
+		b.goTo(t, page.ID, "chrome://version/")
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#tabs .bad", "belong to the browser")
+			b.shows(t, s, "#share", "Stop sharing this tab")
+		})
+		b.goTo(t, page.ID, web.at("denied.test", "/"))
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#tabs .bad", "Not open to claude: denied.test is not in the list")
+		})
+		b.goTo(t, page.ID, web.at("a.test", "/one"))
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tabOf(t, "a.test")}, &wire.Tab{})
+	})
+
+	step("scripts once", func(t *testing.T) {
+		tab := tabOf(t, "a.test")
+		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "40 + 2"})
+		asked := ask(t, "a.test")
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#questions", "claude wants to run scripts in "+origin("a.test")+".")
+			b.shows(t, s, "#questions", "read and change")
+			b.shows(t, s, "#status", "An agent asks")
+			b.accessible(t, s)
+			b.Click(t, s, "#questions button", "Allow once")
+			b.holds(t, s, "document.getElementById('asking').hidden")
+		})
+		if a := <-asked; a.err != nil || !strings.Contains(string(a.data), "true") {
+			t.Fatalf("answer %s %+v", a.data, a.err)
+		}
+		c.call(t, wire.MethodCDP, evaluate, nil)
+		var stored int
+		b.Worker(t, "Promise.all([chrome.storage.local.get('evalForGood'), chrome.storage.session.get('evalForNow')]).then((g) => g.flatMap((s) => Object.values(s).flatMap((v) => Object.keys(v))).length)", &stored)
+		if stored != 0 {
+			t.Errorf("%d leaves are remembered", stored)
+		}
+	})
+
+	step("scripts refused", func(t *testing.T) {
+		asked := ask(t, "b.test")
+		b.popup(t, func(click func(selector, text string)) { click("#questions button", "No") })
+		if a := <-asked; a.err != nil || !strings.Contains(string(a.data), "false") {
+			t.Fatalf("answer %s %+v", a.data, a.err)
+		}
+	})
+
+	step("stop one, stop all", func(t *testing.T) {
+		first := tabOf(t, "a.test")
+		var made struct {
+			TargetID string `json:"targetId"`
+		}
+		b.Call(t, "", "Target.createTarget", map[string]any{"url": web.at("b.test", "/two?title=Second")}, &made)
+		var second int
+		userbrowser.Eventually(t, "the second tab", func() bool {
+			b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.title === 'Second')?.id ?? 0)", &second)
+			return second != 0
+		})
+		mark := c.mark()
+		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		c.await(t, mark, "tab_shared", named(wire.EventTabShared, second))
+		mark = c.mark()
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#tabs-title", "Shared tabs (2)")
+			b.Eval(t, s, "document.querySelector('[aria-label=\"Stop sharing Second\"]').focus()", nil)
+			b.press(t, s, "Enter")
+			c.await(t, mark, "tab_unshared user", unshared(second, "user"))
+			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
+			b.holds(t, s, "document.activeElement.matches('#tabs button')") // focus is not lost with its row
+			b.Click(t, s, "#stop-all", "Stop all")
+			c.await(t, mark, "tab_unshared stopped", unshared(first, "stopped"))
+			c.await(t, mark, "stopped", func(e event) bool { return e.name == wire.EventStopped })
+			b.shows(t, s, "#no-tabs", "None.")
+		})
+		b.Send("", "Target.closeTarget", map[string]any{"targetId": made.TargetID})
+	})
+
+	step("how it ended", func(t *testing.T) {
+		mark := c.mark()
+		b.Call(t, "", "Target.activateTarget", map[string]any{"targetId": page.ID}, nil)
+		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "a.test")))
+		b.Worker(t, "chrome.idle.onStateChanged.dispatch('locked')", nil)
+		c.await(t, mark, "tab_unshared locked", unshared(tabOf(t, "a.test"), "locked"))
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#ended", "the screen was locked")
+			b.Click(t, s, "#share", "Share this tab")
+			b.holds(t, s, "document.getElementById('ended').textContent === ''")
+		})
+	})
+
+	step("options", func(t *testing.T) {
+		downloads := t.TempDir()
+		b.Call(t, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": downloads}, nil)
+		var opened struct {
+			TargetID string `json:"targetId"`
+		}
+		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
+		b.In(t, opened.TargetID, func(s string) {
+			b.shows(t, s, "#native", "agents are found by themselves")
+			b.shows(t, s, "#servers", "claude")
+			b.shows(t, s, "#leaves", origin("b.test")+" claude may not run scripts")
+			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": false}, nil)
+			b.accessible(t, s)
+			b.Call(t, s, "Emulation.clearDeviceMetricsOverride", nil, nil)
+
+			// What is no pairing string.
+			b.fill(t, s, "#pairing", "cm1-nonsense")
+			b.Click(t, s, "#pair button", "Pair")
+			b.shows(t, s, "#paired", "This is not a pairing string")
+			b.holds(t, s, "document.getElementById('pairing').getAttribute('aria-invalid') === 'true'")
+
+			// A block entry ends the sharing of tabs there.
+			b.fill(t, s, "#pattern", "*")
+			b.Click(t, s, "#block button", "Block")
+			b.shows(t, s, "#block-said", "every host")
+			mark := c.mark()
+			b.fill(t, s, "#pattern", "a.test")
+			b.press(t, s, "Enter")
+			c.await(t, mark, "tab_unshared user", unshared(tabOf(t, "a.test"), "user"))
+			b.shows(t, s, "#block-said", "a.test is blocked")
+			b.shows(t, s, "#blocked", "a.test")
+
+			// Every tab only after a second question.
+			b.tick(t, s, "[name=access][value=all]")
+			b.Click(t, s, "#all-tabs button", "Cancel")
+			b.holds(t, s, "document.querySelector('[name=access][value=shared]').checked")
+			mark = c.mark()
+			b.Call(t, "", "Target.createTarget", map[string]any{"url": web.at("b.test", "/three")}, nil)
+			b.tick(t, s, "[name=access][value=all]")
+			b.Click(t, s, "#all-tabs button", "Share all tabs")
+			c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "b.test")))
+			mark = c.mark()
+			b.tick(t, s, "[name=access][value=shared]")
+			c.await(t, mark, "tab_unshared user", unshared(tabOf(t, "b.test"), "user"))
+
+			b.fill(t, s, "#idleMinutes", "1.5")
+			b.shows(t, s, "#idle-said", "whole number of minutes")
+			b.fill(t, s, "#idleMinutes", "20")
+			b.shows(t, s, "#idle-said", "Saved.")
+			b.tick(t, s, "#ownWindow")
+			b.Click(t, s, "#blocked button", "Remove")
+			b.Click(t, s, "#kept button", "Remove")
+			userbrowser.Eventually(t, "the settings", func() bool {
+				var got map[string]any
+				b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings)", &got)
+				return fmt.Sprintf("%v %v %v %v %v", got["idleMinutes"], got["ownWindow"], got["access"], got["blockList"], got["keepSites"]) == "20 true shared [] []"
+			})
+
+			// The log tells all of it.
+			for _, want := range []string{
+				"Shared a tab (by you)", "Reloading", "Allowed scripts (once)", "Refused scripts (until Chrome closes)",
+				"Stopped sharing a tab (Stop all)", "Stopped sharing a tab (the screen was locked)", "Connected",
+			} {
+				b.shows(t, s, "#log", want)
+			}
+			b.fill(t, s, "#filter", "claude RELOADING")
+			b.holds(t, s, "document.querySelectorAll('#log tr').length === 1")
+			b.shows(t, s, "#log", "a.test")
+			b.Click(t, s, "#export", "Export")
+			var entries []struct{ What, Server, Host string }
+			userbrowser.Eventually(t, "the exported file", func() bool {
+				files, _ := filepath.Glob(filepath.Join(downloads, "chrome-mcp-log-*.json"))
+				if len(files) != 1 {
+					return false
+				}
+				data, _ := os.ReadFile(files[0])
+				return json.Unmarshal(data, &entries) == nil
+			})
+			if len(entries) != 1 || entries[0].What != "reloading" || entries[0].Host != "a.test" || entries[0].Server != "claude" {
+				t.Errorf("exported %+v", entries)
+			}
+		})
+	})
+}
+
+// goTo opens a URL in a tab and waits for it.
+func (b *browser) goTo(t *testing.T, id, url string) {
+	t.Helper()
+	b.In(t, id, func(s string) {
+		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
+		userbrowser.Eventually(t, url, func() bool {
+			var at string
+			b.Eval(t, s, "document.readyState + location.href", &at)
+			return at == "complete"+url
+		})
+	})
+}
+
+// shows waits until an element that can be seen holds a text.
+func (b *browser) shows(t *testing.T, session, selector, text string) {
+	t.Helper()
+	var got string
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s shows %q", selector, got)
+		}
+	}()
+	userbrowser.Eventually(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
+		b.Eval(t, session, fmt.Sprintf(
+			"[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).map((e) => e.textContent.replace(/\\s+/g, ' ')).join('\\n')", selector), &got)
+		return strings.Contains(got, text)
+	})
+}
+
+// holds waits until a condition of the page holds.
+func (b *browser) holds(t *testing.T, session, condition string) {
+	t.Helper()
+	userbrowser.Eventually(t, condition, func() bool {
+		var ok bool
+		b.Eval(t, session, "!!("+condition+")", &ok)
+		return ok
+	})
+}
+
+// tick waits for a box or a radio button and clicks it.
+func (b *browser) tick(t *testing.T, session, selector string) {
+	t.Helper()
+	b.holds(t, session, fmt.Sprintf("(() => { const e = document.querySelector(%q); if (!e || e.disabled || !e.checkVisibility()) return false; e.click(); return true; })()", selector))
+}
+
+// fill puts a text into a field, as if it had been typed.
+func (b *browser) fill(t *testing.T, session, selector, text string) {
+	t.Helper()
+	quoted, _ := json.Marshal(text)
+	b.holds(t, session, fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		if (!e || e.disabled) return false;
+		e.focus();
+		e.value = %s;
+		e.dispatchEvent(new Event('input', { bubbles: true }));
+		e.dispatchEvent(new Event('change', { bubbles: true }));
+		return true;
+	})()`, selector, quoted))
+}
+
+// press presses a key in the page.
+func (b *browser) press(t *testing.T, session, key string) {
+	t.Helper()
+	code, text := 9, ""
+	if key == "Enter" {
+		code, text = 13, "\r"
+	}
+	b.Call(t, session, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
+	b.Call(t, session, "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text}, nil)
+	b.Call(t, session, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+}
+
+// accessible checks that each control of the page has a name, that the
+// keyboard reaches all of them in the order of the page, that the focus can
+// be seen, and that twice the size of the text does not need to be scrolled
+// sideways.
+func (b *browser) accessible(t *testing.T, session string) {
+	t.Helper()
+	var tree struct {
+		Nodes []struct {
+			Ignored bool                   `json:"ignored"`
+			Role    struct{ Value string } `json:"role"`
+			Name    struct{ Value string } `json:"name"`
+		} `json:"nodes"`
+	}
+	b.Call(t, session, "Accessibility.getFullAXTree", nil, &tree)
+	controls := 0
+	for _, n := range tree.Nodes {
+		switch n.Role.Value {
+		case "button", "link", "textbox", "searchbox", "checkbox", "radio", "combobox", "spinbutton", "region", "list", "dialog":
+			if n.Ignored {
+				continue
+			}
+			controls++
+			if strings.TrimSpace(n.Name.Value) == "" && n.Role.Value != "list" {
+				t.Errorf("a %s has no name", n.Role.Value)
+			}
+		}
+	}
+	if controls < 3 {
+		t.Errorf("only %d controls in the tree", controls)
+	}
+
+	// Questions can be answered after a moment.
+	b.holds(t, session, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
+	var want int
+	b.Eval(t, session, `(() => {
+		const radios = new Set();
+		window.stops = [...document.querySelectorAll('a[href], button, input, select, [tabindex="0"]')].filter((e) => {
+			if (e.disabled || !e.checkVisibility()) return false;
+			if (e.type !== 'radio') return true;
+			return e.checked; // one of a group
+		});
+		document.activeElement?.blur();
+		getSelection().removeAllRanges();
+		return window.stops.length;
+	})()`, &want)
+	for i := range want {
+		b.press(t, session, "Tab")
+		var got struct {
+			At      int
+			Name    string
+			Visible bool
+		}
+		b.Eval(t, session, `(() => {
+			const e = document.activeElement, style = getComputedStyle(e);
+			return { At: window.stops.indexOf(e), Name: e.id || e.textContent, Visible: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 };
+		})()`, &got)
+		if got.At != i || !got.Visible {
+			t.Errorf("Tab %d is at %q, number %d, visible %t", i, got.Name, got.At, got.Visible)
+		}
+	}
+
+	var wide []string
+	b.Eval(t, session, `(() => {
+		document.documentElement.style.fontSize = '200%';
+		const width = Math.min(document.documentElement.clientWidth, document.querySelector('#share') ? 800 : Infinity); // a popup grows no further
+		const wide = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('#log-box > *, .line') && e.getBoundingClientRect().right + scrollX > width + 1).map((e) => e.id || e.className || e.tagName);
+		document.documentElement.style.fontSize = '';
+		return wide;
+	})()`, &wide)
+	if len(wide) > 0 {
+		t.Errorf("with text of 200 %% these do not fit: %q", wide)
+	}
+}

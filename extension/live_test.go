@@ -1,0 +1,470 @@
+package extension_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// TestLive walks through what users do, in one browser: each step stands on
+// what the ones before it left.
+func TestLive(t *testing.T) {
+	root := t
+	web := newSite(t)
+	policy := wire.Policy{
+		Allow:        []string{fmt.Sprintf("http://a.test:%d", web.port()), fmt.Sprintf("http://b.test:%d", web.port())},
+		Subresources: "public",
+	}
+	b := start(t)
+	page := b.Find(t, "page", "about:blank")
+	goTo := func(t *testing.T, url string) {
+		t.Helper()
+		b.In(t, page.ID, func(session string) {
+			b.Call(t, session, "Page.navigate", map[string]any{"url": url}, nil)
+			userbrowser.Eventually(t, "the page", func() bool {
+				var at string
+				b.Eval(t, session, "document.readyState + location.href", &at)
+				return at == "complete"+url
+			})
+		})
+	}
+	goTo(t, web.at("a.test", "/first"))
+
+	server := newServer(t, "claude", policy)
+	b.run(server)
+	var c *fakeConn
+	step := func(name string, work func(t *testing.T)) {
+		t.Helper()
+		if !root.Run(name, work) {
+			root.FailNow()
+		}
+	}
+
+	step("native pairing", func(t *testing.T) {
+		c = server.next(t)
+		c.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+	})
+
+	tab := 0
+	step("a tab that is not shared", func(t *testing.T) {
+		var list wire.TabsList
+		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		if len(list.Tabs) != 0 {
+			t.Fatalf("told of %+v", list.Tabs)
+		}
+		b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes('a.test')).id)", &tab)
+		c.refused(t, "TAB_NOT_FOUND", wire.MethodTabAttach, wire.TabRef{TabID: tab})
+		c.refused(t, "TAB_NOT_FOUND", wire.MethodCDP, command(tab, "Page.enable", nil))
+		c.refused(t, "UNKNOWN_METHOD", "no_such_method", wire.Nothing{})
+		c.refused(t, "BAD_ARGS", wire.MethodTabAttach, map[string]any{"tabId": "1"})
+	})
+
+	step("share by popup", func(t *testing.T) {
+		mark := c.mark()
+		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		e := c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
+		var shared wire.Tab
+		if err := wire.Unmarshal(e.data, &shared); err != nil {
+			t.Fatal(err)
+		}
+		if shared.URL != web.at("a.test", "/first") || shared.Title != "/first" || shared.TargetID != page.ID || shared.Own {
+			t.Errorf("told of %+v", shared)
+		}
+		var title string
+		userbrowser.Eventually(t, "the group", func() bool {
+			b.Worker(t, fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.groupId < 0 ? '' : chrome.tabGroups.get(t.groupId).then((g) => g.title))", tab), &title)
+			return title == "chrome-mcp"
+		})
+	})
+
+	step("relay", func(t *testing.T) {
+		c.refused(t, "DETACHED", wire.MethodCDP, command(tab, "Page.enable", nil))
+		var attached wire.Tab
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &attached)
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &attached)
+		if attached.TargetID != page.ID {
+			t.Errorf("target %s, want %s", attached.TargetID, page.ID)
+		}
+		world := isolated(t, c, tab)
+		got := c.cdp(t, tab, "Runtime.evaluate", map[string]any{"expression": "document.title", "uniqueContextId": world})
+		if !strings.Contains(string(got), `"/first"`) {
+			t.Errorf("evaluated to %s", got)
+		}
+		// The browser's own errors come through as such.
+		_, problem := c.try(t, wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "1", "uniqueContextId": "gone"}))
+		if problem == nil || problem.Code != "CDP_ERROR" || !strings.Contains(string(problem.Data), "uniqueContextId not found") {
+			t.Errorf("problem %+v", problem)
+		}
+		_, problem = c.try(t, wire.MethodCDP, command(tab, "DOM.describeNode", map[string]any{"backendNodeId": 99999999}))
+		if problem == nil || problem.Code != "CDP_ERROR" || !strings.Contains(string(problem.Data), "-32000") {
+			t.Errorf("problem %+v", problem)
+		}
+	})
+
+	step("what does not pass", func(t *testing.T) {
+		for method, params := range map[string]map[string]any{
+			"Network.getAllCookies":                 nil,
+			"Storage.getCookies":                    nil,
+			"Network.getCookies":                    {"urls": []string{web.at("b.test", "/")}},
+			"Target.createTarget":                   {"url": "about:blank"},
+			"Tracing.start":                         nil,
+			"DOM.setFileInputFiles":                 {"files": []string{"/etc/passwd"}, "backendNodeId": 1},
+			"Page.captureSnapshot":                  nil,
+			"Page.navigate":                         {"url": web.at("denied.test", "/navigate")},
+			"Page.addScriptToEvaluateOnNewDocument": {"source": "1"},
+		} {
+			c.refused(t, "POLICY_DENIED", wire.MethodCDP, command(tab, method, params))
+		}
+		c.refused(t, "POLICY_DENIED", wire.MethodCDP, command(tab, "Page.navigate", map[string]any{"url": "file:///etc/passwd"}))
+		if n := web.count("denied.test", "/navigate"); n != 0 {
+			t.Errorf("%d hits", n)
+		}
+		c.cdp(t, tab, "Network.getCookies", map[string]any{"urls": []string{web.at("a.test", "/")}})
+	})
+
+	step("consent", func(t *testing.T) {
+		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "window.mine = 40 + 2"})
+		c.refused(t, "CONSENT_REQUIRED", wire.MethodCDP, evaluate)
+		origin := strings.TrimSuffix(web.at("a.test", ""), "/")
+		asked := c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin})
+		b.popup(t, func(click func(selector, text string)) { click("#questions button", "Allow this session") })
+		var granted wire.ConsentAnswer
+		a := <-asked
+		if a.err != nil || wire.Unmarshal(a.data, &granted) != nil || !granted.Granted {
+			t.Fatalf("answer %s %+v", a.data, a.err)
+		}
+		got := c.cdp(t, tab, "Runtime.evaluate", map[string]any{"expression": "window.mine = 40 + 2"})
+		if !strings.Contains(string(got), "42") {
+			t.Errorf("evaluated to %s", got)
+		}
+	})
+
+	step("commands keep their order", func(t *testing.T) {
+		world := isolated(t, c, tab)
+		var answers []<-chan answer
+		for i := range 200 {
+			params := map[string]any{"expression": fmt.Sprintf("(globalThis.seen ??= []).push(%d)", i), "uniqueContextId": world}
+			if i%50 == 25 { // one whose check has to ask the browser
+				answers = append(answers, c.start(wire.MethodCDP, command(tab, "Page.navigateToHistoryEntry", map[string]any{"entryId": 987654})))
+			}
+			answers = append(answers, c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", params)))
+		}
+		for _, a := range answers {
+			<-a
+		}
+		got := c.cdp(t, tab, "Runtime.evaluate", map[string]any{
+			"expression": "seen.length === 200 && seen.every((n, i) => n === i)", "uniqueContextId": world,
+		})
+		if !strings.Contains(string(got), "true") {
+			t.Errorf("out of order: %s", got)
+		}
+	})
+
+	step("the network holds", func(t *testing.T) {
+		visits := 0
+		home := func() {
+			t.Helper()
+			mark := c.mark()
+			visits++
+			url := web.at("a.test", fmt.Sprintf("/home%d", visits))
+			c.cdp(t, tab, "Page.navigate", map[string]any{"url": url})
+			c.await(t, mark, "the page", func(e event) bool {
+				return e.name == wire.EventCDP && strings.Contains(string(e.data), `"Page.frameNavigated"`) && strings.Contains(string(e.data), url)
+			})
+			c.cdp(t, tab, "Runtime.evaluate", map[string]any{"awaitPromise": true,
+				"expression": "new Promise((r) => document.readyState === 'complete' ? r() : addEventListener('load', () => r()))"})
+		}
+		private := func(path string) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", web.port(), path) }
+		scripts := map[string]string{
+			"location": fmt.Sprintf("location.href = '%s'", web.at("denied.test", "/location")),
+			"open":     fmt.Sprintf("open('%s')", web.at("denied.test", "/open")),
+			"noopener": fmt.Sprintf("open('%s', '', 'noopener')", web.at("denied.test", "/noopener")),
+			"link":     fmt.Sprintf("Object.assign(document.createElement('a'), {href: '%s', target: '_blank'}).click()", web.at("denied.test", "/link")),
+			"form":     fmt.Sprintf("document.body.append(Object.assign(document.createElement('form'), {action: '%s', method: 'post'})); document.forms[0].submit()", web.at("denied.test", "/form")),
+			"fetch":    fmt.Sprintf("fetch('%s', {mode: 'no-cors'}).catch(String)", private("fetch")),
+			"image":    fmt.Sprintf("new Promise((r) => { const i = new Image(); i.onload = i.onerror = r; i.src = '%s'; }).then(() => 1)", private("image")),
+			"frame":    fmt.Sprintf("new Promise((r) => { const f = document.createElement('iframe'); f.onload = r; f.src = '%s'; document.body.append(f); }).then(() => 1)", private("frame")),
+			"socket":   fmt.Sprintf("new Promise((r) => { const w = new WebSocket('%s'); w.onopen = w.onerror = r; }).then(() => 1)", strings.Replace(private("socket"), "http", "ws", 1)),
+			"beacon":   fmt.Sprintf("navigator.sendBeacon('%s')", private("beacon")),
+			// It has no tab, and no origin either.
+			"shared": fmt.Sprintf("new Promise((r) => { new SharedWorker('data:text/javascript,' + encodeURIComponent(`onconnect = (e) => fetch('%s', {mode: 'no-cors'}).catch(() => 0).then(() => e.ports[0].postMessage(1))`)).port.onmessage = r; }).then(() => 1)", private("shared")),
+			"worker": fmt.Sprintf("new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob([`fetch('%s', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(1))`]))); w.onmessage = r; }).then(() => 1)", private("worker")),
+		}
+		for _, name := range slices.Sorted(maps.Keys(scripts)) { // link before open: a popup whose opener is said to be a popup
+			home()
+			mark := c.mark()
+			c.cdp(t, tab, "Runtime.evaluate", map[string]any{"expression": scripts[name], "awaitPromise": true, "userGesture": true})
+			if name == "location" || name == "form" { // the browser's page for what it refused
+				c.await(t, mark, "the refusal", func(e event) bool {
+					return e.name == wire.EventCDP && strings.Contains(string(e.data), `"unreachableUrl"`)
+				})
+			}
+		}
+		home()
+		got := c.cdp(t, tab, "Runtime.evaluate", map[string]any{"awaitPromise": true, "expression": fmt.Sprintf(`fetch('%s', {mode: 'no-cors'}).then(() => 'loaded', String)`, web.at("b.test", "/allowed"))})
+		if !strings.Contains(string(got), "loaded") || web.count("b.test", "/allowed") != 1 {
+			t.Errorf("an allowed site did not load: %s", got)
+		}
+		for name := range scripts {
+			if n := web.count("denied.test", "/"+name) + web.count("127.0.0.1", "/"+name); n != 0 {
+				t.Errorf("%s: %d hits where nothing may go", name, n)
+			}
+		}
+		// What the page opened is shared with it, and closed here.
+		var opened []int
+		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.map((t) => t.id).filter((id) => id !== %d))", tab), &opened)
+		var list wire.TabsList
+		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		if len(opened) != 3 || len(list.Tabs) != 1+len(opened) {
+			t.Errorf("opened %v, shared %+v", opened, list.Tabs)
+		}
+		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => chrome.tabs.remove(tabs.map((t) => t.id).filter((id) => id !== %d)))", tab), nil)
+	})
+
+	step("pages that cannot be driven", func(t *testing.T) {
+		mark := c.mark()
+		b.In(t, page.ID, func(session string) {
+			b.Call(t, session, "Page.navigate", map[string]any{"url": "chrome://version/"}, nil)
+		})
+		e := c.await(t, mark, "detached", named(wire.EventDetached, tab))
+		var d wire.Detached
+		if err := wire.Unmarshal(e.data, &d); err != nil || !strings.Contains(d.Reason, "belong to the browser") {
+			t.Errorf("detached %+v %v", d, err)
+		}
+		c.refused(t, "DETACHED", wire.MethodCDP, command(tab, "Page.enable", nil))
+		if words := c.refused(t, "POLICY_DENIED", wire.MethodTabAttach, wire.TabRef{TabID: tab}); !strings.Contains(words, "browser") {
+			t.Errorf("said %q", words)
+		}
+		goTo(t, web.at("a.test", "/back"))
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
+	})
+
+	step("own tabs", func(t *testing.T) {
+		var own wire.Tab
+		c.call(t, wire.MethodTabNew, wire.Nothing{}, &own)
+		if own.Active || !own.Own || own.TargetID == "" {
+			t.Errorf("opened %+v", own)
+		}
+		c.cdp(t, own.TabID, "Page.navigate", map[string]any{"url": web.at("a.test", "/own")})
+		userbrowser.Eventually(t, "the own tab's page", func() bool { return web.count("a.test", "/own") == 1 })
+		mark := c.mark()
+		var closed wire.TabClosed
+		c.call(t, wire.MethodTabClose, wire.TabRef{TabID: own.TabID}, &closed)
+		if !closed.Closed || closed.Released {
+			t.Errorf("closing an own tab: %+v", closed)
+		}
+		c.await(t, mark, "tab_unshared closed", unshared(own.TabID, "closed"))
+	})
+
+	step("unshared in mid-call", func(t *testing.T) {
+		mark := c.mark()
+		running := c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true}))
+		c.cdp(t, tab, "Page.getLayoutMetrics", nil) // it runs
+		began := time.Now()
+		b.popup(t, func(click func(selector, text string)) {
+			began = time.Now()
+			click("#share", "Stop sharing this tab")
+		})
+		a := <-running
+		if a.err == nil || a.err.Code != "DETACHED" {
+			t.Errorf("answer %s %+v", a.data, a.err)
+		}
+		c.await(t, mark, "tab_unshared user", unshared(tab, "user"))
+		if d := time.Since(began); d > 2*time.Second {
+			t.Errorf("took %s", d)
+		}
+		c.refused(t, "TAB_NOT_FOUND", wire.MethodCDP, command(tab, "Page.enable", nil))
+		userbrowser.Eventually(t, "the rules to go", func() bool {
+			var n int
+			b.Worker(t, "chrome.declarativeNetRequest.getSessionRules().then((r) => r.length)", &n)
+			return n == 0
+		})
+	})
+
+	step("dragged out of the group", func(t *testing.T) {
+		mark := c.mark()
+		b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
+		grouped := fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.groupId >= 0)", tab)
+		userbrowser.Eventually(t, "the group", func() bool {
+			var in bool
+			b.Worker(t, grouped, &in)
+			return in
+		})
+		b.Worker(t, fmt.Sprintf("chrome.tabs.ungroup(%d)", tab), nil)
+		c.await(t, mark, "tab_unshared moved", unshared(tab, "moved"))
+	})
+
+	step("the screen is locked", func(t *testing.T) {
+		mark := c.mark()
+		b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
+		b.Worker(t, "chrome.idle.onStateChanged.dispatch('locked')", nil)
+		c.await(t, mark, "tab_unshared locked", unshared(tab, "locked"))
+	})
+
+	step("the worker is killed", func(t *testing.T) {
+		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
+		running := c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true}))
+		c.cdp(t, tab, "Page.getLayoutMetrics", nil)
+		b.Call(t, "", "Target.closeTarget", map[string]any{"targetId": b.Find(t, "service_worker", extension.ID()).ID}, nil)
+		if a := <-running; a.err == nil || a.err.Code != "EXTENSION_DISCONNECTED" {
+			t.Errorf("answer %s %+v", a.data, a.err)
+		}
+		run := c.run
+		c = server.next(t)             // by the alarm, or by an event of the tab
+		if run == "" || c.run != run { // tab ids are what they were
+			t.Errorf("the browser's run %q became %q", run, c.run)
+		}
+		var list wire.TabsList
+		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		if len(list.Tabs) != 1 || list.Tabs[0].TabID != tab {
+			t.Fatalf("tabs %+v", list.Tabs)
+		}
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{}) // over its own old hold
+		isolated(t, c, tab)
+	})
+
+	step("the server comes back on another port", func(t *testing.T) {
+		instance := c.instance
+		server.stop()
+		next := newServer(root, "claude", policy)
+		b.run(next)
+		c = next.next(t)
+		if c.instance != instance {
+			t.Errorf("instance %s became %s", instance, c.instance)
+		}
+		server = next
+	})
+
+	step("two servers", func(t *testing.T) {
+		other := newServer(root, "other", policy)
+		b.run(server, other)
+		o := other.next(t)
+		attach := func(c, loses *fakeConn) {
+			t.Helper()
+			mark := loses.mark()
+			c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
+			loses.await(t, mark, "tab_unshared other_server", unshared(tab, "other_server"))
+			loses.refused(t, "TAB_NOT_FOUND", wire.MethodTabAttach, wire.TabRef{TabID: tab})
+			var list wire.TabsList
+			loses.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+			if len(list.Tabs) != 0 {
+				t.Errorf("told of %+v", list.Tabs)
+			}
+		}
+		userbrowser.Eventually(t, "the tab to be free", func() bool { // its old server is waited for
+			var list wire.TabsList
+			o.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+			return len(list.Tabs) == 1
+		})
+		attach(c, o)
+		mark := o.mark()
+		c.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Nothing{})
+		o.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
+		attach(o, c)
+		o.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Nothing{})
+	})
+
+	step("options page and pairing string", func(t *testing.T) {
+		remote := newServer(root, "paired", policy)
+		secret := wire.NewKey()
+		remote.keys = map[string][]byte{wire.KeyPairing: secret}
+		var opened struct {
+			TargetID string `json:"targetId"`
+		}
+		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
+		b.In(t, opened.TargetID, func(session string) {
+			userbrowser.Eventually(t, "the options page", func() bool {
+				var ok bool
+				b.Eval(t, session, "document.readyState === 'complete' && !!document.getElementById('native')?.textContent.includes('answers')", &ok)
+				return ok
+			})
+			text, _ := json.Marshal(wire.PairingString(remote.port, secret))
+			b.Eval(t, session, "document.getElementById('pairing').value = "+string(text), nil)
+			b.Click(t, session, "#pair button", "Pair")
+			p := remote.next(t)
+			p.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+			userbrowser.Eventually(t, "the pairing", func() bool {
+				var ok bool
+				b.Eval(t, session, "document.getElementById('paired').textContent === 'Paired.' && document.querySelectorAll('#pairings li').length === 1", &ok)
+				return ok
+			})
+			// From now on by the key of its own, with no word of a native host.
+			if err := os.Remove(b.host); err != nil {
+				t.Fatal(err)
+			}
+			p.ws.Close()
+			p = remote.next(t)
+			p.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+			// It tells of a server that nothing else names.
+			second := newServerAt(root, "second", policy, usualPort(t))
+			second.keys = map[string][]byte{wire.KeyPaired: remote.own}
+			if err := p.send(&wire.ServersChange{}); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			second.next(t).call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+			if took := time.Since(began); took > 5*time.Second { // the next round would be later
+				t.Errorf("the second server is found after %v", took)
+			}
+			second.stop()
+			b.Click(t, session, "#pairings button", "Revoke")
+			select {
+			case <-p.done:
+			case <-time.After(patience):
+				t.Error("the connection outlives the key")
+			}
+		})
+		b.Send("", "Target.closeTarget", map[string]any{"targetId": opened.TargetID})
+	})
+}
+
+// isolated makes a world for scripts in a tab's document and returns its
+// unique id.
+func isolated(t *testing.T, c *fakeConn, tab int) string {
+	t.Helper()
+	mark := c.mark()
+	c.cdp(t, tab, "Page.enable", nil)
+	c.cdp(t, tab, "Runtime.enable", nil)
+	var tree struct {
+		FrameTree struct {
+			Frame struct {
+				ID string `json:"id"`
+			} `json:"frame"`
+		} `json:"frameTree"`
+	}
+	if err := json.Unmarshal(c.cdp(t, tab, "Page.getFrameTree", nil), &tree); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("w%d", mark)
+	c.cdp(t, tab, "Page.createIsolatedWorld", map[string]any{"frameId": tree.FrameTree.Frame.ID, "worldName": name})
+	var unique string
+	c.await(t, mark, "the context of "+name, func(e event) bool {
+		var d struct {
+			Method string `json:"method"`
+			Params struct {
+				Context struct {
+					Name     string `json:"name"`
+					UniqueID string `json:"uniqueId"`
+				} `json:"context"`
+			} `json:"params"`
+		}
+		if e.name != wire.EventCDP || json.Unmarshal(e.data, &d) != nil || d.Params.Context.Name != name {
+			return false
+		}
+		unique = d.Params.Context.UniqueID
+		return true
+	})
+	return unique
+}

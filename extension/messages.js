@@ -1,0 +1,274 @@
+// @ts-check
+
+import { SHORT, within } from './deadline.js';
+import { decide, originOf, siteOf } from './rules.js';
+import { badgeFor } from './badge.js';
+
+// What the popup and the options page see and do. They connect a runtime port
+// named PORT_NAME; the worker sends {type:'state', state} at once and after
+// every change, and answers {type:'action', id, action, …} with
+// {type:'done', id, result?, error?}. Nothing else can connect: ports of pages
+// that are not the extension's own are closed.
+
+/** @typedef {import('./broker.js').Broker} Broker */
+
+/** The name of the port. */
+export const PORT_NAME = 'chrome-mcp-page';
+
+/**
+ * A server as the pages show it. Its key names the process.
+ *
+ * @typedef {object} ServerView
+ * @property {string} key
+ * @property {string} name
+ * @property {string} version
+ * @property {number} port
+ * @property {'waiting' | 'connecting' | 'connected' | 'refused'} state
+ * @property {string} message why it is not connected, in words; "" while all is well
+ * @property {number} since when it was connected, ms since 1970; 0 when it is not
+ * @property {number[]} drives ids of the tabs that it drives
+ * @property {{allow: string[], unsafeAll: boolean} | null} policy where it may go
+ */
+
+/**
+ * A shared tab.
+ *
+ * @typedef {object} TabView
+ * @property {number} tabId
+ * @property {string} title
+ * @property {string} url
+ * @property {string} origin "" when there is none
+ * @property {boolean} active in front in its window
+ * @property {boolean} own an agent opened it
+ * @property {'user' | 'group' | 'site' | 'all' | 'own' | 'popup'} how it came to be shared
+ * @property {string} driver key of the server that drives it, "" for none
+ * @property {boolean} left the driver is not connected
+ * @property {boolean} attached the debugger is attached
+ * @property {{what: string, at: number} | null} doing what was done in it last
+ * @property {boolean} keep its site is shared by itself
+ * @property {string} problem why no agent can work in it now, in words; "" for none
+ */
+
+/**
+ * The tab in front.
+ *
+ * @typedef {object} CurrentView
+ * @property {number} tabId
+ * @property {string} title
+ * @property {string} url
+ * @property {string} origin
+ * @property {boolean} shared
+ * @property {string} obstacle why it cannot be shared, in words; "" when it can be
+ * @property {boolean} keep
+ */
+
+/**
+ * Everything that the pages show.
+ *
+ * @typedef {object} State
+ * @property {string} version of the extension
+ * @property {string} instance
+ * @property {import('./badge.js').Badge} badge
+ * @property {{state: import('./native.js').NativeState, message: string}} native the native messaging host
+ * @property {{id: string, name: string, port: number, added: number}[]} pairings
+ * @property {ServerView[]} servers
+ * @property {TabView[]} tabs
+ * @property {CurrentView | null} current
+ * @property {import('./consent.js').Question[]} questions
+ * @property {{origin: string, server: string, granted: boolean, always: boolean}[]} consents
+ * @property {import('./settings.js').Settings} settings
+ * @property {string} stopped the name of the server that was ended by chrome-mcp stop, "" when one is connected since, or none was
+ * @property {{reason: string, at: number} | null} ended how sharing ended the last time, while no tab is shared
+ */
+
+/**
+ * What a page can ask for, by name of the action:
+ *
+ * share {tabId} · unshare {tabId} · stopAll {} · keep {origin, on} · drive {tabId, server} (a server's key, "" for
+ * whoever acts first) · show {tabId} · answer {question, answer: once, session, always or no} · forget {origin, server?} · pair {text} · unpair {pairing} ·
+ * settings {patch} · retry {} · log {} (its result is the list of entries, the newest last)
+ *
+ * @typedef {'share' | 'unshare' | 'stopAll' | 'keep' | 'drive' | 'show' | 'answer' | 'forget' | 'pair' | 'unpair' | 'settings' | 'retry' | 'log'} Action
+ */
+
+/** @type {import('./consent.js').Answer[]} */
+const ANSWERS = ['once', 'session', 'always', 'no'];
+
+/** @type {Record<Action, (b: Broker, m: any) => unknown>} */
+const ACTIONS = {
+  share: async (b, m) => {
+    await b.tabs.share(m.tabId, 'user');
+  },
+  unshare: (b, m) => b.tabs.unshare(m.tabId, 'user'),
+  stopAll: (b) => b.stopAll(),
+  keep: async (b, m) => {
+    const sites = b.settings.value.keepSites.filter((s) => s !== m.origin);
+    await b.settings.change({ keepSites: m.on ? [...sites, m.origin] : sites });
+    if (m.on) await b.settingsChanged();
+  },
+  drive: (b, m) => b.choose(m.tabId, String(m.server)),
+  show: async (_, m) => {
+    const tab = await within(SHORT, chrome.tabs.update(m.tabId, { active: true }), 'showing the tab');
+    if (tab) await within(SHORT, chrome.windows.update(tab.windowId, { focused: true }), 'showing the window');
+  },
+  answer: async (b, m) => {
+    const answer = ANSWERS.find((a) => a === m.answer);
+    if (!answer) throw new Error('the answer is once, session, always or no');
+    const q = await b.consent.reply(String(m.question), answer);
+    if (q) b.log.add({ what: answer === 'no' ? 'refused scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
+  },
+  forget: (b, m) => b.consent.forget(String(m.origin), m.server === undefined ? undefined : String(m.server)),
+  pair: async (b, m) => {
+    await b.servers.pair(String(m.text));
+    b.log.add({ what: 'paired with a server' });
+  },
+  unpair: async (b, m) => {
+    await b.servers.unpair(String(m.pairing));
+    b.log.add({ what: 'revoked a key' });
+  },
+  settings: async (b, m) => {
+    await b.settings.change(m.patch);
+    await b.settingsChanged();
+  },
+  retry: (b) => void b.servers.refresh(true),
+  log: (b) => b.log.list(),
+};
+
+/** Serves the extension's own pages. */
+export class Pages {
+  /** @param {Broker} broker */
+  constructor(broker) {
+    this.broker = broker;
+    /** @type {Set<chrome.runtime.Port>} */
+    this.ports = new Set();
+    this.sending = false;
+    this.stale = false;
+    broker.onChanged = () => this.update();
+  }
+
+  /** @param {chrome.runtime.Port} port */
+  onConnect(port) {
+    const { sender } = port;
+    if (port.name !== PORT_NAME || sender?.id !== chrome.runtime.id || !sender.url?.startsWith(chrome.runtime.getURL(''))) {
+      port.disconnect();
+      return;
+    }
+    this.ports.add(port);
+    port.onDisconnect.addListener(() => this.ports.delete(port));
+    port.onMessage.addListener((message) => void this.act(port, message));
+    this.update();
+    this.broker.ready.then(() => this.broker.servers.refresh(true)).catch(() => {}); // who looks wants to know how it is now
+  }
+
+  /** @param {chrome.runtime.Port} port @param {any} message */
+  async act(port, message) {
+    if (message?.type !== 'action' || !Object.hasOwn(ACTIONS, message.action)) return;
+    /** @type {Record<string, unknown>} */
+    const done = { type: 'done', id: message.id };
+    try {
+      await this.broker.ready;
+      done.result = await ACTIONS[/** @type {Action} */ (message.action)](this.broker, message);
+    } catch (e) {
+      done.error = e instanceof Error ? e.message : String(e);
+    }
+    this.broker.changed();
+    if (this.ports.has(port)) port.postMessage(done);
+  }
+
+  /** Sends the state to all pages, again if it changes meanwhile. */
+  async update() {
+    if (this.ports.size === 0) return;
+    this.stale = true;
+    if (this.sending) return;
+    this.sending = true;
+    try {
+      await Promise.all([this.broker.ready, this.broker.log.ready]);
+      while (this.stale) {
+        this.stale = false;
+        const state = await snapshot(this.broker);
+        for (const port of this.ports) port.postMessage({ type: 'state', state });
+      }
+    } catch (e) {
+      console.warn(`chrome-mcp: ${e instanceof Error ? e.message : e}`);
+    } finally {
+      this.sending = false;
+    }
+  }
+}
+
+/**
+ * @param {Broker} b
+ * @returns {Promise<State>}
+ */
+async function snapshot(b) {
+  const open = await within(SHORT, chrome.tabs.query({}), 'listing tabs');
+  const front = (await within(SHORT, chrome.tabs.query({ active: true, lastFocusedWindow: true }), 'finding the tab in front'))[0];
+  const settings = b.settings.value;
+  const byId = new Map(open.map((t) => [t.id, t]));
+  return {
+    version: chrome.runtime.getManifest().version,
+    instance: b.servers.instance.value,
+    badge: badgeFor(b.situation()),
+    native: { state: b.servers.host.state, message: b.servers.host.message },
+    pairings: b.servers.pairings.value.map(({ id, name, port, added }) => ({ id, name, port, added })),
+    servers: b.servers.list().map((c) => ({
+      key: c.key, name: c.server?.name ?? 'an agent', version: c.server?.version ?? '', port: c.port, state: c.state, message: c.message,
+      since: c.state === 'connected' ? c.connectedAt : 0,
+      drives: b.tabs.list().filter((t) => t.driver === c.key).map((t) => t.tabId),
+      policy: c.policy ? { allow: c.policy.allow ?? [], unsafeAll: c.policy.unsafeAll === true } : null,
+    })),
+    tabs: b.tabs.list().flatMap((t) => {
+      const tab = byId.get(t.tabId);
+      if (!tab) return [];
+      const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
+      const held = b.relay.held.get(t.tabId);
+      const left = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
+      return [{
+        tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how,
+        driver: t.driver, left, attached: held?.live === true, doing: left ? null : held?.doing ?? null, keep: settings.keepSites.includes(origin),
+        problem: problemOf(b, t, tab.url ?? ''),
+      }];
+    }),
+    current: front?.id === undefined ? null : {
+      tabId: front.id, title: front.title ?? '', url: front.url ?? '', origin: siteOf(front.url ?? '') ? originOf(front.url ?? '') : '',
+      shared: b.tabs.get(front.id) !== undefined, obstacle: b.tabs.obstacle(front.url ?? '') ?? '',
+      keep: settings.keepSites.includes(originOf(front.url ?? '')),
+    },
+    questions: b.consent.open(),
+    consents: b.consent.list(),
+    settings,
+    stopped: b.stopped.value,
+    ended: howItEnded(b),
+  };
+}
+
+/**
+ * Says why no agent can work in a tab: because of what it shows, because
+ * something else debugs it, or because no agent may be there.
+ *
+ * @param {Broker} b
+ * @param {import('./tabs.js').Shared} shared
+ * @param {string} url
+ */
+function problemOf(b, shared, url) {
+  const obstacle = b.tabs.obstacle(url);
+  if (obstacle) return obstacle;
+  const failed = b.problems.get(shared.tabId);
+  if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools are open there, or another extension debugs it: close them' : failed.message;
+  const agents = b.servers.connected().filter((c) => b.visible(shared, c));
+  const whys = agents.map((c) => {
+    try {
+      return decide(b.rulesOf(c), url);
+    } catch (e) {
+      return e instanceof Error ? e.message : String(e);
+    }
+  });
+  return agents.length > 0 && whys.every((why) => why !== null) ? `not open to ${b.nameOf(agents[0].key)}: ${whys[0]}` : '';
+}
+
+/** @param {Broker} b */
+function howItEnded(b) {
+  if (b.tabs.list().length > 0) return null;
+  const last = b.log.list().findLast((e) => e.what === 'stopped sharing a tab');
+  return last ? { reason: last.detail ?? '', at: last.at } : null;
+}

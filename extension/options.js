@@ -1,0 +1,244 @@
+// @ts-check
+
+import { byId, Client } from './client.js';
+import { button, make, Rows, setText } from './elements.js';
+import { LogView } from './logview.js';
+import { parsePattern } from './rules.js';
+import { firstSteps, plain, policyLine, sentence, serverLine } from './words.js';
+
+/** @typedef {import('./messages.js').State} State */
+/** @typedef {import('./messages.js').ServerView} ServerView */
+
+/** @typedef {'stopOnLock' | 'mayClose' | 'ownWindow'} Switch */
+
+/** @type {State | null} */
+let last = null;
+
+const client = new Client((state) => {
+  last = state;
+  show(state);
+  log.refresh();
+});
+
+const log = new LogView(() => client.act('log'));
+
+/** @param {string} id */
+const input = (id) => /** @type {HTMLInputElement} */ (byId(id));
+
+/** @type {Switch[]} */
+const SWITCHES = ['stopOnLock', 'mayClose', 'ownWindow'];
+
+/** @param {State} state */
+function show(state) {
+  const { settings } = state;
+  setText(byId('version'), `Version ${state.version}`);
+  setText(byId('native'), nativeLine(state));
+  servers.show(state.servers);
+  keys.show(state.pairings);
+  byId('no-keys').hidden = state.pairings.length > 0;
+  setText(byId('no-keys'), state.native.state === 'ok' ? 'None: agents are found by the chrome-mcp program.' : 'None.');
+  kept.show(settings.keepSites);
+  byId('no-kept').hidden = settings.keepSites.length > 0;
+  leaves.show(state.consents);
+  byId('no-leaves').hidden = state.consents.length > 0;
+  blocked.show(settings.blockList);
+  for (const radio of radios()) {
+    radio.disabled = false;
+    radio.checked = radio.value === settings.access;
+  }
+  for (const name of SWITCHES) {
+    input(name).disabled = false;
+    input(name).checked = settings[name];
+  }
+  const idle = input('idleMinutes');
+  idle.disabled = false;
+  if (document.activeElement !== idle) idle.value = String(settings.idleMinutes);
+  for (const b of document.querySelectorAll('form [type=submit]')) /** @type {HTMLButtonElement} */ (b).disabled = false;
+}
+
+/** @param {State} state */
+function nativeLine(state) {
+  switch (state.native.state) {
+    case 'ok':
+      if (firstSteps(state) && state.stopped !== '') return 'The chrome-mcp program answers; its servers were stopped by chrome-mcp stop. Restart the program that has it among its MCP servers.';
+      return firstSteps(state) ? 'The chrome-mcp program answers; no agent is running.' : 'The chrome-mcp program answers: agents are found by themselves.';
+    case 'missing':
+      if (state.pairings.length > 0) return 'This browser cannot ask the chrome-mcp program: agents are found by the keys below.';
+      return 'This browser does not know the chrome-mcp program. Run "chrome-mcp extension install" in a terminal, or pair by a string.';
+    case 'error':
+      return `The chrome-mcp program does not answer as it should: ${sentence(plain(state.native.message, 200))}`;
+    default:
+      return 'Asking the chrome-mcp program…';
+  }
+}
+
+/**
+ * A row with a button that takes it away.
+ *
+ * @template T
+ * @param {string} label of the button
+ * @param {(item: T) => string} text
+ * @param {(item: T) => string} more in small letters
+ * @param {(item: T) => Promise<unknown> | void} remove
+ */
+function removable(label, text, more, remove) {
+  return (/** @type {T} */ item) => {
+    const what = make('bdi', { className: 'theirs' });
+    const note = make('span', { className: 'quiet' });
+    const b = button(label, () => void remove(item), { className: 'stop' });
+    return {
+      element: make('li', {}, make('span', {}, what, ' ', note), b),
+      update: (/** @type {T} */ now) => {
+        setText(what, text(now));
+        setText(note, more(now));
+        b.setAttribute('aria-label', `${label} ${text(now)}`);
+      },
+    };
+  };
+}
+
+const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => String(s.port), () => {
+  const name = make('bdi', { className: 'theirs' });
+  const head = make('span', { className: 'state' }, name);
+  const line = make('span', { className: 'quiet' });
+  const policy = make('span', { className: 'quiet theirs' });
+  return {
+    element: make('li', {}, make('div', {}, head, make('p', {}, line), make('p', {}, policy))),
+    update: (s) => {
+      head.className = `state ${s.state}`;
+      setText(name, `${plain(s.name, 60)}${s.version ? ` ${plain(s.version, 30)}` : ''}, port ${s.port}`);
+      setText(line, serverLine(s));
+      setText(policy, policyLine(s));
+    },
+  };
+});
+
+const keys = new Rows(byId('pairings'), (/** @type {State['pairings'][number]} */ p) => p.id,
+  removable('Revoke', (p) => plain(p.name, 60) || 'A server', (p) => `port ${p.port}, since ${new Date(p.added).toLocaleString()}`, (p) => act('unpair', { pairing: p.id })),
+  () => byId('pairing'));
+
+const kept = new Rows(byId('kept'), (/** @type {string} */ origin) => origin,
+  removable('Remove', (origin) => origin, () => '', (origin) => act('keep', { origin, on: false })), () => byId('mayClose'));
+
+const leaves = new Rows(byId('leaves'), (/** @type {State['consents'][number]} */ c) => `${c.origin} ${c.always} ${c.server}`,
+  removable('Forget', (c) => c.origin, (c) => `${plain(c.server, 40)} ${c.granted ? 'may run scripts' : 'may not run scripts'}, ${c.always ? 'for good' : 'until Chrome closes'}`,
+    (c) => act('forget', { origin: c.origin, server: c.server })),
+  () => byId('mayClose'));
+
+const blocked = new Rows(byId('blocked'), (/** @type {string} */ text) => text,
+  removable('Remove', (text) => text, () => '', async (text) => {
+    await change({ blockList: (last?.settings.blockList ?? []).filter((t) => t !== text) });
+    setText(byId('block-said'), `${text} is no longer blocked.`);
+  }), () => byId('pattern'));
+
+function radios() {
+  return /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[name=access]'));
+}
+
+byId('again').onclick = () => act('retry');
+
+byId('pair').onsubmit = (event) => {
+  event.preventDefault();
+  const field = input('pairing');
+  const said = byId('paired');
+  setText(said, 'Pairing…');
+  said.classList.remove('bad');
+  field.setAttribute('aria-invalid', 'false');
+  client.act('pair', { text: field.value.trim() }).then(() => {
+    field.value = '';
+    setText(said, 'Paired.');
+  }, (e) => {
+    said.classList.add('bad');
+    field.setAttribute('aria-invalid', 'true');
+    setText(said, sentence(e.message));
+  });
+};
+
+byId('block').onsubmit = async (event) => {
+  event.preventDefault();
+  const field = input('pattern');
+  const said = byId('block-said');
+  const text = field.value.trim();
+  /** @param {string} words @param {boolean} bad */
+  const say = (words, bad) => {
+    said.classList.toggle('bad', bad);
+    field.setAttribute('aria-invalid', String(bad));
+    setText(said, words);
+  };
+  try {
+    parsePattern(text);
+  } catch (e) {
+    say(text === '' ? 'Name a site.' : `"${text}" ${/** @type {Error} */ (e).message}.`, true);
+    field.focus();
+    return;
+  }
+  try {
+    await client.act('settings', { patch: { blockList: [...(last?.settings.blockList ?? []), text] } });
+    field.value = '';
+    say(`${text} is blocked. Tabs there are no longer shared.`, false);
+  } catch (e) {
+    say(sentence(/** @type {Error} */ (e).message), true);
+  }
+};
+
+for (const radio of radios()) {
+  radio.onchange = () => {
+    if (radio.value !== 'all') {
+      void change({ access: 'shared' });
+      return;
+    }
+    // One press of an arrow key is not meant to hand out every tab.
+    const dialog = /** @type {HTMLDialogElement} */ (byId('all-tabs'));
+    dialog.returnValue = '';
+    dialog.onclose = () => {
+      if (dialog.returnValue === 'all') void change({ access: 'all' });
+      else if (last) show(last);
+    };
+    dialog.showModal();
+  };
+}
+
+for (const name of SWITCHES) {
+  input(name).onchange = () => void change({ [name]: input(name).checked });
+}
+
+byId('idle').onsubmit = (event) => {
+  event.preventDefault();
+  void changeIdle();
+};
+input('idleMinutes').onchange = () => void changeIdle();
+
+async function changeIdle() {
+  const field = input('idleMinutes');
+  const said = byId('idle-said');
+  try {
+    if (field.value === '') throw new Error('name a number of minutes');
+    await client.act('settings', { patch: { idleMinutes: Number(field.value) } });
+    field.setAttribute('aria-invalid', 'false');
+    said.classList.remove('bad');
+    setText(said, 'Saved.');
+  } catch (e) {
+    field.setAttribute('aria-invalid', 'true');
+    said.classList.add('bad');
+    setText(said, sentence(/** @type {Error} */ (e).message));
+  }
+}
+
+/** @param {Record<string, unknown>} patch */
+function change(patch) {
+  return act('settings', { patch });
+}
+
+/**
+ * @param {import('./messages.js').Action} action
+ * @param {Record<string, unknown>} [args]
+ */
+async function act(action, args) {
+  setText(byId('trouble'), '');
+  try {
+    await client.act(action, args);
+  } catch (e) {
+    setText(byId('trouble'), sentence(plain(/** @type {Error} */ (e).message, 300)));
+    if (last) show(last); // what was clicked did not come about
+  }
+}

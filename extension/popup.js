@@ -1,0 +1,226 @@
+// @ts-check
+
+import { byId, Client } from './client.js';
+import { button, make, Rows, setText } from './elements.js';
+import { count, endLine, firstSteps, place, plain, policyLine, sentence, serverLine, tabLine, titleOf } from './words.js';
+
+/** @typedef {import('./messages.js').State} State */
+/** @typedef {import('./messages.js').TabView} TabView */
+/** @typedef {import('./messages.js').ServerView} ServerView */
+/** @typedef {import('./consent.js').Question} Question */
+
+/** How long a question stands before it can be answered, in ms: it may come
+ * up under a click that was meant for what stood there before. */
+const SETTLE = 600;
+
+/** How often times are brought up to date, in ms. */
+const EVERY = 10_000;
+
+const share = /** @type {HTMLButtonElement} */ (byId('share'));
+const keep = /** @type {HTMLInputElement} */ (byId('keep'));
+
+/** @type {State | null} */
+let last = null;
+/** The tab that the tick of "keep" is meant for, while it is not shared yet. */
+let meant = -1;
+
+const client = new Client((state) => {
+  last = state;
+  show(state);
+});
+setInterval(() => {
+  if (last) show(last);
+}, EVERY);
+
+/** @param {State} state */
+function show(state) {
+  const connected = state.servers.filter((s) => s.state === 'connected');
+  setText(byId('status'), statusLine(state, connected));
+  setText(byId('ended'), endLine(state.ended));
+  questions.show(state.questions);
+  byId('asking').hidden = state.questions.length === 0;
+  showSetup(state);
+  showCurrent(state);
+  const [shared, own] = [state.tabs.filter((t) => !t.own), state.tabs.filter((t) => t.own)];
+  tabs.show(shared);
+  setText(byId('tabs-title'), titled('Shared tabs', shared.length));
+  byId('no-tabs').hidden = shared.length > 0;
+  ownTabs.show(own);
+  setText(byId('own-title'), titled('Tabs that agents opened', own.length));
+  byId('own').hidden = own.length === 0;
+  const stopAll = byId('stop-all');
+  if (state.tabs.length === 0 && document.activeElement === stopAll) share.focus();
+  stopAll.hidden = state.tabs.length === 0;
+  servers.show(state.servers);
+  byId('agents').hidden = state.servers.length === 0;
+}
+
+/** @param {string} title of a list @param {number} n how long it is */
+function titled(title, n) {
+  return n === 0 ? title : `${title} (${n})`;
+}
+
+/** @param {State} state @param {ServerView[]} connected */
+function statusLine(state, connected) {
+  const n = state.tabs.filter((t) => !t.own).length;
+  const shared = n === 0 ? 'no tab shared' : `${count(n, 'tab')} shared`;
+  if (state.questions.length > 0) return 'An agent asks for your leave';
+  if (connected.length > 0) return `${connected.length === 1 ? plain(connected[0].name, 40) : count(connected.length, 'agent')} connected, ${shared}`;
+  if (state.servers.some((s) => s.state === 'connecting')) return 'Connecting…';
+  return `Not connected, ${shared}`;
+}
+
+/** @param {State} state */
+function showSetup(state) {
+  const first = firstSteps(state);
+  byId('setup').hidden = first === null;
+  if (!first) return;
+  setText(byId('setup-title'), first.title);
+  setText(byId('setup-text'), first.text);
+  byId('pair').hidden = state.native.state === 'ok';
+  byId('steps').replaceChildren(...first.steps.map((parts) => make('li', {}, ...parts.map((p) => (typeof p === 'string' ? p : make('code', {}, p.command))))));
+  byId('steps').hidden = first.steps.length === 0;
+}
+
+/** @param {State} state */
+function showCurrent({ current, settings }) {
+  setText(byId('title'), current ? titleOf(current) : 'No tab is in front');
+  setText(byId('place'), current ? place(current.url) : '');
+  const mine = current?.shared === true;
+  share.textContent = mine ? 'Stop sharing this tab' : 'Share this tab';
+  share.classList.toggle('main', !mine);
+  share.classList.toggle('stop', mine);
+  share.disabled = !current || (current.obstacle !== '' && !mine);
+  setText(byId('obstacle'), sentence(current?.obstacle ?? ''));
+  const choice = byId('keep-choice');
+  choice.hidden = !current || current.origin === '' || current.obstacle !== '' || settings.access === 'all';
+  setText(byId('keep-site'), current ? `(${current.origin}: all its tabs, now and later)` : '');
+  if (current && !current.shared && !current.keep) keep.checked = meant === current.tabId;
+  else keep.checked = current?.keep === true;
+}
+
+const questions = new Rows(byId('questions'), (/** @type {Question} */ q) => q.id, (q) => {
+  const answers = [
+    button('Allow once', () => answer('once'), { className: 'main', disabled: true }),
+    button('Allow this session', () => answer('session'), { disabled: true }),
+    button('No', () => answer('no'), { disabled: true }),
+  ];
+  /** @param {import('./consent.js').Answer} said */
+  const answer = (said) => act('answer', { question: q.id, answer: said });
+  setTimeout(() => {
+    for (const b of answers) b.disabled = false;
+  }, SETTLE);
+  const id = `about-${q.id}`;
+  for (const b of answers) b.setAttribute('aria-describedby', id);
+  const element = make('li', {},
+    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, plain(q.server, 60)), ' wants to run scripts in ', make('strong', { className: 'theirs' }, q.origin), '.'),
+    make('p', { className: 'quiet' }, 'A script can read and change all that its pages can, as you: what they show, and what your login there allows. This session, and No, last until Chrome closes.'),
+    make('div', { className: 'row' }, ...answers));
+  return { element, update: () => {} };
+}, () => share);
+
+/** @param {TabView} t */
+const tabKey = (t) => String(t.tabId);
+
+/** @param {TabView} tab @returns {{element: HTMLElement, update: (t: TabView) => void}} */
+function tabRow({ tabId }) {
+  const title = make('bdi', { className: 'theirs line' });
+  const where = make('bdi', { className: 'theirs line quiet' });
+  const doing = make('p', { className: 'quiet' });
+  const driver = make('select', { onchange: () => act('drive', { tabId, server: driver.value }) });
+  const go = button('', () => act('show', { tabId }), { className: 'plain' });
+  const stop = button('Stop', () => act('unshare', { tabId }), { className: 'stop' });
+  go.append(title);
+  return {
+    element: make('li', {}, make('div', {}, go, where, doing, driver), stop),
+    update: (t) => {
+      const name = titleOf(t);
+      setText(title, name);
+      setText(where, place(t.url));
+      setText(doing, tabLine(t, nameOf(t.driver)));
+      doing.classList.toggle('bad', t.problem !== '');
+      go.setAttribute('aria-label', `Show ${name}`);
+      stop.setAttribute('aria-label', `Stop sharing ${name}`);
+      showDrivers(driver, t, name);
+    },
+  };
+}
+
+const tabs = new Rows(byId('tabs'), tabKey, tabRow, () => share);
+const ownTabs = new Rows(byId('own-tabs'), tabKey, tabRow, () => share);
+
+/**
+ * Offers the choice of who drives a tab, where there is one.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {TabView} t
+ * @param {string} name
+ */
+function showDrivers(select, t, name) {
+  const connected = (last?.servers ?? []).filter((s) => s.state === 'connected');
+  select.hidden = t.own || (connected.length < 2 && (t.driver === '' || connected.some((s) => s.key === t.driver)));
+  const options = [['', 'Whoever acts first'], ...connected.map((s) => [s.key, plain(s.name, 40)])];
+  if (t.driver !== '' && !connected.some((s) => s.key === t.driver)) options.push([t.driver, `${nameOf(t.driver)} (not connected)`]);
+  const text = JSON.stringify(options);
+  if (select.dataset.options !== text) {
+    select.dataset.options = text;
+    select.replaceChildren(...options.map(([value, label]) => make('option', { value }, label)));
+  }
+  select.value = t.driver;
+  select.setAttribute('aria-label', `Who drives ${name}`);
+}
+
+const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => String(s.port), () => {
+  const name = make('bdi', { className: 'theirs' });
+  const version = make('span', { className: 'quiet' });
+  const line = make('p', { className: 'quiet' });
+  const policy = make('p', { className: 'quiet theirs' });
+  const head = make('p', { className: 'state' }, name, ' ', version);
+  return {
+    element: make('li', {}, head, line, policy),
+    update: (s) => {
+      head.className = `state ${s.state}`;
+      setText(name, plain(s.name, 60));
+      setText(version, s.version ? plain(s.version, 30) : `port ${s.port}`);
+      setText(line, serverLine(s));
+      setText(policy, policyLine(s));
+    },
+  };
+});
+
+/** @param {string} key */
+function nameOf(key) {
+  return plain(last?.servers.find((s) => s.key === key)?.name ?? 'An agent', 40);
+}
+
+share.onclick = () => {
+  const current = last?.current;
+  if (!current) return;
+  if (current.shared) {
+    act('unshare', { tabId: current.tabId });
+    return;
+  }
+  const site = meant === current.tabId && keep.checked ? current.origin : '';
+  meant = -1;
+  act('share', { tabId: current.tabId });
+  if (site) act('keep', { origin: site, on: true });
+};
+
+keep.onchange = () => {
+  const current = last?.current;
+  if (!current) return;
+  if (current.shared || current.keep) act('keep', { origin: current.origin, on: keep.checked });
+  else meant = keep.checked ? current.tabId : -1; // until it is shared
+};
+
+byId('stop-all').onclick = () => act('stopAll');
+byId('again').onclick = () => act('retry');
+byId('options').onclick = byId('pair').onclick = () => {
+  chrome.runtime.openOptionsPage().then(() => window.close(), (e) => setText(byId('trouble'), sentence(String(e.message))));
+};
+
+/** @param {import('./messages.js').Action} action @param {Record<string, unknown>} [args] */
+function act(action, args) {
+  setText(byId('trouble'), '');
+  client.act(action, args).catch((e) => setText(byId('trouble'), sentence(plain(e.message, 300))));
+}

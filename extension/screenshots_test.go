@@ -1,0 +1,141 @@
+package extension_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+var screenshots = flag.String("screenshots", "", "write pictures of the pages of the extension, for the documents, into this folder")
+
+// TestScreenshots takes the pictures of the documents:
+//
+//	go test ./extension -run TestScreenshots -screenshots "$PWD/docs"
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("it writes files, with -screenshots only")
+	}
+	web := newSite(t)
+	b := start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()), "--force-device-scale-factor=1.5")
+	policy := wire.Policy{Allow: []string{"http://shop.example", "http://tickets.example", "http://mail.example"}, Subresources: "public"}
+	claude, editor := newServer(t, "Claude Code", policy), newServer(t, "Zed", wire.Policy{Allow: []string{"http://docs.example"}, Subresources: "public"})
+	claude.version, editor.version = "1.0.0", "1.0.0"
+	b.run(claude, editor)
+	tabs := []struct{ url, title string }{
+		{"http://tickets.example/board/7", "Board 7 — Tickets"},
+		{"http://docs.example/guide/start", "Getting started — Docs"},
+		{"http://shop.example/orders/1042", "Order 1042 — Shop"},
+	}
+	page := b.Find(t, "page", "about:blank")
+	ids := map[string]int{}
+	for i, tab := range tabs {
+		target := url.QueryEscape(tab.title)
+		if i == 0 {
+			b.goTo(t, page.ID, tab.url+"?title="+target)
+		} else {
+			var made struct {
+				TargetID string `json:"targetId"`
+			}
+			b.Call(t, "", "Target.createTarget", map[string]any{"url": tab.url + "?title=" + target}, &made)
+		}
+		userbrowser.Eventually(t, tab.title, func() bool {
+			title, _ := json.Marshal(tab.title)
+			var id int
+			b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.title === %s)?.id ?? 0)", title), &id)
+			ids[tab.url] = id
+			return id != 0
+		})
+		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+	}
+	c, e := claude.next(t), editor.next(t)
+	shop, docs := ids["http://shop.example/orders/1042"], ids["http://docs.example/guide/start"]
+	c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: shop}, &wire.Tab{})
+	e.call(t, wire.MethodTabAttach, wire.TabRef{TabID: docs}, &wire.Tab{})
+	e.cdp(t, docs, "Page.captureScreenshot", map[string]any{"format": "jpeg", "quality": 1})
+	click := map[string]any{"type": "mousePressed", "x": 5, "y": 5, "button": "left", "clickCount": 1}
+	c.cdp(t, shop, "Input.dispatchMouseEvent", click)
+	c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: "http://shop.example"})
+
+	// A popup is at most 600 pixels high; in a window beside the others all of
+	// it can be seen.
+	b.Worker(t, `chrome.windows.getLastFocused().then((w) => chrome.windows.create({ url: 'popup.html', focused: false }).then(() => chrome.windows.update(w.id, { focused: true }))).then(() => 1)`, nil)
+	popup := b.Find(t, "page", "/popup.html")
+	b.In(t, popup.ID, func(s string) {
+		b.shows(t, s, "#questions", "wants to run")
+		b.shows(t, s, "#title", "Order 1042")
+		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1.5, "mobile": false}, nil)
+		b.holds(t, s, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
+		b.picture(t, s, "extension-popup.png")
+		b.Click(t, s, "#questions button", "Allow this session")
+	})
+	var opened struct {
+		TargetID string `json:"targetId"`
+	}
+	b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
+	b.In(t, opened.TargetID, func(s string) {
+		b.shows(t, s, "#servers", "Claude Code")
+		for _, site := range []string{"bank.example", "mail.example/settings"} {
+			b.fill(t, s, "#pattern", site)
+			b.Click(t, s, "#block button", "Block")
+			b.shows(t, s, "#blocked", site)
+		}
+		b.shows(t, s, "#log", "Allowed scripts")
+		b.Eval(t, s, "document.activeElement.blur()", nil)
+		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 720, "height": 400, "deviceScaleFactor": 1.25, "mobile": false}, nil)
+		b.picture(t, s, "extension-options.png")
+	})
+}
+
+// picture writes a page, in light and in dark side by side.
+func (b *browser) picture(t *testing.T, session, name string) {
+	t.Helper()
+	var sides []image.Image
+	for _, scheme := range []string{"light", "dark"} {
+		b.Call(t, session, "Emulation.setScrollbarsHidden", map[string]any{"hidden": true}, nil)
+		b.Call(t, session, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+		var size struct{ Width, Height float64 }
+		b.Eval(t, session, "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r({ Width: innerWidth, Height: document.body.offsetHeight }))))", &size)
+		var shot struct {
+			Data string `json:"data"`
+		}
+		b.Call(t, session, "Page.captureScreenshot", map[string]any{
+			"captureBeyondViewport": true, "clip": map[string]any{"x": 0, "y": 0, "width": size.Width, "height": size.Height, "scale": 1},
+		}, &shot)
+		data, err := base64.StdEncoding.DecodeString(shot.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		side, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides = append(sides, side)
+	}
+	const gap = 24
+	a, z := sides[0].Bounds(), sides[1].Bounds()
+	both := image.NewRGBA(image.Rect(0, 0, a.Dx()+z.Dx()+3*gap, max(a.Dy(), z.Dy())+2*gap))
+	draw.Draw(both, both.Bounds(), image.NewUniform(color.RGBA{0x8a, 0x93, 0x9e, 0xff}), image.Point{}, draw.Src)
+	draw.Draw(both, a.Add(image.Pt(gap, gap)), sides[0], a.Min, draw.Src)
+	draw.Draw(both, z.Add(image.Pt(2*gap+a.Dx(), gap)), sides[1], z.Min, draw.Src)
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, both); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*screenshots, name), out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,64 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Relay } from '../debugger.js';
+
+/**
+ * A browser whose debugger answers attach as it is told: with an error, or
+ * with nothing.
+ *
+ * @param {(string | null)[]} answers
+ */
+function setUp(answers) {
+  /** @type {string[]} */
+  const calls = [];
+  Object.assign(globalThis, { chrome: {
+    debugger: {
+      attach: async () => {
+        calls.push('attach');
+        const error = answers.shift();
+        if (error) throw new Error(error);
+      },
+      detach: async () => {
+        calls.push('detach');
+      },
+    },
+    tabs: { get: async () => ({ id: 7, url: 'https://example.com/' }) },
+  } });
+  let rules = 0;
+  const relay = new Relay(/** @type {any} */ ({ protect: async () => { rules++; } }));
+  const connection = /** @type {any} */ ({ session: 's1' });
+  return { relay, connection, calls, rules: () => rules, attach: () => relay.attach(connection, 7, /** @type {any} */ ({}), false) };
+}
+
+const TAKEN = 'Another debugger is already attached to the tab with id: 7.';
+
+test('a hold that the worker before left is taken over', async () => {
+  const { attach, calls, relay, connection } = setUp([TAKEN, null]);
+  await attach();
+  assert.deepEqual(calls, ['attach', 'detach', 'attach']);
+  assert.ok(relay.holdOf(connection, 7));
+});
+
+test("another's hold is said so, and the tab is not held", async () => {
+  const { attach, relay, connection, rules } = setUp([TAKEN, TAKEN]);
+  await assert.rejects(attach(), (/** @type {any} */ e) => e.code === 'DEVTOOLS_OPEN' && /close the developer tools/.test(e.message));
+  assert.equal(relay.holdOf(connection, 7), undefined);
+  assert.equal(relay.held.size, 0);
+  assert.equal(rules(), 2, 'the rules of the network are taken back');
+});
+
+test('what cannot be debugged is said in words', async () => {
+  for (const why of ['Cannot access a chrome:// URL', 'The extensions gallery cannot be scripted.', 'Cannot attach to this target.']) {
+    const { attach, relay } = setUp([why]);
+    await assert.rejects(attach(), (/** @type {any} */ e) => typeof e.code === 'string' && e.code !== 'INTERNAL' && e.message.length > 20);
+    assert.equal(relay.held.size, 0);
+  }
+});
+
+test('a browser that does not answer holds up nobody', { timeout: 20_000 }, async () => {
+  const { attach } = setUp([]);
+  chrome.debugger.attach = /** @type {any} */ (() => new Promise(() => {}));
+  await assert.rejects(attach(), /in time/);
+});

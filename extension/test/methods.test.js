@@ -1,0 +1,162 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { censored, check, describe, METHOD_NAMES } from '../methods.js';
+import { compile } from '../rules.js';
+
+const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
+
+/** @type {Record<number, import('../methods.js').World>} */
+const worlds = {
+  1: { main: true, origin: 'https://example.com' },
+  2: { main: false, origin: 'https://example.com' },
+  3: { main: false, origin: 'https://evil.example.com' },
+  4: { main: false, origin: '' },
+  5: { main: true, origin: '' },
+};
+
+/** @type {string[]} */
+let asked = [];
+
+/** @param {Partial<import('../methods.js').Situation>} [over] @returns {import('../methods.js').Situation} */
+const situation = (over) => ({
+  rules: compile(policy), url: 'https://example.com/x', own: false, child: false, site: '', originOfFrame: (frame) => ({ mine: 'https://example.com', theirs: 'https://evil.example.com' })[frame],
+  worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
+  evalAnswer: () => undefined, askEval: (origin) => asked.push(origin),
+  history: async () => [{ id: 7, url: 'https://evil.example.com/' }, { id: 8, url: 'https://example.com/' }],
+  ...over,
+});
+
+/** @param {string} method @param {any} params @param {Partial<import('../methods.js').Situation>} [over] */
+async function outcome(method, params, over) {
+  asked = [];
+  try {
+    await check(method, params, situation(over));
+    return 'passes';
+  } catch (e) {
+    return /** @type {any} */ (e).code;
+  }
+}
+
+test('commands pass, or do not', async () => {
+  for (const [want, method, params, over] of /** @type {[string, string, any, any?][]} */ ([
+    ['POLICY_DENIED', 'No.suchMethod', {}],
+    ['POLICY_DENIED', 'constructor', {}],
+    ['POLICY_DENIED', '__proto__', {}],
+    ['POLICY_DENIED', 'Network.getAllCookies', {}],
+    ['POLICY_DENIED', 'Target.createTarget', {}],
+    ['passes', 'Page.enable', {}],
+    ['passes', 'Page.enable', {}, { url: 'https://evil.example.com/' }],
+    ['passes', 'Page.captureScreenshot', {}],
+    ['POLICY_DENIED', 'Page.captureScreenshot', {}, { url: 'https://evil.example.com/' }],
+    ['POLICY_DENIED', 'Input.dispatchMouseEvent', {}, { url: 'chrome://settings/' }],
+
+    ['passes', 'Accessibility.getFullAXTree', { frameId: 'mine' }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'theirs' }],
+    ['passes', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://www.example.com/' }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://evil.example.com/' }],
+    ['passes', 'Accessibility.getFullAXTree', {}, { child: true }],
+    ['passes', 'DOM.getFrameOwner', { frameId: 'theirs' }],
+    ['passes', 'DOM.describeNode', { pierce: true, depth: 1 }],
+    ['passes', 'DOM.describeNode', { depth: -1 }],
+    ['CONSENT_REQUIRED', 'DOM.describeNode', { pierce: true, depth: -1 }],
+
+    ['passes', 'Page.navigate', { url: 'https://www.example.com/a b' }],
+    ['passes', 'Page.navigate', { url: 'about:blank' }],
+    ['BAD_ARGS', 'Page.navigate', { url: '/x' }],
+    ['BAD_ARGS', 'Page.navigate', {}],
+    ['BAD_ARGS', 'Page.navigate', { url: 'https://user:pw@example.com/' }],
+    ['POLICY_DENIED', 'Page.navigate', { url: 'https://evil.example.com/' }],
+    ['POLICY_DENIED', 'Page.navigate', { url: 'javascript:alert(1)' }],
+    ['POLICY_DENIED', 'Page.navigate', { url: 'data:text/html,x' }],
+    ['POLICY_DENIED', 'Page.navigate', { url: 'http://0xA9FEA9FE/' }],
+    ['POLICY_DENIED', 'Page.navigateToHistoryEntry', { entryId: 7 }],
+    ['passes', 'Page.navigateToHistoryEntry', { entryId: 8 }],
+    ['CDP_ERROR', 'Page.navigateToHistoryEntry', { entryId: 9 }],
+    ['POLICY_DENIED', 'Page.reload', { scriptToEvaluateOnLoad: 'x' }],
+
+    ['passes', 'Runtime.evaluate', { expression: '0' }],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: '0+alert(1)' }],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 7e20 }],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 'x', contextId: 1 }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => false }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u3' }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }, { own: true, url: 'about:blank' }],
+    ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u9' }],
+    ['passes', 'Runtime.evaluate', { expression: 'x' }, { evalAnswer: () => true }],
+    ['BAD_ARGS', 'Runtime.evaluate', { expression: 'x' }, { child: true, evalAnswer: () => true }],
+    ['BAD_ARGS', 'DOM.getDocument', {}, { child: true, evalAnswer: () => true }],
+    ['passes', 'Runtime.evaluate', { expression: '0' }, { child: true }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { child: true, evalAnswer: () => true }],
+    ['BAD_ARGS', 'Runtime.evaluate', { expression: '0', includeCommandLineAPI: true }],
+    ['BAD_ARGS', 'Runtime.callFunctionOn', { functionDeclaration: 'f' }],
+    ['passes', 'Runtime.callFunctionOn', { objectId: '-12.2.5' }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5' }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5', executionContextId: 2 }],
+    ['CDP_ERROR', 'Runtime.callFunctionOn', { objectId: 'junk' }],
+    ['CONSENT_REQUIRED', 'Runtime.awaitPromise', { promiseObjectId: '1.1.1' }],
+    ['CONSENT_REQUIRED', 'Runtime.getProperties', { objectId: '1.1.1' }],
+    ['passes', 'Runtime.addBinding', { name: 'b', executionContextName: 'w' }],
+    ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b' }],
+    ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b', executionContextName: 'w', executionContextId: 1 }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x' }],
+    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x', worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.createIsolatedWorld', { frameId: 'f', worldName: 'w', grantUniveralAccess: true }],
+
+    ['BAD_ARGS', 'Network.getCookies', {}],
+    ['passes', 'Network.getCookies', { urls: ['https://example.com/y'] }],
+    ['POLICY_DENIED', 'Network.getCookies', { urls: ['https://example.com/', 'https://www.example.com/'] }],
+    ['POLICY_DENIED', 'Network.getCookies', { urls: ['http://example.com/'] }],
+    ['BAD_ARGS', 'Target.setAutoAttach', { autoAttach: true }],
+    ['passes', 'Target.setAutoAttach', { autoAttach: true, flatten: true, waitForDebuggerOnStart: false }],
+    ['POLICY_DENIED', 'Fetch.continueRequest', { requestId: 'r', url: 'https://x/' }],
+    ['CONSENT_REQUIRED', 'DOM.getDocument', { pierce: true }],
+  ])) {
+    assert.equal(await outcome(method, params, over), want, `${method} ${JSON.stringify(params)} ${JSON.stringify(over ?? {})}`);
+    assert.equal(asked.length, want === 'CONSENT_REQUIRED' ? 1 : 0, method);
+  }
+});
+
+test('a URL is sent in the form that was decided on', async () => {
+  assert.deepEqual(await check('Page.navigate', { url: 'HTTPS://EXAMPLE.com/a b', frameId: 'f' }, situation()), { url: 'https://example.com/a%20b', frameId: 'f' });
+});
+
+test('what the page layer sends is in the table', () => {
+  for (const method of ['Accessibility.getFullAXTree', 'DOM.describeNode', 'DOM.focus', 'DOM.getFrameOwner', 'DOM.resolveNode', 'Emulation.setFocusEmulationEnabled',
+    'Input.dispatchKeyEvent', 'Input.insertText', 'Inspector.enable', 'Network.enable', 'Page.stopScreencast', 'Runtime.releaseObjectGroup', 'Target.detachFromTarget']) {
+    assert.ok(METHOD_NAMES.includes(method), method);
+  }
+});
+
+test('only scripts in the world of the page itself are called scripts', () => {
+  for (const [want, method, params] of /** @type {[string | null, string, any][]} */ ([
+    ['running a script', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }],
+    ['running a script', 'Runtime.evaluate', { expression: '1', uniqueContextId: 'u1' }],
+    ['running a script', 'Runtime.evaluate', { expression: 'x', contextId: 1 }],
+    ['running a script', 'Runtime.evaluate', { expression: 'x' }],
+    ['running a script', 'Runtime.callFunctionOn', { objectId: '-1.1.7' }],
+    ['reading the page', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }],
+    ['reading the page', 'Runtime.callFunctionOn', { executionContextId: 2 }],
+    ['reading the page', 'Runtime.callFunctionOn', { objectId: '-1.2.7' }],
+    [null, 'Runtime.evaluate', { expression: '1' }],
+    ['clicking', 'Input.dispatchMouseEvent', { type: 'mousePressed' }],
+  ])) {
+    assert.equal(describe(method, params, situation()), want, `${method} ${JSON.stringify(params)}`);
+  }
+});
+
+test('of where a tab has been, sites that are denied tell no more than which', () => {
+  const entry = (/** @type {string} */ url) => ({ id: 1, url, userTypedURL: url, title: 'Secret', transitionType: 'link' });
+  const urls = ['https://example.com/a?b', 'https://bank.test/account/7?token=1#x', 'chrome://settings/'];
+  const { currentIndex, entries } = censored('Page.getNavigationHistory', { currentIndex: 1, entries: urls.map(entry) }, compile(policy));
+  assert.equal(currentIndex, 1);
+  assert.deepEqual(entries.map((/** @type {any} */ e) => [e.id, e.url, e.userTypedURL, e.title]), [
+    [1, urls[0], urls[0], 'Secret'], [1, 'https://bank.test/', 'https://bank.test/', ''], [1, 'about:invalid', 'about:invalid', ''],
+  ]);
+});

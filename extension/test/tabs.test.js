@@ -1,0 +1,114 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFAULTS } from '../settings.js';
+import { Tabs } from '../tabs.js';
+
+/** The tabs that are open. @type {{id: number, url: string, groupId: number, windowId: number}[]} */
+let open = [];
+
+/** @type {any} */ (globalThis).chrome = {
+  tabs: {
+    query: async () => open,
+    get: async (/** @type {number} */ id) => open.find((t) => t.id === id) ?? Promise.reject(new Error(`No tab with id: ${id}`)),
+    create: async () => {
+      open.push({ id: 50, url: 'about:blank', groupId: -1, windowId: 1 });
+      return open[open.length - 1];
+    },
+    group: async () => 9,
+    ungroup: async () => {
+      throw new Error('Tabs cannot be edited right now (user may be dragging a tab).');
+    },
+  },
+  tabGroups: { get: async () => ({}), update: async () => ({}) },
+  windows: { getLastFocused: async () => ({ id: 1 }) },
+  debugger: { getTargets: async () => [] },
+};
+
+/** A worker's book of tabs, over what the one before it stored. @param {Map<string, string>} stored @param {import('../settings.js').Settings} [settings] */
+async function book(stored, settings = DEFAULTS, working = () => false) {
+  /** @type {any} */
+  const area = {
+    get: async (/** @type {string} */ key) => (stored.has(key) ? { [key]: JSON.parse(stored.get(key) ?? '') } : {}),
+    set: async (/** @type {any} */ values) => {
+      for (const [key, value] of Object.entries(values)) stored.set(key, JSON.stringify(value));
+    },
+  };
+  const tabs = new Tabs(area, () => settings, { begun() {}, shared() {}, unshared() {}, updated() {}, working });
+  await tabs.ready;
+  return tabs;
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test('a tab that was stopped is not shared again by the group that it is left in', async (t) => {
+  t.mock.method(console, 'warn', () => {});
+  const stored = new Map();
+  open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
+  let tabs = await book(stored);
+  await tabs.share(1, 'user');
+  await settled();
+  open[0].groupId = 9;
+  tabs.unshare(1, 'user');
+  await settled();
+  assert.equal(open[0].groupId, 9);
+
+  tabs = await book(stored); // the worker ended, and is back
+  await tabs.reconcile();
+  await settled();
+  assert.equal(tabs.get(1), undefined);
+  tabs.onGrouped(1, 9); // dragged in
+  await settled();
+  assert.equal(tabs.get(1)?.how, 'group');
+});
+
+test('a tab that is shared for its site is not shared elsewhere, and shared again when it is back', async () => {
+  open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }, { id: 2, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
+  let works = false;
+  const tabs = await book(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => works);
+  const goTo = async (/** @type {number} */ id, /** @type {string} */ url) => {
+    const tab = open[id - 1];
+    tab.url = url;
+    tabs.onUpdated(id, { url }, /** @type {any} */ (tab));
+    await settled();
+    return tabs.get(id)?.how;
+  };
+  await tabs.shareAllByThemselves();
+  await tabs.share(2, 'user');
+  await settled();
+  assert.equal(await goTo(1, 'https://kept.example/more'), 'site');
+  assert.equal(await goTo(1, 'https://bank.example/'), undefined);
+  assert.equal(await goTo(1, 'https://kept.example/'), 'site');
+  works = true;
+  assert.equal(await goTo(1, 'https://login.example/'), 'site', 'an agent went there');
+  tabs.unshare(2, 'user');
+  await tabs.share(2, 'user');
+  works = false;
+  assert.equal(await goTo(2, 'https://bank.example/'), 'user', 'the user shared this one by hand');
+});
+
+test('after everything was stopped agents open no tabs, until the user shares one', async () => {
+  const stored = new Map();
+  open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
+  let tabs = await book(stored);
+  await tabs.share(1, 'user');
+  tabs.unshareAll('stopped');
+  await settled();
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+  tabs = await book(stored);
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+  assert.equal(open.length, 1);
+  await tabs.share(1, 'user');
+  assert.equal((await tabs.open('s', 'claude')).own, 's');
+
+  tabs.unshareAll('locked');
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+  tabs.unlocked();
+  open.pop();
+  assert.equal((await tabs.open('s', 'claude')).own, 's');
+  tabs.unshareAll('stopped');
+  tabs.unshareAll('locked');
+  tabs.unlocked();
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+});

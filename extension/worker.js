@@ -1,0 +1,71 @@
+// @ts-check
+
+// The service worker: listeners, registered before anything is waited for,
+// because the browser wakes the worker for events that it knew of when it
+// started. All else is in the modules.
+
+import { ALARM } from './alarm.js';
+import { Broker } from './broker.js';
+import { Pages } from './messages.js';
+
+const broker = new Broker();
+const pages = new Pages(broker);
+
+/** Runs work when what was stored was read. @param {() => unknown} work */
+function then(work) {
+  broker.ready.then(work).catch((e) => console.warn(`chrome-mcp: ${e instanceof Error ? e.message : e}`));
+}
+
+chrome.runtime.onInstalled.addListener(() => then(() => broker.tabs.shareAllByThemselves()));
+chrome.runtime.onStartup.addListener(() => then(() => broker.tabs.shareAllByThemselves()));
+chrome.runtime.onConnect.addListener((port) => pages.onConnect(port));
+
+chrome.alarms.onAlarm.addListener((alarm) => {
+  if (alarm.name === ALARM) then(() => broker.tick());
+});
+
+chrome.tabs.onCreated.addListener((tab) => broker.network.created(tab));
+chrome.tabs.onUpdated.addListener((tabId, change, tab) => {
+  if (change.status === 'complete' && tab.url && tab.url !== 'about:blank') broker.network.settle(tab);
+  then(() => broker.tabs.onUpdated(tabId, change, tab));
+});
+chrome.tabs.onActivated.addListener(() => then(() => {
+  broker.changed();
+  broker.servers.glance();
+}));
+chrome.windows.onFocusChanged.addListener((windowId) => then(() => {
+  if (windowId !== chrome.windows.WINDOW_ID_NONE) broker.servers.glance();
+}));
+chrome.tabs.onRemoved.addListener((tabId) => then(() => {
+  broker.downloads.closed(tabId);
+  broker.tabs.onRemoved(tabId);
+  broker.forget(tabId);
+  if (broker.network.active) broker.network.update().catch(() => {});
+}));
+chrome.tabs.onReplaced.addListener((added, removed) => {
+  broker.network.renamed(added, removed);
+  then(() => broker.tabs.onRemoved(removed));
+});
+chrome.tabGroups.onRemoved.addListener((group) => then(() => broker.tabs.onGroupRemoved(group.id)));
+chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() => broker.opened(details.sourceTabId, details.tabId, details.url)));
+chrome.webNavigation.onErrorOccurred.addListener((details) => {
+  if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.blocked(details.tabId, details.url));
+});
+
+chrome.debugger.onEvent.addListener((source, method, params) => broker.relay.onEvent(source, method, params));
+chrome.debugger.onDetach.addListener((source, reason) => then(() => broker.relay.onDetach(source, reason)));
+
+chrome.downloads.onCreated.addListener((item) => broker.downloads.onCreated(item));
+chrome.downloads.onChanged.addListener((delta) => broker.downloads.onChanged(delta));
+
+chrome.idle.onStateChanged.addListener((state) => then(() => {
+  if (state === 'locked' && broker.settings.value.stopOnLock) broker.tabs.unshareAll('locked');
+  if (state === 'active') broker.tabs.unlocked();
+}));
+
+chrome.commands.onCommand.addListener((command, tab) => then(async () => {
+  if (command === 'stop-all') broker.stopAll();
+  if (command !== 'share-tab') return;
+  const id = tab?.id ?? (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id;
+  if (id !== undefined) await broker.toggle(id);
+}));

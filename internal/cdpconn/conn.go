@@ -1,0 +1,329 @@
+// Package cdpconn multiplexes Chrome DevTools Protocol sessions over one
+// transport.
+//
+// What it adds to cdproto's cdp.Session, which [*Session] satisfies, is one
+// ordered event stream over all methods of a target and of the targets below
+// it: the order between Page.frameNavigated, Runtime.executionContextCreated
+// and Target.attachedToTarget is what the page layer's state is made of, and
+// a channel for each method would lose it.
+package cdpconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// DefaultCallTimeout bounds a call whose context has no deadline. No command
+// of ours takes longer when the browser is well; a page that spins in
+// microtasks never answers at all.
+const DefaultCallTimeout = 30 * time.Second
+
+// ErrClosed is returned by calls on a connection that has ended.
+var ErrClosed = errors.New("the connection to the browser has ended")
+
+// ErrNoAnswer is wrapped by the executor.ErrTimeout of a call whose deadline
+// passed.
+var ErrNoAnswer = errors.New("the page did not answer in time")
+
+// HungHint says what to do about a page that does not answer.
+const HungHint = "The page may be hung: navigate it elsewhere, or close it with tab_close and open another."
+
+// A Transport carries protocol messages. chromedp.PipeConn is one. Read is
+// called by one goroutine at a time, and so is Write; Close makes both return.
+type Transport interface {
+	Read(context.Context, *cdproto.Message) error
+	Write(context.Context, *cdproto.Message) error
+	Close() error
+}
+
+// A Failer is a Transport that fails commands for reasons of its own, which it
+// tells by a reply with an error.
+type Failer interface {
+	// Failed returns why the command with an id failed; nil when the error is
+	// the browser's own. It is called once for every reply with an error.
+	Failed(id int64) error
+}
+
+// jsonOptions let lone surrogates through as U+FFFD: page text has them.
+var jsonOptions = jsonv2.JoinOptions(jsonv2.DefaultOptionsV2(), jsonv2.AllowInvalidUTF8(true))
+
+// Unmarshal decodes one JSON value of the protocol.
+func Unmarshal(data jsonv2.Value, out any) error {
+	return jsonv2.Unmarshal(data, out, jsonOptions)
+}
+
+// A Conn is a connection to a browser. Its methods are safe for concurrent
+// use. It owns one goroutine that reads and one that writes.
+type Conn struct {
+	tr     Transport
+	writes chan *cdproto.Message
+	done   chan struct{} // closed when the connection has ended
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	nextID   int64
+	pending  map[int64]*Pending
+	sessions map[target.SessionID]*Session
+	err      error // why the connection ended
+}
+
+// New starts a connection over tr, which it owns from then on.
+func New(tr Transport) *Conn {
+	c := &Conn{
+		tr:       tr,
+		writes:   make(chan *cdproto.Message, 64),
+		done:     make(chan struct{}),
+		pending:  make(map[int64]*Pending),
+		sessions: make(map[target.SessionID]*Session),
+	}
+	c.sessions[""] = newSession(c, nil, "", nil)
+	c.wg.Go(c.readLoop)
+	c.wg.Go(c.writeLoop)
+	return c
+}
+
+// Browser returns the session of the browser target.
+func (c *Conn) Browser() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[""]
+}
+
+// Done is closed when the connection has ended, for whatever reason.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err returns why the connection ended, nil while it lives.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close ends the connection and waits for its goroutines.
+func (c *Conn) Close() error {
+	c.end(ErrClosed)
+	c.wg.Wait()
+	return nil
+}
+
+// end tears the connection down once, with the cause err.
+func (c *Conn) end(err error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err = err
+	close(c.done)
+	// A copy: the reader may be using the map until it notices.
+	pending, sessions := c.pending, slices.Collect(maps.Values(c.sessions))
+	c.pending = make(map[int64]*Pending)
+	c.mu.Unlock()
+
+	c.tr.Close()
+	for _, p := range pending {
+		p.finish(nil, c.closedError(p.method))
+	}
+	for _, s := range sessions {
+		s.markGone()
+	}
+}
+
+func (c *Conn) closedError(method string) error {
+	return executor.Errorf(executor.ErrTargetGone, "Try again: the next call starts afresh.",
+		"%w (during %s)", ErrClosed, method)
+}
+
+func (c *Conn) writeLoop() {
+	for {
+		select {
+		case msg := <-c.writes:
+			if err := c.tr.Write(context.Background(), msg); err != nil {
+				c.end(fmt.Errorf("writing to the browser: %w", err))
+				return
+			}
+		case <-c.done:
+			return
+		}
+	}
+}
+
+func (c *Conn) readLoop() {
+	for {
+		msg := new(cdproto.Message)
+		if err := c.tr.Read(context.Background(), msg); err != nil {
+			c.end(fmt.Errorf("reading from the browser: %w", err))
+			return
+		}
+		if msg.ID != 0 {
+			c.reply(msg)
+		} else {
+			c.event(msg)
+		}
+	}
+}
+
+func (c *Conn) reply(msg *cdproto.Message) {
+	var failed error
+	if f, ok := c.tr.(Failer); ok && msg.Error != nil {
+		failed = f.Failed(msg.ID)
+	}
+	c.mu.Lock()
+	p := c.pending[msg.ID]
+	delete(c.pending, msg.ID)
+	c.mu.Unlock()
+	if p == nil {
+		return // its caller gave up
+	}
+	var err error
+	if msg.Error != nil {
+		err = failed
+	}
+	if msg.Error != nil && failed == nil {
+		err = &Error{Method: p.method, Code: msg.Error.Code, Message: msg.Error.Message}
+	}
+	if s := p.session; s.inOrder.Load() && s.stream.put(Event{reply: func() { p.finish(msg.Result, err) }}) {
+		return // it is finished when its turn comes
+	}
+	p.finish(msg.Result, err)
+}
+
+// event keeps the book of sessions and hands the event to its stream. It runs
+// in the reader, so that a child session exists before its first message.
+func (c *Conn) event(msg *cdproto.Message) {
+	c.mu.Lock()
+	s := c.sessions[msg.SessionID]
+	c.mu.Unlock()
+	if s == nil {
+		return // of a session that is gone
+	}
+	ev := Event{Session: s, Method: string(msg.Method), Params: msg.Params}
+	switch ev.Method {
+	case "Target.attachedToTarget":
+		var e target.EventAttachedToTarget
+		if Unmarshal(msg.Params, &e) == nil {
+			if e.SessionID == "" || e.TargetInfo == nil {
+				return // nonsense; the empty id is the browser's own session
+			}
+			ev.Child = newSession(c, s, e.SessionID, e.TargetInfo)
+			c.mu.Lock()
+			ended := c.err != nil
+			if !ended {
+				c.sessions[e.SessionID] = ev.Child
+			}
+			c.mu.Unlock()
+			if ended {
+				return // nobody would tell the child that it is gone
+			}
+		}
+	case "Target.detachedFromTarget":
+		var e target.EventDetachedFromTarget
+		if Unmarshal(msg.Params, &e) == nil {
+			ev.Child = c.drop(e.SessionID)
+		}
+	}
+	s.deliver(ev)
+	if ev.Method == "Target.detachedFromTarget" && ev.Child != nil {
+		ev.Child.markGone()
+	}
+}
+
+// drop removes a session and those below it, and fails their pending calls.
+func (c *Conn) drop(id target.SessionID) *Session {
+	c.mu.Lock()
+	s := c.sessions[id]
+	if s == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	delete(c.sessions, id)
+	below := []*Session{}
+	for cid, child := range c.sessions {
+		if child.isBelow(s) {
+			below = append(below, child)
+			delete(c.sessions, cid)
+		}
+	}
+	var lost []*Pending
+	for id, p := range c.pending {
+		if p.session == s || p.session.isBelow(s) {
+			lost = append(lost, p)
+			delete(c.pending, id)
+		}
+	}
+	c.mu.Unlock()
+	for _, p := range lost {
+		p.finish(nil, goneError(p.session))
+	}
+	for _, child := range below {
+		child.markGone()
+	}
+	return s
+}
+
+// goneError says that what s was attached to is no longer there.
+func goneError(s *Session) error {
+	if s.parent != nil && s.parent.parent != nil {
+		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see what is there.", "the frame went away")
+	}
+	return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+}
+
+// send registers and queues one command.
+func (c *Conn) send(ctx context.Context, s *Session, method string, params any) (*Pending, error) {
+	p := &Pending{session: s, method: method, done: make(chan struct{})}
+	msg := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
+	if params != nil {
+		var err error
+		if msg.Params, err = jsonv2.Marshal(params, jsonOptions); err != nil {
+			return nil, fmt.Errorf("encoding the parameters of %s: %w", method, err)
+		}
+	}
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return nil, c.closedError(method)
+	}
+	if c.sessions[s.id] != s {
+		c.mu.Unlock()
+		return nil, goneError(s)
+	}
+	c.nextID++
+	msg.ID, p.id = c.nextID, c.nextID
+	c.pending[p.id] = p
+	c.mu.Unlock()
+
+	select {
+	case c.writes <- msg:
+		return p, nil
+	default:
+	}
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
+	select {
+	case c.writes <- msg:
+		return p, nil
+	case <-c.done:
+		return nil, c.closedError(method)
+	case <-ctx.Done():
+		c.forget(p)
+		return nil, callError(ctx, method)
+	}
+}
+
+func (c *Conn) forget(p *Pending) {
+	c.mu.Lock()
+	delete(c.pending, p.id)
+	c.mu.Unlock()
+}

@@ -1,0 +1,86 @@
+package download
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func TestQuotaInSum(t *testing.T) {
+	d := open(t, 100)
+	q := NewQuota(2, 250)
+	d.Share(q)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/unknown" {
+			w.(http.Flusher).Flush() // of a length that is not told
+		}
+		io.WriteString(w, strings.Repeat("x", 100))
+	}))
+	defer site.Close()
+	for _, tt := range []struct {
+		path  string
+		fails bool
+		left  int64
+	}{{"/a", false, 150}, {"/b", false, 50}, {"/c", true, 50}, {"/unknown", true, 50}} {
+		file, _, err := d.Fetch(t.Context(), request(t, site.URL+tt.path))
+		if tt.fails {
+			wantCode(t, err, executor.ErrDownloadFailed, "the downloads would have more than 250 bytes in sum")
+		} else if err != nil || file.Bytes != 100 {
+			t.Fatalf("%s: %+v, %v", tt.path, file, err)
+		}
+		if q.Room() != tt.left {
+			t.Errorf("%s: %d bytes left, want %d", tt.path, q.Room(), tt.left)
+		}
+	}
+	if _, err := d.Save("exactly", strings.NewReader(strings.Repeat("x", 50))); err != nil {
+		t.Errorf("what just fits: %v", err)
+	}
+}
+
+func TestQuotaAtTheSameTime(t *testing.T) {
+	d := open(t, 0)
+	q := NewQuota(1, 0)
+	d.Share(q)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		<-goOn
+		io.WriteString(w, "content")
+	}))
+	defer site.Close()
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := d.Fetch(t.Context(), request(t, site.URL))
+		done <- err
+	}()
+	<-began
+	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), executor.ErrDownloadFailed, "1 downloads are running already")
+	if !e.Retryable || e.Hint == "" {
+		t.Errorf("%+v", e)
+	}
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	go func() { <-began }()
+	if err := fetchErr(t.Context(), d, request(t, site.URL)); err != nil {
+		t.Errorf("after the first: %v", err)
+	}
+	share, err := q.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	share.End(1)
+	share.End(1) // counts once
+	if share, err = q.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Begin(); err == nil {
+		t.Error("an end that was told twice made room for two")
+	}
+	share.End(0)
+}

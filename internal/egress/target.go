@@ -1,0 +1,84 @@
+package egress
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A target is the host and port that a request is for.
+type target struct {
+	host string     // lower case; an IPv6 address in brackets
+	addr netip.Addr // when the host is an address
+	port int
+}
+
+// String returns host:port.
+func (t target) String() string { return t.host + ":" + strconv.Itoa(t.port) }
+
+// parseTarget accepts host:port in the spelling of a browser and in no other:
+// what is decided on must be what is reached. defaultPort 0 means that the port
+// must be there.
+func parseTarget(s string, defaultPort int) (target, error) {
+	t := target{host: s, port: defaultPort}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
+		n, err := strconv.ParseUint(s[i+1:], 10, 16)
+		if err != nil || n == 0 || strconv.FormatUint(n, 10) != s[i+1:] {
+			return t, errors.New("malformed port")
+		}
+		t.host, t.port = s[:i], int(n)
+	}
+	if t.port == 0 {
+		return t, errors.New("no port")
+	}
+	if inner, ok := strings.CutPrefix(t.host, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		a, err := netip.ParseAddr(inner)
+		if !ok || err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" || a.String() != inner {
+			return t, errors.New("malformed IPv6 address")
+		}
+		t.addr = a
+		return t, nil
+	}
+	return t, t.parseName()
+}
+
+func (t *target) parseName() error {
+	if t.host == "" || len(t.host) > 253 {
+		return errors.New("malformed host")
+	}
+	if strings.Trim(t.host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+		return errors.New("malformed host")
+	}
+	for i := range len(t.host) {
+		if c := t.host[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return errors.New("malformed host")
+		}
+	}
+	if t.host[0] == '.' || strings.HasSuffix(t.host, ".") || strings.Contains(t.host, "..") {
+		return errors.New("malformed host")
+	}
+	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
+	if last[0] >= '0' && last[0] <= '9' {
+		// No top-level domain begins with a digit, and resolvers know a dozen
+		// ways to read such a name as an address. One will do.
+		a, err := netip.ParseAddr(t.host)
+		if err != nil || !a.Is4() || a.String() != t.host {
+			return errors.New("malformed IPv4 address")
+		}
+		t.addr = a
+	}
+	return nil
+}
+
+// loopbackName reports whether the host is a name of this machine by RFC 6761.
+func (t target) loopbackName() bool {
+	return t.host == "localhost" || strings.HasSuffix(t.host, ".localhost")
+}
+
+// dialAddr is where to dial for a at the port of t.
+func (t target) dialAddr(a netip.Addr) string {
+	return net.JoinHostPort(a.String(), strconv.Itoa(t.port))
+}

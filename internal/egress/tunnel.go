@@ -1,0 +1,191 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// halfClosedTimeout bounds a tunnel of which one side has said that it will
+// send no more. Browsers close both at once, so what is left then is at most
+// the end of an answer.
+const halfClosedTimeout = 2 * time.Minute
+
+func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
+	t, err := parseTarget(r.RequestURI, 0)
+	if err != nil {
+		answer(w, http.StatusBadRequest, "Bad request: "+err.Error())
+		return
+	}
+	if err := p.decide(r, "", t); err != nil {
+		p.refuse(w, r, t, err)
+		return
+	}
+	origin, err := p.dialTunnel(r.Context(), t)
+	if err != nil {
+		p.refuse(w, r, t, err)
+		return
+	}
+	defer origin.Close()
+	p.verdicts.clear(t)
+
+	client, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // HTTP/1 on a TCP connection can be hijacked
+	}
+	if !p.track(client) {
+		return
+	}
+	defer p.untrack(client)
+	if !p.track(origin) {
+		return
+	}
+	defer p.untrack(origin)
+	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	// What the client sent without waiting for the answer.
+	if n := buffered.Reader.Buffered(); n > 0 {
+		early, _ := buffered.Reader.Peek(n) // cannot fail: they are buffered
+		if _, err := origin.Write(early); err != nil {
+			return
+		}
+	}
+	pipe(plain(client), plain(origin))
+}
+
+// plain returns the TCP connection itself, between two of which the kernel
+// can copy.
+func plain(c net.Conn) net.Conn {
+	if cc, ok := c.(*clientConn); ok {
+		return cc.TCPConn
+	}
+	return c
+}
+
+// pipe copies both ways until both have ended. The end of one direction is
+// passed on as such; an error ends both.
+func pipe(a, b net.Conn) {
+	var wg sync.WaitGroup
+	var once sync.Once
+	var timer *time.Timer
+	closeBoth := func() { _ = a.Close(); _ = b.Close() }
+	one := func(dst, src net.Conn) {
+		_, err := io.Copy(dst, src)
+		half, ok := dst.(interface{ CloseWrite() error })
+		if err != nil || !ok || half.CloseWrite() != nil {
+			closeBoth()
+			return
+		}
+		once.Do(func() { timer = time.AfterFunc(halfClosedTimeout, closeBoth) })
+	}
+	wg.Go(func() { one(a, b) })
+	one(b, a)
+	wg.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
+}
+
+// dialTunnel connects to t, through the upstream proxy where there is one.
+func (p *Proxy) dialTunnel(ctx context.Context, t target) (net.Conn, error) {
+	if p.upstream == nil {
+		return p.dialChecked(ctx, "tcp", t.String())
+	}
+	direct, err := p.goesDirect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if direct {
+		return p.dialChecked(ctx, "tcp", t.String())
+	}
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	conn, err := p.dialUpstream(ctx, "tcp", "")
+	if err != nil {
+		return nil, err
+	}
+	tunnel, err := p.connectUpstream(ctx, conn, t)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return tunnel, nil
+}
+
+// dialUpstream dials the upstream proxy, whatever addr says.
+func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error) {
+	if !p.begin() {
+		return nil, net.ErrClosed
+	}
+	defer p.running.Done()
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	port := p.upstream.Port()
+	if port == "" {
+		port = "80"
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.upstream.Hostname(), port))
+	if err != nil {
+		return nil, fmt.Errorf("upstream proxy: %w", err)
+	}
+	return conn, nil
+}
+
+// connectUpstream asks the upstream proxy on conn for a tunnel to t.
+func (p *Proxy) connectUpstream(ctx context.Context, conn net.Conn, t target) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	request := "CONNECT " + t.String() + " HTTP/1.1\r\nHost: " + t.String() + "\r\n"
+	if u := p.upstream.User; u != nil {
+		request += "Proxy-Authorization: Basic " + basic(u.Username(), password(u)) + "\r\n"
+	}
+	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
+		return nil, fmt.Errorf("upstream proxy: %w", err)
+	}
+	header := &io.LimitedReader{R: conn, N: maxHeaderBytes}
+	br := bufio.NewReader(header)
+	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return nil, fmt.Errorf("upstream proxy: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("upstream proxy: %s", res.Status)
+	}
+	if !stop() {
+		return nil, fmt.Errorf("upstream proxy: %w", context.Cause(ctx))
+	}
+	early, _ := br.Peek(br.Buffered()) // cannot fail: they are buffered
+	return &upstreamConn{TCPConn: conn.(*net.TCPConn), early: early}, nil
+}
+
+// upstreamConn first yields what came together with the upstream's answer.
+type upstreamConn struct {
+	*net.TCPConn
+	early []byte
+}
+
+func (c *upstreamConn) Read(b []byte) (int, error) {
+	if len(c.early) > 0 {
+		n := copy(b, c.early)
+		c.early = c.early[n:]
+		return n, nil
+	}
+	return c.TCPConn.Read(b)
+}
+
+// WriteTo keeps io.Copy from passing early by.
+func (c *upstreamConn) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(c.early)
+	c.early = nil
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := io.Copy(w, c.TCPConn)
+	return int64(n) + m, err
+}

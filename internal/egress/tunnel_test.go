@@ -1,0 +1,320 @@
+package egress
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// echo listens and answers everything it reads with the same, until the
+// client ends its direction; then it says "bye".
+func echo(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.Copy(c, c)
+				io.WriteString(c, "bye")
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestTunnelHalfClose(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}})
+	c, br, res := connect(t, p, echo(t), "early ") // sent before the answer came
+	if res.StatusCode != 200 {
+		t.Fatal(res.Status)
+	}
+	io.WriteString(c, "late ")
+	c.(*net.TCPConn).CloseWrite()
+	b, err := io.ReadAll(br)
+	if err != nil || string(b) != "early late bye" {
+		t.Errorf("got %q %v", b, err)
+	}
+}
+
+func TestCloseEndsTunnels(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}})
+	_, br, _ := connect(t, p, echo(t), "")
+	idle, err := net.Dial("tcp", p.Addr()) // has sent nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	p.Close()
+	if b, err := io.ReadAll(br); len(b) != 0 {
+		t.Errorf("got %q %v", b, err)
+	}
+	if _, err := net.Dial("tcp", p.Addr()); err == nil {
+		t.Error("it listens after Close")
+	}
+	p.Close() // again
+}
+
+func TestTLSThroughTunnel(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) }))
+	t.Cleanup(s.Close)
+	rule := &rules{}
+	p := start(t, Options{Decider: rule, Resolver: names{"example.com": {"127.0.0.1"}}})
+	c := client(t, p)
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	c.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	if _, body := get(t, c, "https://example.com:"+port+"/"); body != "example.com:"+port {
+		t.Errorf("got %q", body)
+	}
+	if q := rule.questions(); len(q) != 1 || q[0] != "|example.com|"+port {
+		t.Errorf("asked %q", q)
+	}
+}
+
+// upgrading answers an upgrade to WebSocket and then echoes what it reads. To
+// a proxy the frames are bytes like any others.
+func upgrading(t *testing.T) string {
+	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Connection") != "Upgrade" {
+			t.Errorf("origin got %v", r.Header)
+			return
+		}
+		c, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		io.Copy(c, buf)
+	})
+	return "127.0.0.1:" + port
+}
+
+// chat upgrades on c, talks, and closes the proxy underneath.
+func chat(t *testing.T, p *Proxy, c net.Conn, br *bufio.Reader, requestURI, host string) {
+	t.Helper()
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", requestURI, host)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil || res.StatusCode != 101 || res.Header.Get("Upgrade") != "websocket" {
+		t.Fatalf("upgrade: %v %v", res, err)
+	}
+	for i := range 3 {
+		want := fmt.Sprint("message ", i)
+		io.WriteString(c, want)
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(br, got); err != nil || string(got) != want {
+			t.Fatalf("got %q %v", got, err)
+		}
+	}
+	p.Close()
+	if b, _ := io.ReadAll(br); len(b) != 0 {
+		t.Errorf("after Close came %q", b)
+	}
+}
+
+// TestWebSocketByConnect does as Chromium does for ws: a tunnel first.
+func TestWebSocketByConnect(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}})
+	addr := upgrading(t)
+	c, br, res := connect(t, p, addr, "")
+	if res.StatusCode != 200 {
+		t.Fatal(res.Status)
+	}
+	chat(t, p, c, br, "/", addr)
+}
+
+func TestWebSocketByUpgrade(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}})
+	addr := upgrading(t)
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	chat(t, p, c, bufio.NewReader(c), "http://"+addr+"/", addr)
+}
+
+// TestUpstream chains two proxies: names go through the second, which is the
+// only one that can resolve one of them; this machine is reached directly.
+func TestUpstream(t *testing.T) {
+	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
+	second := &rules{}
+	up := start(t, Options{
+		Decider: second, Credentials: url.UserPassword("u", "p"),
+		Resolver: names{"far.test": {"127.0.0.1"}, "known.test": {"127.0.0.1"}},
+	})
+	p := start(t, Options{
+		Decider:  &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("10.0.0.1"): "private address"}},
+		Upstream: &url.URL{Scheme: "http", Host: up.Addr(), User: url.UserPassword("u", "p")},
+		Resolver: names{"known.test": {"93.184.216.34"}, "rebound.test": {"10.0.0.1"}},
+	})
+	c := client(t, p)
+	for _, host := range []string{"far.test", "known.test", "localhost"} {
+		req, _ := http.NewRequest("GET", "http://"+host+":"+port+"/x", nil)
+		req.URL.Opaque = "//" + host + ":" + port + "/a|b"
+		res, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != 200 || string(body) != "/a|b" {
+			t.Errorf("%s: %d %q", host, res.StatusCode, body)
+		}
+		conn, br, res := connect(t, p, host+":"+port, "")
+		if res.StatusCode != 200 {
+			t.Errorf("CONNECT %s: %s", host, res.Status)
+			continue
+		}
+		io.WriteString(conn, "GET /t HTTP/1.0\r\n\r\n")
+		if b, _ := io.ReadAll(br); !strings.HasSuffix(string(b), "/t") {
+			t.Errorf("CONNECT %s: %q", host, b)
+		}
+	}
+	if _, _, res := connect(t, p, "rebound.test:"+port, ""); res.StatusCode != 403 {
+		t.Errorf("a private address by way of the upstream: %s", res.Status)
+	}
+	got := strings.Join(second.questions(), " ")
+	want := "http|far.test|P |far.test|P http|known.test|P |known.test|P"
+	if got != strings.ReplaceAll(want, "P", port) {
+		t.Errorf("upstream was asked %s", got)
+	}
+}
+
+func TestNoUpstream(t *testing.T) {
+	p := start(t, Options{
+		Decider: &rules{}, Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, NoUpstream: "near.test,.below.test,198.51.100.0/24,port.test:81",
+		Resolver: names{"far.test": {"93.184.216.34"}, "xnear.test": {"93.184.216.34"}},
+	})
+	for host, want := range map[string]bool{
+		"near.test:80": true, "a.near.test:443": true, "a.below.test:80": true, "198.51.100.7:80": true, "port.test:81": true, "localhost:80": true,
+		"far.test:80": false, "xnear.test:80": false, "198.51.101.7:80": false, "port.test:80": false,
+	} {
+		at, err := parseTarget(host, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if direct, err := p.goesDirect(t.Context(), at); err != nil || direct != want {
+			t.Errorf("%s goes directly: %t, %v, want %t", host, direct, err, want)
+		}
+	}
+}
+
+func TestParseUpstream(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://proxy.test:3128": "http://proxy.test:3128", "proxy.test:3128": "http://proxy.test:3128", "http://u:p@proxy.test": "http://u:p@proxy.test",
+		"socks5://proxy.test:1080": "", "https://proxy.test": "", "http://": "", "http://u:secret@pro xy.test": "",
+	} {
+		u, err := ParseUpstream(address)
+		if (err == nil) != (want != "") || err == nil && u.String() != want {
+			t.Errorf("%q is %v, %v, want %q", address, u, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+func TestUpstreamRefuses(t *testing.T) {
+	up := start(t, Options{Decider: &rules{}, Credentials: url.UserPassword("u", "p")})
+	p := start(t, Options{Decider: &rules{}, Upstream: &url.URL{Scheme: "http", Host: up.Addr()}, Resolver: names{}})
+	if _, _, res := connect(t, p, "far.test:443", ""); res.StatusCode != 502 {
+		t.Errorf("got %s", res.Status)
+	}
+	if _, err := New(Options{Upstream: &url.URL{Scheme: "socks5", Host: "h:1"}}); err == nil {
+		t.Error("a socks5 upstream was accepted")
+	}
+}
+
+func TestMaxConns(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}, MaxConns: 1})
+	addr := echo(t)
+	first, _, _ := connect(t, p, addr, "")
+	second, err := net.Dial("tcp", p.Addr()) // the kernel takes it, the proxy does not yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	fmt.Fprintf(second, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", addr)
+	second.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if _, err := second.Read(make([]byte, 1)); err == nil {
+		t.Fatal("a second connection was served beside the first")
+	}
+	first.Close()
+	second.SetReadDeadline(time.Now().Add(10 * time.Second))
+	res, err := http.ReadResponse(bufio.NewReader(second), &http.Request{Method: "CONNECT"})
+	if err != nil || res.StatusCode != 200 {
+		t.Errorf("after the first was closed: %v %v", res, err)
+	}
+}
+
+func TestHugeHeader(t *testing.T) {
+	p := start(t, Options{Decider: &rules{}})
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	go fmt.Fprintf(c, "GET http://127.0.0.1/ HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", strings.Repeat("a", 2*maxHeaderBytes))
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("got %v %v", res, err)
+	}
+}
+
+func TestVerdictsAreBounded(t *testing.T) {
+	var v verdicts
+	for i := range 3 * maxVerdicts {
+		v.set(target{host: fmt.Sprintf("h%d.test", i), port: 443}, &deniedError{io.EOF})
+	}
+	if len(v.of) != maxVerdicts || len(v.order) != maxVerdicts {
+		t.Errorf("%d and %d are remembered", len(v.of), len(v.order))
+	}
+	latest := fmt.Sprintf("h%d.test", 3*maxVerdicts-1)
+	if _, ok := v.find(latest, true); !ok {
+		t.Error("the latest is forgotten")
+	}
+	v.clear(target{host: latest, port: 443})
+	if _, ok := v.find(latest, true); ok {
+		t.Error("a host that was reached counts as denied")
+	}
+}
+
+func BenchmarkForward(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<10)) }))
+	defer s.Close()
+	fetch := func(b *testing.B, c *http.Client) {
+		b.SetBytes(16 << 10)
+		for b.Loop() {
+			res, err := c.Get(s.URL)
+			if err != nil {
+				b.Fatal(err)
+			}
+			io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	}
+	b.Run("direct", func(b *testing.B) { fetch(b, s.Client()) })
+	b.Run("proxied", func(b *testing.B) { fetch(b, client(b, start(b, Options{Decider: &rules{}}))) })
+}

@@ -1,0 +1,122 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
+)
+
+var (
+	// promise is a line of a table of SECURITY.md.
+	promise = regexp.MustCompile(`(?m)^\| (.+?) \| (.+) \|$`)
+	span    = regexp.MustCompile("`([^`]+)`")
+	goTest  = regexp.MustCompile(`^([\w/-]+)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
+	jsTest  = regexp.MustCompile(`^([\w/-]+\.test\.js)/(.+)$`)
+	inSuite = regexp.MustCompile(`^suite/([^/]+)/(.+)$`)
+)
+
+// TestPromisesHaveTests reads SECURITY.md: each promise names a test, and each
+// test that is named is there.
+func TestPromisesHaveTests(t *testing.T) {
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, proofs, ok := strings.Cut(string(text), "\n## What proves it\n")
+	if !ok {
+		t.Fatal("SECURITY.md does not say what proves it")
+	}
+	promises := 0
+	for _, line := range promise.FindAllStringSubmatch(proofs, -1) {
+		if line[1] == "promise" || strings.HasPrefix(line[1], "---") {
+			continue
+		}
+		promises++
+		tests := span.FindAllStringSubmatch(line[2], -1)
+		if len(tests) == 0 {
+			t.Errorf("%q names no test", line[1])
+		}
+		for _, test := range tests {
+			if why := missing(t, test[1]); why != "" {
+				t.Errorf("%q is said to be proved by %s, which %s", line[1], test[1], why)
+			}
+		}
+	}
+	if promises < 30 {
+		t.Errorf("%d promises were read", promises)
+	}
+}
+
+// missing says why there is no such test, or returns "".
+func missing(t *testing.T, name string) string {
+	t.Helper()
+	if m := inSuite.FindStringSubmatch(name); m != nil {
+		for _, b := range executortest.Behaviours() {
+			if b.Topic == m[1] && b.Case == m[2] {
+				return ""
+			}
+		}
+		return "is no case of the suite"
+	}
+	if m := jsTest.FindStringSubmatch(name); m != nil {
+		if text, err := os.ReadFile(filepath.Join("../..", m[1])); err != nil || !quoted(text, m[2]) {
+			return "is not in that file"
+		}
+		return ""
+	}
+	m := goTest.FindStringSubmatch(name)
+	if m == nil {
+		return "is not the name of a test"
+	}
+	files, _ := filepath.Glob(filepath.Join("../..", m[1], "*_test.go"))
+	found, caseFound := false, m[3] == ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = found || strings.Contains(string(text), "\nfunc "+m[2]+"(")
+		caseFound = caseFound || quoted(text, m[3])
+	}
+	switch {
+	case !found:
+		return "is not in that folder"
+	case !caseFound:
+		return "has no such case"
+	}
+	return ""
+}
+
+// quoted reports whether text has s as a string.
+func quoted(text []byte, s string) bool {
+	for _, q := range []string{`"`, "`", `'`} {
+		if strings.Contains(string(text), q+s+q) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestMissing(t *testing.T) {
+	const none = "no such" + " case"
+	for name, ok := range map[string]bool{
+		"internal/house.TestMissing":                            true,
+		"internal/house.TestMissing/internal/house.TestMissing": true,
+		"internal/house.TestMissing/" + none:                    false,
+		"internal/house.TestGone":                               false,
+		"internal/nowhere.TestMissing":                          false,
+		"suite/gate/access":                                     true,
+		"suite/gate/" + none:                                    false,
+		"extension/test/rules.test.js/documents are decided on as in package policy": true,
+		"extension/test/rules.test.js/" + none:                                       false,
+		"TestMissing":                                                                false,
+	} {
+		if why := missing(t, name); (why == "") != ok {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}

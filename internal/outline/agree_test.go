@@ -1,0 +1,245 @@
+package outline_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+)
+
+// chromiumRoles are the names that the protocol has for roles that ARIA has
+// no name for, or another one, and what the outline calls them.
+var chromiumRoles = map[string]string{
+	"image": "img", "SvgRoot": "img", "graphics-symbol": "img", "LabelText": "label", "Legend": "legend", "Figcaption": "caption",
+	"Date": "date", "DateTime": "date", "InputTime": "date", "ColorWell": "color", "DisclosureTriangle": "summary", "Iframe": "iframe",
+	"Canvas": "canvas", "Video": "video", "Audio": "audio", "PluginObject": "object", "MathMLMath": "math", "MathMLIdentifier": "generic",
+	"DescriptionList": "list", "LineBreak": "generic", "Abbr": "generic", "sectionheader": "generic", "sectionfooter": "generic",
+	"Ruby": "generic", "EmbeddedObject": "embed", "graphics-object": "img", "graphics-document": "img", "LayoutTable": "none", "LayoutTableRow": "none", "LayoutTableCell": "none",
+}
+
+// Chromium calls an element that only shows as structure ignored, or generic, or by a
+// name of its own; for an outline these are one: no line of its own.
+func structural(role string) bool { return role == "none" || role == "generic" }
+
+// A described is one element as our scripts see it.
+type described struct {
+	Role, Name, Value, Description string
+	Hidden                         bool
+	Flags                          outline.Flags
+	Level                          int
+	HTML                           string
+}
+
+func (d *described) tag() string {
+	s := strings.TrimPrefix(d.HTML, "<")
+	return s[:max(strings.IndexAny(s, " >"), 0)]
+}
+
+// An axNode is one element as the browser sees it.
+type axNode struct {
+	Ignored                        bool
+	Role, Name, Value, Description axValue
+	Properties                     []struct {
+		Name  string
+		Value axValue
+	}
+}
+
+type axValue struct{ Value any }
+
+func (v axValue) String() string {
+	if v.Value == nil {
+		return ""
+	}
+	return fmt.Sprint(v.Value)
+}
+
+func (n *axNode) property(name string) string {
+	for _, p := range n.Properties {
+		if p.Name == name {
+			return p.Value.String()
+		}
+	}
+	return ""
+}
+
+// TestAgreementWithChromium holds what the scripts say of every element of
+// testdata/agree to what the browser itself computes: its role, name,
+// description, value and states.
+func TestAgreementWithChromium(t *testing.T) {
+	srv := httptest.NewServer(http.FileServer(http.Dir("testdata/agree")))
+	defer srv.Close()
+	pages, _ := filepath.Glob("testdata/agree/*.html")
+	b := startBrowser(t)
+	var sum agreement
+	for _, page := range pages {
+		p := b.newTab(t, srv.URL+"/"+filepath.Base(page))
+		var ids []int
+		p.js(`() => { const out = []; const walk = (n) => { for (const el of n.children) { out.push(__cm.idOf(el)); if (el.shadowRoot) walk(el.shadowRoot); walk(el) } }; walk(document.body); return out }`, &ids)
+		p.call("Accessibility.enable", nil, nil)
+		var ours []described
+		p.js("(ids) => ids.map(__cm.describeFully)", &ours, ids)
+		for i, id := range ids {
+			var obj struct {
+				Result struct{ ObjectID string }
+			}
+			p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "(n) => __cm.byId(n)", "executionContextId": p.world, "arguments": []any{map[string]any{"value": id}}}, &obj)
+			var ax struct{ Nodes []axNode }
+			p.call("Accessibility.getPartialAXTree", map[string]any{"objectId": obj.Result.ObjectID, "fetchRelatives": false}, &ax)
+			sum.add(t, &ax.Nodes[0], &ours[i])
+		}
+	}
+	if sum.compared < 1400 {
+		t.Errorf("only %d elements compared", sum.compared)
+	}
+	if sum.names*100 > sum.compared {
+		t.Errorf("%d of %d names differ, more than 1 %%", sum.names, sum.compared)
+	}
+	t.Logf("%d elements compared, %d roles, %d names, %d descriptions, %d values and %d states differ", sum.compared, sum.roles, sum.names, sum.descriptions, sum.values, sum.states)
+}
+
+// An agreement counts what differs.
+type agreement struct{ compared, roles, names, descriptions, values, states int }
+
+func (a *agreement) add(t *testing.T, theirs *axNode, ours *described) {
+	t.Helper()
+	role, name := theirs.Role.String(), theirs.Name.String()
+	if r, ok := chromiumRoles[role]; ok {
+		if strings.HasPrefix(role, "Layout") || role == "LineBreak" {
+			name = ""
+		}
+		role = r
+	}
+	switch {
+	case strings.HasPrefix(role, "MathML"):
+		role = "generic" // the parts of a formula are its text
+	case strings.HasPrefix(role, "doc-"):
+		role = "generic"
+		if ours.Role == "link" {
+			role = "link"
+		}
+	}
+	// What is not entered is "••" a character, and how long a password is, is secret.
+	name = strings.TrimSpace(strings.ReplaceAll(name, "•", ""))
+	a.compared++
+	switch {
+	case ours.Hidden && role == "none":
+		return
+	case role == ours.Role, structural(role) && structural(ours.Role):
+	case role == "generic" && ours.Role == "textbox" && strings.Contains(ours.HTML, "contenteditable"):
+		// Chromium says generic and editable; a person sees a text box.
+	case (role == "generic" || role == "listitem") && (ours.Role == "option" || ours.Role == "treeitem"):
+		// Outside of a list or tree Chromium takes the role away. Whoever wrote it meant something to be chosen.
+		return
+	default:
+		a.roles++
+		t.Errorf("role: Chromium %q, ours %q: %s", role, ours.Role, ours.HTML)
+	}
+	if name != ours.Name {
+		a.names++
+		t.Logf("name: Chromium %q, ours %q: %s", name, ours.Name, ours.HTML)
+	}
+	if theirs.Ignored || structural(role) {
+		return
+	}
+	if d := strings.Join(strings.Fields(theirs.Description.String()), " "); d != ours.Description && (ours.Description != "" || d != name) {
+		a.descriptions++
+		t.Errorf("description: Chromium %q, ours %q: %s", d, ours.Description, ours.HTML)
+	}
+	if v := theirs.Value.String(); v != ours.Value && !saysMore(v, ours) {
+		a.values++
+		t.Errorf("value: Chromium %q, ours %q: %s", v, ours.Value, ours.HTML)
+	}
+	if want, got := chromiumStates(theirs, ours), ourStates(ours); want != got {
+		a.states++
+		t.Errorf("states: Chromium %q, ours %q: %s", want, got, ours.HTML)
+	}
+}
+
+// saysMore reports whether our value of an element is the browser's and more,
+// or better, on purpose.
+func saysMore(theirs string, ours *described) bool {
+	tag := ours.tag()
+	switch {
+	case strings.Contains(ours.HTML, "aria-valuetext"): // the words that a person reads instead of a number
+		return true
+	case ours.Value == "••••": // they mask each character: how long it is, is a secret too
+		return true
+	case tag == "progress", tag == "meter": // of how much
+		return strings.HasPrefix(ours.Value, theirs) || strings.HasPrefix(theirs, ours.Value)
+	case tag == "select": // the browser has no value of a list box
+		return theirs == ""
+	case theirs == "No file chosen":
+		return ours.Value == ""
+	case ours.Role == "combobox" && theirs == "": // what a person sees in it
+		return true
+	case tag == "input" && ours.Role == "slider": // what it holds, whatever an attribute says
+		return true
+	case strings.TrimRight(ours.Value, "0") == theirs:
+		return true
+	case ours.Value == "": // no number, or none that says something: the browser supplies one
+		return theirs == "0" || theirs == "50"
+	}
+	return false
+}
+
+// chromiumStates returns the states of n as the outline names them, but for
+// those that an outline leaves out, or tells and the protocol does not.
+func chromiumStates(n *axNode, ours *described) string {
+	var s []string
+	add := func(is bool, name string) {
+		if is {
+			s = append(s, name)
+		}
+	}
+	// The protocol tells these of few roles.
+	also := func(name, property string, of outline.Flags) {
+		add(n.property(property) == "true" || n.property(property) == "" && ours.Flags.Has(of), name)
+	}
+	tag := ours.tag()
+	add(n.property("checked") == "true", "checked")
+	add(n.property("checked") == "mixed" || n.property("pressed") == "mixed", "mixed")
+	add(n.property("selected") == "true" || tag == "option" && n.property("disabled") == "true" && ours.Flags.Has(outline.Selected), "selected")
+	add(n.property("pressed") == "true" || n.property("pressed") == "mixed", "pressed")
+	add(n.property("expanded") == "true", "expanded")
+	add(n.property("expanded") == "false" && tag != "select", "collapsed") // a native select never is anything else
+	add(n.property("disabled") == "true" && tag != "object" && tag != "embed", "disabled")
+	if ours.Role != "gridcell" { // what all cells have of their grid
+		also("readonly", "readonly", outline.ReadOnly)
+	}
+	also("required", "required", outline.Required)
+	// That nothing is entered where something must be is said by "required".
+	missing := ours.Flags.Has(outline.Required) && !strings.Contains(ours.HTML, "aria-invalid")
+	add(n.property("invalid") != "" && n.property("invalid") != "false" && !missing, "invalid")
+	add(n.property("multiselectable") == "true", "multiple")
+	add(n.property("modal") == "true", "modal")
+	// What follows from how deep an item stands, the outline shows by its indent.
+	if l := n.property("level"); l != "" && (ours.Role == "heading" || strings.Contains(ours.HTML, "aria-level")) {
+		s = append(s, "level="+l)
+	}
+	return strings.Join(s, " ")
+}
+
+func ourStates(d *described) string {
+	var s []string
+	for _, f := range []struct {
+		flag outline.Flags
+		name string
+	}{
+		{outline.Checked, "checked"}, {outline.Mixed, "mixed"}, {outline.Selected, "selected"}, {outline.Pressed, "pressed"},
+		{outline.Expanded, "expanded"}, {outline.Collapsed, "collapsed"}, {outline.Disabled, "disabled"}, {outline.ReadOnly, "readonly"},
+		{outline.Required, "required"}, {outline.Invalid, "invalid"}, {outline.Multiple, "multiple"}, {outline.Modal, "modal"},
+	} {
+		if d.Flags&f.flag != 0 {
+			s = append(s, f.name)
+		}
+	}
+	if d.Level > 0 {
+		s = append(s, fmt.Sprint("level=", d.Level))
+	}
+	return strings.Join(s, " ")
+}

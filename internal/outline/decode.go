@@ -1,0 +1,118 @@
+package outline
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+)
+
+// ErrGone is returned by [Decode] when the element that the walk should have
+// started at is gone.
+var ErrGone = errors.New("element is gone")
+
+// version is that of the walk's format, which snapshot.js describes.
+const version = 1
+
+// maxDepth bounds the nesting that is kept: deeper nodes become siblings.
+const maxDepth = 200
+
+// columns is the walk's result: one entry a node in the short names, and
+// three columns for what few nodes have.
+type columns struct {
+	Version int          `json:"v"`
+	Error   string       `json:"error"`
+	URL     string       `json:"url"`
+	Title   string       `json:"title"`
+	Depths  []int        `json:"d"`
+	RoleIDs []int        `json:"r"`
+	Flags   []Flags      `json:"f"`
+	IDs     []int        `json:"i"`
+	Names   []string     `json:"n"`
+	Roles   []string     `json:"roles"`
+	ExtraAt []int        `json:"xi"`
+	Kinds   string       `json:"xk"`
+	Extras  []string     `json:"xv"`
+	Behind  int          `json:"behind"`
+	Hosts   []int        `json:"hosts"`
+	Signs   jsonv2.Value `json:"signs"`
+}
+
+// Decode builds a document from the JSON that the walk returned. key becomes
+// the document's Key. A walk whose root element is gone gives ErrGone.
+func Decode(data []byte, key string) (*Document, error) {
+	var c columns
+	if err := jsonv2.Unmarshal(data, &c, jsonv2.AllowInvalidUTF8(true)); err != nil {
+		return nil, fmt.Errorf("outline: %w", err)
+	}
+	switch c.Error {
+	case "":
+	case "gone":
+		return nil, ErrGone
+	case "empty":
+		return &Document{Key: key}, nil
+	default:
+		return nil, fmt.Errorf("outline: walk says %q", c.Error)
+	}
+	n := len(c.Depths)
+	if c.Version != version {
+		return nil, fmt.Errorf("outline: format version %d, want %d", c.Version, version)
+	}
+	if len(c.RoleIDs) != n || len(c.Flags) != n || len(c.IDs) != n || len(c.Names) != n ||
+		len(c.Kinds) != len(c.ExtraAt) || len(c.Extras) != len(c.ExtraAt) {
+		return nil, errors.New("outline: columns of different lengths")
+	}
+	doc := &Document{Key: key, URL: c.URL, Title: c.Title, Behind: max(c.Behind, 0), Hosts: c.Hosts, Signs: c.Signs, byID: make(map[int]*Node, n), size: n}
+	nodes := make([]Node, n)
+	path := make([]*Node, 0, 32) // the node at each depth, down to the last one
+	at := make([]int, 0, 32)     // and the depth that the walk gave it
+	for i := range nodes {
+		if c.RoleIDs[i] < 0 || c.RoleIDs[i] >= len(c.Roles) {
+			return nil, fmt.Errorf("outline: node %d has no role", i)
+		}
+		node := &nodes[i]
+		node.Doc, node.ID, node.Role, node.Name, node.Flags = doc, max(c.IDs[i], 0), c.Roles[c.RoleIDs[i]], c.Names[i], c.Flags[i]
+		if node.ID != 0 {
+			doc.byID[node.ID] = node
+		}
+		for len(at) > 0 && (at[len(at)-1] >= c.Depths[i] || len(at) >= maxDepth) {
+			path, at = path[:len(path)-1], at[:len(at)-1]
+		}
+		if len(path) == 0 {
+			doc.Roots = append(doc.Roots, node)
+		} else {
+			parent := path[len(path)-1]
+			parent.Children = append(parent.Children, node)
+		}
+		path, at = append(path, node), append(at, c.Depths[i])
+	}
+	for i, index := range c.ExtraAt {
+		if index < 0 || index >= n {
+			return nil, fmt.Errorf("outline: extra for node %d of %d", index, n)
+		}
+		nodes[index].setExtra(c.Kinds[i], c.Extras[i])
+	}
+	return doc, nil
+}
+
+func (n *Node) setExtra(kind byte, value string) {
+	switch kind {
+	case 'v':
+		n.Value = value
+	case 'l':
+		n.Level, _ = strconv.Atoi(value)
+	case 'u':
+		n.URL = value
+	case 'p':
+		n.Placeholder = value
+	case 'd':
+		n.Description = value
+	case 'c':
+		n.Current = value
+	case 't':
+		n.Type = value
+	case 'o':
+		n.Options = value
+	}
+}

@@ -1,0 +1,322 @@
+package outline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// DefaultDiffChars is the size of a diff unless DiffOptions say otherwise.
+const DefaultDiffChars = 2_000
+
+// DiffOptions say what [Diff] shows.
+type DiffOptions struct {
+	MaxChars        int // characters, default DefaultDiffChars
+	InteractiveOnly bool
+	RefOf           func(*Node) string // of nodes that are there, as in Options
+	OldRef          func(*Node) string // of nodes that are gone, "" when they never had one; nil shows none
+}
+
+// A Change is what [Diff] found.
+type Change struct {
+	Text    string // a line each: "[+] " added and "[~] " changed, then "[-] " removed
+	Added   int
+	Removed int
+	Changed int
+}
+
+// Empty reports whether nothing changed.
+func (c Change) Empty() bool { return c.Added+c.Removed+c.Changed == 0 }
+
+// maxEdits bounds the work of telling two outlines apart line by line. Beyond
+// that lines are matched regardless of their order.
+const maxEdits = 1200
+
+// Diff tells what changed from one outline to the next. Focus and what scrolled
+// into view are no changes.
+func Diff(old, next *Document, opts DiffOptions) Change {
+	if opts.MaxChars <= 0 {
+		opts.MaxChars = DefaultDiffChars
+	}
+	a, b := lay(old, opts.InteractiveOnly), lay(next, opts.InteractiveOnly)
+	d := &differ{a: a, b: b, opts: opts}
+	d.match()
+	return d.report()
+}
+
+type nodeKey struct {
+	doc string
+	id  int
+}
+
+func (l *line) key() nodeKey {
+	if l.refs() {
+		return nodeKey{l.node.Doc.Key, l.node.ID}
+	}
+	return nodeKey{}
+}
+
+func (l *line) same(o *line) bool {
+	return l.head == o.head && strings.Replace(l.tail, " [focused]", "", 1) == strings.Replace(o.tail, " [focused]", "", 1) && l.key() == o.key()
+}
+
+type differ struct {
+	a, b       []line
+	opts       DiffOptions
+	keptA      []bool
+	keptB      []bool
+	start      int // of what differs, in both
+	endA, endB int
+}
+
+// match marks the lines that both outlines have, in the same order.
+func (d *differ) match() {
+	a, b := d.a, d.b
+	d.keptA, d.keptB = make([]bool, len(a)), make([]bool, len(b))
+	s := 0
+	for s < len(a) && s < len(b) && a[s].same(&b[s]) {
+		d.keptA[s], d.keptB[s] = true, true
+		s++
+	}
+	ea, eb := len(a), len(b)
+	for ea > s && eb > s && a[ea-1].same(&b[eb-1]) {
+		ea, eb = ea-1, eb-1
+		d.keptA[ea], d.keptB[eb] = true, true
+	}
+	d.start, d.endA, d.endB = s, ea, eb
+	if !d.shortest(s, ea, eb) {
+		d.anyOrder(s, ea, eb)
+	}
+}
+
+// shortest finds a shortest edit script (Myers 1986), unless it has more than maxEdits.
+func (d *differ) shortest(s, ea, eb int) bool {
+	n, m := ea-s, eb-s
+	limit := min(n+m, maxEdits)
+	v := make([]int, 2*limit+2)
+	var trace [][]int
+	for e := 0; e <= limit; e++ {
+		trace = append(trace, append([]int(nil), v[limit-e:limit+e+2]...))
+		for k := -e; k <= e; k += 2 {
+			var x int
+			if k == -e || k != e && v[limit+k-1] < v[limit+k+1] {
+				x = v[limit+k+1]
+			} else {
+				x = v[limit+k-1] + 1
+			}
+			y := x - k
+			for x < n && y < m && d.a[s+x].same(&d.b[s+y]) {
+				x, y = x+1, y+1
+			}
+			v[limit+k] = x
+			if x >= n && y >= m {
+				d.backtrack(trace, s, n, m)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *differ) backtrack(trace [][]int, s, x, y int) {
+	for e := len(trace) - 1; e >= 0; e-- {
+		v := trace[e]
+		at := func(k int) int { return v[k+e] }
+		k := x - y
+		px, py := 0, 0
+		if e > 0 {
+			var pk int
+			if k == -e || k != e && at(k-1) < at(k+1) {
+				pk = k + 1
+			} else {
+				pk = k - 1
+			}
+			px = at(pk)
+			py = px - pk
+		}
+		for x > px && y > py {
+			x, y = x-1, y-1
+			d.keptA[s+x], d.keptB[s+y] = true, true
+		}
+		x, y = px, py
+	}
+}
+
+// anyOrder matches equal lines wherever they are.
+func (d *differ) anyOrder(s, ea, eb int) {
+	type content struct {
+		key        nodeKey
+		head, tail string
+	}
+	of := func(l *line) content { return content{l.key(), l.head, strings.Replace(l.tail, " [focused]", "", 1)} }
+	have := make(map[content][]int)
+	for i := s; i < ea; i++ {
+		c := of(&d.a[i])
+		have[c] = append(have[c], i)
+	}
+	for j := s; j < eb; j++ {
+		c := of(&d.b[j])
+		if at := have[c]; len(at) > 0 {
+			d.keptA[at[0]], d.keptB[j] = true, true
+			have[c] = at[1:]
+		}
+	}
+}
+
+// report writes what did not match, in the order of the new outline.
+func (d *differ) report() Change {
+	gone := make(map[nodeKey]bool) // elements whose line is not in the old outline any more
+	come := make(map[nodeKey]bool) // and those that the new one shows anew
+	for i := d.start; i < d.endA; i++ {
+		if !d.keptA[i] {
+			gone[d.a[i].key()] = true
+		}
+	}
+	for j := d.start; j < d.endB; j++ {
+		if !d.keptB[j] {
+			come[d.b[j].key()] = true
+		}
+	}
+	delete(gone, nodeKey{})
+	delete(come, nodeKey{})
+	var c Change
+	w := &diffWriter{max: d.opts.MaxChars}
+	var removed []int // lines of a
+	for i, j := d.start, d.start; i < d.endA || j < d.endB; i, j = i+1, j+1 {
+		// One hunk: what stands between two lines that both outlines have.
+		hunkA, hunkB := i, j
+		for i < d.endA && !d.keptA[i] {
+			i++
+		}
+		for j < d.endB && !d.keptB[j] {
+			j++
+		}
+		replaced := d.replacements(hunkA, i, hunkB, j)
+		for k := hunkA; k < i; k++ {
+			if key := d.a[k].key(); come[key] || replaced[k] {
+				continue // told where it is now
+			}
+			removed = append(removed, k)
+		}
+		for k := hunkB; k < j; k++ {
+			ln := &d.b[k]
+			if gone[ln.key()] || replaced[-k-1] {
+				c.Changed++
+				w.line("[~] ", d.show(ln, d.opts.RefOf, w), 0, 1)
+				continue
+			}
+			c.Added++
+			w.line("[+] ", d.show(ln, d.opts.RefOf, w), ln.depth-d.b[hunkB].depth, 1)
+		}
+	}
+	c.Removed = len(removed)
+	d.tellRemoved(removed, w)
+	c.Text = w.text()
+	return c
+}
+
+// minGone is how many siblings of one role must be gone to be told as a number.
+const minGone = 5
+
+// tellRemoved writes the lines of the old outline that are gone, last and in
+// few words, since nobody can act on them: what was in one that is gone too is
+// counted, and so is a run of the same role.
+func (d *differ) tellRemoved(removed []int, w *diffWriter) {
+	type lost struct{ line, size int } // with what was in it
+	var outer []lost
+	for _, k := range removed {
+		if n := len(outer); n > 0 && k < d.a[outer[n-1].line].end {
+			outer[n-1].size++
+			continue
+		}
+		outer = append(outer, lost{k, 1})
+	}
+	for i := 0; i < len(outer); {
+		ln := &d.a[outer[i].line]
+		end, size := i, 0
+		for end < len(outer) && d.a[outer[end].line].role() == ln.role() && d.a[outer[end].line].parent == ln.parent {
+			size += outer[end].size
+			end++
+		}
+		if n := end - i; n >= minGone {
+			w.line("[-] ", strconv.Itoa(n)+" "+plural(ln.role(), n), 0, size)
+			i = end
+			continue
+		}
+		s := d.show(ln, d.opts.OldRef, w)
+		if in := outer[i].size - 1; in > 0 {
+			s += " (with " + strconv.Itoa(in) + " " + plural("line", in) + " in it)"
+		}
+		w.line("[-] ", s, 0, outer[i].size)
+		i++
+	}
+}
+
+// replacements pairs, within a hunk, the lines without an element of their own
+// that took another's place: a text that reads otherwise is one change. It
+// returns the old lines as they are and the new lines k as -k-1.
+func (d *differ) replacements(a, endA, b, endB int) map[int]bool {
+	pairs := make(map[int]bool)
+	for ; a < endA; a++ {
+		if d.a[a].refs() {
+			continue
+		}
+		for k := b; k < endB; k++ {
+			if !d.b[k].refs() && d.b[k].role() == d.a[a].role() {
+				pairs[a], pairs[-k-1] = true, true
+				b = k + 1
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+// show returns a line without its indent. What will not be written mints no ref.
+func (d *differ) show(l *line, refOf func(*Node) string, w *diffWriter) string {
+	if w.more > 0 {
+		return ""
+	}
+	ref := ""
+	if l.refs() && refOf != nil {
+		if r := refOf(l.node); r != "" {
+			ref = " [ref=" + r + "]"
+		}
+	}
+	return shorten(l.head, maxName+20) + ref + shorten(l.tail, maxDiffTail)
+}
+
+// A diffWriter writes lines until its room is used up, and counts the rest.
+type diffWriter struct {
+	b    strings.Builder
+	max  int
+	used int
+	more int
+}
+
+// maxDiffTail bounds what follows the ref on a line, so that one long text
+// does not hide the other changes.
+const maxDiffTail = 300
+
+// diffTail is kept free for the note about what was cut.
+const diffTail = 60
+
+// line writes s, which stands for so many changes.
+func (w *diffWriter) line(sign, s string, indent, changes int) {
+	s = strings.Repeat("  ", min(max(indent, 0), 20)) + sign + s + "\n"
+	n := utf8.RuneCountInString(s)
+	if w.more > 0 || w.used+n > w.max-diffTail {
+		w.more += changes
+		return
+	}
+	w.used += n
+	w.b.WriteString(s)
+}
+
+func (w *diffWriter) text() string {
+	if w.more > 0 {
+		fmt.Fprintf(&w.b, "… %d more changes; take a snapshot to see them\n", w.more)
+	}
+	return cut(w.b.String(), w.max)
+}

@@ -1,0 +1,158 @@
+package page
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func TestBoundValue(t *testing.T) {
+	for _, test := range []struct {
+		in   remoteObject
+		want string
+	}{
+		{remoteObject{Type: "undefined"}, ""},
+		{remoteObject{Type: "number", Value: jsonv2.Value("1.5")}, "1.5"},
+		{remoteObject{Type: "string", Value: jsonv2.Value(`"<a>"`)}, `"<a>"`},
+		{remoteObject{Type: "object", Subtype: "null", Value: jsonv2.Value("null")}, "null"},
+		{remoteObject{Type: "number", Number: "NaN", Description: "NaN"}, `"NaN"`},
+		{remoteObject{Type: "number", Number: "-0", Description: "-0"}, `"-0"`},
+		{remoteObject{Type: "bigint", Number: "12n", Description: "12n"}, `"12n"`},
+		{remoteObject{Type: "function", Description: "function f() {}"}, `"function f() {}"`},
+		{remoteObject{Type: "object", Description: "Window"}, `"Window"`},
+	} {
+		got, truncated := boundValue(&test.in)
+		if string(got) != test.want || truncated {
+			t.Errorf("%+v: got %s, truncated %t, want %s whole", test.in, got, truncated, test.want)
+		}
+	}
+}
+
+// TestBoundValueLimit is about the values next to the limit: what fits is
+// whole, and what does not is cut and says so.
+func TestBoundValueLimit(t *testing.T) {
+	const limit = executor.MaxEvalBytes
+	text := func(n int) jsonv2.Value { return jsonv2.Value(`"` + strings.Repeat("x", n-2) + `"`) }
+	for _, test := range []struct {
+		name      string
+		in        remoteObject
+		truncated bool
+		size      int
+	}{
+		{"a string that just fits", remoteObject{Type: "string", Value: text(limit)}, false, limit},
+		{"one byte more", remoteObject{Type: "string", Value: text(limit + 1)}, true, 0},
+		{"a bigint that just fits", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-2)}, false, limit},
+		{"one digit more", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-1)}, true, 0},
+		{"text that grows", remoteObject{Type: "function", Description: strings.Repeat("<", limit/2)}, true, 0},
+	} {
+		got, truncated := boundValue(&test.in)
+		if truncated != test.truncated || len(got) > limit || !json.Valid(got) || (test.size > 0 && len(got) != test.size) {
+			t.Errorf("%s: %d bytes, truncated %t, valid %t", test.name, len(got), truncated, json.Valid(got))
+		}
+	}
+}
+
+// TestCutValue holds for any text: a JSON string within the limit, which is
+// the start of the text, and most of what fits.
+func TestCutValue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	alphabets := []string{"x", "é", "日", "😀", `"\`, "<>&", "\x00\x1f", "\u2028", "a\xff", "x日😀\"\n"}
+	for _, alphabet := range alphabets {
+		size := executor.MaxEvalBytes/8 + random.IntN(executor.MaxEvalBytes)
+		s := strings.Repeat(alphabet, size/len(alphabet)+1)
+		s = s[random.IntN(len(alphabet)):] // also the middle of a character
+		got := cutValue(s)
+		if len(got) > executor.MaxEvalBytes {
+			t.Fatalf("%d bytes of %q: got %d bytes", len(s), alphabet, len(got))
+		}
+		var text string
+		if err := json.Unmarshal(got, &text); err != nil {
+			t.Fatalf("%d bytes of %q: %v", len(s), alphabet, err)
+		}
+		start := string([]rune(s)) // JSON has U+FFFD for what is no UTF-8
+		if !strings.HasPrefix(start, text) {
+			t.Fatalf("%d bytes of %q: not their start", len(s), alphabet)
+		}
+		if len(text) < len(start) && len(got) < executor.MaxEvalBytes*7/8 {
+			t.Fatalf("%d bytes of %q: only %d are left", len(s), alphabet, len(got))
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		s           string
+		offset, max int
+		want        string
+		next        int
+	}{
+		{"", 0, 5, "", 0},
+		{"abc", 0, 3, "abc", 0},
+		{"abcd", 0, 3, "abc", 3},
+		{"abcd", 3, 3, "d", 0},
+		{"abcd", 4, 3, "", 0},
+		{"abcd", 9, 3, "", 0},
+		{"abcd", -2, 3, "abc", 3},
+		{"日本語テスト", 2, 3, "語テス", 5},
+		{"a😀b", 1, 1, "😀", 2},
+	} {
+		if got, next := cut(test.s, test.offset, test.max); got != test.want || next != test.next {
+			t.Errorf("cut(%q, %d, %d) = %q, %d, want %q, %d", test.s, test.offset, test.max, got, next, test.want, test.next)
+		}
+	}
+	long := strings.Repeat("é", executor.DefaultMaxChars+1)
+	if got, next := cut(long, 0, 0); utf8.RuneCountInString(got) != executor.DefaultMaxChars || next != executor.DefaultMaxChars {
+		t.Errorf("without a size: %d characters, then %d", utf8.RuneCountInString(got), next)
+	}
+}
+
+// FuzzCut reads a text piece by piece: the pieces are the text, none is too
+// long and none ends inside a character.
+func FuzzCut(f *testing.F) {
+	f.Add("a日😀\xffb", 2)
+	f.Add("", 1)
+	f.Fuzz(func(t *testing.T, s string, max int) {
+		max = 1 + (max&0xff)%7
+		var b strings.Builder
+		for offset := 0; ; {
+			piece, next := cut(s, offset, max)
+			if n := utf8.RuneCountInString(piece); n > max {
+				t.Fatalf("%d characters at %d, want at most %d", n, offset, max)
+			}
+			if utf8.ValidString(s) && !utf8.ValidString(piece) {
+				t.Fatalf("%q at %d of %q cuts a character", piece, offset, s)
+			}
+			b.WriteString(piece)
+			if next == 0 {
+				break
+			}
+			if next <= offset {
+				t.Fatalf("after %d comes %d", offset, next)
+			}
+			offset = next
+		}
+		if b.String() != s {
+			t.Fatalf("the pieces of %q are %q", s, b.String())
+		}
+	})
+}
+
+func TestFirstLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "",
+		"one\ntwo":                "one",
+		strings.Repeat("é", 300):  strings.Repeat("é", 300),
+		strings.Repeat("é", 301):  strings.Repeat("é", 300) + "…",
+		"Error: x\n    at <anon>": "Error: x",
+	} {
+		if got := firstLine(in); got != want {
+			t.Errorf("%.20q: got %.40q", in, got)
+		}
+	}
+}

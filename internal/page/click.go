@@ -1,0 +1,312 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// inputTimeout bounds the browser's answer to input. Its answer comes when
+// the page has handled the event; a page that spins never gives one.
+const inputTimeout = 5 * time.Second
+
+// Click clicks the target.
+func (v *View) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
+	o := executor.ClickOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Button == "" {
+		o.Button = executor.ButtonLeft
+	}
+	if o.Count == 0 {
+		o.Count = 1
+	}
+	if !slices.Contains([]executor.Button{executor.ButtonLeft, executor.ButtonRight, executor.ButtonMiddle}, o.Button) {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
+	}
+	if o.Count < 1 || o.Count > 3 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1, 2 or 3.", "clickCount %d is out of range", o.Count)
+	}
+	modifiers, err := modifierBits(o.Modifiers)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := v.act(ctx, target, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (string, error) {
+		return v.press(ctx, el, o.Button, o.Count, modifiers)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &executor.Action{OK: true, Changes: changes}, nil
+}
+
+// actOptions say how act waits.
+type actOptions struct {
+	timeout time.Duration // for the element; 0 is the default
+	// brief: what the page changes at once is waited for, but no frame of it. For
+	// actions that are read back by themselves; later changes are told with the
+	// next action's.
+	brief bool
+}
+
+// act runs an action on an element and tells what it changed.
+func (v *View) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
+	actx, cancel := actionContext(ctx, opts.timeout)
+	defer cancel()
+	el, err := v.appear(actx, target, opts.timeout > 0)
+	if err != nil {
+		return executor.Changes{}, err
+	}
+	w := v.watch()
+	w.brief = opts.brief
+	el.watch = w
+	defer w.end()
+	note, err := do(actx, el)
+	for target.Selector != "" && errors.As(err, new(vanishedError)) && actx.Err() == nil {
+		// The page rendered it anew before anything was done.
+		if el, err = v.appear(actx, target, opts.timeout > 0); err == nil {
+			note, err = do(actx, el)
+		}
+	}
+	if err != nil {
+		return executor.Changes{}, err
+	}
+	w.hung = note == stillBusy
+	changes, err := w.settle(ctx)
+	changes.Note = joinNotes(el.note(), note, changes.Note)
+	return changes, err
+}
+
+// joinNotes joins those notes that say something.
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
+}
+
+// press aims at el, presses and releases the button there count times and
+// makes sure each time that the element got it: what the first click of a
+// double click puts in the element's place does not get the second.
+func (v *View) press(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
+	defer func() { err = unclicked(err) }()
+	late := lateLimit
+	for tries := 1; ; tries++ {
+		at, err := v.aim(ctx, el, aimOptions{})
+		if err != nil {
+			return "", err
+		}
+		note, err = v.pressAt(ctx, el, at, button, count, modifiers, late)
+		switch {
+		case errors.Is(err, errMoved) && ctx.Err() != nil:
+			return "", v.notActionable(ctx, el, &obstacle{aimed: aimed{Problem: "moving"}, doc: el.doc})
+		case errors.Is(err, errMoved), errors.Is(err, errBlocked) && tries < 3 && ctx.Err() == nil:
+			late = busyLimit
+		default:
+			return note, err
+		}
+	}
+}
+
+// unclicked adds to the error for a dialog that it kept the press from the
+// element.
+func unclicked(err error) error {
+	var e *executor.Error
+	if !errors.As(err, &e) || e.Code != executor.ErrDialogOpen {
+		return err
+	}
+	c := *e
+	c.Err = fmt.Errorf("%s, so the element was not clicked", e.Message())
+	return &c
+}
+
+// pressAt is press at a point where el was found. A press that comes to the page
+// more than late after it was sent has no effect. It returns errMoved when
+// el left it, and an error with errBlocked when something came in between:
+// then nothing was done.
+func (v *View) pressAt(ctx context.Context, el *element, at *point, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
+	types := []string{"pointerdown", "mousedown", "click"}
+	last := "click"
+	switch button {
+	case executor.ButtonRight:
+		types, last = []string{"pointerdown", "mousedown", "contextmenu"}, "contextmenu"
+	case executor.ButtonMiddle:
+		types, last = []string{"pointerdown", "mousedown", "auxclick"}, "auxclick"
+	}
+	var c *confirmation
+	if at.moved && v.tab.split() {
+		err = unpressed(v.moveOnto(ctx, el, at))
+	}
+	if err == nil {
+		c, err = v.confirm(ctx, el, at, count, late, types)
+	}
+	if errors.Is(err, errDocumentGone) {
+		return "", v.vanished(ctx, el)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer c.end()
+	if el.watch != nil {
+		el.watch.plain = !at.moved && el.doc.top() && at.frame == nil
+	}
+	send := func(kind input.DispatchMouseEventType, clicks int) *cdpconn.Pending {
+		p, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{
+			Type: kind, X: at.x, Y: at.y, Button: button, ClickCount: clicks, Modifiers: modifiers,
+			Buttons: map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}[button],
+		}.normal())
+		if err != nil {
+			c.fail(err)
+		}
+		return p
+	}
+	pending := []*cdpconn.Pending{send(input.DispatchMouseEventTypeMouseMoved, 0)}
+	for n := 1; n <= count; n++ {
+		c.before = len(c.reported())
+		pending = append(pending, send(input.DispatchMouseEventTypeMousePressed, n), send(input.DispatchMouseEventTypeMouseReleased, n))
+		var done bool
+		if note, done, err = c.wait(ctx, pending, expected{last: last, times: n, more: n < count}); err != nil || done {
+			return note, err
+		}
+		pending = nil
+		if n < count && at.frame == nil {
+			var hits bool
+			err := el.doc.call(ctx, &hits, "hits", el.id, at.inner[0], at.inner[1])
+			if errors.Is(err, executor.ErrDialogOpen) {
+				return clickedBeforeDialog(n), nil
+			}
+			if err == nil && !hits {
+				return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
+					Err: fmt.Errorf("%s was clicked %d of %d times: something else took its place", v.describeWithRef(ctx, el), n, count)}
+			}
+		}
+	}
+	return note, nil
+}
+
+// describeWithRef names an element for a message, with a ref to try again by
+// even when it was found by a selector.
+func (v *View) describeWithRef(ctx context.Context, el *element) string {
+	if el.ref != "" || v.check(ctx, el.doc, executor.OpRead, "") != nil {
+		return v.describe(ctx, el)
+	}
+	var l *label
+	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil || l == nil {
+		return v.describe(ctx, el)
+	}
+	return fmt.Sprintf("%s [ref=%s]", l, v.mint(el.doc.world, el.id, *l))
+}
+
+// A mouseEvent is the parameters of Input.dispatchMouseEvent.
+type mouseEvent struct {
+	Type       input.DispatchMouseEventType `json:"type"`
+	X          float64                      `json:"x"`
+	Y          float64                      `json:"y"`
+	Button     executor.Button              `json:"button,omitempty"`
+	Buttons    int                          `json:"buttons"`
+	ClickCount int                          `json:"clickCount,omitempty"`
+	Modifiers  int64                        `json:"modifiers,omitempty"`
+}
+
+// normal clears what a move or a release does not have.
+func (e mouseEvent) normal() mouseEvent {
+	switch e.Type {
+	case input.DispatchMouseEventTypeMouseMoved:
+		e.Button, e.Buttons = "", 0
+	case input.DispatchMouseEventTypeMouseReleased:
+		e.Buttons = 0
+	}
+	return e
+}
+
+// Hover moves the pointer onto the target.
+func (v *View) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
+	changes, err := v.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
+		return "", v.point(ctx, el)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &executor.Action{OK: true, Changes: changes}, nil
+}
+
+// point moves the pointer onto el and makes sure that it got there.
+func (v *View) point(ctx context.Context, el *element) error {
+	for {
+		at, err := v.aim(ctx, el, aimOptions{})
+		if err != nil {
+			return err
+		}
+		err = v.moveOnto(ctx, el, at)
+		switch {
+		case errors.Is(err, errMoved) && ctx.Err() != nil:
+			return v.notActionable(ctx, el, &obstacle{aimed: aimed{Problem: "moving"}, doc: el.doc})
+		case !errors.Is(err, errMoved):
+			return v.goneOr(ctx, el, err)
+		}
+	}
+}
+
+// pictureLimit is how long the browser may go by an old picture of a tab.
+const pictureLimit = time.Second
+
+// moveOnto moves the pointer to a point where el was found and makes sure that
+// el got it. It returns errMoved when el left the point.
+//
+// The browser finds the process that input goes to in the last picture that
+// was drawn. Where frames of several processes are in the tab that picture may
+// be from before something moved, and then one of them gets what was meant for
+// another. A move is harmless, so it is repeated until it arrives.
+func (v *View) moveOnto(ctx context.Context, el *element, at *point) error {
+	for start := time.Now(); ; {
+		err := v.moveTo(ctx, el, at)
+		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.split() || time.Since(start) > pictureLimit || ctx.Err() != nil || !v.pause(ctx) {
+			return err
+		}
+	}
+}
+
+// moveTo is one attempt of moveOnto.
+func (v *View) moveTo(ctx context.Context, el *element, at *point) error {
+	// What an element does when the pointer comes over it, a dialog say, is done
+	// before it hears of the move.
+	c, err := v.confirm(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	var pending []*cdpconn.Pending
+	// Two moves: a pointer that is there already would move nothing.
+	for _, d := range []float64{1, 0} {
+		p, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
+		if err != nil {
+			return err
+		}
+		pending = append(pending, p)
+	}
+	_, _, err = c.wait(ctx, pending, expected{})
+	return err
+}
+
+// unpressed is the error of a press before which the pointer did not arrive.
+func unpressed(err error) error {
+	var e *executor.Error
+	if errors.As(err, &e) && e.Code == executor.ErrNotActionable {
+		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errBlocked), true
+	}
+	return err
+}
+
+// goneOr turns the end of el's document into the error a caller understands.
+func (v *View) goneOr(ctx context.Context, el *element, err error) error {
+	if errors.Is(err, errDocumentGone) {
+		return v.expired(ctx, el)
+	}
+	return err
+}

@@ -1,0 +1,335 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// A confirmation learns from the page who got the input.
+type confirmation struct {
+	v     *View
+	el    *element
+	path  []*document
+	token string
+	err   error // of sending
+	// guards: it holds back what is not for the element, until its end
+	guards bool
+	late   time.Duration // see expectation
+	before int           // events that were reported before the newest press was sent
+
+	mu   sync.Mutex
+	seen []seenEvent
+}
+
+// An expectation is js/confirm.js's Expected.
+type expectation struct {
+	Types   []string    `json:"types"`
+	At      *[2]float64 `json:"at,omitempty"`
+	Presses int         `json:"presses,omitempty"`
+	Late    int64       `json:"late,omitempty"`
+	Text    bool        `json:"text,omitempty"`
+	Below   bool        `json:"below,omitempty"`
+}
+
+// errMoved is returned when, before input was sent, the element was no longer
+// where it was found, and errBlocked wraps the error for a press that was
+// kept from the page because something else would have got it.
+var (
+	errMoved   = errors.New("the element moved away")
+	errBlocked = errors.New("nothing was pressed")
+)
+
+// A seenEvent is js/confirm.js's record of one event.
+type seenEvent struct {
+	Type string `json:"type"`
+	OK   bool   `json:"ok"`
+	By   *struct {
+		ID int `json:"id"`
+		label
+	} `json:"by"`
+	Held bool `json:"held"` // it was held back, so that it had no effect
+	Late bool `json:"late"` // because it came too late
+	doc  *document
+}
+
+// confirm installs listeners for the event types in el's document, and in
+// those above it to learn who got the event when el did not.
+//
+// A press that begins on anything but el is kept from the page: presses are
+// how many there will be. So is a first press that comes more than late after
+// it was sent. It returns errMoved when el is no longer at the point, and
+// errDocumentGone when it is gone.
+func (v *View) confirm(ctx context.Context, el *element, at *point, presses int, late time.Duration, types []string) (*confirmation, error) {
+	path := at.path
+	if at.frame != nil {
+		path = append([]*document{at.frame}, path...)
+	}
+	c := v.confirmation(el, path)
+	c.late = late
+	var pending []*cdpconn.Pending
+	for _, d := range path {
+		want := expectation{Types: types, Presses: presses, Late: late.Milliseconds()}
+		id := 0
+		switch {
+		case d == at.frame: // anything in the frame counts: it is what the element shows there
+		case d == el.doc:
+			id, want.At = el.id, &at.inner
+		default:
+			want.Below = true
+		}
+		p, err := d.start(ctx, "expect", c.token, id, want)
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+		pending = append(pending, p)
+	}
+	for i, p := range pending {
+		var problem string
+		err := path[i].finish(ctx, p, &problem)
+		switch {
+		case err == nil && problem == "gone":
+			err = errDocumentGone
+		case err == nil && problem != "":
+			err = errMoved
+		}
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// confirmation returns one that collects what is reported by its token. The
+// caller ends it.
+func (v *View) confirmation(el *element, path []*document) *confirmation {
+	c := &confirmation{v: v, el: el, path: path, token: rand.Text()}
+	t := v.tab
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reports[c.token] = func(payload []byte) {
+		var e seenEvent
+		if json.Unmarshal(payload, &e) == nil {
+			c.mu.Lock()
+			c.seen = append(c.seen, e)
+			c.mu.Unlock()
+		}
+	}
+	return c
+}
+
+// lateLimit is how long the browser and the page may take to bring a press to
+// its element before it is held back and sent anew, and busyLimit how long the
+// press that was sent anew may take: pages can be that slow. Both are less than
+// a press is waited for, so none arrives that was reported as failed.
+const (
+	lateLimit = 300 * time.Millisecond
+	busyLimit = inputTimeout - time.Second
+)
+
+// refuse sees to it that a press which waits behind a dialog comes late, and
+// is held back: its caller hears that it was not done.
+func (c *confirmation) refuse() {
+	limit := c.late
+	switch {
+	case limit == 0:
+		return // there is no press
+	case c.before > 0:
+		limit = busyLimit
+	}
+	t := c.v.tab
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answerFrom = time.Now().Add(limit + lateLimit/4)
+}
+
+// clickedBeforeDialog is the note on clicks that a dialog ended.
+func clickedBeforeDialog(n int) string {
+	return fmt.Sprintf("it was clicked only %d times when the dialog opened", n)
+}
+
+func (c *confirmation) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// end stops listening to the reports. What still holds input back in the page
+// is taken away, without waiting.
+func (c *confirmation) end() {
+	if c.guards {
+		for _, d := range c.path {
+			if d.current() {
+				d.start(context.Background(), "outcome", c.token, false)
+			}
+		}
+	}
+	t := c.v.tab
+	t.mu.Lock()
+	delete(t.reports, c.token)
+	t.mu.Unlock()
+}
+
+// expected is what a confirmation waits for.
+type expected struct {
+	last  string // the type of the event that ends the input; empty when any event will do
+	times int    // how many of them must have come
+	more  bool   // input is to follow, so go on listening
+}
+
+// An outcome is what js/confirm.js's outcome returns.
+type outcome struct {
+	Seen     []seenEvent `json:"seen"`
+	Gone     bool        `json:"gone"`     // the element is no longer in the document
+	Disabled bool        `json:"disabled"` // the element is disabled now
+	// interrupted: a dialog opened while the input was handled
+	interrupted bool
+}
+
+// stillBusy is the note on input that arrived at a page which did not get
+// done with it.
+const stillBusy = "the element got the event, and the page was still busy with it"
+
+// wait waits until the page has handled the input, and returns
+// ErrNotActionable if something else got it. done tells that no more input
+// can follow: a dialog opened, the page left or is busy.
+func (c *confirmation) wait(ctx context.Context, pending []*cdpconn.Pending, want expected) (note string, done bool, err error) {
+	if c.err != nil {
+		return "", false, c.err
+	}
+	ctx, cancel := context.WithTimeout(callerOf(ctx), inputTimeout)
+	defer cancel()
+	d := c.path[0]
+	// stopped judges from the reports alone, when the page answers no more.
+	stopped := func(err error) (string, bool, error) {
+		switch {
+		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
+			if len(c.reported()) == c.before { // it came before the input
+				c.refuse()
+				if want.times > 1 {
+					return clickedBeforeDialog(want.times - 1), true, nil
+				}
+				return "", true, err
+			}
+			note, err := c.judge(ctx, outcome{Seen: c.reported(), interrupted: true}, want)
+			return note, true, err
+		case errors.Is(err, errDocumentGone), errors.Is(err, executor.ErrTargetGone):
+			return "", true, nil // the press ended the document
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
+			if _, ended, _ := tally(c.reported(), want); ended {
+				return stillBusy, true, nil
+			}
+		}
+		return "", true, err
+	}
+	for _, p := range pending {
+		if err := d.wait(ctx, p, nil); err != nil {
+			return stopped(err)
+		}
+	}
+	if c.el.watch != nil && !want.more {
+		c.el.watch.begin(ctx)
+	}
+	var got outcome
+	if err := d.call(ctx, &got, "outcome", c.token, want.more); err != nil {
+		return stopped(err)
+	}
+	c.guards = c.guards && want.more
+	for _, up := range c.path[1:] {
+		var above outcome
+		if err := up.call(ctx, &above, "outcome", c.token, want.more); err == nil {
+			for _, e := range above.Seen {
+				e.OK, e.doc = e.OK && up == c.el.doc, up
+				got.Seen = append(got.Seen, e)
+			}
+		}
+	}
+	note, err = c.judge(ctx, got, want)
+	return note, false, err
+}
+
+// reported returns the events that were reported as they happened.
+func (c *confirmation) reported() []seenEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.seen)
+}
+
+// tally tells whether the element got any of the events, whether it got all
+// that end the input, and which other one got an event.
+func tally(events []seenEvent, want expected) (reached, ended bool, other *seenEvent) {
+	last := 0
+	for i, e := range events {
+		switch {
+		case e.OK:
+			reached = true
+			if e.Type == want.last {
+				last++
+			}
+		case e.By != nil:
+			other = &events[i]
+		}
+	}
+	return reached, reached && (want.last == "" || last >= want.times), other
+}
+
+// removedByPress is the note on a click that never became one.
+const removedByPress = "the press removed the element, so it got no click"
+
+// judge decides from the events that were seen. A missing last event is
+// accepted when the press explains it: the element is gone, or a dialog
+// opened.
+func (c *confirmation) judge(ctx context.Context, got outcome, want expected) (note string, err error) {
+	reached, ended, other := tally(got.Seen, want)
+	held := other != nil && other.Held // the text itself, though keys may have arrived
+	late := slices.ContainsFunc(got.Seen, func(e seenEvent) bool { return e.Late })
+	switch {
+	case !held && ended, reached && got.interrupted:
+		return "", nil
+	case reached && got.Gone && want.times <= 1 && !want.more:
+		return removedByPress, nil
+	}
+	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
+	name := c.v.describeWithRef(ctx, c.el)
+	switch {
+	case other != nil:
+		doc := cmp.Or(other.doc, c.el.doc)
+		by := fmt.Sprintf("%s [ref=%s]", other.By.label, c.v.mint(doc.world, other.By.ID, other.By.label))
+		switch {
+		case other.Held && want.last == "":
+			e.Err = fmt.Errorf("%s took the focus from %s; the text was held back and went nowhere", by, name)
+		case other.Held && reached:
+			e.Err = fmt.Errorf("%s came over %s after %d of its clicks; the next was held back", by, name, want.times-1)
+		case other.Held:
+			e.Err = fmt.Errorf("%s came over %s when the pointer got there, so %w", by, name, errBlocked)
+			e.Retryable = true
+		default:
+			e.Err = fmt.Errorf("%s got the %s that was meant for %s", by, other.Type, name)
+		}
+	case late && reached:
+		e.Err = fmt.Errorf("the page was busy for long after %d of the clicks on %s; the next was held back", max(want.times-1, 0), name)
+	case late:
+		e.Err = fmt.Errorf("the page was busy for too long before %s could get the press, so %w", name, errBlocked)
+		e.Retryable = true
+	case reached && got.Gone:
+		e.Err = fmt.Errorf("%s left the page after %d of its clicks", name, max(want.times-1, 0))
+	case reached && got.Disabled:
+		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
+	case reached:
+		e.Err = fmt.Errorf("%s got the press and did not receive the %s: something came in between", name, want.last)
+	default:
+		e.Err = fmt.Errorf("%s did not receive the event", name)
+	}
+	return "", e
+}

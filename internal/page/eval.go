@@ -1,0 +1,314 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// Eval runs JavaScript in the main world of the top frame.
+func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalOptions) (*executor.EvalResult, error) {
+	if strings.TrimSpace(expression) == "" {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give a JavaScript expression.", "the expression is empty")
+	}
+	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
+	defer cancel()
+	d, err := v.scriptable(ctx, executor.OpEval)
+	if err != nil {
+		return nil, err
+	}
+	dialogs, done := v.tab.answerDialogs()
+	defer done()
+	remote, exception, err := d.evaluate(ctx, expression, opts == nil || !opts.NoAwait)
+	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
+	switch {
+	case errors.Is(err, errDocumentGone):
+		return nil, executor.Errorf(executor.ErrEvalFailed, "Take a snapshot to see where it is.", "the page navigated away before the expression had a value")
+	case err != nil:
+		return nil, timeoutAs(err, "the expression to finish")
+	case exception != nil:
+		if isSyntaxError(exception) {
+			return nil, executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", exceptionText(exception))
+		}
+		res.Error = exceptionText(exception)
+		return res, nil
+	}
+	res.OK = true
+	res.Type = remote.kind()
+	res.Value, res.Truncated = boundValue(remote)
+	return res, nil
+}
+
+// A remoteObject is what Runtime.evaluate says of a value.
+type remoteObject struct {
+	Type        string       `json:"type"`
+	Subtype     string       `json:"subtype"`
+	Value       jsonv2.Value `json:"value"`
+	Number      string       `json:"unserializableValue"`
+	Description string       `json:"description"`
+	ObjectID    string       `json:"objectId"`
+}
+
+// kind names the type of the value.
+func (o *remoteObject) kind() string {
+	if o.Type == "object" && o.Subtype != "" {
+		return o.Subtype
+	}
+	return o.Type
+}
+
+// evaluate runs an expression in the page's own world of the document.
+func (d *document) evaluate(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	if d.main == "" {
+		return nil, nil, errDocumentGone
+	}
+	// Source text that is an object literal is a block to the parser.
+	if t := strings.TrimSpace(expression); strings.HasPrefix(t, "{") && strings.HasSuffix(t, "}") && json.Valid([]byte(t)) {
+		expression = "(" + t + ")"
+	}
+	var answer struct {
+		Result    remoteObject              `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
+		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
+		"replMode": true, // await at the top, as in the console
+		"silent":   true, "objectGroup": evalGroup,
+		"timeout": callLimit(ctx).Milliseconds(), // ends for (;;), though not a loop of microtasks
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := d.wait(ctx, p, &answer); err != nil {
+		var ce *cdpconn.Error
+		if errors.As(err, &ce) && (ce.Message == "Internal error" || strings.Contains(ce.Message, "terminated")) {
+			return nil, nil, context.DeadlineExceeded // that is how it says that timeout has passed
+		}
+		return nil, nil, err
+	}
+	if await && answer.Exception == nil && answer.Result.Subtype == "promise" {
+		// With replMode, awaitPromise means the script's own awaits only.
+		p, err := d.sess.Start(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
+		if err != nil {
+			return nil, nil, err
+		}
+		answer.Result = remoteObject{}
+		if err := d.wait(ctx, p, &answer); err != nil {
+			return nil, nil, err
+		}
+	}
+	if answer.Exception == nil && answer.Result.ObjectID != "" {
+		defer d.sess.Start(context.WithoutCancel(ctx), "Runtime.releaseObjectGroup", map[string]any{"objectGroup": evalGroup})
+		return &answer.Result, nil, d.serialize(ctx, &answer.Result)
+	}
+	return &answer.Result, answer.Exception, nil
+}
+
+// callLimit is how long the page may take over what a call asks of it: a
+// little less than the call, so that there is time to say so.
+func callLimit(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return cdpconn.DefaultCallTimeout
+	}
+	left := time.Until(deadline)
+	return max(left-min(left/4, 500*time.Millisecond), 10*time.Millisecond)
+}
+
+// evalGroup names the objects that evaluated expressions leave behind.
+const evalGroup = "chrome-mcp-eval"
+
+// nativeStringify is how V8 describes the JSON.stringify that it made itself:
+// no function of a page's, bound and wrapped ones included, reads like that.
+const nativeStringify = "function stringify() { [native code] }"
+
+// serialize fetches the JSON of an object. One that JSON cannot hold (a cycle,
+// a window) keeps its description. A page that has put a JSON.stringify of its
+// own in the place of the browser's is not asked: the browser then says what
+// the object holds, with less of dates and the like.
+func (d *document) serialize(ctx context.Context, o *remoteObject) error {
+	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
+		"expression": "JSON.stringify", "uniqueContextId": d.main, "silent": true, "objectGroup": evalGroup,
+	})
+	if err != nil {
+		return err
+	}
+	var stringify struct {
+		Result remoteObject `json:"result"`
+	}
+	if err := d.wait(ctx, p, &stringify); err != nil {
+		return err
+	}
+	call := map[string]any{"objectId": o.ObjectID, "returnByValue": true, "silent": true}
+	native := stringify.Result.Description == nativeStringify
+	if native {
+		// Of a string only what no page can replace is used.
+		call["functionDeclaration"] = `function(stringify, max) {
+			try {
+				const s = stringify(this);
+				if (!s || s.length <= max) return s;
+				let start = '';
+				for (let i = 0; i < max; i++) start += s[i];
+				return start;
+			} catch { return undefined; }
+		}`
+		call["arguments"] = []map[string]any{{"objectId": stringify.Result.ObjectID}, {"value": executor.MaxEvalBytes + 1}}
+	} else {
+		call["functionDeclaration"] = "function() { return this }"
+	}
+	if p, err = d.sess.Start(ctx, runtime.CommandCallFunctionOn, call); err != nil {
+		return err
+	}
+	var answer struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+	}
+	err = d.wait(ctx, p, &answer)
+	if !native {
+		var ce *cdpconn.Error
+		if errors.As(err, &ce) && !errors.Is(err, errDocumentGone) {
+			return nil // such as a cycle
+		}
+		o.Value = answer.Result.Value
+		return err
+	}
+	if err != nil || len(answer.Result.Value) == 0 {
+		return err
+	}
+	var text string
+	if err := json.Unmarshal(answer.Result.Value, &text); err != nil {
+		return nil // undefined
+	}
+	o.Value = jsonv2.Value(text)
+	return nil
+}
+
+// boundValue returns the JSON of a value, cut when it is too large.
+func boundValue(o *remoteObject) (value executor.RawJSON, truncated bool) {
+	text := o.Description
+	switch {
+	case o.Number != "": // NaN, Infinity, -0, bigint: JSON has none
+		text = o.Number
+	case o.Type == "undefined":
+		return nil, false
+	case len(o.Value) > executor.MaxEvalBytes:
+		if json.Unmarshal(o.Value, &text) == nil { // a string: its own start
+			return cutValue(text), true
+		}
+		return cutValue(string(o.Value)), true
+	case len(o.Value) > 0:
+		return executor.RawJSON(o.Value), false
+	}
+	b, _ := json.Marshal(text)
+	if len(b) > executor.MaxEvalBytes { // text may grow to six times its size
+		return cutValue(text), true
+	}
+	return b, false
+}
+
+// cutValue returns the start of a value as a JSON string of at most
+// executor.MaxEvalBytes.
+func cutValue(s string) executor.RawJSON {
+	for n := executor.MaxEvalBytes - 2; ; n = n * 15 / 16 {
+		n = min(n, len(s))
+		for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		if b, _ := json.Marshal(s[:n]); len(b) <= executor.MaxEvalBytes {
+			return b
+		}
+	}
+}
+
+func exceptionText(d *runtime.ExceptionDetails) string {
+	text := d.Text
+	if d.Exception != nil {
+		switch {
+		case d.Exception.Description != "":
+			text = d.Exception.Description
+		case len(d.Exception.Value) > 0:
+			text = "thrown: " + string(d.Exception.Value)
+		}
+	}
+	return firstLine(text)
+}
+
+// isSyntaxError reports whether the expression did not parse. One that the
+// page throws while it runs, from JSON.parse say, has a stack.
+func isSyntaxError(d *runtime.ExceptionDetails) bool {
+	return d.StackTrace == nil && d.Exception != nil && d.Exception.ClassName == "SyntaxError" && !strings.Contains(d.Exception.Description, "\n    at ")
+}
+
+// answerDialogs answers dialogs by itself until done is called: alert and
+// beforeunload are accepted, confirm and prompt dismissed. The func returns
+// what was answered.
+func (t *Tab) answerDialogs() (list func() []string, done func()) {
+	var answered []string
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answer = func(d executor.Dialog) *executor.DialogAnswer {
+		a := &executor.DialogAnswer{Accept: d.Type == executor.DialogAlert || d.Type == executor.DialogBeforeUnload}
+		verb := "dismissed"
+		if a.Accept {
+			verb = "accepted"
+		}
+		if len(answered) < 20 {
+			answered = append(answered, fmt.Sprintf("%s %q %s", d.Type, firstLine(d.Message), verb))
+		}
+		return a
+	}
+	list = func() []string {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return append([]string(nil), answered...)
+	}
+	return list, func() {
+		t.mu.Lock()
+		t.answer = nil
+		t.mu.Unlock()
+	}
+}
+
+// CDP sends one raw command to the page.
+func (v *View) CDP(ctx context.Context, method string, params any) (executor.RawJSON, error) {
+	if domain, name, ok := strings.Cut(method, "."); !ok || domain == "" || name == "" {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Name it as in Page.printToPDF.", "%q is not a method of the protocol", method)
+	}
+	d, err := v.scriptable(ctx, executor.OpCDP)
+	if err != nil {
+		return nil, err
+	}
+	var raw json.RawMessage
+	if params != nil {
+		if raw, err = json.Marshal(params); err != nil {
+			return nil, executor.Errorf(executor.ErrBadArgs, "Give parameters that JSON can hold.", "the parameters of %s: %w", method, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
+	defer cancel()
+	var p *cdpconn.Pending
+	if raw == nil {
+		p, err = d.sess.Start(ctx, method, nil)
+	} else {
+		p, err = d.sess.Start(ctx, method, jsonv2.Value(raw))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var result jsonv2.Value
+	if err := d.wait(ctx, p, &result); err != nil {
+		return nil, timeoutAs(err, method)
+	}
+	return executor.RawJSON(result), nil
+}

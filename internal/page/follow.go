@@ -1,0 +1,283 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// follow applies the events of the tab's targets to its state, in order.
+func (t *Tab) follow() {
+	for {
+		ev, err := t.sess.Next(context.Background())
+		if err != nil {
+			t.mu.Lock()
+			if t.gone == nil {
+				t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+			}
+			t.asleep = false
+			t.setDialog(nil)
+			t.notify()
+			t.mu.Unlock()
+			t.family.leave(t)
+			return
+		}
+		t.mu.Lock()
+		after := t.apply(ev)
+		t.mu.Unlock()
+		if after != nil {
+			after()
+		}
+	}
+}
+
+// on decodes the parameters of ev and calls f with them.
+func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
+	if e, err := cdpconn.Decode(ev, event); err == nil {
+		f(e)
+	}
+}
+
+// apply changes the state by one event, with t.mu held. What it returns is
+// called without.
+func (t *Tab) apply(ev cdpconn.Event) (after func()) {
+	switch ev.Method {
+	case "Page.frameAttached":
+		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { t.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
+	case "Page.frameDetached":
+		on(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
+			if e.Reason != cdppage.FrameDetachedReasonSwap {
+				t.dropFrame(e.FrameID)
+			}
+		})
+	case "Page.frameNavigated":
+		on(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
+			if e.Frame == nil {
+				return
+			}
+			t.frameNavigated(ev.Session, e.Frame, e.Type == cdppage.NavigationTypeBackForwardCacheRestore)
+			if e.Frame.ID == t.main {
+				url := e.Frame.URL + e.Frame.URLFragment
+				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }
+			}
+		})
+	case "Page.navigatedWithinDocument":
+		on(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
+			if f := t.frames[e.FrameID]; f != nil {
+				f.url = e.URL
+				f.moves++
+				delete(t.started, e.FrameID)
+			}
+		})
+	case "Page.downloadWillBegin":
+		var d Download
+		if f := t.opts.OnDownload; f != nil && cdpconn.Unmarshal(ev.Params, &d) == nil {
+			after = func() { f(d) }
+		}
+	case EventDetached:
+		t.detached(ev)
+	case "Page.windowOpen":
+		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.windows++ })
+	case "Page.fileChooserOpened":
+		t.choosers++
+	case "Page.frameRequestedNavigation":
+		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
+			// A click with the middle button or with Control says nothing else.
+			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
+				t.windows++
+				t.requested = append(t.requested, e.URL)
+				if len(t.requested) > maxPageErrors {
+					t.requested = t.requested[1:]
+				}
+			}
+		})
+	case "Page.documentOpened":
+		on(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
+			if e.Frame == nil {
+				return
+			}
+			if f := t.frames[e.Frame.ID]; f != nil {
+				f.url = e.Frame.URL
+			}
+		})
+	case "Page.lifecycleEvent":
+		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) { t.lifecycle(e.FrameID, e.LoaderID, e.Name) })
+	case "Page.frameStartedNavigating":
+		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
+			t.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType))
+		})
+	case "Page.frameStoppedLoading":
+		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(t.started, e.FrameID) })
+	case "Page.javascriptDialogOpening":
+		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(ev.Session, e) })
+	case "Page.javascriptDialogClosed":
+		t.setDialog(nil)
+	case "Runtime.executionContextCreated":
+		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { t.worldCreated(ev.Session, e.Context) })
+	case "Runtime.executionContextDestroyed":
+		on(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
+			t.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
+		})
+	case "Runtime.executionContextsCleared":
+		t.worldsCleared(ev.Session)
+	case "Runtime.bindingCalled":
+		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.reported(ev.Session, e) })
+	case "Runtime.exceptionThrown":
+		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) { t.pageError(ev.Session, e.ExceptionDetails) })
+	case "Runtime.consoleAPICalled":
+		return nil // a page may log in a loop: no need to wake anyone
+	case "Inspector.targetCrashed":
+		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
+			if ev.Session == t.sess {
+				t.crashed = true
+				t.setDialog(nil)
+				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
+			}
+		})
+	case "Inspector.targetReloadedAfterCrash":
+		if ev.Session == t.sess {
+			t.crashed = false
+		}
+	case "Target.attachedToTarget":
+		on(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
+	case "Target.detachedFromTarget":
+		t.childDetached(ev.Child)
+	case "Network.requestWillBeSent":
+		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
+			t.traffic.sent(e)
+			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
+				t.asked = e.Request.URL
+			}
+		})
+	case "Network.responseReceived":
+		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
+			switch {
+			case e.Type != network.ResourceTypeDocument || e.Response == nil:
+			case e.FrameID == t.main:
+				t.responded(e.LoaderID, e.Response)
+			case e.Response.MimeType == "application/pdf":
+				t.innerPDF = true
+			}
+		})
+	case "Network.loadingFinished":
+		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) { t.traffic.done(e.RequestID) })
+	case "Network.loadingFailed":
+		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
+			t.traffic.done(e.RequestID)
+			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
+				t.failed = e.ErrorText
+			}
+		})
+	default:
+		return nil
+	}
+	t.notify()
+	return after
+}
+
+func (t *Tab) emit(ev Event) {
+	if t.opts.OnEvent != nil {
+		t.opts.OnEvent(ev)
+	}
+}
+
+// childAttached starts to follow a cross-origin frame's own target.
+func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
+	if ev.Child == nil || e.TargetInfo == nil || e.TargetInfo.Type != "iframe" {
+		return nil
+	}
+	id, parent := cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID
+	f := t.frames[id]
+	if f == nil {
+		f = &frame{id: id, parent: parent}
+		t.frames[id] = f
+	}
+	t.noteLeft(f)
+	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
+	return func() {
+		t.wg.Go(func() {
+			if err := t.enable(context.Background(), ev.Child, e.WaitingForDebugger); err != nil {
+				t.log.Debug("a frame's target went away while attaching", "error", err)
+			}
+		})
+	}
+}
+
+func (t *Tab) childDetached(child *cdpconn.Session) {
+	if child == nil {
+		return
+	}
+	for id, f := range t.frames {
+		if f.sess == child && id != t.main {
+			// The frame may live on in its parent's process; its next
+			// navigation or world there will say so.
+			t.noteLeft(f)
+			f.world, f.mainWorld = nil, nil
+			f.sess = t.sessionOf(f.parent)
+			if f.sess == nil || f.sess == child {
+				delete(t.frames, id)
+			}
+		}
+	}
+}
+
+// maxPageErrors bounds the page errors that are kept for the next action.
+const maxPageErrors = 20
+
+// A pageError is an uncaught error in a page.
+type pageError struct {
+	text  string
+	frame cdp.FrameID // empty when it is not known
+}
+
+func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
+	if d == nil {
+		return
+	}
+	var frame cdp.FrameID
+	for id, f := range t.frames {
+		if f.sess == s && f.mainWorld != nil && f.mainWorld.number == d.ExecutionContextID {
+			frame = id
+		}
+	}
+	text := d.Text
+	if d.Exception != nil && d.Exception.Description != "" {
+		text = d.Exception.Description
+	}
+	t.errCount++
+	t.errors = append(t.errors, pageError{firstLine(text), frame})
+	if len(t.errors) > maxPageErrors {
+		t.errors = t.errors[1:]
+	}
+}
+
+// reported hands a page script's report to whoever waits for its token.
+func (t *Tab) reported(s *cdpconn.Session, e runtime.EventBindingCalled) {
+	switch {
+	case e.Name != bindingName:
+		return
+	case e.Payload == installedReport:
+		if f := t.frames[t.main]; s == t.sess && f.world != nil && f.world.number == e.ExecutionContextID {
+			t.scripts[f.world.id] = true
+		}
+		return
+	}
+	var head struct {
+		Token string `json:"token"`
+	}
+	if json.Unmarshal([]byte(e.Payload), &head) != nil {
+		return
+	}
+	if f := t.reports[head.Token]; f != nil {
+		f([]byte(e.Payload))
+	}
+}

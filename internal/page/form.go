@@ -1,0 +1,299 @@
+package page
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// FillForm fills fields in order and then submits.
+func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
+	var o executor.FillOptions
+	if opts != nil {
+		o = *opts
+	}
+	if len(fields) == 0 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give at least one field and its value.", "no fields given")
+	}
+	w := v.watch()
+	w.brief = o.Submit.IsZero()
+	defer w.end()
+	res := &executor.FillResult{Filled: []string{}}
+	var notes []string
+	for _, f := range fields {
+		name := f.Target.Selector
+		if f.Target.Ref != "" {
+			name = string(f.Target.Ref)
+		}
+		note, err := v.fillOne(ctx, f, o)
+		if err != nil {
+			return nil, fillError(name, res.Filled, err)
+		}
+		if note != "" {
+			notes = append(notes, name+": "+note)
+		}
+		res.Filled = append(res.Filled, name)
+	}
+	var note string
+	if !o.Submit.IsZero() {
+		var err error
+		if note, res.Submitted, err = v.submit(ctx, o); err != nil {
+			return nil, fillError("", res.Filled, err)
+		}
+	}
+	var err error
+	res.Changes, err = w.settle(ctx)
+	res.Note = joinNotes(joinNotes(notes...), note, res.Note)
+	return res, err
+}
+
+// submit clicks the button that sends the form. When the browser found fields
+// invalid and sent nothing, sent is false and the note says what it says.
+func (v *View) submit(ctx context.Context, o executor.FillOptions) (note string, sent bool, err error) {
+	ctx, cancel := actionContext(ctx, o.Timeout)
+	defer cancel()
+	el, err := v.appear(ctx, o.Submit, o.Timeout > 0)
+	if err != nil {
+		return "", false, err
+	}
+	token := rand.Text()
+	if err := el.doc.call(ctx, nil, "beginSubmit", token, el.id); err != nil {
+		return "", false, v.goneOr(ctx, el, err)
+	}
+	if note, err = v.press(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+		return "", false, err
+	}
+	var invalid []struct {
+		label
+		Message string `json:"message"`
+	}
+	if err := el.doc.call(ctx, &invalid, "endSubmit", token); err != nil {
+		return note, true, nil // the page went on, or asks something
+	}
+	for _, f := range invalid {
+		note = joinNotes(note, fmt.Sprintf("%s: %s", f.label, firstLine(f.Message)))
+	}
+	if len(invalid) > 0 {
+		note = "the form was not sent, its fields are invalid: " + note
+	}
+	return note, len(invalid) == 0, nil
+}
+
+// fillError says which field err is about, the submit button when name is
+// empty, and which were filled before it.
+func fillError(name string, filled []string, err error) error {
+	var e *executor.Error
+	if !errors.As(err, &e) {
+		e = &executor.Error{Code: executor.CodeOf(err), Err: err}
+	}
+	c := *e
+	state := "nothing was filled"
+	if len(filled) > 0 {
+		state = "filled before it: " + strings.Join(filled, ", ")
+	}
+	where := "field " + name
+	if name == "" {
+		where = "the submit button"
+	}
+	c.Err = fmt.Errorf("%s: %s (%s)", where, e.Message(), state)
+	return &c
+}
+
+// fillOne fills one field. The note says what the page made of the value.
+func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOptions) (note string, err error) {
+	ctx, cancel := actionContext(ctx, o.Timeout)
+	defer cancel()
+	el, err := v.appear(ctx, f.Target, o.Timeout > 0)
+	if err != nil {
+		return "", err
+	}
+	c := v.confirmation(el, nil)
+	defer c.end()
+	at, err := v.approach(ctx, el, c, aimOptions{}, true)
+	if err != nil {
+		return "", err
+	}
+	field, info := *el, at.field
+	field.id = info.ID
+	text, isText := f.Value.(string)
+	switch info.Kind {
+	case "text", "editable", "value":
+		if !isText {
+			return "", wrongValue("a string", f.Value)
+		}
+		got, err := v.enter(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
+		if err == nil && !got.kept {
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Give a value that the field takes, or type it with pressed keys."}
+		}
+		return got.note, err
+	case "select":
+		values, ok := f.Value.([]string)
+		if ok && values == nil {
+			values = []string{}
+		}
+		if isText {
+			values, ok = []string{text}, true
+		}
+		if !ok {
+			return "", wrongValue("a string or a list of strings", f.Value)
+		}
+		_, note, err := v.choose(ctx, &field, at, values)
+		if err == nil && note != "" {
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(note), Hint: "Take a snapshot to see what the page did."}
+		}
+		return "", err
+	case "radio":
+		if isText {
+			return "", v.chooseRadio(ctx, el, &field, text)
+		}
+		fallthrough
+	case "check":
+		want, ok := f.Value.(bool)
+		if !ok {
+			return "", wrongValue("true or false", f.Value)
+		}
+		return "", v.setChecked(ctx, &field, info, want)
+	case "file":
+		return "", executor.Errorf(executor.ErrBadArgs, "Leave the field out.", "a file field cannot be filled by fill_form")
+	}
+	if isText {
+		return "", v.chooseRadio(ctx, el, &field, text)
+	}
+	return "", v.notField(ctx, el)
+}
+
+func (v *View) notField(ctx context.Context, el *element) error {
+	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", v.describe(ctx, el))
+}
+
+// wrongValue says what a field takes. It names the kind of what was given, not
+// the value, which may be a secret.
+func wrongValue(want string, got any) error {
+	kind := fmt.Sprintf("a %T", got)
+	switch got.(type) {
+	case nil:
+		kind = "nothing"
+	case string:
+		kind = "a string"
+	case bool:
+		kind = "true or false"
+	case []string:
+		kind = "a list of strings"
+	}
+	return executor.Errorf(executor.ErrBadArgs, "Give the value in the form the field takes.", "it takes %s, not %s", want, kind)
+}
+
+// chooseRadio switches the radio button on that has a value or label, of the
+// group that the field is in or holds. el is what messages name.
+func (v *View) chooseRadio(ctx context.Context, el, field *element, value string) error {
+	var got *struct {
+		ID       int      `json:"id"`
+		Disabled bool     `json:"disabled"`
+		Options  []string `json:"options"`
+		Total    int      `json:"total"`
+	}
+	if err := field.doc.call(ctx, &got, "pickRadio", field.id, value); err != nil {
+		return v.goneOr(ctx, el, err)
+	}
+	switch {
+	case got == nil:
+		return v.expired(ctx, el)
+	case got.Total == 0 && got.ID == 0:
+		return v.notField(ctx, el)
+	case got.Disabled:
+		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("radio button %q is disabled", value), Hint: "Choose another one."}
+	case got.ID == 0:
+		return executor.Errorf(executor.ErrBadArgs, "Use one of those, or true for the radio button itself.", "no radio button of the group is %q; there are %s", value, quotedList(got.Options, got.Total))
+	}
+	radio := *field
+	radio.id, radio.ref = got.ID, ""
+	var info *fieldInfo
+	if err := radio.doc.call(ctx, &info, "inspectField", radio.id); err != nil {
+		return v.goneOr(ctx, el, err)
+	}
+	if info == nil {
+		return v.expired(ctx, el)
+	}
+	return v.setChecked(ctx, &radio, info, true)
+}
+
+// setChecked brings a checkbox or radio button into a state by clicking it:
+// twice when it was in a third one, as only the first click leaves that.
+func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
+	state := strconv.FormatBool(want)
+	if info.Checked == state {
+		_, err := v.aim(ctx, el, aimOptions{})
+		return err
+	}
+	if info.Kind == "radio" && !want {
+		return executor.Errorf(executor.ErrBadArgs, "Set another radio button of the group to true.", "a radio button cannot be switched off by itself")
+	}
+	for range 2 {
+		before := info.Checked
+		if _, err := v.press(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+			return err
+		}
+		var after *fieldInfo
+		if err := el.doc.call(ctx, &after, "checkedSoon", el.id, state); err != nil {
+			return interrupted(err)
+		}
+		if after == nil || after.Checked == state {
+			return nil
+		}
+		if info = after; before != "mixed" {
+			break
+		}
+	}
+	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", v.describe(ctx, el), map[bool]string{true: "checked", false: "unchecked"}[want]),
+		Hint: "Take a snapshot to see what the page did."}
+}
+
+// Scroll scrolls the page, or the scroller that the target belongs to.
+func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
+	ctx, cancel := actionContext(ctx, o.Timeout)
+	defer cancel()
+	d, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	id := 0
+	if !o.Target.IsZero() {
+		el, err := v.resolve(ctx, o.Target, executor.OpRead)
+		if err != nil {
+			return nil, err
+		}
+		d, id = el.doc, el.id
+		defer v.revealFrames(ctx, d)
+	} else if o.X == nil && o.Y == nil && o.DeltaX == 0 && o.DeltaY == 0 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give deltaY to move by, y to move to, or a target to bring into view.", "nothing to scroll to")
+	}
+	var got *executor.ScrollResult
+	if err := d.call(ctx, &got, "moveScroller", id, o.X, o.Y, o.DeltaX, o.DeltaY); err != nil {
+		return nil, timeoutAs(err, "the page to scroll")
+	}
+	if got == nil {
+		return nil, v.expired(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
+	}
+	got.OK = true
+	return got, nil
+}
+
+// revealFrames scrolls the frames that d is in into view.
+func (v *View) revealFrames(ctx context.Context, d *document) {
+	for !d.top() {
+		parent, err := d.parentDocument(ctx)
+		if err != nil {
+			return
+		}
+		owner, err := d.owner(ctx, parent)
+		if err != nil || parent.call(ctx, nil, "reveal", owner) != nil {
+			return
+		}
+		d = parent
+	}
+}

@@ -1,0 +1,293 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// A frame is one frame of a tab, in whatever process it lives. Tab.mu guards
+// it.
+type frame struct {
+	id     cdp.FrameID
+	parent cdp.FrameID // empty for the top frame
+	order  int         // of attachment, among its siblings
+	sess   *cdpconn.Session
+
+	loader      cdp.LoaderID
+	url         string
+	unreachable string          // the URL that an error page stands for
+	reached     map[string]bool // lifecycle events of loader, or of early
+	early       cdp.LoaderID    // of lifecycle events that came before the loader was known
+	moves       int             // navigations within the document
+	late        bool            // nobody waits for its world any more: see awaitFrames
+
+	world     *world // ours; nil until the browser announced it
+	mainWorld *world // the page's
+	owner     node   // the element it is in, in its parent's document; cached
+}
+
+// A world is an execution context. Its origin is the browser's own word for
+// whose document it is: about:blank, srcdoc and blob: documents have the
+// origin they inherit, opaque ones have none.
+type world struct {
+	id     string                     // the protocol's uniqueId
+	number runtime.ExecutionContextID // the same within one process
+	origin string
+}
+
+type frameTree struct {
+	Frame       *cdp.Frame  `json:"frame"`
+	ChildFrames []frameTree `json:"childFrames"`
+}
+
+// addFrameTree takes over what the browser says of the frames of a session.
+// It answers a command, so events may have told newer things already.
+func (t *Tab) addFrameTree(s *cdpconn.Session, tree frameTree) {
+	if tree.Frame == nil {
+		return
+	}
+	f := t.frames[tree.Frame.ID]
+	if f == nil {
+		f = &frame{id: tree.Frame.ID, parent: tree.Frame.ParentID, order: t.nextFrame()}
+		t.frames[f.id] = f
+	}
+	if f.sess == nil {
+		f.sess = s
+	}
+	if f.sess == s && f.loader == "" {
+		f.setDocument(tree.Frame)
+	}
+	for _, child := range tree.ChildFrames {
+		t.addFrameTree(s, child)
+	}
+}
+
+func (f *frame) setDocument(d *cdp.Frame) {
+	f.loader, f.url, f.unreachable = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL
+	if f.early != f.loader {
+		f.reached = nil
+	}
+	f.early = ""
+}
+
+func (t *Tab) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
+	f := t.frames[id]
+	if f == nil {
+		f = &frame{id: id, order: t.nextFrame()}
+		t.frames[id] = f
+	}
+	f.parent, f.sess = parent, s
+}
+
+func (t *Tab) dropFrame(id cdp.FrameID) {
+	if id == t.main {
+		return
+	}
+	t.noteLeft(t.frames[id])
+	delete(t.frames, id)
+	delete(t.started, id)
+	for child, f := range t.frames {
+		if f.parent == id {
+			t.dropFrame(child)
+		}
+	}
+}
+
+// frameNavigated takes note of a frame's new document. Its worlds are another
+// matter: those of the old one were announced as gone before, but a document
+// that is restored from the back/forward cache has its worlds already, and
+// the first one of a popup takes over those of the empty document.
+func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
+	f := t.frames[d.ID]
+	if f == nil {
+		f = &frame{id: d.ID, order: t.nextFrame()}
+		t.frames[d.ID] = f
+	}
+	for id, child := range t.frames {
+		if child.parent == d.ID {
+			t.dropFrame(id)
+		}
+	}
+	f.parent, f.sess = d.ParentID, s
+	f.reached = nil
+	f.setDocument(d)
+	if restored {
+		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true, "networkIdle": true}
+	}
+	delete(t.started, d.ID)
+	if d.ID == t.main {
+		t.crashed = false
+		t.bygone = t.bygone[t.bygoneFrom:]
+		t.bygoneFrom = len(t.bygone)
+		for loader := range t.status {
+			if loader != d.LoaderID {
+				delete(t.status, loader)
+			}
+		}
+	}
+}
+
+func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
+	f := t.frames[id]
+	if f == nil {
+		return
+	}
+	if f.loader == "" && f.early != loader {
+		// The frame tree, which tells the loader, was asked for and has not
+		// come yet.
+		f.early, f.reached = loader, nil
+	}
+	if f.loader != "" && f.loader != loader {
+		return
+	}
+	if f.reached == nil {
+		f.reached = make(map[string]bool)
+	}
+	f.reached[name] = true
+}
+
+// framesLimit is how long a frame that has a process of its own may take to
+// say what is in it: the browser tells of the process first.
+const framesLimit = 300 * time.Millisecond
+
+// awaitFrames waits until every frame with a process of its own has told of
+// its document, but for none of them twice: one may hang.
+func (t *Tab) awaitFrames(ctx context.Context) {
+	coming := func() (list []*frame) {
+		for _, f := range t.frames {
+			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
+				list = append(list, f)
+			}
+		}
+		return list
+	}
+	limit, cancel := context.WithTimeout(ctx, framesLimit)
+	defer cancel()
+	if t.await(limit, func() (bool, error) { return t.dialog != nil || len(coming()) == 0, nil }) == nil || ctx.Err() != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range coming() {
+		f.late = true
+	}
+}
+
+// split reports whether another process than the page's draws a frame of it.
+func (t *Tab) split() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.frames {
+		if f.sess != nil && f.sess != t.sess {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
+	if f := t.frames[id]; f != nil {
+		return f.sess
+	}
+	return nil
+}
+
+// worldCreated takes note of an execution context of a frame.
+func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) {
+	var aux struct {
+		FrameID   cdp.FrameID `json:"frameId"`
+		IsDefault bool        `json:"isDefault"`
+	}
+	if d == nil || cdpconn.Unmarshal(d.AuxData, &aux) != nil {
+		return
+	}
+	f := t.frames[aux.FrameID]
+	if f == nil || f.sess != s {
+		return
+	}
+	w := &world{id: d.UniqueID, number: d.ID, origin: effectiveOrigin(d.Origin)}
+	switch {
+	case aux.IsDefault:
+		f.mainWorld = w
+	case d.Name == worldName:
+		f.world, f.late = w, false
+	}
+}
+
+func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
+	delete(t.scripts, id)
+	for _, f := range t.frames {
+		if f.sess != s {
+			continue
+		}
+		if f.world != nil && f.world.id == id {
+			t.noteLeft(f)
+			f.world = nil
+		}
+		if f.mainWorld != nil && f.mainWorld.id == id {
+			f.mainWorld = nil
+		}
+	}
+}
+
+func (t *Tab) worldsCleared(s *cdpconn.Session) {
+	for _, f := range t.frames {
+		if f.sess != s {
+			continue
+		}
+		if f.world != nil {
+			delete(t.scripts, f.world.id)
+			t.noteLeft(f)
+		}
+		f.world, f.mainWorld = nil, nil
+	}
+}
+
+// effectiveOrigin makes an origin of executor.Access of what the browser
+// calls an execution context's origin: "://" is an opaque one.
+func effectiveOrigin(origin string) string {
+	if strings.HasPrefix(origin, "http://") || strings.HasPrefix(origin, "https://") {
+		return origin
+	}
+	return executor.OriginOpaque
+}
+
+// nextFrame numbers the frames as they are attached. t.mu must be held.
+func (t *Tab) nextFrame() int {
+	t.attached++
+	return t.attached
+}
+
+// inOrder returns the frames of the tab, parents before children, in the
+// order they were attached. t.mu must be held.
+func (t *Tab) inOrder() []*frame {
+	children := make(map[cdp.FrameID][]*frame, len(t.frames))
+	for _, f := range t.frames {
+		if f.id != t.main {
+			children[f.parent] = append(children[f.parent], f)
+		}
+	}
+	list := make([]*frame, 0, len(t.frames))
+	var add func(f *frame)
+	add = func(f *frame) {
+		list = append(list, f)
+		below := children[f.id]
+		slices.SortFunc(below, func(a, b *frame) int { return cmp.Compare(a.order, b.order) })
+		for _, c := range below {
+			add(c)
+		}
+	}
+	if f := t.frames[t.main]; f != nil {
+		add(f)
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package page
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// Back goes one entry back in the tab's history.
+func (v *View) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return v.history(ctx, -1, opts)
+}
+
+// Forward goes one entry forward.
+func (v *View) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return v.history(ctx, 1, opts)
+}
+
+func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	ctx, cancel := navigateContext(ctx, opts)
+	defer cancel()
+	var h struct {
+		Current int `json:"currentIndex"`
+		Entries []struct {
+			ID  int64  `json:"id"`
+			URL string `json:"url"`
+		} `json:"entries"`
+	}
+	if err := v.command(ctx, "Page.getNavigationHistory", nil, &h); err != nil {
+		return nil, err
+	}
+	i := h.Current + step
+	if i < 0 || i >= len(h.Entries) || (v.tab.isOwn() && i == 0 && h.Entries[0].URL == "about:blank") {
+		way := "back"
+		if step > 0 {
+			way = "forward"
+		}
+		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use navigate with a URL.", "the tab's history has no entry to go %s to", way)
+	}
+	destination := h.Entries[i].URL
+	if err := v.leaving(ctx, destination); err != nil {
+		return nil, err
+	}
+	return v.goTo(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigated, error) {
+		before := v.committed()
+		if err := v.command(ctx, "Page.navigateToHistoryEntry", map[string]any{"entryId": h.Entries[i].ID}, nil); err != nil {
+			return nil, err
+		}
+		return v.nextDocument(ctx, before)
+	})
+}

@@ -1,0 +1,376 @@
+// @ts-check
+// Accessible names and descriptions, by accname 1.2 and HTML-AAM, as Chromium
+// computes them.
+
+/** Roles whose name comes from their content. */
+const NAME_FROM_CONTENT = new Set(('button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader ' +
+  'switch tab term tooltip treeitem summary').split(' '));
+
+/** Roles that cannot have a name. */
+const NAME_PROHIBITED = new Set(('none').split(' '));
+
+/** Roles of phrases, which a title describes and does not name. */
+const TITLE_DESCRIBES = new Set('caption code deletion emphasis insertion mark paragraph strong subscript superscript time'.split(' '));
+
+/**
+ * @typedef {object} NameContext
+ * @property {Set<Element>} seen elements on the way, against cycles
+ * @property {boolean} [referenced] inside aria-labelledby or aria-describedby: do not follow another
+ * @property {boolean} [hiddenToo] the element referenced is hidden itself, so hidden content counts
+ * @property {string} [skip] role of children that add nothing
+ * @property {boolean} [embedded] inside content: controls give their value
+ */
+
+/**
+ * nameOf returns the accessible name of an element, white space collapsed.
+ * @param {Element} el
+ * @param {string} [role]
+ * @returns {string}
+ */
+function nameOf(el, role = roleOf(el)) {
+  if (NAME_PROHIBITED.has(role)) return '';
+  return collapse(rawName(el, role, { seen: new Set() }));
+}
+
+/**
+ * @param {Element} el
+ * @param {string} role
+ * @param {NameContext} ctx
+ * @returns {string}
+ */
+function rawName(el, role, ctx) {
+  if (tellsOf(el)) {
+    if (!ctx.referenced) {
+      const from = elementsNamed(el, 'aria-labelledby');
+      if (from.length) {
+        const s = referencedText(from);
+        if (collapse(s)) return s;
+      }
+    }
+    const label = attributeOf(el, 'aria-label');
+    if (label && label.trim()) return label;
+  }
+  const native = nativeName(el, role, ctx);
+  if (native !== null) return native;
+  if (NAME_FROM_CONTENT.has(role) || (role === 'math' && tagOf(el) !== 'math') || (role === 'row' && inGrid(el))) {
+    const s = contentText(el, { ...ctx, seen: new Set(ctx.seen).add(el), skip: role === 'treeitem' ? 'group' : role.startsWith('menuitem') ? 'menu' : '' });
+    if (collapse(s)) return s;
+  }
+  return tooltip(el, role);
+}
+
+/** Rows have a name of their own only in grids, where they can be selected. @param {Element} el */
+function inGrid(el) {
+  const owner = closestTo(el, 'table, [role=table], [role=grid], [role=treegrid]');
+  return !!owner && /grid$/.test(roleOf(owner));
+}
+
+/**
+ * tooltip returns the title where it names: not on structure without meaning.
+ * @param {Element} el
+ * @param {string} role
+ */
+function tooltip(el, role) {
+  const title = attributeOf(el, 'title');
+  if (!title) return '';
+  return (role === 'generic' && tagOf(el) !== 'abbr' && !isFocusable(el)) || TITLE_DESCRIBES.has(role) ? '' : title;
+}
+
+/**
+ * @param {Element[]} els
+ */
+function referencedText(els) {
+  const parts = [];
+  for (const el of els) {
+    const s = textOf(el, { seen: new Set(), referenced: true, hiddenToo: isHidden(el), embedded: true });
+    parts.push(collapse(s) ? s : attributeOf(el, 'title') || '');
+  }
+  return parts.join(' ');
+}
+
+/**
+ * nativeName returns the name that HTML gives, or null when the next rule decides.
+ * @param {Element} el
+ * @param {string} role
+ * @param {NameContext} ctx
+ * @returns {string | null}
+ */
+function nativeName(el, role, ctx) {
+  switch (tagOf(el)) {
+    case 'input': return inputName(/** @type {HTMLInputElement} */ (el), ctx);
+    case 'textarea': return labelText(el, ctx) || attributeOf(el, 'title') || attributeOf(el, 'placeholder') || attributeOf(el, 'aria-placeholder') || '';
+    case 'select': case 'meter': case 'progress': case 'output':
+      return labelText(el, ctx) || (tagOf(el) === 'output' ? null : attributeOf(el, 'title') || '');
+    case 'button': return labelText(el, ctx) || null;
+    case 'img': case 'area': {
+      const alt = attributeOf(el, 'alt');
+      if (alt === '' && tagOf(el) === 'img') return '';
+      return alt !== null && collapse(alt) ? alt : null;
+    }
+    case 'fieldset': return partText(el, 'legend', ctx);
+    case 'table': return partText(el, 'caption', ctx) || attributeOf(el, 'title') || attributeOf(el, 'summary');
+    case 'option': return /** @type {HTMLOptionElement} */ (el).getAttribute('label') || null;
+    case 'optgroup': return attributeOf(el, 'label');
+    case 'svg': case 'g': case 'path': case 'circle': case 'rect': case 'a': case 'use': case 'image': {
+      if (namespaceOf(el) !== SVG) return null;
+      const t = svgPart(el, 'title') || (tagOf(el) === 'use' ? usedName(el) : '') || (tagOf(el) === 'a' ? attributeOf(el, 'xlink:title') : '') || '';
+      return t.trim() ? t : null;
+    }
+  }
+  return null;
+}
+
+/**
+ * svgPart returns the text of the child of an element of a drawing that names or describes it.
+ * @param {Element} el
+ * @param {string} tag
+ */
+function svgPart(el, tag) {
+  const part = [...childrenOf(el)].find((c) => tagOf(c) === tag);
+  return (part && textIn(part)) || '';
+}
+
+/**
+ * usedName returns what the drawing that is used somewhere else is called where it is defined.
+ * @param {Element} el
+ */
+function usedName(el) {
+  const href = attributeOf(el, 'href') || attributeOf(el, 'xlink:href') || '';
+  const used = href[0] === '#' ? elementWithId(rootOf(el), href.slice(1)) : null;
+  return used ? attributeOf(used, 'aria-label') || svgPart(used, 'title') : '';
+}
+
+/**
+ * partText returns the text of the child that names its parent.
+ * @param {Element} el
+ * @param {string} tag
+ * @param {NameContext} ctx
+ */
+function partText(el, tag, ctx) {
+  for (const c of childrenOf(el)) {
+    if (tagOf(c) !== tag) continue;
+    const s = textOf(c, { ...ctx, embedded: true });
+    return collapse(s) ? s : null;
+  }
+  return null;
+}
+
+/**
+ * @param {Element} el
+ * @param {NameContext} ctx
+ */
+function labelText(el, ctx) {
+  const labels = labelsOf(el);
+  if (!labels) return '';
+  const parts = [];
+  for (const l of labels) {
+    if (ctx.seen.has(l)) continue;
+    const seen = new Set(ctx.seen);
+    seen.add(el);
+    parts.push(textOf(l, { ...ctx, seen, embedded: true }));
+  }
+  const s = parts.join(' ');
+  return collapse(s) ? s : '';
+}
+
+/** The labels of controls, by root: el.labels searches the whole tree each time. @type {Map<Root, Map<Element, Element[]>>} */
+let labelIndex = new Map();
+
+/**
+ * @param {Element} el
+ * @returns {Element[] | undefined}
+ */
+function labelsOf(el) {
+  const root = anyShadow ? rootOf(el) : document;
+  let index = labelIndex.get(root);
+  if (!index) {
+    index = new Map();
+    for (const l of allIn(root, 'label')) {
+      const c = l.control;
+      if (!c) continue;
+      const list = index.get(c);
+      if (list) list.push(l);
+      else index.set(c, [l]);
+    }
+    if (remembers) labelIndex.set(root, index);
+  }
+  return index.get(el);
+}
+
+/**
+ * @param {HTMLInputElement} el
+ * @param {NameContext} ctx
+ */
+function inputName(el, ctx) {
+  const type = el.type;
+  switch (type) {
+    case 'button': case 'submit': case 'reset':
+      return labelText(el, ctx) || el.value || (type === 'submit' ? attributeOf(el, 'value') ?? 'Submit' : type === 'reset' ? attributeOf(el, 'value') ?? 'Reset' : '') || el.title;
+    case 'image':
+      return labelText(el, ctx) || el.alt || attributeOf(el, 'value') || el.title || 'Submit';
+  }
+  return labelText(el, ctx) || el.title || (el.placeholder && /^(text|search|url|tel|email|password|number|date|time|month|week|datetime-local)$/.test(type) ? el.placeholder : '') || attributeOf(el, 'aria-placeholder') || '';
+}
+
+/**
+ * textOf returns what an element adds to a name.
+ * @param {Element} el
+ * @param {NameContext} ctx
+ * @returns {string}
+ */
+function textOf(el, ctx) {
+  if (ctx.seen.has(el)) return '';
+  if (!ctx.hiddenToo && isHidden(el)) return '';
+  if (NEVER_SHOWN.has(tagOf(el)) && namespaceOf(el) !== SVG) return '';
+  if (ctx.seen.size > DEEPEST) return wordsIn(el, !!ctx.hiddenToo);
+  ctx = { ...ctx, seen: new Set(ctx.seen).add(el) };
+  const plain = !hasAttributes(el) && /^(span|div|p|b|i|em|strong|label|legend|small|bdi|code|figcaption|caption)$/.test(tagOf(el));
+  if (plain) return contentText(el, ctx);
+  const role = roleOf(el);
+  if (!ctx.referenced) {
+    const from = elementsNamed(el, 'aria-labelledby');
+    if (from.length) return referencedText(from);
+  }
+  if (ctx.embedded) {
+    const v = embeddedValue(el, role);
+    if (v !== null) return v;
+  }
+  const label = attributeOf(el, 'aria-label');
+  if (label && label.trim()) return label;
+  if (tagOf(el) !== 'button') {
+    const native = nativeName(el, role, ctx);
+    if (native !== null && collapse(native)) return native;
+  }
+  const s = tagOf(el) === 'object' ? '' : contentText(el, ctx);
+  if (collapse(s)) return s;
+  return tooltip(el, role);
+}
+
+/** Roles of what a person enters a value into. */
+const VALUE_ROLES = new Set(['textbox', 'searchbox', 'combobox', 'listbox', 'spinbutton']);
+
+/**
+ * wordsIn returns the bare text in an element: what is so deep in another one
+ * that its parts are not asked for their own names.
+ * @param {Element} el
+ * @param {boolean} hiddenToo
+ */
+function wordsIn(el, hiddenToo) {
+  let out = '';
+  descend(el, (node, parent) => {
+    const type = typeOfNode(node);
+    if (type === 3) out += !hiddenToo && hidesText(parent) ? '' : shownText(/** @type {Text} */ (node), parent);
+    if (type !== 1) return;
+    const child = /** @type {Element} */ (node);
+    if (NEVER_SHOWN.has(tagOf(child)) || /^(textarea|select)$/.test(tagOf(child)) || (!hiddenToo && isHidden(child))) return false;
+    if (VALUE_ROLES.has(roleOf(child)) && isMasked(child)) return false;
+    if (!breaksText(child)) return;
+    out += ' ';
+    return () => { out += ' '; };
+  });
+  return out;
+}
+
+/**
+ * embeddedValue returns the value of a control inside a label, or null when it is none.
+ * @param {Element} el
+ * @param {string} role
+ * @returns {string | null}
+ */
+function embeddedValue(el, role) {
+  if (VALUE_ROLES.has(role) && isMasked(el)) return '';
+  switch (role) {
+    case 'textbox': case 'searchbox':
+      if (tagOf(el) === 'input' || tagOf(el) === 'textarea') return /** @type {HTMLInputElement} */ (el).value || null;
+      return textIn(el) || '';
+    case 'combobox': case 'listbox':
+      if (tagOf(el) === 'select') {
+        return [...(/** @type {HTMLSelectElement} */ (el).selectedOptions)].map((o) => o.label || o.text).join(' ');
+      }
+      if (tagOf(el) === 'input') return /** @type {HTMLInputElement} */ (el).value;
+      return [...allIn(el, '[role=option][aria-selected=true]')].map((o) => textIn(o) || '').join(' ');
+    case 'spinbutton': case 'slider': case 'progressbar': case 'scrollbar': case 'meter':
+      return attributeOf(el, 'aria-valuetext') || attributeOf(el, 'aria-valuenow') ||
+        (tagOf(el) === 'input' || tagOf(el) === 'meter' || tagOf(el) === 'progress' ? String(/** @type {HTMLInputElement} */ (el).value) : '');
+  }
+  return null;
+}
+
+/**
+ * contentText returns the text of what is in an element, generated text included.
+ * @param {Element} el
+ * @param {NameContext} ctx
+ * @returns {string}
+ */
+function contentText(el, ctx) {
+  const only = firstChildOf(el);
+  if (only && only === lastChildOf(el) && typeOfNode(only) === 3 && !shadowOf(el) && !mayGenerate(el) && !(anyShadow && tagOf(el) === 'slot') && !hasAttribute(el, 'aria-owns')) {
+    return !ctx.hiddenToo && hidesText(el) ? '' : shownText(/** @type {Text} */ (only), el);
+  }
+  let out = generated(el, '::before');
+  const children = flatChildren(el);
+  for (let i = 0; i < children.length; i++) {
+    const node = children[i];
+    if (typeOfNode(node) === 3) {
+      if (!ctx.hiddenToo && hidesText(el)) continue;
+      out += shownText(/** @type {Text} */ (node), el);
+    } else if (typeOfNode(node) === 1) {
+      const child = /** @type {Element} */ (node);
+      if (ctx.skip && roleOf(child) === ctx.skip) continue;
+      const tag = tagOf(child);
+      if (tag === 'br' || tag === 'wbr' || tag === 'hr') {
+        out += ' ';
+        continue;
+      }
+      if (tag === 'rt' || tag === 'rp') continue; // how a word is read is not the word
+      const t = textOf(child, { ...ctx, embedded: true, skip: '' });
+      if (t) out += breaksText(child) ? ' ' + t + ' ' : t;
+    }
+  }
+  if (hasAttribute(el, 'aria-owns')) {
+    for (const o of elementsNamed(el, 'aria-owns')) if (!holds(o, el)) out += ' ' + textOf(o, { ...ctx, embedded: true, skip: '' });
+  }
+  out += generated(el, '::after');
+  return out;
+}
+
+/**
+ * shownText returns the text of a node as text-transform shows it.
+ * @param {Text} node
+ * @param {Element} parent in the flat tree
+ */
+function shownText(node, parent) {
+  const s = node.data;
+  switch (styleOf(parent).textTransform) {
+    case 'uppercase': return s.toUpperCase();
+    case 'lowercase': return s.toLowerCase();
+    case 'capitalize': return s.replace(/(^|[^\p{L}\p{N}'’])(\p{L})/gu, (_, before, letter) => before + letter.toUpperCase());
+  }
+  return s;
+}
+
+/**
+ * breaksText reports whether an element stands apart from the text around it.
+ * @param {Element} el
+ */
+function breaksText(el) {
+  if (!isRendered(el) && styleOf(el).display !== 'contents') return true; // nothing tells how it would flow
+  const d = styleOf(el).display;
+  return d !== 'inline' && d !== 'contents';
+}
+
+/**
+ * descriptionOf returns the description of an element, '' when it says nothing that the name does not.
+ * @param {Element} el
+ * @param {string} name
+ */
+function descriptionOf(el, name) {
+  const from = hasAttribute(el, 'aria-describedby') ? elementsNamed(el, 'aria-describedby') : [];
+  let s = from.length ? referencedText(from) : '';
+  if (!collapse(s)) s = attributeOf(el, 'aria-description') || '';
+  if (!collapse(s) && tagOf(el) === 'table') s = partText(el, 'caption', { seen: new Set() }) || '';
+  if (!collapse(s) && tagOf(el) === 'svg') s = svgPart(el, 'desc');
+  if (!collapse(s)) s = attributeOf(el, 'title') || '';
+  s = collapse(s);
+  return s === name ? '' : s;
+}

@@ -1,0 +1,58 @@
+// @ts-check
+// When the document last changed in a way that may move things. One observer
+// for the life of the document tells an action whether to look twice.
+
+/** How long a document must have been still for one look at an element's place to be enough. */
+const stillFor = 40;
+
+/** When something last changed or scrolled, from performance.now(); the start counts. */
+let lastUnrest = performance.now();
+
+/** Whether no frame was drawn since: a script that moves things goes on in the next one, however late that comes. */
+let stirred = false;
+
+function stir() {
+  lastUnrest = performance.now();
+  calmIds = '';
+  if (stirred) return;
+  stirred = true;
+  onFrame(() => {
+    stirred = false;
+    lastUnrest = performance.now();
+  });
+}
+
+/** What pageIds said when all that had changed was seen to be done; empty when something changed since. */
+let calmIds = '';
+
+/** calm takes what changed so far for done: it was seen to be. */
+function calm() {
+  if (!stirred) calmIds = pageIds();
+}
+
+stir();
+new MutationObserver(stir).observe(document, {
+  subtree: true, childList: true, attributes: true,
+  attributeFilter: ['style', 'class', 'hidden', 'open', 'transform', 'x', 'y', 'cx', 'cy', 'd', 'points', 'width', 'height', 'viewBox'],
+});
+addEventListener('scroll', stir, { capture: true, passive: true });
+addEventListener('resize', stir, { passive: true });
+
+/**
+ * still reports whether nothing has moved for a while, and nothing that animates may move an element. What goes on in
+ * shadow roots is not heard of.
+ * @param {Element} el
+ */
+function still(el) {
+  const quiet = performance.now() - lastUnrest > stillFor || (calmIds !== '' && calmIds === pageIds());
+  return !stirred && quiet && readyOf(document) === 'complete' && rootOf(el) === document
+    && !animated(el, () => true);
+}
+
+/** Whether a transition of the view may still show what has left the document. */
+api.transits = () => /** @type {any} */ (document).activeViewTransition != null
+  || animations().some((a) => String(/** @type {any} */ (a.effect)?.pseudoElement).startsWith('::view-transition'));
+
+/** Whether something moves by itself: an animation, a transition of the view, or what changed just now. */
+api.restless = () => performance.now() - lastUnrest < stillFor || /** @type {any} */ (document).activeViewTransition != null
+  || Document.prototype.getAnimations.call(document).some((/** @type {Animation} */ a) => a.playState === 'running');

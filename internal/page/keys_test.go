@@ -1,0 +1,190 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+const (
+	alt   = executor.ModAlt
+	ctrl  = executor.ModControl
+	meta  = executor.ModMeta
+	shift = executor.ModShift
+)
+
+func TestParseChord(t *testing.T) {
+	for _, test := range []struct {
+		in   string
+		more []executor.Modifier
+		key  key
+		held []executor.Modifier
+	}{
+		// Keys by name, and the names that others use.
+		{"Enter", nil, key{"Enter", "Enter", 13, "\r"}, nil},
+		{"Return", nil, key{"Enter", "Enter", 13, "\r"}, nil},
+		{"\n", nil, key{"Enter", "Enter", 13, "\r"}, nil},
+		{"esc", nil, key{"Escape", "Escape", 27, ""}, nil},
+		{"DEL", nil, key{"Delete", "Delete", 46, ""}, nil},
+		{"Left", nil, key{"ArrowLeft", "ArrowLeft", 37, ""}, nil},
+		{"Space", nil, key{" ", "Space", 32, " "}, nil},
+		{" ", nil, key{" ", "Space", 32, " "}, nil},
+		{"\t", nil, key{"Tab", "Tab", 9, ""}, nil},
+		{"F12", nil, key{"F12", "F12", 123, ""}, nil},
+
+		// Characters are the keys of a US keyboard that type them.
+		{"a", nil, key{"a", "KeyA", 'A', "a"}, nil},
+		{"A", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
+		{"7", nil, key{"7", "Digit7", '7', "7"}, nil},
+		{"&", nil, key{"&", "Digit7", '7', "&"}, []executor.Modifier{shift}},
+		{"/", nil, key{"/", "Slash", 191, "/"}, nil},
+		{"?", nil, key{"?", "Slash", 191, "?"}, []executor.Modifier{shift}},
+		{"-", nil, key{"-", "Minus", 189, "-"}, nil},
+
+		// Names in any case; a letter in a chord is its key.
+		{"enter", nil, key{"Enter", "Enter", 13, "\r"}, nil},
+		{"control+arrowleft", nil, key{"ArrowLeft", "ArrowLeft", 37, ""}, []executor.Modifier{ctrl}},
+		{"Control+A", nil, key{"a", "KeyA", 'A', "a"}, []executor.Modifier{ctrl}},
+		{"Control+Shift+a", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{ctrl, shift}},
+
+		// Shift gives what the key types with it.
+		{"Shift+a", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
+		{"Shift+A", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
+		{"Shift+1", nil, key{"!", "Digit1", '1', "!"}, []executor.Modifier{shift}},
+		{"Shift+0", nil, key{")", "Digit0", '0', ")"}, []executor.Modifier{shift}},
+		{"Shift+;", nil, key{":", "Semicolon", 186, ":"}, []executor.Modifier{shift}},
+		{"Shift+:", nil, key{":", "Semicolon", 186, ":"}, []executor.Modifier{shift}},
+		{"Shift+Tab", nil, key{"Tab", "Tab", 9, ""}, []executor.Modifier{shift}},
+
+		// Chords.
+		{"Control+Shift+ArrowLeft", nil, key{"ArrowLeft", "ArrowLeft", 37, ""}, []executor.Modifier{ctrl, shift}},
+		{"ctrl+c", nil, key{"c", "KeyC", 'C', "c"}, []executor.Modifier{ctrl}},
+		{"Cmd+Option+k", nil, key{"k", "KeyK", 'K', "k"}, []executor.Modifier{meta, alt}},
+		{"Alt+Enter", nil, key{"Enter", "Enter", 13, "\r"}, []executor.Modifier{alt}},
+		{"K", []executor.Modifier{ctrl}, key{"k", "KeyK", 'K', "k"}, []executor.Modifier{ctrl}},
+		{"1", []executor.Modifier{shift}, key{"!", "Digit1", '1', "!"}, []executor.Modifier{shift}},
+
+		// The plus sign is a key too.
+		{"+", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{shift}},
+		{"Control++", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
+		{"Control+Shift++", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
+		{"+", []executor.Modifier{ctrl}, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
+
+		// A modifier alone, and one that is named twice.
+		{"Shift", nil, key{"Shift", "ShiftLeft", 16, ""}, nil},
+		{"Ctrl", nil, key{"Control", "ControlLeft", 17, ""}, nil},
+		{"Control+Ctrl+a", []executor.Modifier{ctrl, ctrl}, key{"a", "KeyA", 'A', "a"}, []executor.Modifier{ctrl}},
+
+		// Characters of other layouts have a text and no code.
+		{"é", nil, key{"é", "", 0, "é"}, nil},
+		{"Shift+é", nil, key{"é", "", 0, "é"}, []executor.Modifier{shift}},
+		{"日", nil, key{"日", "", 0, "日"}, nil},
+		{"😀", nil, key{"😀", "", 0, "😀"}, nil},
+		{"Control+ß", nil, key{"ß", "", 0, "ß"}, []executor.Modifier{ctrl}},
+	} {
+		c, err := parseChord(test.in, test.more)
+		if err != nil {
+			t.Errorf("%q: %v", test.in, err)
+			continue
+		}
+		if c.key != test.key || !slices.Equal(c.modifiers, test.held) {
+			t.Errorf("%q with %v: got %+v %v, want %+v %v", test.in, test.more, c.key, c.modifiers, test.key, test.held)
+		}
+	}
+}
+
+func TestParseChordRefuses(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		more  []executor.Modifier
+		names string // what the error names
+	}{
+		{"", nil, "empty"},
+		{"Entr", nil, "Entr"},
+		{"ab", nil, "ab"},
+		{"Control+", nil, "Control+"},
+		{"+a", nil, "+a"},
+		{"++", nil, "++"},
+		{"Control+++", nil, "Control+++"},
+		{"Control++a", nil, "Control++a"},
+		{"Hyper+a", nil, `"Hyper" is not a modifier`},
+		{"a+Control", nil, `"a" is not a modifier`},
+		{"Control+F25", nil, "F25"},
+		{"e\u0301", nil, "e\u0301"}, // two characters
+		{"a", []executor.Modifier{"Hyper"}, `"Hyper" is not a modifier`},
+		{"Enter", []executor.Modifier{ctrl, "shift"}, `"shift" is not a modifier`},
+	} {
+		c, err := parseChord(test.in, test.more)
+		if executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), test.names) {
+			t.Errorf("%q with %v: got %+v, %v, want ErrBadArgs that names %s", test.in, test.more, c, err, test.names)
+		}
+	}
+	more := make([]executor.Modifier, 1, 4)
+	more[0] = ctrl
+	if _, err := parseChord("Shift+a", more); err != nil || more[:2][1] != "" {
+		t.Errorf("the caller's modifiers were written to: %q, %v", more[:2], err)
+	}
+}
+
+// TestKeysOfASCII holds for all that a US keyboard types: a key with a code,
+// which types the character; and two characters of one key differ by Shift.
+func TestKeysOfASCII(t *testing.T) {
+	seen := make(map[string]rune)
+	for r := rune(' '); r < 0x7f; r++ {
+		k, shifted := keyOf(r)
+		if k.text != string(r) || k.key != string(r) || k.code == "" || k.windows == 0 {
+			t.Errorf("%q: %+v", r, k)
+		}
+		id := k.code
+		if shifted {
+			id = "Shift+" + id
+		}
+		if other, taken := seen[id]; taken {
+			t.Errorf("%q and %q are both %s", r, other, id)
+		}
+		seen[id] = r
+		if got := shiftedRune(r); shifted && got != r {
+			t.Errorf("Shift and %q give %q", r, got)
+		} else if base, _ := keyOf(got); base.code != k.code {
+			t.Errorf("Shift and %q give %q, of another key", r, got)
+		}
+	}
+}
+
+func TestModifierBits(t *testing.T) {
+	bits, err := modifierBits([]executor.Modifier{alt, ctrl, meta, shift, ctrl})
+	if err != nil || bits != 15 {
+		t.Errorf("got %d, %v, want 15", bits, err)
+	}
+	if _, err := modifierBits([]executor.Modifier{ctrl, "control"}); executor.CodeOf(err) != executor.ErrBadArgs {
+		t.Errorf("got %v, want ErrBadArgs", err)
+	}
+}
+
+func FuzzParseChord(f *testing.F) {
+	for _, s := range []string{"a", "Control++", "Shift+é", "ctrl+Option+Enter", "\xff", "Control+\xff", "+", "++"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseChord(s, nil)
+		if err != nil {
+			if executor.CodeOf(err) != executor.ErrBadArgs {
+				t.Fatalf("%q: %v, want ErrBadArgs", s, err)
+			}
+			return
+		}
+		if c.key.key == "" || !utf8.ValidString(c.key.text) {
+			t.Fatalf("%q: %+v cannot be sent", s, c.key)
+		}
+		if _, err := modifierBits(c.modifiers); err != nil {
+			t.Fatalf("%q: %v", s, err)
+		}
+		if r, size := utf8.DecodeRuneInString(s); utf8.ValidString(s) && size == len(s) && unicode.IsGraphic(r) && c.key.text != s {
+			t.Fatalf("the character %q types %q", s, c.key.text)
+		}
+	})
+}

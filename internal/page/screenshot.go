@@ -1,0 +1,472 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"slices"
+
+	cdppage "github.com/chromedp/cdproto/page"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+)
+
+// largePicture is held while a picture of more than the viewport is taken. A
+// browser draws all that is in one, and has so much memory for that: of
+// several at once, parts come out white.
+var largePicture = make(chan struct{}, 1)
+
+// defaultQuality is the quality of a JPEG unless told otherwise.
+const defaultQuality = 80
+
+// A box is a rectangle in CSS pixels.
+type box struct{ x, y, w, h float64 }
+
+// metrics is what Page.getLayoutMetrics says, in CSS pixels.
+type metrics struct {
+	Visual struct {
+		PageX  float64 `json:"pageX"`
+		PageY  float64 `json:"pageY"`
+		Width  float64 `json:"clientWidth"`
+		Height float64 `json:"clientHeight"`
+		Zoom   float64 `json:"zoom"` // by the user: device-independent pixels a CSS pixel
+	} `json:"cssVisualViewport"`
+	Layout struct {
+		Width  float64 `json:"clientWidth"`
+		Height float64 `json:"clientHeight"`
+	} `json:"cssLayoutViewport"`
+	Content struct {
+		X      float64 `json:"x"`
+		Width  float64 `json:"width"`
+		Height float64 `json:"height"`
+	} `json:"cssContentSize"`
+}
+
+// Screenshot takes a picture of the viewport, the whole page or one element.
+func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+	var o executor.ScreenshotOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.FullPage && !o.Target.IsZero() {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both a target and fullPage given")
+	}
+	if o.Format != "" && o.Format != executor.FormatPNG && o.Format != executor.FormatJPEG {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use png or jpeg.", "format %q is unknown", string(o.Format))
+	}
+	if o.Quality < 0 || o.Quality > 100 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1 to 100.", "quality %d is out of range", o.Quality)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	top, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	var el *element
+	if !o.Target.IsZero() {
+		if el, err = v.resolve(ctx, o.Target, executor.OpRead); err != nil {
+			return nil, err
+		}
+		if err := v.reveal(ctx, el); err != nil {
+			return nil, err
+		}
+	}
+	before := v.loaders()
+	var m metrics
+	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
+		return nil, timeoutAs(err, "the page's size")
+	}
+	full, err := v.clip(ctx, o, el, m)
+	if err != nil {
+		return nil, err
+	}
+	clip := full
+	if el != nil || o.FullPage {
+		clip = full.bounded()
+	}
+	shot, err := v.capture(ctx, top, o, clip, m)
+	if err != nil {
+		return nil, err
+	}
+	// A frame may have gone elsewhere while the picture was taken: what
+	// cannot be bound to the documents that were checked is compared.
+	if !v.sameLoaders(before) {
+		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentGone, Hint: "The page was navigating; take the screenshot again."}
+	}
+	if clip != full {
+		shot.Truncated, shot.FullHeight = true, int(full.h)
+	}
+	return shot, nil
+}
+
+// loaders notes the documents of all frames.
+func (v *View) loaders() map[string]string {
+	m := make(map[string]string)
+	v.tab.mu.Lock()
+	defer v.tab.mu.Unlock()
+	for id, f := range v.tab.frames {
+		m[string(id)] = string(f.loader)
+	}
+	return m
+}
+
+func (v *View) sameLoaders(before map[string]string) bool {
+	now := v.loaders()
+	for id, loader := range now {
+		if old, ok := before[id]; !ok || old != loader {
+			return false
+		}
+	}
+	return true
+}
+
+// clip returns the part of the page that was asked for, in page coordinates.
+func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *element, m metrics) (box, error) {
+	switch {
+	case el != nil:
+		b, err := v.boxOf(ctx, el)
+		if err != nil {
+			return box{}, err
+		}
+		// Whole pixels, so that the picture has the element's edges.
+		x, y := math.Floor(b.x), math.Floor(b.y)
+		b = box{x + m.Visual.PageX, y + m.Visual.PageY, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
+		// What is to the left of the page or above it nobody can scroll to, and
+		// the browser takes no picture that begins there.
+		if out := min(0, m.Content.X, m.Visual.PageX) - b.x; out > 0 {
+			b.x, b.w = b.x+out, b.w-out
+		}
+		if b.y < 0 {
+			b.y, b.h = 0, b.h+b.y
+		}
+		if b.w < 1 || b.h < 1 {
+			return box{}, executor.Errorf(executor.ErrNotActionable, "Take a screenshot of what contains it.", "%s is outside of the page", v.describe(ctx, el))
+		}
+		return b, nil
+	case o.FullPage:
+		return box{0, 0, m.Content.Width, m.Content.Height}, nil
+	}
+	return box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}, nil
+}
+
+// bounded returns as much of b as a picture may hold: a larger one takes the
+// browser longer than anybody waits, or all of its memory.
+func (b box) bounded() box {
+	b.w = min(b.w, executor.MaxScreenshotWidth)
+	b.h = min(b.h, executor.MaxScreenshotHeight)
+	if b.w*b.h > executor.MaxScreenshotArea {
+		b.h = math.Floor(executor.MaxScreenshotArea / b.w)
+	}
+	return b
+}
+
+// boxOf returns the box of an element in the tab's viewport.
+func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
+	var b []float64
+	if err := el.doc.call(ctx, &b, "box", el.id); err != nil {
+		return box{}, v.goneOr(ctx, el, err)
+	}
+	if len(b) != 4 {
+		return box{}, v.expired(ctx, el)
+	}
+	if b[2] < 1 || b[3] < 1 {
+		return box{}, &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Hint: "Take a screenshot of what contains it.",
+			Err: executor.Errorf(executor.ErrNotActionable, "", "%s has no size", v.describe(ctx, el)).Err}
+	}
+	x, y, err := v.outward(ctx, el.doc, b[0], b[1])
+	if err != nil {
+		return box{}, err
+	}
+	x2, y2, err := v.outward(ctx, el.doc, b[0]+b[2], b[1]+b[3])
+	return box{x, y, x2 - x, y2 - y}, err
+}
+
+// outward maps a point of a document's viewport to the tab's.
+func (v *View) outward(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
+	for !d.top() {
+		parent, err := d.parentDocument(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		owner, err := d.owner(ctx, parent)
+		if err != nil {
+			return 0, 0, err
+		}
+		var p []float64
+		if err := parent.call(ctx, &p, "outward", owner, x, y); err != nil {
+			return 0, 0, err
+		}
+		if len(p) != 2 {
+			return 0, 0, errDocumentGone
+		}
+		x, y, d = p[0], p[1], parent
+	}
+	return x, y, nil
+}
+
+// reveal scrolls an element, and the frames it is in, into view.
+func (v *View) reveal(ctx context.Context, el *element) error {
+	var ok bool
+	if err := el.doc.call(ctx, &ok, "reveal", el.id); err != nil {
+		return v.goneOr(ctx, el, err)
+	}
+	if !ok {
+		return v.expired(ctx, el)
+	}
+	v.revealFrames(ctx, el.doc)
+	return nil
+}
+
+// capture takes the picture, hides what the gate denies and draws labels.
+func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, m metrics) (*executor.Screenshot, error) {
+	format, mime := "png", "image/png"
+	quality := o.Quality
+	if quality <= 0 {
+		quality = defaultQuality
+	}
+	if o.Format == executor.FormatJPEG {
+		format, mime = "jpeg", "image/jpeg"
+	}
+	masks, err := v.denied(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var labels []drawnLabel
+	if o.Labels {
+		if labels, err = v.labelsInView(ctx, top); err != nil {
+			return nil, err
+		}
+	}
+	zoom := cmp.Or(m.Visual.Zoom, 1)
+	paint := len(masks) > 0 || len(labels) > 0 || zoom != 1
+	transit, err := v.askTransits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var scale float64
+	if err := top.call(ctx, &scale, "pixelRatio"); err != nil {
+		return nil, timeoutAs(err, "the page's scale")
+	}
+	if err := v.transits(ctx, transit); err != nil {
+		return nil, timeoutAs(err, "the picture")
+	}
+	params := map[string]any{"format": format, "optimizeForSpeed": true, "fromSurface": true}
+	inView := clip == box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}
+	if !inView || scale != 1 {
+		// The browser counts device-independent pixels here, of which a zoomed
+		// page has more.
+		params["clip"] = cdppage.Viewport{X: clip.x * zoom, Y: clip.y * zoom, Width: clip.w * zoom, Height: clip.h * zoom, Scale: 1 / scale}
+	}
+	beyond := clip.x < m.Visual.PageX || clip.y < m.Visual.PageY ||
+		clip.x+clip.w > m.Visual.PageX+m.Visual.Width || clip.y+clip.h > m.Visual.PageY+m.Visual.Height
+	if beyond {
+		params["captureBeyondViewport"] = true
+	}
+	if format == "jpeg" {
+		params["quality"] = quality
+		if paint { // decoded and encoded again below
+			params["format"], params["quality"] = "png", nil
+			delete(params, "quality")
+		}
+	}
+	var res struct {
+		Data []byte `json:"data"`
+	}
+	if v.tab.opts.Shared && v.tab.opts.Wake == nil { // others are drawn during calls
+		// A tab that is not in front is not drawn: a screencast makes it be.
+		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
+			return nil, timeoutAs(err, "the picture")
+		}
+		defer v.tab.sess.Start(context.WithoutCancel(ctx), "Page.stopScreencast", nil)
+	}
+	if err := v.awaitPaint(ctx); err != nil {
+		return nil, timeoutAs(err, "the frames of the page")
+	}
+	if beyond {
+		select {
+		case largePicture <- struct{}{}:
+			defer func() { <-largePicture }()
+		case <-ctx.Done():
+			return nil, timeoutAs(ctx.Err(), "another picture of a whole page")
+		}
+	}
+	if err := v.command(ctx, "Page.captureScreenshot", params, &res); err != nil {
+		return nil, timeoutAs(err, "the picture")
+	}
+	if len(masks) > 0 {
+		if err := v.stayed(ctx, top, masks); err != nil {
+			return nil, err
+		}
+	}
+	if v.tab.framesLeft() {
+		if transit, err = v.askTransits(ctx); err != nil {
+			return nil, err
+		}
+		if err := v.transits(ctx, transit); err != nil {
+			return nil, timeoutAs(err, "the picture")
+		}
+	}
+	shot := &executor.Screenshot{Data: res.Data, MIMEType: mime, Width: int(clip.w), Height: int(clip.h)}
+	if paint {
+		return shot, v.paint(shot, o, quality, box{clip.x - m.Visual.PageX, clip.y - m.Visual.PageY, clip.w, clip.h}, masks, labels)
+	}
+	if config, _, err := image.DecodeConfig(bytes.NewReader(res.Data)); err == nil {
+		shot.Width, shot.Height = config.Width, config.Height
+	}
+	return shot, nil
+}
+
+// awaitPaint waits until the frames that have a process of their own have been
+// drawn once. The browser draws the page anew for a picture, but not these:
+// one that has just loaded would be a white hole in it.
+func (v *View) awaitPaint(ctx context.Context) error {
+	if !v.tab.split() {
+		return nil
+	}
+	pending := make(map[*document]*cdpconn.Pending)
+	for _, d := range v.allowed(ctx, executor.OpRead) {
+		if d.sess == v.tab.sess {
+			continue
+		}
+		p, err := d.start(ctx, "painted")
+		if errors.Is(err, errDocumentGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		pending[d] = p
+	}
+	for d, p := range pending {
+		if err := d.finish(ctx, p, nil); err != nil && !errors.Is(err, errDocumentGone) {
+			return err
+		}
+	}
+	return nil
+}
+
+// denied returns the boxes, in the tab's viewport, of the frames that the
+// gate does not let be read.
+func (v *View) denied(ctx context.Context) ([]box, error) {
+	allowed := make(map[string]*document)
+	for _, d := range v.allowed(ctx, executor.OpRead) {
+		allowed[string(d.frame)] = d
+	}
+	var boxes []box
+	for _, d := range v.tab.frameList() {
+		parent := allowed[string(d.parent)]
+		if allowed[string(d.frame)] != nil || parent == nil {
+			continue // inside an allowed frame, or inside one that is hidden as a whole
+		}
+		owner, err := d.owner(ctx, parent)
+		if err != nil {
+			return nil, executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot of one element instead.",
+				"the page has a frame that the policy denies, and its place is not known")
+		}
+		b, err := v.boxOf(ctx, &element{doc: parent, id: owner})
+		if executor.CodeOf(err) == executor.ErrNotActionable {
+			continue // it has no size
+		}
+		if err != nil {
+			return nil, err
+		}
+		boxes = append(boxes, b)
+	}
+	return boxes, nil
+}
+
+// stayed refuses a picture in which a frame that is denied may have been
+// anywhere else than where it was measured.
+func (v *View) stayed(ctx context.Context, top *document, masks []box) error {
+	refused := executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or a screenshot when nothing moves.",
+		"the page has a frame that the policy denies, and it moves")
+	var restless bool
+	if err := top.call(ctx, &restless, "restless"); err != nil || restless {
+		return refused
+	}
+	after, err := v.denied(ctx)
+	if err != nil || !slices.Equal(after, masks) {
+		return refused
+	}
+	return nil
+}
+
+// frameList returns a document for each frame of the tab, even for those
+// whose world is not known.
+func (t *Tab) frameList() []*document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []*document
+	for _, f := range t.inOrder() {
+		d := t.documentOf(f)
+		if d == nil {
+			d = &document{tab: t, sess: f.sess, frame: f.id, parent: f.parent}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// labelsInView returns the refs of what can be acted on in the viewport.
+func (v *View) labelsInView(ctx context.Context, top *document) ([]drawnLabel, error) {
+	tree, err := v.outline(ctx, &element{doc: top}, false)
+	if err != nil {
+		return nil, err
+	}
+	byDoc := make(map[string]*document)
+	for _, d := range v.tab.documents() {
+		byDoc[d.world] = d
+	}
+	var labels []drawnLabel
+	tree.Nodes(func(n *outline.Node) {
+		d := byDoc[n.Doc.Key]
+		if d == nil || n.ID == 0 || !n.Has(outline.InViewport) || !(n.Has(outline.Interactive) || n.Has(outline.Clickable)) {
+			return
+		}
+		if b, err := v.boxOf(ctx, &element{doc: d, id: n.ID}); err == nil {
+			labels = append(labels, drawnLabel{text: v.refOf(n), box: b})
+		}
+	})
+	return labels, nil
+}
+
+// paint draws over the picture. shown is what the picture shows, in the tab's
+// viewport.
+func (v *View) paint(shot *executor.Screenshot, o executor.ScreenshotOptions, quality int, shown box, masks []box, labels []drawnLabel) error {
+	decoded, err := png.Decode(bytes.NewReader(shot.Data))
+	if err != nil {
+		return executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "decoding the picture: %w", err)
+	}
+	// What a zoomed page shows beyond the last whole pixel is cut off.
+	size := decoded.Bounds().Size()
+	canvas := image.NewRGBA(image.Rect(0, 0, min(size.X, int(math.Ceil(shown.w))), min(size.Y, int(math.Ceil(shown.h)))))
+	shot.Width, shot.Height = canvas.Bounds().Dx(), canvas.Bounds().Dy()
+	draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
+	for _, m := range masks {
+		r := image.Rect(int(math.Floor(m.x-shown.x)), int(math.Floor(m.y-shown.y)), int(math.Ceil(m.x+m.w-shown.x)), int(math.Ceil(m.y+m.h-shown.y)))
+		draw.Draw(canvas, r, image.NewUniform(color.Gray{Y: 64}), image.Point{}, draw.Src)
+	}
+	for _, l := range labels {
+		l.box.x -= shown.x
+		l.box.y -= shown.y
+		l.draw(canvas)
+	}
+	var b bytes.Buffer
+	if o.Format == executor.FormatJPEG {
+		err = jpeg.Encode(&b, canvas, &jpeg.Options{Quality: quality})
+	} else {
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, canvas)
+	}
+	shot.Data = b.Bytes()
+	return err
+}

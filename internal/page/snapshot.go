@@ -1,0 +1,304 @@
+package page
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+)
+
+// shown is the outline of the whole page that a client was shown last.
+type shown struct {
+	tree     *outline.Document
+	world    string // of the top document
+	obstacle *executor.Obstacle
+}
+
+// Snapshot returns an outline of the page or the target.
+func (v *View) Snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
+	return ofOneDocument(ctx, func() (*executor.Snapshot, error) { return v.snapshot(ctx, opts) })
+}
+
+func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
+	var o executor.SnapshotOptions
+	if opts != nil {
+		o = *opts
+	}
+	if err := outline.CheckFind(o.Find); err != nil {
+		return nil, badFind(err)
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	top, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	root := &element{doc: top}
+	if !o.Target.IsZero() {
+		if root, err = v.resolve(ctx, o.Target, executor.OpRead); err != nil {
+			return nil, err
+		}
+	}
+	tree, err := v.outline(ctx, root, true)
+	if err != nil {
+		return nil, v.tab.readTimeoutAs(caller, err, "the page to be read")
+	}
+	before := v.shownLast()
+	obstacle := top.obstacle(tree.Signs)
+	if o.Target.IsZero() {
+		v.remember(&shown{tree: tree, world: top.world, obstacle: obstacle})
+	}
+	if o.Diff {
+		s, err := v.diffSnapshot(top, before, tree, o)
+		if s != nil {
+			s.Obstacle, s.MissingFrames = obstacle, tree.Missing
+		}
+		return s, err
+	}
+	r, err := outline.Render(tree, outline.Options{
+		MaxChars: o.MaxChars, Offset: o.Offset, Depth: o.Depth, InteractiveOnly: o.InteractiveOnly, Find: o.Find, RefOf: v.refOf,
+	})
+	if err != nil {
+		return nil, badFind(err)
+	}
+	return &executor.Snapshot{
+		Text: r.Text, Origin: top.origin, Elements: r.Elements, Omitted: r.Omitted, Truncated: r.Truncated, Offset: r.NextOffset,
+		Obstacle: obstacle, MissingFrames: tree.Missing,
+	}, nil
+}
+
+func badFind(err error) error {
+	return executor.Errorf(executor.ErrBadArgs, "Use a plain text, or a /regular expression/ in Go's syntax.", "find: %w", err)
+}
+
+// diffSnapshot tells what changed since the snapshot before.
+func (v *View) diffSnapshot(top *document, before *shown, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
+	if before == nil {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Take one without diff first.", "there is no earlier snapshot of this tab to compare with")
+	}
+	c := v.diff(before, tree, o.MaxChars)
+	s := &executor.Snapshot{Text: c.Text, Origin: top.origin, Elements: c.Added + c.Removed + c.Changed}
+	if c.Empty() {
+		s.Text = "no visible change"
+	}
+	return s, nil
+}
+
+func (v *View) diff(before *shown, tree *outline.Document, maxChars int) outline.Change {
+	return outline.Diff(before.tree, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef})
+}
+
+func (v *View) shownLast() *shown {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last
+}
+
+func (v *View) remember(s *shown) {
+	v.forget()
+	v.mu.Lock()
+	v.last = s
+	v.mu.Unlock()
+}
+
+// refOf mints the ref of an outline's node.
+func (v *View) refOf(n *outline.Node) string {
+	return string(v.mint(n.Doc.Key, n.ID, label{n.Role, n.Name}))
+}
+
+// oldRef returns the ref of a node that may be gone, if it had one.
+func (v *View) oldRef(n *outline.Node) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return string(v.names[node{world: n.Doc.Key, id: n.ID}])
+}
+
+// outline walks the document of root, from root's element or as a whole, and
+// the documents of the frames below it that the gate allows, and joins them.
+// survey has the walk of a whole page look for obstacles too.
+func (v *View) outline(ctx context.Context, root *element, survey bool) (*outline.Document, error) {
+	return v.outlineFrom(ctx, root, survey, early{})
+}
+
+// An early is what the walk of a document said that was asked for together
+// with something else. It is used where it answers the same question.
+type early struct {
+	world    string
+	surveyed bool
+	raw      jsonv2.Value // empty when nothing was asked
+}
+
+// outlineFrom is outline, with a walk that may have been made before.
+func (v *View) outlineFrom(ctx context.Context, root *element, survey bool, seen early) (*outline.Document, error) {
+	docs := v.below(ctx, root.doc)
+	type walk struct {
+		doc    *document
+		opts   map[string]any
+		result *cdpconn.Pending
+		raw    jsonv2.Value // instead of result
+	}
+	walks := make([]walk, 0, len(docs))
+	for _, d := range docs {
+		opts := map[string]any{"survey": survey}
+		if d == root.doc && root.id != 0 {
+			opts["root"] = root.id
+		}
+		if d == root.doc && root.id == 0 && len(seen.raw) > 0 && seen.world == d.world && seen.surveyed == survey {
+			walks = append(walks, walk{doc: d, opts: opts, raw: seen.raw})
+			continue
+		}
+		p, err := d.start(ctx, "snapshot", opts)
+		if err == nil {
+			walks = append(walks, walk{doc: d, opts: opts, result: p})
+		} else if d == root.doc {
+			return nil, err
+		}
+	}
+	trees := make(map[cdp.FrameID]*outline.Document)
+	parents := make(map[cdp.FrameID]*document)
+	for _, d := range docs {
+		parents[d.frame] = d
+	}
+	denied := v.deniedIn(ctx, parents)
+	missing := len(docs) - len(walks)
+	for _, w := range walks {
+		tree, err := w.doc.readOutline(ctx, w.result, w.raw)
+		if err == nil && w.doc.openClosedRoots(ctx, tree.Hosts) {
+			// There is more to see than the walk saw.
+			var again *cdpconn.Pending
+			if again, err = w.doc.start(ctx, "snapshot", w.opts); err == nil {
+				tree, err = w.doc.readOutline(ctx, again, nil)
+			}
+		}
+		switch {
+		case errors.Is(err, outline.ErrGone):
+			return nil, v.expired(ctx, root)
+		case err != nil && w.doc == root.doc:
+			return nil, err
+		case err != nil:
+			v.tab.log.Debug("a frame could not be read", "error", err)
+			if ctx.Err() != nil {
+				missing++
+			}
+			continue
+		}
+		for _, d := range denied[w.doc.frame] {
+			if n := nodeOf(ctx, d, w.doc, tree); n != nil {
+				n.Denied = true
+			}
+		}
+		trees[w.doc.frame] = tree
+		if parent := trees[w.doc.parent]; parent != nil && w.doc != root.doc {
+			if id, err := w.doc.owner(ctx, parents[w.doc.parent]); err == nil {
+				parent.Graft(id, tree)
+			} else if ctx.Err() != nil {
+				missing++
+			}
+		}
+	}
+	tree := trees[root.doc.frame]
+	tree.Missing = missing
+	return tree, nil
+}
+
+// nodeOf returns the node of the element that d's frame is in; nil when the
+// outline of its parent has none.
+func nodeOf(ctx context.Context, d, parent *document, tree *outline.Document) *outline.Node {
+	id, err := d.owner(ctx, parent)
+	if err != nil {
+		return nil
+	}
+	return tree.Node(id)
+}
+
+// below returns d and the documents below it that may be read, parents first.
+func (v *View) below(ctx context.Context, d *document) []*document {
+	list := []*document{d}
+	in := map[cdp.FrameID]bool{d.frame: true}
+	for _, x := range v.allowed(ctx, executor.OpRead) {
+		if x.frame != d.frame && in[x.parent] {
+			in[x.frame] = true
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// deniedIn returns the documents of frames right in some documents that the
+// gate does not let be read, by the frame that they are in: they are marked,
+// so that they do not look empty.
+func (v *View) deniedIn(ctx context.Context, parents map[cdp.FrameID]*document) map[cdp.FrameID][]*document {
+	denied := make(map[cdp.FrameID][]*document)
+	for _, d := range v.tab.frameList() {
+		if parents[d.frame] != nil || parents[d.parent] == nil || d.world == "" || v.check(ctx, d, executor.OpRead, "") == nil {
+			continue
+		}
+		denied[d.parent] = append(denied[d.parent], d)
+	}
+	return denied
+}
+
+// readOutline waits for a walk and decodes it.
+func (d *document) readOutline(ctx context.Context, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
+	if raw == nil {
+		if err := d.finish(ctx, p, &raw); err != nil {
+			return nil, err
+		}
+	}
+	return outline.Decode(raw, d.world)
+}
+
+// tellsOutline reports whether an action tells what the page shows: the
+// session wants that, or it was shown the page before.
+func (v *View) tellsOutline() bool {
+	return v.opts.AfterAction == executor.AfterSnapshot || v.opts.AfterAction != executor.AfterNone && v.shownLast() != nil
+}
+
+// changes fills in how the page differs from what this client saw last, or
+// the whole page if the session wants that. stirred says that the page's tree
+// has changed since: without, it shows no other obstacle than before. seen is
+// what top showed when it had come to rest, if that was asked.
+func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, stirred bool, seen early) error {
+	before := v.shownLast()
+	if !v.tellsOutline() {
+		c.Unchanged = before != nil && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors)+c.Pending == 0
+		if v.opts.AfterAction == executor.AfterNone {
+			c.Unchanged = false
+		}
+		return nil
+	}
+	tree, err := v.outlineFrom(ctx, &element{doc: top}, stirred, seen)
+	if err != nil {
+		if errors.Is(err, errDocumentGone) || errors.Is(err, executor.ErrDialogOpen) {
+			return nil // it goes on changing: the next snapshot will tell
+		}
+		return err
+	}
+	now := &shown{tree: tree, world: top.world, obstacle: top.obstacle(tree.Signs)}
+	if !stirred && before != nil {
+		now.obstacle = before.obstacle
+	}
+	defer v.remember(now)
+	c.Obstacle = now.news(before)
+	if v.opts.AfterAction == executor.AfterSnapshot {
+		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf})
+		c.Snapshot = r.Text
+		return err
+	}
+	if before.world != top.world {
+		// Another document: what was on the one before is of no interest.
+		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf, MaxChars: outline.DefaultDiffChars})
+		c.Snapshot = r.Text
+		return err
+	}
+	change := v.diff(before, tree, 0)
+	c.Diff = change.Text
+	c.Unchanged = change.Empty() && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
+	return nil
+}

@@ -1,0 +1,328 @@
+// Package page is everything that happens inside a tab: navigation and waits,
+// snapshots with refs, actions, reading, pictures, dialogs. It is written
+// once, over a [cdpconn.Session], for every backend.
+//
+// A [Tab] follows one page target and its frames. A [View] is one client's
+// look at a tab: it has the client's gate, refs and last snapshot, and the
+// methods of executor.Executor without their tab argument.
+package page
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// Options are the options of [Attach].
+type Options struct {
+	Logger *slog.Logger // nil discards
+	// OnEvent is called, in order and without a lock held, for what happens
+	// in the tab. It must not block.
+	OnEvent func(Event)
+	// Waiting says that the target waits for the debugger before it runs.
+	Waiting bool
+	// Failure tells what the filtering proxy that the browser is under did
+	// with its latest request for a host, "host" or "host:port": an error if
+	// it refused or could not reach it, else nil. May be nil.
+	Failure func(host string) error
+	// Shared says that the tab shares its window with others, so that it may
+	// not be drawn while it is not in front.
+	Shared bool
+	// Own says that a session of ours opened the tab.
+	Own bool
+	// Wake attaches to the target, for a tab made by [Adopt]: it is called
+	// when the tab is first needed, and again after an [EventDetached].
+	Wake func(ctx context.Context) error
+	// OnDownload is called, in order and without a lock held, for each
+	// download that the page begins, where the browser tells the page's
+	// session of it. It must not block. May be nil.
+	OnDownload func(Download)
+	// ID is what the tab is called in messages.
+	ID executor.TabID
+	// Opener is the tab whose page opened this one, nil for the others.
+	Opener *Tab
+}
+
+// A Download is one that a page began.
+type Download struct {
+	Frame string `json:"frameId"`
+	URL   string `json:"url"`
+	Name  string `json:"suggestedFilename"` // as the server or the page suggests it
+}
+
+// An Event is something that happened in a tab.
+type Event struct {
+	Kind   executor.EventKind
+	URL    string
+	Dialog *executor.Dialog
+	Frame  string // of Dialog
+}
+
+// A Tab follows one page target. Its methods are safe for concurrent use.
+type Tab struct {
+	sess   *cdpconn.Session
+	opts   Options
+	log    *slog.Logger
+	wg     sync.WaitGroup
+	family *family // never changes
+	turns  turns
+
+	mu          sync.Mutex    // guards what follows
+	changed     chan struct{} // closed and replaced whenever any of it changes
+	frames      map[cdp.FrameID]*frame
+	attached    int // frames that there ever were
+	main        cdp.FrameID
+	bygone      []*document // documents that went, the oldest first, see noteLeft
+	bygoneFrom  int         // how many of bygone went before this top document began
+	dialog      *openDialog
+	inRow       int                                          // dialogs that opened before dialog, each right after the answer to the one before
+	answeredAt  time.Time                                    // when a dialog was answered last
+	answerFrom  time.Time                                    // when a dialog may be answered: see mayAnswer
+	passed      []passed                                     // dialogs that were closed because the page was leaving, the newest last
+	passedCount int                                          // of all there were
+	answer      func(executor.Dialog) *executor.DialogAnswer // answers dialogs by itself, during eval
+	gone        error                                        // why the tab is gone, nil while it lives
+	crashed     bool
+	own         bool                            // a session of ours opened the tab
+	left        bool                            // it was sent to another document before
+	reports     map[string]func(payload []byte) // by token: what page scripts report through the binding
+	traffic     traffic
+	errors      []pageError                // uncaught page errors, the newest last
+	errCount    int                        // of all there were
+	scripts     map[string]bool            // worlds, by unique id, that our scripts were installed in
+	started     map[cdp.FrameID]navigation // navigations under way, by frame
+	status      map[cdp.LoaderID]response  // of the top document, and of one that is about to be
+	answered    int                        // HTTP status of the newest answer to a request for a top document
+	pdf         bool                       // what answered is for the browser's PDF viewer
+	innerPDF    bool                       // and what answered a frame since
+	departs     int                        // navigations of the top frame to another document that began
+	windows     int                        // that the page said it opens
+	choosers    int                        // of files, that the page wanted to open
+	requested   []string                   // URLs of the tabs that the page had the browser open, the newest last
+	first       string                     // URL that the tab went to first
+	asked       string                     // URL of the newest request for a top document, after redirects
+	failed      string                     // the network's error for the document that failed last
+
+	waking chan struct{} // holds a token while the tab is being attached to
+	asleep bool          // the target is not attached to; what follows is all that is known
+	away   error         // why it is not attached to any more; nil before it ever was
+	noted  note
+	drawn  bool        // it is drawn although it may not be in front
+	fade   *time.Timer // ends that; nil while a call runs
+}
+
+// Attach starts to follow the page of sess, whose events nobody else reads.
+// It returns when the tab can be driven.
+func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, error) {
+	t := newTab(sess, opts)
+	if err := t.enable(ctx, sess, opts.Waiting); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func newTab(sess *cdpconn.Session, opts Options) *Tab {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	t := &Tab{
+		sess:    sess,
+		opts:    opts,
+		log:     opts.Logger,
+		changed: make(chan struct{}),
+		frames:  make(map[cdp.FrameID]*frame),
+		reports: make(map[string]func([]byte)),
+		scripts: make(map[string]bool),
+		started: make(map[cdp.FrameID]navigation),
+		status:  make(map[cdp.LoaderID]response),
+		traffic: newTraffic(),
+		own:     opts.Own,
+		waking:  make(chan struct{}, 1),
+	}
+	t.main = cdp.FrameID(sess.Target().TargetID)
+	t.frames[t.main] = &frame{id: t.main, sess: sess}
+	if opts.Opener != nil {
+		t.family = opts.Opener.family
+	} else {
+		t.family = new(family)
+	}
+	t.family.join(t)
+	sess.InOrder()
+	t.wg.Go(t.follow)
+	return t
+}
+
+// Gone is closed when the target is gone.
+func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
+
+// Wait waits until the tab's goroutines have ended, which they do when its
+// session goes.
+func (t *Tab) Wait() { t.wg.Wait() }
+
+// MarkOwn says that a session of ours opened the tab.
+func (t *Tab) MarkOwn() {
+	t.mu.Lock()
+	t.own = true
+	t.mu.Unlock()
+}
+
+func (t *Tab) isOwn() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own
+}
+
+// URL returns the URL of the top document.
+func (t *Tab) URL() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.asleep {
+		return t.noted.url
+	}
+	return t.frames[t.main].url
+}
+
+// HasFrame reports whether a frame is one of the tab's.
+func (t *Tab) HasFrame(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.frames[cdp.FrameID(id)] != nil
+}
+
+// Session returns the session of the page target.
+func (t *Tab) Session() *cdpconn.Session { return t.sess }
+
+// enable switches on, in one go, what following a target takes. Page comes
+// first: a dialog that opens before it could not be handled at all.
+func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) error {
+	commands := []command{
+		{"Page.enable", nil},
+		{"Page.getFrameTree", nil},
+		{"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
+		{"Runtime.enable", nil},
+		{"Runtime.addBinding", runtime.AddBindingParams{Name: bindingName, ExecutionContextName: worldName}},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": earlyScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
+		{"Inspector.enable", nil}, // tells of a crash
+		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
+		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true,
+			"filter": []map[string]any{{"type": "iframe"}}}},
+	}
+	if s == t.sess {
+		// A tab that is not in front gets no frames and no focus without it.
+		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
+	}
+	if waiting {
+		commands = append(commands, command{"Runtime.runIfWaitingForDebugger", nil})
+	}
+	pending := make([]*cdpconn.Pending, len(commands))
+	for i, c := range commands {
+		p, err := s.Start(ctx, c.method, c.params)
+		if err != nil {
+			return err
+		}
+		pending[i] = p
+	}
+	answered := func(ctx context.Context) error { return t.enabled(ctx, s, commands, pending) }
+	if !waiting {
+		return answered(ctx)
+	}
+	// A page that was opened for a server that is slow to answer has no process
+	// yet to say that all this is done. It can be driven all the same.
+	done := make(chan error, 1)
+	t.wg.Go(func() { done <- answered(context.WithoutCancel(ctx)) })
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(openedLimit):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// openedLimit is how long a page that was opened just now may take to say that
+// it is followed, before it counts as a tab.
+const openedLimit = 300 * time.Millisecond
+
+// A command is one that enable sends.
+type command struct {
+	method string
+	params any
+}
+
+// enabled waits for the answers to the commands of enable.
+func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []command, pending []*cdpconn.Pending) error {
+	for i, p := range pending {
+		var result struct {
+			FrameTree frameTree `json:"frameTree"`
+		}
+		if err := p.Wait(ctx, &result); err != nil {
+			if errors.Is(err, executor.ErrCDP) {
+				t.log.Debug("command refused at attach", "method", commands[i].method, "error", err)
+				continue
+			}
+			return err
+		}
+		if commands[i].method == "Page.getFrameTree" {
+			t.mu.Lock()
+			t.addFrameTree(s, result.FrameTree)
+			t.notify()
+			t.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// notify wakes whoever waits for a change. t.mu must be held.
+func (t *Tab) notify() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// await waits until cond, called with t.mu held after every change, is true.
+// It ends early with cond's error, when the tab goes, and when ctx ends, which
+// is after cdpconn.DefaultCallTimeout when it has no deadline.
+func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
+	ctx, cancel := cdpconn.Bounded(ctx)
+	defer cancel()
+	for {
+		t.mu.Lock()
+		done, err := cond()
+		gone, changed := t.goneError(), t.changed
+		t.mu.Unlock()
+		switch {
+		case err != nil:
+			return err
+		case done:
+			return nil
+		case gone != nil:
+			return gone
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// goneError returns why the tab cannot be used any more. t.mu must be held.
+func (t *Tab) goneError() error {
+	switch {
+	case t.gone != nil:
+		return t.gone
+	case t.asleep && t.away != nil:
+		return t.away
+	case t.crashed:
+		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package page
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestURLGlob: * is any run of characters and nothing else is special,
+// whatever else it may mean in globs.
+func TestURLGlob(t *testing.T) {
+	for _, test := range []struct {
+		pattern, url string
+		want         bool
+	}{
+		{"https://a.test/", "https://a.test/", true},
+		{"https://a.test/", "https://a.test/x", false},
+		{"https://a.test/*", "https://a.test/", true},
+		{"https://a.test/*", "https://a.test/x/y?z#f", true},
+		{"*/done", "https://a.test/order/done", true},
+		{"*/done", "https://a.test/order/done/", false},
+		{"*.test/*", "https://a.test/x", true},
+		{"**", "", true},
+		{"*a***b*", "xaxbx", true},
+		{"", "", true},
+		{"", "x", false},
+		{"*?page=1", "https://a.test/list?page=1", true},
+		{"*?page=1", "https://a.test/listXpage=1", false},
+		{"*[1]", "https://a.test/x[1]", true},
+		{"*[1]", "https://a.test/x1", false},
+		{"*{a,b}", "https://a.test/{a,b}", true},
+		{"*{a,b}", "https://a.test/a", false},
+		{`*\x`, `https://a.test/\x`, true},
+		{`*\x`, "https://a.test/x", false},
+		{`*\*`, `https://a.test/\anything`, true},
+		{`*\*`, "https://a.test/*", false},
+		{"*!x", "https://a.test/!x", true},
+		{"[!a]", "b", false},
+		{"*日*", "https://a.test/日本", true},
+	} {
+		g, err := urlGlob(test.pattern)
+		if err != nil {
+			t.Errorf("%q: %v", test.pattern, err)
+			continue
+		}
+		if got := g.Match(test.url); got != test.want {
+			t.Errorf("%q on %q: %t, want %t", test.pattern, test.url, got, test.want)
+		}
+	}
+}
+
+// stars matches as urlGlob says, by trying every run.
+func stars(pattern, s string) bool {
+	lead, rest, found := strings.Cut(pattern, "*")
+	if !strings.HasPrefix(s, lead) {
+		return false
+	}
+	s = s[len(lead):]
+	if !found {
+		return s == ""
+	}
+	for i := range len(s) + 1 {
+		if stars(rest, s[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzURLGlob(f *testing.F) {
+	f.Add("*[a]*", "x[a]")
+	f.Add("a*b*c", "a1b2c")
+	f.Add(`\*{`, `\x{`)
+	f.Add("*?", "?")
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		if len(pattern) > 12 || len(s) > 24 || !utf8.ValidString(s) {
+			return // stars is slow, and URLs of the browser are text
+		}
+		g, err := urlGlob(pattern)
+		if !utf8.ValidString(pattern) && executor.CodeOf(err) == executor.ErrBadArgs {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", pattern, err)
+		}
+		if got, want := g.Match(s), stars(pattern, s); got != want {
+			t.Fatalf("%q on %q: %t, want %t", pattern, s, got, want)
+		}
+	})
+}
+
+func TestURLGlobs(t *testing.T) {
+	list, err := urlGlobs([]string{"*/a", "*/b"})
+	if err != nil || len(list) != 2 {
+		t.Fatalf("got %d, %v", len(list), err)
+	}
+	for url, want := range map[string]bool{"https://x.test/a": true, "https://x.test/b": true, "https://x.test/c": false} {
+		if got := anyMatch(list, url); got != want {
+			t.Errorf("%s: %t, want %t", url, got, want)
+		}
+	}
+	if anyMatch(nil, "https://x.test/") {
+		t.Error("no pattern matched")
+	}
+}
+
+func TestEffectiveOrigin(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://a.test":           "https://a.test",
+		"http://127.0.0.1:8080":    "http://127.0.0.1:8080",
+		"://":                      executor.OriginOpaque,
+		"":                         executor.OriginOpaque,
+		"null":                     executor.OriginOpaque,
+		"file://":                  executor.OriginOpaque,
+		"chrome://version":         executor.OriginOpaque,
+		"chrome-extension://abcde": executor.OriginOpaque,
+		"httpx://a.test":           executor.OriginOpaque,
+	} {
+		if got := effectiveOrigin(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCheckURL(t *testing.T) {
+	for _, ok := range []string{
+		"https://a.test", "HTTP://a.test/x", "http://127.0.0.1:80/?q#f", "http://[::1]/", "about:blank",
+		"data:text/html,x", "file:///etc/hosts", "chrome://version", // where these lead is the gate's business
+	} {
+		if err := checkURL(ok); err != nil {
+			t.Errorf("%q: %v", ok, err)
+		}
+	}
+	for _, bad := range []string{
+		"", "a.test", "/path", "//a.test", "http://", "https:///x", "http:a.test", "?q", "#f",
+		" https://a.test", "ht tp://a.test", "https://a.test:x/", "https://[::1/", "%zz",
+		"javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "\tjavascript:alert(1)", " javascript:alert(1)", "\x01javascript:alert(1)",
+	} {
+		if err := checkURL(bad); executor.CodeOf(err) != executor.ErrBadArgs {
+			t.Errorf("%q: %v, want ErrBadArgs", bad, err)
+		}
+	}
+}
+
+// TestHostOf: messages name the host of a URL and nothing else of it.
+func TestHostOf(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://user:secret@a.test:8443/p?token=x#y": "a.test:8443",
+		"http://[::1]:80/":                            "[::1]:80",
+		"about:blank":                                 "the page",
+		"data:text/html,secret":                       "the page",
+		"https://a.test:x/secret":                     "the page",
+		"":                                            "the page",
+	} {
+		if got := hostOf(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestLabelString(t *testing.T) {
+	long := strings.Repeat("é", 81)
+	for _, test := range []struct {
+		in   label
+		want string
+	}{
+		{label{}, "element"},
+		{label{Role: "button"}, "button"},
+		{label{Role: "button", Name: "  \n "}, "button"},
+		{label{Name: "Pay"}, `element "Pay"`},
+		{label{Role: "button", Name: " Pay\n\tnow "}, `button "Pay now"`},
+		{label{Role: "link", Name: `say "hi"`}, `link "say \"hi\""`},
+		{label{Role: "link", Name: "a\x1b[31mb"}, `link "a\x1b[31mb"`},
+		{label{Role: "link", Name: long}, `link "` + strings.Repeat("é", 80) + `…"`},
+	} {
+		if got := test.in.String(); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package readable
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// markdown returns the one converter. It is made when first needed: a program
+// that reads no page should not pay for it when it starts.
+var markdown = sync.OnceValue(func() *converter.Converter {
+	c := converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(),
+		commonmark.NewCommonmarkPlugin(
+			commonmark.WithListEndComment(false),
+			commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
+			commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip),
+		),
+		table.NewTablePlugin(
+			table.WithHeaderPromotion(true),
+			table.WithSkipEmptyRows(true),
+			table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
+			table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
+		),
+		strikethrough.NewStrikethroughPlugin(),
+	))
+	for _, name := range []string{"svg", "canvas", "audio", "video", "object", "embed", "template", "button", "select", "datalist"} {
+		c.Register.TagType(name, converter.TagTypeRemove, converter.PriorityEarly)
+	}
+	return c
+})
+
+// toMarkdown converts n and cleans up after the converter.
+func toMarkdown(n *html.Node) (string, error) {
+	out, err := markdown().ConvertNode(n)
+	if err != nil {
+		return "", err
+	}
+	return tidy(string(out)), nil
+}
+
+// escapes matches the terminal sequences that colour text or set titles.
+var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)`)
+
+// withoutEscapes takes whole terminal sequences out of a text, of which only
+// the first character is invisible.
+func withoutEscapes(s string) string {
+	if !strings.ContainsAny(s, "\x1b\u009b") {
+		return s
+	}
+	return escapes.ReplaceAllString(s, "")
+}
+
+// tidy removes what no reader sees: terminal sequences, control characters, invisible and
+// bidirectional formatting, and white space at the ends of lines and of the
+// text. Two spaces at a line's end are a line break and stay.
+func tidy(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\u200d': // the joiner makes emoji
+			return r
+		case r == '\u00a0' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case r == '\u200c': // the non-joiner is part of Persian spelling
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\ufffd':
+			return -1
+		}
+		return r
+	}, withoutEscapes(s))
+	var b strings.Builder
+	b.Grow(len(s))
+	for line := range strings.SplitSeq(s, "\n") {
+		trimmed := strings.TrimRight(line, " \t")
+		if trimmed == "" {
+			b.WriteByte('\n')
+			continue
+		}
+		b.WriteString(trimmed)
+		if strings.HasSuffix(line, "  ") {
+			b.WriteString("  ")
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// withHeading puts heading, the page's own first one, before the text that
+// the search for the main content took it from because the title says the
+// same.
+func withHeading(md, heading string) string {
+	if heading == "" || len(heading) > 300 {
+		return md
+	}
+	// Compared by letters, since the converter escapes and emphasises.
+	start := md[:min(len(md), 2000+2*len(heading))]
+	if strings.Contains(letters(start), letters(heading)) {
+		return md
+	}
+	for line := range strings.SplitSeq(md, "\n") {
+		if strings.HasPrefix(line, "# ") {
+			return md
+		}
+	}
+	h := &html.Node{Type: html.ElementNode, Data: "h1", DataAtom: atom.H1}
+	h.AppendChild(&html.Node{Type: html.TextNode, Data: heading})
+	first, err := toMarkdown(h)
+	if err != nil || first == "" {
+		return md
+	}
+	return first + "\n\n" + md
+}
+
+// letters returns the letters and digits of s in lower case.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}

@@ -1,0 +1,144 @@
+package readable
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// A page is parsed markup without what cannot be seen, its URLs absolute.
+type page struct {
+	root    *html.Node
+	base    *url.URL // nil when unknown
+	heading string   // text of the first h1
+}
+
+// parsePage parses markup. It fails when that is nested too deeply.
+func parsePage(markup, pageURL string) (*page, error) {
+	root, err := html.Parse(strings.NewReader(markup))
+	if err != nil {
+		return nil, err
+	}
+	p := &page{root: root, base: baseURL(root, parseURL(pageURL))}
+	p.dropInvisible()
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode { // before markdown's own backslashes get into them
+			n.Data = withoutEscapes(n.Data)
+		}
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Pre:
+			markLanguage(n)
+		case atom.H1:
+			if p.heading == "" {
+				p.heading = strings.Join(strings.Fields(text(n)), " ")
+			}
+		}
+	}
+	p.cleanURLs()
+	return p, nil
+}
+
+// title returns what the <title> of the page says.
+func (p *page) title() string {
+	for n := range p.root.Descendants() {
+		// An SVG has titles too.
+		if n.DataAtom == atom.Title && n.Namespace == "" {
+			return strings.Join(strings.Fields(text(n)), " ")
+		}
+	}
+	return ""
+}
+
+// forget removes the elements with one of the given names.
+func (p *page) forget(names ...string) {
+	p.remove(func(n *html.Node) bool {
+		for _, name := range names {
+			if n.Data == name {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// remove removes each element that unwanted reports, with what is in it.
+func (p *page) remove(unwanted func(*html.Node) bool) {
+	var drop []*html.Node
+	var walk func(*html.Node)
+	walk = func(n *html.Node) {
+		for c := range n.ChildNodes() {
+			if c.Type == html.ElementNode && unwanted(c) {
+				drop = append(drop, c)
+				continue
+			}
+			walk(c)
+		}
+	}
+	walk(p.root)
+	for _, n := range drop {
+		n.Parent.RemoveChild(n)
+	}
+}
+
+// text returns the text in n, as the markup has it.
+func text(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}
+
+// textLength counts the letters of the text in n: bytes other than white
+// space, outside of scripts.
+func textLength(n *html.Node) int {
+	total := 0
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode && !isCode(d.Parent) {
+			for _, word := range strings.Fields(d.Data) {
+				total += len(word)
+			}
+		}
+	}
+	return total
+}
+
+// isCode reports whether the text of n is for machines.
+func isCode(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Title:
+		return true
+	}
+	return false
+}
+
+func attr(n *html.Node, key string) string {
+	v, _ := lookup(n, key)
+	return v
+}
+
+func lookup(n *html.Node, key string) (string, bool) {
+	for _, a := range n.Attr {
+		if a.Key == key && a.Namespace == "" {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+func setAttr(n *html.Node, key, value string) {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key && n.Attr[i].Namespace == "" {
+			n.Attr[i].Val = value
+			return
+		}
+	}
+	n.Attr = append(n.Attr, html.Attribute{Key: key, Val: value})
+}

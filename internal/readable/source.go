@@ -1,0 +1,45 @@
+package readable
+
+import "strings"
+
+// HTML is the content type of the documents that [Convert] is for.
+const HTML = "text/html"
+
+// languages name the content types that are shown as code.
+var languages = map[string]string{
+	"application/json": "json", "text/json": "json", "application/ld+json": "json",
+	"text/xml": "xml", "application/xml": "xml", "application/atom+xml": "xml", "application/rss+xml": "xml", "image/svg+xml": "xml",
+	"text/javascript": "javascript", "application/javascript": "javascript", "application/x-javascript": "javascript",
+	"text/css": "css", "text/csv": "csv",
+}
+
+// ConvertAs is [Convert] for a document of any content type. What is neither
+// HTML nor plain text, which is markdown already, becomes a block of code; of
+// a PDF there is no more to tell than where it is.
+func ConvertAs(contentType, text, pageURL string, opts Options) (Result, error) {
+	contentType, _, _ = strings.Cut(strings.ToLower(contentType), ";")
+	lang := languages[contentType]
+	switch {
+	case contentType == "", contentType == HTML, contentType == "application/xhtml+xml":
+		return Convert(text, pageURL, opts)
+	case contentType == "application/pdf":
+		return Result{Markdown: "[PDF document](" + pageURL + ")", WholePage: true}, nil
+	case lang == "" && strings.HasSuffix(contentType, "+json"):
+		lang = "json"
+	case lang == "" && strings.HasSuffix(contentType, "+xml"):
+		lang = "xml"
+	}
+	res := Result{WholePage: true}
+	if len(text) > MaxBytes {
+		text, res.Cut = strings.ToValidUTF8(text[:MaxBytes], ""), true
+	}
+	res.Markdown = tidy(text)
+	if lang != "" && res.Markdown != "" {
+		fence := "```"
+		for strings.Contains(res.Markdown, fence) {
+			fence += "`"
+		}
+		res.Markdown = fence + lang + "\n" + res.Markdown + "\n" + fence
+	}
+	return res, nil
+}

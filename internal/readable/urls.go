@@ -1,0 +1,133 @@
+package readable
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// baseURL returns what the relative URLs of the page are resolved against:
+// its first <base>, which may itself be relative, or page.
+func baseURL(root *html.Node, page *url.URL) *url.URL {
+	for n := range root.Descendants() {
+		if n.DataAtom != atom.Base {
+			continue
+		}
+		href, ok := lookup(n, "href")
+		if !ok {
+			continue
+		}
+		if u, err := url.Parse(strings.TrimSpace(href)); err == nil {
+			if page != nil {
+				u = page.ResolveReference(u)
+			}
+			if u.Scheme == "http" || u.Scheme == "https" {
+				return u
+			}
+		}
+		break // later ones do not count
+	}
+	return page
+}
+
+// linkSchemes are the schemes that a link may have. Of all others only the
+// text of the link is kept: javascript: and data: are code, not places.
+var linkSchemes = map[string]bool{
+	"http": true, "https": true, "mailto": true, "tel": true, "ftp": true, "file": true, "": true,
+}
+
+// cleanURLs makes the URLs of links and images absolute and unwraps the links
+// that lead to code.
+func (p *page) cleanURLs() {
+	var unwrap, empty []*html.Node
+	for n := range p.root.Descendants() {
+		switch n.DataAtom {
+		case atom.Base:
+			empty = append(empty, n) // what comes after us must not apply it again
+		case atom.A, atom.Area:
+			href, ok := lookup(n, "href")
+			if !ok {
+				continue
+			}
+			if abs, ok := p.resolve(href); ok {
+				setAttr(n, "href", abs)
+			} else {
+				unwrap = append(unwrap, n)
+			}
+		case atom.Img:
+			loadLazily(n)
+			src := attr(n, "src")
+			abs, ok := p.resolve(src)
+			if !ok || strings.TrimSpace(src) == "" { // which resolves to the page itself
+				// The alternative text is worth more than a megabyte of base64.
+				replaceByAlt(n, &empty)
+				continue
+			}
+			setAttr(n, "src", abs)
+		}
+	}
+	for _, n := range empty {
+		if n.Parent != nil {
+			n.Parent.RemoveChild(n)
+		}
+	}
+	for _, n := range unwrap {
+		n.Data, n.DataAtom, n.Attr = "span", atom.Span, nil
+	}
+}
+
+// resolve returns raw as an absolute URL, and false when it is none that a
+// text should hold.
+func (p *page) resolve(raw string) (string, bool) {
+	// Browsers ignore these within a URL, "java\nscript:" included.
+	raw = strings.TrimFunc(raw, func(r rune) bool { return r <= ' ' })
+	raw = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(raw)
+	u, err := url.Parse(raw)
+	if err != nil {
+		// Such as a bare percent sign. Keep it, unless it is code.
+		scheme, _, found := strings.Cut(raw, ":")
+		if found && !strings.ContainsAny(scheme, "/?#") && !linkSchemes[strings.ToLower(scheme)] {
+			return "", false
+		}
+		return raw, true
+	}
+	if !linkSchemes[u.Scheme] {
+		return "", false
+	}
+	if p.base != nil && !u.IsAbs() {
+		u = p.base.ResolveReference(u)
+	}
+	return u.String(), true
+}
+
+// loadLazily puts into src what a script would put there once the image is
+// scrolled into view.
+func loadLazily(img *html.Node) {
+	src := attr(img, "src")
+	if src != "" && !strings.HasPrefix(src, "data:") {
+		return
+	}
+	for _, key := range []string{"data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"} {
+		v := strings.TrimSpace(attr(img, key))
+		if strings.HasSuffix(key, "srcset") {
+			v, _, _ = strings.Cut(v, " ")
+			v = strings.TrimSuffix(v, ",")
+		}
+		if v != "" && !strings.HasPrefix(v, "data:") {
+			setAttr(img, "src", v)
+			return
+		}
+	}
+}
+
+// replaceByAlt makes img its alternative text, or marks it as empty.
+func replaceByAlt(img *html.Node, empty *[]*html.Node) {
+	alt := strings.TrimSpace(attr(img, "alt"))
+	if alt == "" {
+		*empty = append(*empty, img)
+		return
+	}
+	img.Type, img.Data, img.DataAtom, img.Attr = html.TextNode, alt, 0, nil
+}

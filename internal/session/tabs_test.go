@@ -1,0 +1,291 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestMalformedIDs are refused before a browser is started for them.
+func TestMalformedIDs(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	for _, id := range []executor.TabID{"1", "cdp", "cdp:run", "cdp:run:", "cdp::t1", "web:run:t1", ":::", "CDP:run:t1"} {
+		for name, call := range calls {
+			if err := call(t.Context(), s, id); executor.CodeOf(err) != executor.ErrBadArgs {
+				t.Errorf("%s of %q: %v, want ErrBadArgs", name, id, err)
+			}
+		}
+	}
+	if n := h.started(); n != 0 {
+		t.Errorf("the browser was asked for %d times", n)
+	}
+}
+
+// TestForeignIDs tells ids of another run and of tabs that are not there, and
+// lists those that are.
+func TestForeignIDs(t *testing.T) {
+	h := newHost(t)
+	h.adopt(t, "https://a.test/shown")
+	h.adopt(t, "https://a.test/secret")
+	s := h.open(t, executor.SessionOptions{Gate: denyURL("secret")})
+	for _, id := range []executor.TabID{"cdp:other:t1", "ext:run:t1"} {
+		for name, call := range calls {
+			if err := call(t.Context(), s, id); executor.CodeOf(err) != executor.ErrStaleTab || !strings.Contains(err.Error(), string(id)) {
+				t.Errorf("%s of %s: %v, want ErrStaleTab that names it", name, id, err)
+			}
+		}
+	}
+	for name, call := range calls {
+		err := call(t.Context(), s, "cdp:run:t9")
+		if executor.CodeOf(err) != executor.ErrTabNotFound {
+			t.Errorf("%s: %v, want ErrTabNotFound", name, err)
+			continue
+		}
+		if want := "there is no tab cdp:run:t9; open are cdp:run:t1 (https://a.test/shown), cdp:run:t2"; !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %q, want …%q", name, err, want)
+		}
+	}
+
+	// In the extension, the ids have another prefix.
+	h.kind = executor.BackendExtension
+	if err := calls["SelectTab"](t.Context(), s, "cdp:run:t1"); executor.CodeOf(err) != executor.ErrStaleTab {
+		t.Errorf("an id of the other backend: %v, want ErrStaleTab", err)
+	}
+	if err := calls["SelectTab"](t.Context(), s, "ext:run:t1"); err != nil {
+		t.Errorf("an id of the extension: %v", err)
+	}
+}
+
+// TestLongList: a message lists ten tabs at most, and no URL at length.
+func TestLongList(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); err == nil || !strings.HasSuffix(err.Error(), "; none is open") {
+		t.Errorf("got %v, want that none is open", err)
+	}
+	for range 12 {
+		h.adopt(t, "https://a.test/"+strings.Repeat("x", 200))
+	}
+	_, err := s.SelectTab(t.Context(), "")
+	if executor.CodeOf(err) != executor.ErrTabNotFound {
+		t.Fatalf("got %v, want ErrTabNotFound", err)
+	}
+	if n := strings.Count(err.Error(), "cdp:run:t"); n != 10 || !strings.HasSuffix(err.Error(), ", …") {
+		t.Errorf("%d tabs are listed: %v", n, err)
+	}
+	if strings.Contains(err.Error(), strings.Repeat("x", 100)) {
+		t.Errorf("URLs are not cut: %v", err)
+	}
+}
+
+// TestActiveTab follows which tab an empty id means.
+func TestActiveTab(t *testing.T) {
+	ctx := t.Context()
+	h := newHost(t)
+	s, other := h.open(t, executor.SessionOptions{}), h.open(t, executor.SessionOptions{})
+	means := func(want executor.TabID) {
+		t.Helper()
+		tab, err := s.activeTab(ctx, h.browser)
+		switch {
+		case want == "" && executor.CodeOf(err) != executor.ErrTabNotFound:
+			t.Errorf("got %v, %v, want ErrTabNotFound", tab, err)
+		case want != "" && (err != nil || s.id(h.browser, tab) != want):
+			t.Errorf("got %v, %v, want %s", tab, err, want)
+		}
+	}
+	open := func(s *Session, inactive bool) executor.TabID {
+		t.Helper()
+		tab, err := s.NewTab(ctx, "", &executor.NewTabOptions{Inactive: inactive})
+		if err != nil || tab.Active == inactive {
+			t.Fatalf("got %+v, %v", tab, err)
+		}
+		return tab.ID
+	}
+	means("")
+	adopted := h.adopt(t, "https://a.test/")
+	means("cdp:run:t1") // the only one
+	open(other, false)
+	means("cdp:run:t1") // the other client's does not count
+	second := open(s, true)
+	means("cdp:run:t1") // used before
+	third := open(s, false)
+	means(third)
+	if tab, err := s.SelectTab(ctx, second); err != nil || !tab.Active || tab.Index != 2 {
+		t.Errorf("selecting: %+v, %v", tab, err)
+	}
+	means(second)
+	if st := s.Status(ctx); st.ActiveTabID != second {
+		t.Errorf("the status says %s is active, want %s", st.ActiveTabID, second)
+	}
+	list, err := s.ListTabs(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tab := range list {
+		if tab.Active != (tab.ID == second) || tab.Index != i {
+			t.Errorf("the list has %+v", tab)
+		}
+	}
+	if list[0].URL != "https://a.test/" || list[0].Title != "Title" || list[0].ID != s.id(h.browser, adopted) {
+		t.Errorf("the list has %+v", list[0])
+	}
+	if closed, err := s.CloseTab(ctx, second); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
+		t.Fatalf("closing a tab of ours: %+v, %v", closed, err)
+	}
+	means("") // two are left
+	if st := s.Status(ctx); st.ActiveTabID != "" {
+		t.Errorf("the status says %s is active, which is closed", st.ActiveTabID)
+	}
+	if _, err := s.CloseTab(ctx, third); err != nil {
+		t.Fatal(err)
+	}
+	means("cdp:run:t1")
+}
+
+// TestSharedTab is what the user means by sharing one.
+func TestSharedTab(t *testing.T) {
+	h := newHost(t)
+	h.kind = executor.BackendExtension
+	s := h.open(t, executor.SessionOptions{})
+	var told []executor.TabSwitch
+	ctx := executor.WithTabSwitch(t.Context(), func(sw executor.TabSwitch) { told = append(told, sw) })
+	share := func(n int, chosen time.Time) *Tab {
+		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
+		tab.Shared, tab.Chosen = n, chosen
+		return tab
+	}
+	means := func(want *Tab, switches int) {
+		t.Helper()
+		got, err := s.activeTab(ctx, h.browser)
+		if err != nil || got != want {
+			t.Errorf("a call means %v, %v, want %v", got, err, want)
+		}
+		if len(told) != switches {
+			t.Errorf("told of %v, want %d", told, switches)
+		}
+		list, err := s.ListTabs(ctx)
+		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.id(h.browser, want) }) {
+			t.Errorf("the list has %+v, %v", list, err)
+		}
+	}
+	now := time.Now()
+	share(1, now.Add(-2*time.Hour))
+	first := share(2, now.Add(-time.Hour)) // before the session began
+	if list, err := s.ListTabs(ctx); err != nil || list[0].Active || !list[1].Active {
+		t.Errorf("the list has %+v, %v", list, err)
+	}
+	h.popup(t, first, "https://a.test/popup")
+	share(3, time.Time{})           // by itself
+	share(4, now.Add(-time.Minute)) // free again after another agent
+	means(first, 0)
+	second := share(5, now.Add(time.Hour))
+	means(second, 1)
+	means(second, 1)
+	own, err := s.NewTab(ctx, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	means(find(h.browser, own.ID, s.prefix()), 1) // the client chose it since
+	third := share(6, now.Add(2*time.Hour))
+	if st := s.Status(ctx); st.ActiveTabID != s.id(h.browser, third) {
+		t.Errorf("the status tells %q", st.ActiveTabID)
+	}
+	means(third, 2)
+}
+
+// TestDeniedTab can be neither chosen nor closed.
+func TestDeniedTab(t *testing.T) {
+	h := newHost(t)
+	h.adopt(t, "https://a.test/secret")
+	s := h.open(t, executor.SessionOptions{Gate: denyURL("secret")})
+	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("select: %v, want ErrPolicyDenied", err)
+	}
+	if _, err := s.CloseTab(t.Context(), "cdp:run:t1"); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("close: %v, want ErrPolicyDenied", err)
+	}
+	if len(h.browser.closing) != 0 || s.activeID() != "" {
+		t.Errorf("%d closed, %q is active", len(h.browser.closing), s.activeID())
+	}
+}
+
+// TestViews: a client has one view of a tab for as long as that is open.
+func TestViews(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	first, second := h.adopt(t, "https://a.test/1"), h.adopt(t, "https://a.test/2")
+	view := s.view(first)
+	if again := s.view(first); again != view || view == s.view(second) {
+		t.Error("views are mixed up")
+	}
+	if _, err := h.browser.CloseTab(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	s.view(h.adopt(t, "https://a.test/3"))
+	if _, kept := s.views[first]; kept || len(s.views) != 2 {
+		t.Errorf("%d views are kept", len(s.views))
+	}
+}
+
+// TestOpenedBy tells of each tab that a page opened once, when it is at its
+// document. It waits for as many as are wanted, but not beyond its context.
+func TestOpenedBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		opener := h.adopt(t, "https://a.test/")
+		s := h.open(t, executor.SessionOptions{})
+		got := make(chan []executor.Tab, 1)
+		waits := func(when string) {
+			t.Helper()
+			synctest.Wait()
+			if len(got) != 0 {
+				t.Fatalf("%s: told of %+v", when, <-got)
+			}
+		}
+		go func() { got <- s.openedBy(t.Context(), opener, 2) }()
+		waits("none is open")
+		h.popup(t, opener, "https://a.test/popup1")
+		waits("one is open")
+		second, err := h.browser.add(t.Context(), nil, opener)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits("the second is blank")
+		h.browser.show(t, second, "https://a.test/popup2")
+		if list := <-got; len(list) != 2 || list[0].URL != "https://a.test/popup1" || list[1].URL != "https://a.test/popup2" {
+			t.Errorf("got %+v", list)
+		}
+		if list := s.openedBy(t.Context(), opener, 0); len(list) != 0 {
+			t.Errorf("told twice of %+v", list)
+		}
+		h.popup(t, opener, "https://a.test/popup3")
+		h.popup(t, nil, "https://a.test/another")
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		if list := s.openedBy(done, opener, 5); len(list) != 1 || list[0].URL != "https://a.test/popup3" {
+			t.Errorf("got %+v, want the one that there is", list)
+		}
+	})
+}
+
+// TestBrowserEnded has a tab whose browser is not the one that runs now.
+func TestBrowserEnded(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	s.active = "cdp:earlier:t1"
+	_, err := s.Text(t.Context(), "", nil)
+	if executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the browser ended") {
+		t.Errorf("got %v", err)
+	}
+	s.active = ""
+	if _, err := s.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "ended") {
+		t.Errorf("with no tab before: %v", err)
+	}
+}

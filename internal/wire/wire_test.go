@@ -1,0 +1,312 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readCases reads a file of testdata, which the extension's tests read too.
+func readCases[T any](t *testing.T, name string) []T {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []T
+	if err := json.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
+		t.Fatalf("%s: %d cases, %v", name, len(cases), err)
+	}
+	return cases
+}
+
+func TestHandshakeVectors(t *testing.T) {
+	type vector struct {
+		Name, ExtensionID, Instance                                           string
+		Port                                                                  int
+		Key, NonceC, NonceS, Transcript, ServerMac, ClientMac, NewKey, Sealed string
+		PairingString                                                         string
+	}
+	decode := func(s string) []byte {
+		key, err := DecodeKey(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	for _, v := range readCases[vector](t, "handshake.json") {
+		t.Run(v.Name, func(t *testing.T) {
+			key, newKey := decode(v.Key), decode(v.NewKey)
+			tr := &Transcript{v.ExtensionID, v.Instance, v.Port, decode(v.NonceC), decode(v.NonceS)}
+			if got := base64url.EncodeToString(tr.Bytes()); got != v.Transcript {
+				t.Errorf("transcript %s, want %s", got, v.Transcript)
+			}
+			if got := tr.ServerMAC(key); got != v.ServerMac || !tr.VerifyServer(key, v.ServerMac) {
+				t.Errorf("server MAC %s, want %s", got, v.ServerMac)
+			}
+			if got := tr.ClientMAC(key); got != v.ClientMac || !tr.VerifyClient(key, v.ClientMac) {
+				t.Errorf("client MAC %s, want %s", got, v.ClientMac)
+			}
+			if tr.VerifyClient(key, v.ServerMac) || tr.VerifyServer(key, v.ClientMac) || tr.VerifyClient(newKey, v.ClientMac) && v.Key != v.NewKey {
+				t.Error("a MAC is taken for another one")
+			}
+			if got := tr.Seal(key, newKey); got != v.Sealed {
+				t.Errorf("sealed %s, want %s", got, v.Sealed)
+			}
+			if got, err := tr.Unseal(key, v.Sealed); err != nil || !bytes.Equal(got, newKey) {
+				t.Errorf("unsealed %x, %v", got, err)
+			}
+			if got := PairingString(v.Port, key); got != v.PairingString {
+				t.Errorf("pairing string %s, want %s", got, v.PairingString)
+			}
+			port, secret, err := ParsePairingString(" " + v.PairingString + "\n")
+			if port != v.Port || !bytes.Equal(secret, key) || err != nil {
+				t.Errorf("parsed port %d, secret %x, %v", port, secret, err)
+			}
+		})
+	}
+}
+
+// TestTranscriptFieldsCount: each field changes the MAC, and none can be
+// moved into its neighbour.
+func TestTranscriptFieldsCount(t *testing.T) {
+	nonces := func(a, b string) ([]byte, []byte) { return []byte(a), []byte(b) }
+	base := Transcript{ExtensionID: "ab", Instance: "c", Port: 1}
+	base.NonceC, base.NonceS = nonces("x", "yz")
+	seen := map[string]bool{base.ServerMAC(NewKey()[:0]): true}
+	for i, change := range []func(*Transcript){
+		func(t *Transcript) { t.ExtensionID, t.Instance = "a", "bc" },
+		func(t *Transcript) { t.Instance = "d" },
+		func(t *Transcript) { t.Port = 11 },
+		func(t *Transcript) { t.NonceC, t.NonceS = nonces("xy", "z") },
+		func(t *Transcript) { t.NonceS = []byte("zz") },
+	} {
+		tr := base
+		change(&tr)
+		mac := tr.ServerMAC(nil)
+		if seen[mac] {
+			t.Errorf("change %d leaves the MAC as it was", i)
+		}
+		seen[mac] = true
+	}
+}
+
+func TestPairingStringIsStrict(t *testing.T) {
+	good := PairingString(38017, NewKey())
+	for _, s := range []string{
+		"", "cm1-", "cm2-" + good[4:], good[4:], good + "A", good[:len(good)-1], good + "=",
+		good[:20] + "\n" + good[20:], PairingString(0, NewKey()), "CM1-" + good[4:],
+	} {
+		_, _, err := ParsePairingString(s)
+		if err == nil {
+			t.Errorf("%q is accepted", s)
+		} else if len(s) > 10 && strings.Contains(err.Error(), s[4:]) {
+			t.Error("the error repeats the string")
+		}
+	}
+}
+
+func TestFrames(t *testing.T) {
+	type frameCase struct {
+		Name, From, Error string
+		Frame             json.RawMessage
+	}
+	covered := map[string]bool{}
+	for _, c := range readCases[frameCase](t, "frames.json") {
+		t.Run(c.Name, func(t *testing.T) {
+			f, err := Decode(c.Frame)
+			if c.Error != "" {
+				if err == nil || !strings.Contains(err.Error(), c.Error) {
+					t.Errorf("error %v, want %q", err, c.Error)
+				}
+				if strings.Contains(c.Error, "version") && !errors.As(err, new(*VersionError)) {
+					t.Errorf("%T is not a *VersionError", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			covered[f.Type()] = true
+			for _, row := range FrameTypes() {
+				if row.New().Type() == f.Type() && row.From != c.From {
+					t.Errorf("the table says it comes from %s", row.From)
+				}
+			}
+			out, err := Encode(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got any
+			json.Unmarshal(c.Frame, &want)
+			json.Unmarshal(out, &got)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("encoded again: %s", out)
+			}
+		})
+	}
+	for _, row := range FrameTypes() {
+		if !covered[row.New().Type()] {
+			t.Errorf("no case for %s", row.New().Type())
+		}
+	}
+}
+
+// TestDecodeText has what a JSON file cannot hold.
+func TestDecodeText(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "not JSON",
+		"hello":                               "not JSON",
+		"[]":                                  "not an object",
+		"7":                                   "not an object",
+		`{"type":"ping","v":1,"ts":1}{}`:      "not JSON",
+		`{"type":"ping","v":1,"ts":1,"ts":2}`: `key "ts" twice`,
+		`{"type":"ping","v":1,"type":"pong","ts":1}`:                `key "type" twice`,
+		`{"type":"ping","v":1,"ts":1,"t\u0073":2}`:                  `key "ts" twice`,
+		`{"type":"ping","v":1.0,"ts":1}`:                            "version 1.0",
+		"{\"type\":\"ping\",\"v\":1,\"ts\":1,\"\xff\":0}":           "not UTF-8",
+		`{"type":"ping","v":1,"ts":123456789012345678901234567890}`: "not a whole number",
+		`{"type":"ping","v":` + strings.Repeat("9", 1000) + `}`:     "999…",
+		strings.Repeat("[", 100_000):                                "not JSON",
+	} {
+		f, err := Decode([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Decode(%.60q) = %v, %v, want error with %q", text, f, err, want)
+		} else if len(err.Error()) > 300 {
+			t.Errorf("error of %d bytes", len(err.Error()))
+		}
+	}
+	if _, err := Decode([]byte(" {\n\t\"v\" : 1 , \"ts\":5 ,\"type\":\"ping\"} ")); err != nil {
+		t.Errorf("white space: %v", err)
+	}
+}
+
+func TestErrorsRepeatNoValue(t *testing.T) {
+	const secret = "s3cr3t-t0ken"
+	for _, text := range []string{
+		`{"type":"proof","v":1,"mac":"` + secret + `"}`,
+		`{"type":"hello","v":1,"instance":"` + secret + `!","ext":{"id":"","version":"","chrome":""},"nonce":"","key":"boot"}`,
+		`{"type":"welcome","v":1,"session":"a","server":{"version":"","pid":"` + secret + `","name":""},"heartbeatMs":1}`,
+	} {
+		if _, err := Decode([]byte(text)); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestUnmarshal(t *testing.T) {
+	var tab Tab
+	if err := Unmarshal([]byte(`{"tabId":1,"targetId":"T","url":"u","title":"t","active":true,"own":false,"index":2,"openerTabId":3,"chosen":1700000000000}`), &tab); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Tab{1, "T", "u", "t", true, false, 2, 3, 1700000000000}); tab != want {
+		t.Errorf("got %+v", tab)
+	}
+	for _, text := range []string{`{"tabId":1}`, `[]`, `null`, `{`, ``} {
+		if err := Unmarshal([]byte(text), new(Tab)); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+func TestEncodeIsUnescaped(t *testing.T) {
+	out, err := Encode(&Command{ID: NewID(), Method: "cdp", Params: json.RawMessage(`{"expression":"a<b&&c>d"}`), TimeoutMs: 1})
+	if err != nil || !bytes.Contains(out, []byte("a<b&&c>d")) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		params any
+		want   time.Duration
+	}{
+		{MethodTabsList, nil, 30 * time.Second},
+		{MethodCDP, CDPCommand{Method: "Runtime.evaluate"}, 30 * time.Second},
+		{MethodCDP, CDPCommand{Method: "Page.captureScreenshot"}, time.Minute},
+		{MethodCDP, &CDPCommand{Method: "Page.navigate"}, time.Minute},
+		{MethodConsent, ConsentQuestion{}, time.Minute},
+		{"no_such", nil, 30 * time.Second},
+	} {
+		if got := Timeout(tt.method, tt.params); got != tt.want {
+			t.Errorf("%s %v: %v, want %v", tt.method, tt.params, got, tt.want)
+		}
+	}
+}
+
+func TestIDsSort(t *testing.T) {
+	last := ""
+	for range 1000 {
+		id := NewID()
+		if id <= last {
+			t.Fatalf("%s after %s", id, last)
+		}
+		last = id
+	}
+}
+
+// FuzzDecode: whatever is accepted comes out of Encode and Decode the same.
+func FuzzDecode(f *testing.F) {
+	data, err := os.ReadFile("testdata/frames.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var cases []struct{ Frame json.RawMessage }
+	if err := json.Unmarshal(data, &cases); err != nil {
+		f.Fatal(err)
+	}
+	for _, c := range cases {
+		f.Add([]byte(c.Frame))
+	}
+	f.Add([]byte(`{"type":"ping","v":1,"ts":1,"ts":2}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		frame, err := Decode(data)
+		if err != nil {
+			return
+		}
+		out, err := Encode(frame)
+		if err != nil {
+			t.Fatalf("cannot encode %#v: %v", frame, err)
+		}
+		again, err := Decode(out)
+		if err != nil {
+			t.Fatalf("cannot decode %s: %v", out, err)
+		}
+		if once, _ := Encode(again); !bytes.Equal(once, out) {
+			t.Errorf("%s became %s", out, once)
+		}
+		// A lenient reader must see the same.
+		var lenient struct{ Type string }
+		if err := json.Unmarshal(data, &lenient); err != nil || lenient.Type != frame.Type() {
+			t.Errorf("%s is a %q to others, %v", data, lenient.Type, err)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	data := []byte(`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{"data":"` + strings.Repeat("iVBORw0K", 500_000) + `"}}`)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := Decode(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// FuzzParsePairingString: what is accepted is what PairingString writes.
+func FuzzParsePairingString(f *testing.F) {
+	f.Add(PairingString(38017, make([]byte, KeySize)))
+	f.Add("cm1-")
+	f.Fuzz(func(t *testing.T, s string) {
+		port, secret, err := ParsePairingString(s)
+		if err == nil && PairingString(port, secret) != strings.TrimSpace(s) {
+			t.Errorf("%q is taken for port %d and secret %x", s, port, secret)
+		}
+	})
+}

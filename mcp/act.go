@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// acted is what an action answers: that it was done, and what changed.
+type acted struct{ *executor.Action }
+
+func (r acted) render(t *text) {
+	t.line("ok")
+	t.changes(&r.Changes)
+}
+
+type modifiersArg struct {
+	Modifiers []executor.Modifier `json:"modifiers,omitempty" enum:"Alt|Control|Meta|Shift"`
+}
+
+type clickArgs struct {
+	requiredTarget
+	tabArg
+	Button executor.Button `json:"button,omitempty" enum:"left|right|middle"`
+	Count  int             `json:"clickCount,omitempty" min:"1" max:"3"`
+	modifiersArg
+	timeoutArg
+}
+
+func (s *session) click(ctx context.Context, a clickArgs) (acted, error) {
+	opts := &executor.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, Timeout: a.timeout()}
+	act, err := s.ex.Click(ctx, a.Tab, a.target(), opts)
+	return acted{act}, err
+}
+
+type typeArgs struct {
+	requiredTarget
+	Text       string `json:"text" empty:"ok"`
+	Clear      bool   `json:"clear,omitempty" jsonschema:"empty it first"`
+	PressEnter bool   `json:"pressEnter,omitempty"`
+	KeyEvents  bool   `json:"keyEvents,omitempty" jsonschema:"a key press for each character"`
+	tabArg
+}
+
+func (s *session) typeText(ctx context.Context, a typeArgs) (acted, error) {
+	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents}
+	act, err := s.ex.Type(ctx, a.Tab, a.target(), a.Text, opts)
+	return acted{act}, err
+}
+
+type pressArgs struct {
+	Key string `json:"key" jsonschema:"such as Enter, a, Control+Shift+ArrowLeft"`
+	modifiersArg
+	optionalTarget
+	tabArg
+}
+
+func (s *session) press(ctx context.Context, a pressArgs) (acted, error) {
+	act, err := s.ex.Press(ctx, a.Tab, a.Key, &executor.PressOptions{Target: a.target(), Modifiers: a.Modifiers})
+	return acted{act}, err
+}
+
+type hoverArgs struct {
+	requiredTarget
+	tabArg
+}
+
+func (s *session) hover(ctx context.Context, a hoverArgs) (acted, error) {
+	act, err := s.ex.Hover(ctx, a.Tab, a.target(), nil)
+	return acted{act}, err
+}
+
+type scrollArgs struct {
+	optionalTarget
+	X      *float64 `json:"x,omitempty"`
+	Y      *float64 `json:"y,omitempty"`
+	DeltaX *float64 `json:"deltaX,omitempty"`
+	DeltaY *float64 `json:"deltaY,omitempty"`
+	tabArg
+}
+
+func (a scrollArgs) check() error {
+	switch {
+	case a.X != nil && a.DeltaX != nil:
+		return badArgs("Give a position or a step, not both.", "x and deltaX contradict each other")
+	case a.Y != nil && a.DeltaY != nil:
+		return badArgs("Give a position or a step, not both.", "y and deltaY contradict each other")
+	case a.target().IsZero() && a.X == nil && a.Y == nil && a.DeltaX == nil && a.DeltaY == nil:
+		return badArgs("Give selector or ref, x or y, deltaX or deltaY.", "nowhere to scroll to")
+	}
+	return a.optionalTarget.check()
+}
+
+func (s *session) scroll(ctx context.Context, a scrollArgs) (scrolled, error) {
+	opts := executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
+	if a.DeltaX != nil {
+		opts.DeltaX = *a.DeltaX
+	}
+	if a.DeltaY != nil {
+		opts.DeltaY = *a.DeltaY
+	}
+	res, err := s.ex.Scroll(ctx, a.Tab, opts)
+	return scrolled{res}, err
+}
+
+type scrolled struct{ *executor.ScrollResult }
+
+func (r scrolled) render(t *text) {
+	where := ""
+	if r.AtTop {
+		where += ", at the top"
+	}
+	if r.AtBottom {
+		where += ", at the bottom"
+	}
+	t.line("at x %d, y %d%s", r.X, r.Y, where)
+}
+
+type selectArgs struct {
+	requiredTarget
+	Values []string `json:"values" jsonschema:"values or labels"`
+	tabArg
+}
+
+func (s *session) selectOption(ctx context.Context, a selectArgs) (selected, error) {
+	sel, err := s.ex.SelectOption(ctx, a.Tab, a.target(), a.Values, nil)
+	if err == nil {
+		sel.Selected = some(sel.Selected)
+	}
+	return selected{sel}, err
+}
+
+type selected struct{ *executor.Selection }
+
+func (r selected) render(t *text) {
+	names := make([]string, len(r.Selected))
+	for i, v := range r.Selected {
+		names[i] = quote(v, maxTitle)
+	}
+	t.line("selected %s", or(strings.Join(names, ", "), "nothing"))
+	t.changes(&r.Changes)
+}
+
+type fillFormArgs struct {
+	Fields         formFields   `json:"fields" jsonschema:"selector or ref to value: text, true or false for a checkbox, array for a multiple select"`
+	SubmitSelector string       `json:"submitSelector,omitempty" jsonschema:"clicked in the end"`
+	SubmitRef      executor.Ref `json:"submitRef,omitempty"`
+	tabArg
+}
+
+func (a fillFormArgs) submit() executor.Target {
+	return executor.Target{Selector: a.SubmitSelector, Ref: a.SubmitRef}
+}
+
+func (a fillFormArgs) check() error {
+	if a.SubmitSelector != "" && a.SubmitRef != "" {
+		return badArgs("Give only one of them.", "both submitSelector and submitRef given")
+	}
+	return nil
+}
+
+func (s *session) fillForm(ctx context.Context, a fillFormArgs) (filled, error) {
+	res, err := s.ex.FillForm(ctx, a.Tab, a.Fields, &executor.FillOptions{Submit: a.submit()})
+	if err == nil {
+		res.Filled = some(res.Filled)
+	}
+	return filled{res}, err
+}
+
+type filled struct{ *executor.FillResult }
+
+func (r filled) render(t *text) {
+	submitted := ""
+	if r.Submitted {
+		submitted = ", submitted"
+	}
+	t.line("filled %s%s", plural(len(r.Filled), "field"), submitted)
+	t.changes(&r.Changes)
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+type handleDialogArgs struct {
+	Accept     bool   `json:"accept"`
+	PromptText string `json:"promptText,omitempty" empty:"ok" jsonschema:"answer to a prompt"`
+	tabArg
+}
+
+func (a handleDialogArgs) check() error {
+	if a.PromptText != "" && !a.Accept {
+		return badArgs("Accept the prompt, or leave promptText out.", "promptText needs accept to be true")
+	}
+	return nil
+}
+
+func (s *session) handleDialog(ctx context.Context, a handleDialogArgs) (answered, error) {
+	res, err := s.ex.HandleDialog(ctx, a.Tab, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
+	return answered{res, a.Accept}, err
+}
+
+type answered struct {
+	*executor.DialogResult
+	accepted bool
+}
+
+func (r answered) render(t *text) {
+	verb := "dismissed "
+	if r.accepted {
+		verb = "accepted "
+	}
+	t.dialog(verb, r.Origin, r.Type, r.Message)
+	t.changes(&r.Changes)
+}

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A ledger is an audit.Recorder in memory.
+type ledger struct {
+	mu      sync.Mutex // guards what follows
+	entries []audit.Entry
+	broken  error
+}
+
+func (l *ledger) Ready() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+func (l *ledger) Record(e audit.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+}
+
+// take returns the entries since the last call.
+func (l *ledger) take() []audit.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := l.entries
+	l.entries = nil
+	return out
+}
+
+// one returns the only entry since the last call.
+func (l *ledger) one(t *testing.T) audit.Entry {
+	t.Helper()
+	list := l.take()
+	if len(list) != 1 {
+		t.Fatalf("%d entries: %+v", len(list), list)
+	}
+	return list[0]
+}
+
+func tell(ctx context.Context, op executor.Operation, origin, destination, rule string, err error) {
+	executor.Decision{Access: executor.Access{Op: op, Tab: "cdp:b7:1", Origin: origin, Destination: destination}, Rule: rule, Err: err}.Tell(ctx)
+}
+
+func TestAudit(t *testing.T) {
+	const secret = "correct horse battery staple"
+	const shop, card = "https://shop.example", "https://card.example"
+	refused := &executor.Error{Code: executor.ErrPolicyDenied, Rule: "block:evil.example", Err: errors.New(secret)}
+	ex := &fake{
+		navigate: func(ctx context.Context, _ executor.TabID, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+			if strings.Contains(url, "evil") {
+				tell(ctx, executor.OpNavigate, shop, url, refused.Rule, refused)
+				return nil, refused
+			}
+			tell(ctx, executor.OpNavigate, shop, url, "allow:shop.example", nil)
+			tell(ctx, executor.OpRead, card, "", "allow:card.example", nil)
+			return &executor.Navigation{TabID: "cdp:b7:1", URL: url, Title: secret}, nil
+		},
+		text: func(ctx context.Context, _ executor.TabID, _ *executor.TextOptions) (*executor.Text, error) {
+			tell(ctx, executor.OpRead, shop, "", "allow:shop.example", nil)
+			tell(ctx, executor.OpRead, card, "", "allow:card.example", nil)
+			tell(ctx, executor.OpRead, "https://evil.example", "", refused.Rule, refused)
+			return &executor.Text{Text: secret, Origin: shop}, nil
+		},
+		typeText: func(ctx context.Context, _ executor.TabID, _ executor.Target, _ string, _ *executor.TypeOptions) (*executor.Action, error) {
+			tell(ctx, executor.OpAct, card, "", "allow:card.example", nil)
+			return nil, executor.Errorf(executor.ErrNotActionable, "", "%s is covered", secret)
+		},
+	}
+	var log ledger
+	cs := connect(t, NewServer(ex, &Options{Audit: &log}), nil)
+	begun := log.one(t)
+	if begun.Event != audit.EventSession || begun.Client != "test 1" || len(begun.Session) != 8 {
+		t.Errorf("session: %+v", begun)
+	}
+	call := func(tool, args string) audit.Entry {
+		t.Helper()
+		callTool(t, cs, tool, args)
+		e := log.one(t)
+		if raw, err := json.Marshal(e); err != nil || strings.Contains(string(raw), "staple") || strings.Contains(string(raw), "token") || strings.Contains(string(raw), "/cart") {
+			t.Errorf("%s: %s, %v", tool, raw, err)
+		}
+		if e.Event != audit.EventCall || e.Client != "test 1" || e.Session != begun.Session || e.Tool != tool || len(e.Args) != 32 {
+			t.Errorf("%s: %+v", tool, e)
+		}
+		return e
+	}
+	want := func(e audit.Entry, origin, decision, rule, code string, withheld int) {
+		t.Helper()
+		if e.Origin != origin || e.Decision != decision || e.Rule != rule || e.Code != code || e.Withheld != withheld || e.Tab != "cdp:b7:1" {
+			t.Errorf("%s: %+v", e.Tool, e)
+		}
+	}
+	want(call("navigate", `{"url":"https://shop.example/cart?token=1","tabId":"cdp:b7:1"}`), shop, audit.Allowed, "allow:shop.example", "OK", 0)
+	want(call("navigate", `{"url":"https://evil.example/cart?token=1","tabId":"cdp:b7:1"}`), "https://evil.example", audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	want(call("get_text", `{}`), shop, audit.Allowed, "allow:shop.example", "OK", 1)
+	one := call("type", `{"ref":"e1","text":"`+secret+`"}`)
+	want(one, card, audit.Allowed, "allow:card.example", "NOT_ACTIONABLE", 0)
+	want(call("navigate", `{"url":"https://shop.example/cart","tabId":"cdp:b7:1","timeoutMS":"`+secret+`"}`), shop, "", "", "BAD_ARGS", 0)
+
+	// The same arguments have the same hash, however they are written, in this
+	// session and in no other.
+	if again := call("type", `{ "text":"`+secret+`", "ref":"e1" }`); again.Args != one.Args {
+		t.Errorf("%s and %s", again.Args, one.Args)
+	}
+	if other := call("type", `{"ref":"e1","text":"another"}`); other.Args == one.Args {
+		t.Error("other arguments have the same hash")
+	}
+	cs = connect(t, NewServer(ex, &Options{Audit: &log}), nil)
+	log.take()
+	callTool(t, cs, "type", `{"ref":"e1","text":"`+secret+`"}`)
+	if other := log.one(t); other.Args == one.Args || other.Session == one.Session {
+		t.Errorf("in another session: %+v", other)
+	}
+	callTool(t, cs, "get_text", `{"tabId":"cdp:`+strings.ReplaceAll(secret, " ", "-")+`:1"}`)
+	if e := log.one(t); strings.Contains(e.Tab, "staple") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestAuditOutage: what cannot be recorded is not done, and reading goes on.
+func TestAuditOutage(t *testing.T) {
+	var log ledger
+	var did recorder
+	cs := connect(t, NewServer(canned(&did), &Options{Audit: &log}), nil)
+	log.broken = errors.New("no space left on device")
+	for _, tt := range []struct {
+		tool, args string
+		refused    bool
+	}{
+		{"get_text", `{}`, false},
+		{"snapshot", `{}`, false},
+		{"chrome_status", `{}`, false},
+		{"tabs_list", `{}`, false},
+		{"wait_for", `{"text":"Done"}`, false},
+		{"wait_for", `{"expression":"send()"}`, true},
+		{"click", `{"ref":"e6"}`, true},
+		{"hover", `{"ref":"e6"}`, true},
+		{"navigate", `{"url":"https://shop.example/"}`, true},
+		{"tab_new", `{}`, true},
+		{"eval", `{"expression":"1"}`, true},
+		{"download_file", `{"ref":"e8"}`, true},
+		{"handle_dialog", `{"accept":false}`, true},
+	} {
+		log.take()
+		did.take()
+		res := callTool(t, cs, tt.tool, tt.args)
+		if res.IsError != tt.refused || tt.refused && !strings.Contains(textOf(res), "POLICY_DENIED: The audit log cannot be written") {
+			t.Errorf("%s %s: %s", tt.tool, tt.args, textOf(res))
+		}
+		if done := did.take(); tt.refused && done != "" {
+			t.Errorf("%s did %s", tt.tool, done)
+		}
+		if e := log.one(t); tt.refused != (e.Rule == "audit-log" && e.Decision == audit.Denied) {
+			t.Errorf("%s: %+v", tt.tool, e)
+		}
+	}
+	log.mu.Lock()
+	log.broken = nil
+	log.mu.Unlock()
+	if res := callTool(t, cs, "click", `{"ref":"e6"}`); res.IsError {
+		t.Error(textOf(res))
+	}
+}

@@ -1,0 +1,190 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func rawArgs(args string) any {
+	if args == "" {
+		return nil
+	}
+	return json.RawMessage(args)
+}
+
+// goldenCalls are calls whose answers stand in testdata/calls.golden. Each
+// tool has at least one.
+var goldenCalls = []struct{ tool, args string }{
+	{"tabs_list", ``},
+	{"tab_select", `{"tabId":"cdp:b7:1"}`},
+	{"tab_new", `{}`},
+	{"tab_new", `{"url":"https://shop.example/","active":false}`},
+	{"tab_close", `{"tabId":"cdp:b7:2"}`},
+	{"tab_close", `{"tabId":"cdp:b7:1"}`},
+	{"navigate", `{"url":"https://shop.example/","waitUntil":"commit","timeoutMs":1500}`},
+	{"navigate", `{"url":"https://shop.example/","tabId":"cdp:b7:1"}`},
+	{"back", `{"tabId":"cdp:b7:1"}`},
+	{"forward", `{}`},
+	{"reload", `{"waitUntil":"networkidle"}`},
+	{"click", `{"ref":"e6"}`},
+	{"click", `{"selector":"role=button[name=\"Pay\"]","tabId":"cdp:b7:1","button":"right","clickCount":2,"modifiers":["Control","Shift"],"timeoutMs":2000.0}`},
+	{"type", `{"ref":"@e3","text":"ann@example.com","clear":true,"pressEnter":true,"keyEvents":true}`},
+	{"type", `{"ref":"ref=e3","text":"","clear":null}`},
+	{"press", `{"key":"Enter","modifiers":["Alt"],"ref":"e3"}`},
+	{"hover", `{"selector":"#menu"}`},
+	{"scroll", `{"y":1200}`},
+	{"scroll", `{"selector":"#list","deltaX":0.5,"deltaY":-100}`},
+	{"select_option", `{"ref":"e4","values":["no","Sweden"]}`},
+	{"snapshot", `{}`},
+	{"snapshot", `{"ref":"e1","interactiveOnly":true,"depth":3,"find":"/pay/i","maxChars":100,"offset":0}`},
+	{"snapshot", `{"diff":true}`},
+	{"screenshot", `{"fullPage":true,"format":"jpeg","quality":60,"labels":true}`},
+	{"get_text", `{"selector":"main","maxChars":10}`},
+	{"get_html", `{"outer":false}`},
+	{"eval", `{"expression":"1+1","awaitPromise":false}`},
+	{"eval", `{"expression":"throw"}`},
+	{"eval", `{"expression":"undefined"}`},
+	{"eval", `{"expression":"object"}`},
+	{"wait_for", `{"textContains":"Done","timeoutMs":2000}`},
+	{"wait_for", `{"selector":"#never","textGone":"Loading","url":"*/done","expression":"window.ready"}`},
+	{"wait_for", `{"selector":".spinner","gone":true}`},
+	{"wait_for", `{"text":"Loading","gone":true}`},
+	{"wait_for", `{"gone":"@e5","timeMs":500}`},
+	{"extract_links", `{"selector":"nav","sameOriginOnly":true,"include":["*a*"],"exclude":["*z*"],"dedupe":false,"limit":2}`},
+	{"read_as_markdown", `{"selector":"body","maxChars":14,"offset":0}`},
+	{"fill_form", `{"fields":{"#z":"text","e4":["no"],"#a":true},"submitRef":"e6"}`},
+	{"download_file", `{"url":"https://shop.example/report.csv","suggestedName":"report.csv"}`},
+	{"download_file", `{"ref":"e8"}`},
+	{"handle_dialog", `{"accept":true,"promptText":"Ann"}`},
+	{"handle_dialog", `{"accept":false}`},
+	{"chrome_status", `{}`},
+}
+
+// TestCalls calls every tool as a client does and compares what the executor
+// was asked, the text and the structured result with the golden file.
+func TestCalls(t *testing.T) {
+	var rec recorder
+	opts := &Options{Version: "1.2.3", Nonce: "k7f3q2"}
+	plain := connect(t, NewServer(canned(&rec), opts), nil)
+	withStructure := *opts
+	withStructure.Structured = true
+	structured := connect(t, NewServer(canned(&rec), &withStructure), nil)
+
+	var b strings.Builder
+	called := map[string]bool{}
+	for _, c := range goldenCalls {
+		called[c.tool] = true
+		res := callTool(t, plain, c.tool, c.args)
+		fmt.Fprintf(&b, "== %s %s\n%s\n-- text\n%s\n", c.tool, c.args, rec.take(), textOf(res))
+		if res.IsError || res.StructuredContent != nil {
+			t.Errorf("%s %s: error %t, structured content %v", c.tool, c.args, res.IsError, res.StructuredContent)
+		}
+		for _, block := range res.Content {
+			if img, ok := block.(*sdk.ImageContent); ok {
+				fmt.Fprintf(&b, "-- image %s\n%s\n", img.MIMEType, img.Data)
+			}
+		}
+		res = callTool(t, structured, c.tool, c.args)
+		raw, err := json.Marshal(res.StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "-- structured\n%s\n\n", raw)
+		checkStructured(t, c.tool, res.StructuredContent)
+		rec.take()
+	}
+	for _, tool := range tools {
+		if !called[tool.name] {
+			t.Errorf("%s is not called", tool.name)
+		}
+	}
+	checkGolden(t, "testdata/calls.golden", b.String())
+}
+
+// changeFields are the page changes, which output schemas leave out.
+var changeFields = []string{
+	"url", "title", "origin", "dialog", "newTabs", "downloads", "pageErrors",
+	"pending", "diff", "snapshot", "unchanged", "note",
+}
+
+// checkStructured holds a structured result against the published schema.
+func checkStructured(t *testing.T, tool string, content any) {
+	t.Helper()
+	var schema struct {
+		Properties map[string]struct{ Type string }
+	}
+	if err := json.Unmarshal([]byte(schemas[tool].output), &schema); err != nil {
+		t.Fatal(err)
+	}
+	members, ok := content.(map[string]any)
+	if !ok {
+		t.Fatalf("%s: structured content is %T", tool, content)
+	}
+	for key, value := range members {
+		p, ok := schema.Properties[key]
+		if !ok {
+			if !slices.Contains(changeFields, key) {
+				t.Errorf("%s: %s is not in the output schema", tool, key)
+			}
+			continue
+		}
+		types := map[string]func(any) bool{
+			"":        func(any) bool { return true },
+			"string":  func(v any) bool { _, ok := v.(string); return ok },
+			"boolean": func(v any) bool { _, ok := v.(bool); return ok },
+			"integer": func(v any) bool { f, ok := v.(float64); return ok && f == float64(int64(f)) },
+			"array":   func(v any) bool { _, ok := v.([]any); return ok },
+			"object":  func(v any) bool { _, ok := v.(map[string]any); return ok },
+		}
+		if !types[p.Type](value) {
+			t.Errorf("%s: %s is %v, want %s", tool, key, value, p.Type)
+		}
+	}
+}
+
+// An episode of 20 calls may cost a model 2,200 bytes apart from snapshots.
+func TestEpisodeIsShort(t *testing.T) {
+	var rec recorder
+	cs := connect(t, NewServer(canned(&rec), nil), nil)
+	total := 0
+	for _, c := range []struct {
+		tool, args string
+		times      int
+	}{
+		{"navigate", `{"url":"https://shop.example/"}`, 2},
+		{"type", `{"ref":"e3","text":"ann","clear":true}`, 5},
+		{"select_option", `{"ref":"e4","values":["no"]}`, 2},
+		{"click", `{"ref":"e6"}`, 6},
+		{"wait_for", `{"text":"Done"}`, 3},
+		{"tab_close", `{"tabId":"cdp:b7:2"}`, 2},
+	} {
+		for range c.times {
+			total += len(textOf(callTool(t, cs, c.tool, c.args)))
+		}
+	}
+	t.Logf("20 calls cost %d bytes", total)
+	if total > 1000 { // which leaves room for the diffs of a real page
+		t.Errorf("20 calls cost %d bytes, want at most 1000", total)
+	}
+}
+
+func TestUnknownToolIsProtocolError(t *testing.T) {
+	cs := connect(t, NewServer(&fake{}, nil), nil)
+	_, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "fly"})
+	if err == nil || !strings.Contains(err.Error(), "unknown tool") {
+		t.Errorf("calling an unknown tool: %v", err)
+	}
+	for name, want := range map[string]string{"clik": "did you mean click?", "getText": "did you mean get_text?", "tab_list": "did you mean tabs_list?", "fly": `unknown tool "fly"`} {
+		_, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: name})
+		if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != jsonrpc.CodeInvalidParams || !strings.HasSuffix(e.Message, want) {
+			t.Errorf("calling %s: %v, want %s", name, err, want)
+		}
+	}
+}

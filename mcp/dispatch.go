@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/time/rate"
+)
+
+// A session is one MCP session: the receiver of all handlers. It is safe for
+// concurrent use.
+type session struct {
+	ex         executor.Executor
+	log        *slog.Logger
+	version    string
+	structured bool
+	fence      fence
+	warm       atomic.Bool   // a call has succeeded, so the browser runs
+	audit      *auditor      // nil is none
+	calls      *rate.Limiter // nil is none
+	maxResult  int64
+}
+
+// handler returns the SDK's handler for t. Calls are cancelled by their
+// client and when life ends.
+func (s *session) handler(life context.Context, t *tool) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
+		return s.call(ctx, t, req), nil
+	}
+}
+
+// call runs one call of t. Whatever goes wrong, a panic included, is a result
+// with isError.
+func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) (res *sdk.CallToolResult) {
+	start := time.Now()
+	var err error
+	var out result
+	s.audit.begin(req.Session)
+	ctx, record := s.audit.record(ctx, t, req.Params.Arguments)
+	note := ""
+	ctx = executor.WithSwitch(ctx, func(sw executor.Switch) { note = sw.String() })
+	ctx = executor.WithTabSwitch(ctx, func(sw executor.TabSwitch) {
+		if note == "" { // else the tabs of before are another browser's anyway
+			note = sw.String()
+		}
+	})
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: debug.Stack()}
+		}
+		if err != nil {
+			err = s.blame(ctx, t, err)
+			res = s.failed(t, err)
+		}
+		record.end(out, err)
+		if note != "" {
+			remark(res, oneLine(note))
+		}
+		s.log.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
+	}()
+	args, err := t.decode(req.Params.Arguments)
+	if err != nil {
+		return nil
+	}
+	if err = s.mayCall(t); err != nil {
+		return nil
+	}
+	if err = s.audit.ready(t, args); err != nil {
+		return nil
+	}
+	stop := s.startProgress(ctx, req, t.name, args)
+	defer stop()
+	if out, err = t.run(s, ctx, args); err != nil {
+		return nil
+	}
+	if t.name != "chrome_status" { // the only one that needs no browser
+		s.warm.Store(true)
+	}
+	if res, err = s.succeeded(out); err == nil {
+		err = s.fits(res)
+	}
+	return res
+}
+
+// metaNote is the key of a remark in a result's _meta, for programs that do
+// not read the text.
+const metaNote = "chrome-mcp/note"
+
+// remark adds a line of ours to a result, after what the call itself says.
+func remark(res *sdk.CallToolResult, note string) {
+	text := res.Content[0].(*sdk.TextContent) // the first block of every result
+	text.Text += "\nnote: " + note
+	if res.Meta == nil {
+		res.Meta = sdk.Meta{}
+	}
+	res.Meta[metaNote] = note
+}
+
+// A panicError is a panic in a handler. Its stack goes to the log only.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// An imager is a result that is a picture as well.
+type imager interface {
+	image() (data []byte, mimeType string)
+}
+
+// succeeded renders what a handler returned.
+func (s *session) succeeded(out result) (*sdk.CallToolResult, error) {
+	t := &text{fence: s.fence}
+	out.render(t)
+	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}
+	if img, ok := out.(imager); ok {
+		data, mime := img.image()
+		res.Content = append(res.Content, &sdk.ImageContent{Data: data, MIMEType: mime})
+	}
+	if s.structured {
+		raw, err := json.Marshal(out)
+		if err != nil {
+			return nil, fmt.Errorf("marshal the result: %w", err)
+		}
+		res.StructuredContent = json.RawMessage(cleanJSON(raw))
+	}
+	return res, nil
+}

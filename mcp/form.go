@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// formFields is the argument of fill_form: an object whose keys are selectors
+// or refs, in the order given.
+type formFields []executor.Field
+
+func (*formFields) argSchema() string { return `"type":"object"` }
+
+func (*formFields) expected() string {
+	return "an object that gives a string, a boolean or an array of strings for each selector or ref"
+}
+
+func (f *formFields) decodeArg(raw json.RawMessage) error {
+	members, err := object(raw)
+	if err != nil {
+		return fmt.Errorf("must be %s, got %s", f.expected(), jsonKind(raw))
+	}
+	if len(members) == 0 {
+		return errors.New("must have at least one field")
+	}
+	seen := make(map[executor.Target]bool, len(members))
+	for _, m := range members {
+		field := executor.Field{Target: executor.Target{Selector: m.key}}
+		if ref, err := executor.ParseRef(m.key); err == nil {
+			field.Target = executor.Target{Ref: ref}
+		}
+		switch {
+		case m.key == "":
+			return errors.New("must not have an empty selector")
+		case seen[field.Target]:
+			return fmt.Errorf("must name each field once, got %s twice", shown(m.key))
+		}
+		seen[field.Target] = true
+		if field.Value, err = fieldValue(m.value); err != nil {
+			return fmt.Errorf("must have a string, a boolean or an array of strings for %s, got %w", shown(m.key), err)
+		}
+		*f = append(*f, field)
+	}
+	return nil
+}
+
+// fieldValue decodes what goes into a field. Its error says what it is instead.
+func fieldValue(raw json.RawMessage) (any, error) {
+	switch jsonKind(raw) {
+	case "a string":
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	case "a boolean":
+		return string(raw) == "true", nil
+	case "an array":
+		var items []json.RawMessage
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, err
+		}
+		values := make([]string, len(items))
+		for i, item := range items {
+			if jsonKind(item) != "a string" {
+				return nil, fmt.Errorf("an array with %s in it", jsonKind(item))
+			}
+			if err := json.Unmarshal(item, &values[i]); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	}
+	return nil, errors.New(jsonKind(raw))
+}
+
+// goneArg is wait_for's gone: a selector or ref. The boolean true, which some
+// models send beside a selector or text, is taken for what it means.
+type goneArg struct {
+	what string
+	bare bool // true was given
+}
+
+func (*goneArg) argSchema() string { return `"type":"string"` }
+
+func (*goneArg) expected() string { return "a string" }
+
+func (g *goneArg) decodeArg(raw json.RawMessage) error {
+	switch string(raw) {
+	case "true":
+		g.bare = true
+		return nil
+	case "false":
+		return nil
+	}
+	if jsonKind(raw) != "a string" {
+		return fmt.Errorf("must be a string, got %s", jsonKind(raw))
+	}
+	if err := json.Unmarshal(raw, &g.what); err != nil {
+		return errors.New("must be a string")
+	}
+	if g.what == "" {
+		return errors.New("must not be empty")
+	}
+	if ref, err := executor.ParseRef(g.what); err == nil {
+		g.what = string(ref)
+	}
+	return nil
+}

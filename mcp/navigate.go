@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+type untilArg struct {
+	Until executor.WaitUntil `json:"waitUntil,omitempty" enum:"load|domcontentloaded|networkidle|commit"`
+}
+
+type navigateArgs struct {
+	URL string `json:"url" jsonschema:"absolute http or https URL"`
+	tabArg
+	untilArg
+	timeoutArg
+}
+
+func (a navigateArgs) waitsFor() string { return loadOf(a.URL) }
+
+// loadOf names the load of a URL without more of it than the host.
+func loadOf(raw string) string {
+	if u, err := url.Parse(raw); err == nil && u.Host != "" {
+		return "load of " + escapeURL(u.Host)
+	}
+	return "the page"
+}
+
+func (s *session) navigate(ctx context.Context, a navigateArgs) (navigated, error) {
+	opts := &executor.NavigateOptions{Until: a.Until, Timeout: a.timeout()}
+	nav, err := s.ex.Navigate(ctx, a.Tab, a.URL, opts)
+	return navigated{nav, a.Tab}, err
+}
+
+type historyArgs struct{ tabArg }
+
+func (historyArgs) waitsFor() string { return "the page" }
+
+func (s *session) back(ctx context.Context, a historyArgs) (navigated, error) {
+	nav, err := s.ex.Back(ctx, a.Tab, nil)
+	return navigated{nav, a.Tab}, err
+}
+
+func (s *session) forward(ctx context.Context, a historyArgs) (navigated, error) {
+	nav, err := s.ex.Forward(ctx, a.Tab, nil)
+	return navigated{nav, a.Tab}, err
+}
+
+type reloadArgs struct {
+	tabArg
+	untilArg
+}
+
+func (reloadArgs) waitsFor() string { return "the page" }
+
+func (s *session) reload(ctx context.Context, a reloadArgs) (navigated, error) {
+	nav, err := s.ex.Reload(ctx, a.Tab, &executor.NavigateOptions{Until: a.Until})
+	return navigated{nav, a.Tab}, err
+}
+
+// navigated is where a navigation ended, and the tab that the caller named.
+type navigated struct {
+	*executor.Navigation
+	named executor.TabID
+}
+
+func (r navigated) render(t *text) {
+	t.line("%s", titled(r.URL, r.Title))
+	if r.HTTPStatus != 0 {
+		t.line("HTTP %d", r.HTTPStatus)
+	}
+	if r.TabID != r.named {
+		t.line("tab %s", r.TabID)
+	}
+	t.note(r.Note)
+	t.obstacle(r.Obstacle)
+}
+
+type waitForArgs struct {
+	Selector   string  `json:"selector,omitempty" jsonschema:"visible"`
+	Text       string  `json:"text,omitempty" alias:"textContains" jsonschema:"shown"`
+	TextGone   string  `json:"textGone,omitempty"`
+	Gone       goneArg `json:"gone,omitempty" jsonschema:"selector or ref no longer visible"`
+	URL        string  `json:"url,omitempty" jsonschema:"glob"`
+	TimeMS     int     `json:"timeMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"time to let pass"`
+	Expression string  `json:"expression,omitempty" jsonschema:"truthy JavaScript; needs the eval grant"`
+	TimeoutMS  int     `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"default 10000"`
+	tabArg
+}
+
+func (a waitForArgs) waitsFor() string { return "the conditions" }
+
+// check also settles what gone:true means, which some models send: that what
+// the selector or text names is gone.
+func (a *waitForArgs) check() error {
+	if a.Gone.bare {
+		switch {
+		case a.Selector != "" && a.Text == "":
+			a.Gone.what, a.Selector = a.Selector, ""
+		case a.Text != "" && a.Selector == "" && a.TextGone == "":
+			a.TextGone, a.Text = a.Text, ""
+		default:
+			return badArgs("Give what must be gone: gone for a selector or ref, textGone for text.",
+				"gone must be a selector or ref, got true")
+		}
+	}
+	if a.Selector+a.Text+a.TextGone+a.Gone.what+a.URL+a.Expression == "" && a.TimeMS == 0 {
+		return badArgs("Give at least one of selector, text, textGone, gone, url, timeMs and expression.", "nothing to wait for")
+	}
+	if a.TimeoutMS != 0 && a.TimeMS >= a.TimeoutMS {
+		return badArgs("Give a longer timeoutMs or leave it out.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
+	}
+	return nil
+}
+
+func (s *session) waitFor(ctx context.Context, a waitForArgs) (waited, error) {
+	cond := executor.WaitCondition{
+		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Expression: a.Expression,
+		Time:    time.Duration(a.TimeMS) * time.Millisecond,
+		Timeout: time.Duration(a.TimeoutMS) * time.Millisecond,
+	}
+	if cond.Timeout == 0 && cond.Time > 0 {
+		cond.Timeout = executor.DefaultWaitTimeout + cond.Time
+	}
+	res, err := s.ex.WaitFor(ctx, a.Tab, cond)
+	return waited{res}, err
+}
+
+type waited struct{ *executor.WaitResult }
+
+func (r waited) render(t *text) {
+	t.line("matched: %t after %d ms", r.Matched, r.WaitedMS)
+	if r.Ref != "" {
+		t.line("ref %s", r.Ref)
+	}
+	if len(r.Unmet) > 0 {
+		t.line("unmet: %s", oneLine(strings.Join(r.Unmet, ", ")))
+	}
+}

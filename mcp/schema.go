@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// toolSchemas are the JSON schemas of one tool. They are generated ahead of
+// time (schemas.gen.go), because a server's start is no time for reflection.
+type toolSchemas struct{ input, output string }
+
+// A param is one argument of a tool, as the tags of a field of its argument
+// struct declare it:
+//
+//	json        name; omitempty makes it optional
+//	jsonschema  description
+//	enum        the values allowed, separated by |
+//	min, max    bounds of a number, inclusive
+//	unit        what a number counts, for error texts
+//	alias       another name that is accepted but not published
+//	empty       "ok" allows an empty string
+type param struct {
+	name     string
+	desc     string
+	required bool
+	enum     []string
+	min, max string
+	unit     string
+	alias    string
+	empty    bool
+	typ      reflect.Type
+	index    []int
+}
+
+// A customArg is an argument type that decodes itself. Errors name no
+// argument: they begin with "must be".
+type customArg interface {
+	decodeArg(raw json.RawMessage) error
+	argSchema() string // JSON schema without a description, and without braces
+	expected() string  // such as "a string", for error texts
+}
+
+var (
+	customArgType = reflect.TypeFor[customArg]()
+	tabIDType     = reflect.TypeFor[executor.TabID]()
+	refType       = reflect.TypeFor[executor.Ref]()
+	changesType   = reflect.TypeFor[executor.Changes]()
+	rawJSONType   = reflect.TypeFor[executor.RawJSON]()
+)
+
+// paramsOf returns the arguments that struct t declares, embedded structs
+// included, in order. It panics on a type that is none: a bug in the table,
+// which every test meets.
+func paramsOf(t reflect.Type) []param {
+	var ps []param
+	for _, f := range reflect.VisibleFields(t) {
+		tag, ok := f.Tag.Lookup("json")
+		if f.Anonymous || !ok {
+			continue
+		}
+		name, opts, _ := strings.Cut(tag, ",")
+		p := param{
+			name: name, typ: f.Type, index: f.Index,
+			required: opts != "omitempty",
+			desc:     f.Tag.Get("jsonschema"),
+			min:      f.Tag.Get("min"), max: f.Tag.Get("max"),
+			unit: f.Tag.Get("unit"), alias: f.Tag.Get("alias"),
+			empty: f.Tag.Get("empty") == "ok",
+		}
+		if e := f.Tag.Get("enum"); e != "" {
+			p.enum = strings.Split(e, "|")
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// inputSchema returns the schema of the arguments that struct t declares.
+func inputSchema(t reflect.Type) string {
+	var props, required []string
+	for _, p := range paramsOf(t) {
+		props = append(props, strconv.Quote(p.name)+":{"+p.schema()+"}")
+		if p.required {
+			required = append(required, strconv.Quote(p.name))
+		}
+	}
+	var b strings.Builder
+	// Some hosts refuse an object without properties, even an empty one.
+	fmt.Fprintf(&b, `{"type":"object","properties":{%s}`, strings.Join(props, ","))
+	if len(required) > 0 {
+		fmt.Fprintf(&b, `,"required":[%s]`, strings.Join(required, ","))
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return b.String()
+}
+
+// schema returns the schema of p without its braces.
+func (p *param) schema() string {
+	t := p.typ
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var s string
+	switch {
+	case reflect.PointerTo(t).Implements(customArgType):
+		s = reflect.New(t).Interface().(customArg).argSchema()
+	case t.Kind() == reflect.Slice:
+		s = `"type":"array","items":{"type":"string"` + p.enumSchema() + `}`
+	default:
+		s = `"type":"` + jsonType(t) + `"` + p.enumSchema()
+	}
+	if p.min != "" {
+		s += `,"minimum":` + p.min
+	}
+	if p.max != "" {
+		s += `,"maximum":` + p.max
+	}
+	if p.desc != "" {
+		s += `,"description":` + quoteJSON(p.desc)
+	}
+	return s
+}
+
+func (p *param) enumSchema() string {
+	if len(p.enum) == 0 {
+		return ""
+	}
+	return `,"enum":["` + strings.Join(p.enum, `","`) + `"]`
+}
+
+// outputSchema returns the schema of what result type t marshals to. It tells
+// the fields of the top level and their types. The page changes that all
+// actions share are documented, not listed: seven times would cost a client
+// more than the rest of its tool list, and the schema allows more fields.
+func outputSchema(t reflect.Type) string {
+	var props []string
+	for _, f := range jsonFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		props = append(props, strconv.Quote(name)+":"+valueSchema(f.Type))
+	}
+	return `{"type":"object","properties":{` + strings.Join(props, ",") + `}}`
+}
+
+func valueSchema(t reflect.Type) string {
+	if t == rawJSONType {
+		return `{}`
+	}
+	return `{"type":"` + jsonType(t) + `"}`
+}
+
+// jsonFields returns the fields that encoding/json makes members of, those of
+// embedded structs (and pointers to such) included, but not page changes.
+func jsonFields(t reflect.Type) []reflect.StructField {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var fs []reflect.StructField
+	for f := range t.Fields() {
+		switch tag := f.Tag.Get("json"); {
+		case f.Type == changesType:
+		case f.Anonymous && tag == "":
+			fs = append(fs, jsonFields(f.Type)...)
+		case f.IsExported() && tag != "-":
+			fs = append(fs, f)
+		}
+	}
+	return fs
+}
+
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct:
+		return "object"
+	}
+	panic("no JSON type for " + t.String())
+}
+
+// quoteJSON quotes s without escaping <, > and &, which cost a model six
+// bytes each.
+func quoteJSON(s string) string {
+	r := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	return `"` + r.Replace(s) + `"`
+}

@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+
+// A lineClient speaks with a server line by line.
+type lineClient struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startLines(t *testing.T) *lineClient {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- NewServer(&fake{}, nil).Run(t.Context(), LineTransport(inR, outW))
+	}()
+	c := &lineClient{t, inW, bufio.NewReader(outR)}
+	t.Cleanup(func() {
+		inW.Close()
+		outR.Close()
+		if err := <-ended; err != nil && t.Context().Err() == nil {
+			t.Errorf("the session ended with %v", err)
+		}
+	})
+	return c
+}
+
+func (c *lineClient) send(lines string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.in, lines); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// next returns the next line of the server's, which must be JSON.
+func (c *lineClient) next() string {
+	c.t.Helper()
+	line, err := c.out.ReadString('\n')
+	if err != nil || !json.Valid([]byte(line)) {
+		c.t.Fatalf("got %q, %v", line, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (c *lineClient) wants(parts ...string) {
+	c.t.Helper()
+	line := c.next()
+	for _, part := range parts {
+		if !strings.Contains(line, part) {
+			c.t.Errorf("got %s, want it to have %s", line, part)
+		}
+	}
+}
+
+func TestBadLinesDoNotEndTheSession(t *testing.T) {
+	const parse, invalid = `"code":-32700`, `"code":-32600`
+	for _, tt := range []struct{ name, line, code, id string }{
+		{"broken", `{bad`, parse, `"id":null`},
+		{"two values", `{} {}`, parse, `"id":null`},
+		{"text", `hello`, parse, `"id":null`},
+		{"binary", "\x00\xff\xfe", parse, `"id":null`},
+		{"too deep", strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), parse, `"id":null`},
+		{"number", `42`, invalid, `"id":null`},
+		{"string", `"x"`, invalid, `"id":null`},
+		{"null", `null`, invalid, `"id":null`},
+		{"no message", `{}`, invalid, `"id":null`},
+		{"other version", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, invalid, `"id":7`},
+		{"bad id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, invalid, `"id":null`},
+		{"bad method", `{"jsonrpc":"2.0","id":"m","method":5}`, invalid, `"id":"m"`},
+		{"empty batch", `[]`, invalid, `"id":null`},
+		{"bad batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"},5]`, invalid, `"id":null`},
+		{"batch with one id", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1,"method":"ping"}]`, invalid, `"id":null`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := startLines(t)
+			c.send(tt.line + "\n")
+			c.wants(tt.code, tt.id)
+			c.send(initializeLine + "\n")
+			c.wants(`"id":"init"`, `"result"`)
+			c.send(tt.line + "\r\n\n \n")
+			c.wants(tt.code, tt.id)
+			c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n")
+			c.wants(`"id":2`, `"result":{}`)
+		})
+	}
+}
+
+// TestOddMessagesDoNotEndTheSession: what is JSON-RPC and makes no sense is the
+// SDK's to answer or to ignore.
+func TestOddMessagesDoNotEndTheSession(t *testing.T) {
+	for name, line := range map[string]string{
+		"answer to nothing":    `{"jsonrpc":"2.0","id":99,"result":{}}`,
+		"error to nothing":     `{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}`,
+		"unknown notification": `{"jsonrpc":"2.0","method":"notifications/none"}`,
+		"unknown method":       `{"jsonrpc":"2.0","id":3,"method":"none"}`,
+		"no method":            `{"jsonrpc":"2.0","id":3,"method":""}`,
+		"odd params":           `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":5}`,
+		"batch of one":         `[{"jsonrpc":"2.0","method":"notifications/none"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startLines(t)
+			c.send(initializeLine + "\n")
+			c.next()
+			c.send(line + "\n" + `{"jsonrpc":"2.0","id":"after","method":"ping"}` + "\n")
+			for !strings.Contains(c.next(), `"id":"after"`) {
+			}
+		})
+	}
+}
+
+func TestBatch(t *testing.T) {
+	c := startLines(t)
+	c.send(initializeLine + "\n")
+	c.next()
+	c.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":"a","method":"ping"},` +
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}},{"jsonrpc":"2.0","id":"b","method":"ping"}]` + "\n")
+	line := c.next()
+	var answers []struct{ ID string }
+	if err := json.Unmarshal([]byte(line), &answers); err != nil || len(answers) != 2 || answers[0].ID != "a" || answers[1].ID != "b" {
+		t.Errorf("got %s, want the answers to a and b in one batch", line)
+	}
+}
+
+// TestLongLine sends ten times what is accepted and looks at what that costs.
+func TestLongLine(t *testing.T) {
+	c := startLines(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	go func() {
+		fmt.Fprint(c.in, `{"jsonrpc":"2.0","id":1,"method":"`)
+		mega := bytes.Repeat([]byte("x"), 1<<20)
+		for range 10 * maxLine >> 20 {
+			c.in.Write(mega)
+		}
+		fmt.Fprint(c.in, `"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
+	}()
+	c.wants(`"code":-32700`, "longer than 10485760 bytes")
+	c.wants(`"id":2`)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxLine {
+		t.Errorf("%d MiB were allocated for a line that was thrown away", grown>>20)
+	}
+}
+
+func TestLastLineWithoutNewline(t *testing.T) {
+	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)), replies: io.Discard}
+	if got, err := io.ReadAll(r); err != nil || string(got) != `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// FuzzLines: whatever comes, each line that is passed on is a message or a
+// batch of them, and each line that is answered gets valid JSON.
+func FuzzLines(f *testing.F) {
+	for _, seed := range []string{"{bad", "42", "[]", initializeLine, `[{"jsonrpc":"2.0","id":1,"method":"x"}]`, "\r\n\n", "{}{}", `{"jsonrpc":"2.0"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		var replies strings.Builder
+		r := &lineReader{in: bufio.NewReader(strings.NewReader(in)), replies: &replies}
+		out, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(out)) {
+			var batch []json.RawMessage
+			if json.Unmarshal([]byte(line), &batch) != nil {
+				batch = []json.RawMessage{json.RawMessage(line)}
+			}
+			for _, raw := range batch {
+				if _, err := jsonrpc.DecodeMessage(raw); err != nil {
+					t.Errorf("passed on %q: %v", line, err)
+				}
+			}
+		}
+		for line := range strings.Lines(replies.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("answered %q", line)
+			}
+		}
+	})
+}

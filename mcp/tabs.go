@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+type tabsListArgs struct{}
+
+type tabsResult struct {
+	Tabs []executor.Tab `json:"tabs"`
+}
+
+func (s *session) tabsList(ctx context.Context, _ tabsListArgs) (tabsResult, error) {
+	tabs, err := s.ex.ListTabs(ctx)
+	return tabsResult{some(tabs)}, err
+}
+
+func (r tabsResult) render(t *text) {
+	if len(r.Tabs) == 0 {
+		t.line("no tabs are open")
+	}
+	for _, tab := range r.Tabs {
+		t.tab(tab)
+	}
+}
+
+type tabResult struct{ *executor.Tab }
+
+func (r tabResult) render(t *text) { t.tab(*r.Tab) }
+
+type tabSelectArgs struct {
+	Tab executor.TabID `json:"tabId"`
+}
+
+func (s *session) tabSelect(ctx context.Context, a tabSelectArgs) (tabResult, error) {
+	tab, err := s.ex.SelectTab(ctx, a.Tab)
+	return tabResult{tab}, err
+}
+
+type tabNewArgs struct {
+	URL    string `json:"url,omitempty" jsonschema:"default: a blank page"`
+	Active *bool  `json:"active,omitempty" jsonschema:"default true"`
+}
+
+func (a tabNewArgs) waitsFor() string { return loadOf(a.URL) }
+
+func (s *session) tabNew(ctx context.Context, a tabNewArgs) (tabResult, error) {
+	opts := &executor.NewTabOptions{Inactive: a.Active != nil && !*a.Active}
+	tab, err := s.ex.NewTab(ctx, a.URL, opts)
+	return tabResult{tab}, err
+}
+
+type tabCloseArgs struct {
+	Tab executor.TabID `json:"tabId"`
+}
+
+type closedResult struct{ *executor.ClosedTab }
+
+func (s *session) tabClose(ctx context.Context, a tabCloseArgs) (closedResult, error) {
+	closed, err := s.ex.CloseTab(ctx, a.Tab)
+	return closedResult{closed}, err
+}
+
+func (r closedResult) render(t *text) {
+	if r.Released {
+		t.line("let go of %s; it is the user's and stays open", r.Tab)
+		return
+	}
+	t.line("closed %s", r.Tab)
+}

@@ -1,0 +1,26 @@
+package policy
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestConfigTellsWhatIsInForce(t *testing.T) {
+	p, err := New(Config{AllowDomains: []string{"example.com"}, Eval: true, OwnPorts: []int{5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.AddOwnPort(4)
+	got := p.Config()
+	want := Config{AllowDomains: []string{"example.com"}, Eval: true, OwnPorts: []int{4, 5}, Subresources: SubresourcesSame}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got.AllowDomains[0] = "evil.example"
+	if p.Config().AllowDomains[0] != "example.com" {
+		t.Error("the policy can be changed through it")
+	}
+	if got := (*Policy)(nil).Config(); !reflect.DeepEqual(got, Config{Subresources: SubresourcesSame}) {
+		t.Errorf("of nil: %+v", got)
+	}
+}

@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// Denials are read by a model, which may be talked into changing its own
+// configuration. So a hint says what the user can do, and names only flags
+// that open one site or one harmless grant; an --unsafe- flag stands in the
+// log and in doctor, never here.
+
+// deny makes a denial. It also names its rule, for logs: see rule.go.
+func deny(rule, hint, format string, args ...any) error {
+	e := executor.Errorf(executor.ErrPolicyDenied, hint, format, args...)
+	e.Rule = rule
+	return e
+}
+
+func deniedScheme(scheme string) error {
+	return deny(ruleScheme, "Only http and https pages can be opened.", "URLs with the scheme %s: are never allowed", scheme)
+}
+
+func deniedOpaque() error {
+	return deny(ruleOpaque, "Open the page itself instead.",
+		"the document has no origin of its own (a data: URL or a sandboxed frame), so no rule can allow it")
+}
+
+func deniedEmpty() error {
+	return deny(ruleEmpty, "The user can allow a site with --allow-domain, for example --allow-domain example.com.",
+		"the policy allows no site at all")
+}
+
+func deniedUnreadable() error {
+	return deny(ruleUnreadable, "", "the host is not written in its plain form")
+}
+
+func deniedOwnPort(port uint16) error {
+	return deny(ruleOwnPort, "No setting opens it.", "port %d of this machine belongs to chrome-mcp itself", port)
+}
+
+func deniedBuiltin(host, what string) error {
+	return deny(ruleBuiltin, "No setting opens it.", "host %q is %s, which is never allowed", host, what)
+}
+
+func deniedBlocked(host string, rule Pattern) error {
+	return deny("block:"+rule.String(), "The user has blocked it; only the user can lift that.", "host %q is blocked by the rule %q", host, rule)
+}
+
+// deniedUnlisted is for a site that the allow list lacks. empty says that it
+// lacks every other as well.
+func deniedUnlisted(s site, empty bool) error {
+	list := "the allow list"
+	if empty {
+		list += ", which is empty"
+	}
+	what := fmt.Sprintf("host %q", s.host)
+	if s.scheme == "http" && !s.loopback() {
+		what += " over plain http"
+	}
+	if s.port != defaultPort(s.scheme) {
+		what += fmt.Sprintf(" on port %d", s.port)
+	}
+	p := s.pattern()
+	switch {
+	case p == "":
+		return deny(ruleUnlisted, "", "%s is not in %s", what, list)
+	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
+		return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s and --allow-private %s.", p, oneAddress(s)),
+			"%s is not in %s", what, list)
+	}
+	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
+}
+
+// deniedPrivate does not tell the address that a name has: whoever asked could
+// learn the plan of the network from it.
+func deniedPrivate(s site) error {
+	hint := "The user can open a private network with --allow-private and its CIDR."
+	if s.addr.IsValid() {
+		hint = fmt.Sprintf("The user can open it with --allow-private %s.", oneAddress(s))
+	}
+	return deny(rulePrivate, hint, "host %q is at a private or special address", s.host)
+}
+
+func oneAddress(s site) string {
+	return fmt.Sprintf("%s/%d", s.addr, s.addr.BitLen())
+}
+
+// A grant is a permission beside the domains.
+type grant int
+
+const (
+	grantMutations grant = iota
+	grantDownloads
+	grantEval
+)
+
+func deniedGrant(g grant) error {
+	switch g {
+	case grantMutations:
+		return deny(g.rule(), "The user can allow changing pages by starting chrome-mcp with --enable-mutations.", "changing pages is not enabled")
+	case grantDownloads:
+		return deny(g.rule(), "The user can allow downloads by starting chrome-mcp with --enable-downloads.", "downloads are not enabled")
+	}
+	return deny(g.rule(), "The user can see with `chrome-mcp doctor` how running JavaScript is granted.", "%w", errNoEval)
+}
+
+// errNoEval lets the log know this denial from the others.
+var errNoEval = errors.New("running JavaScript or protocol commands of the caller's own is not enabled")

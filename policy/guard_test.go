@@ -1,0 +1,432 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func TestGuardCheck(t *testing.T) {
+	const good, bad = "https://example.com", "https://evil.com"
+	conf := Config{AllowDomains: []string{"example.com"}}
+	plain := NewGuard(mustNew(t, conf), nil)
+	conf.Mutations, conf.Eval, conf.Downloads = true, true, true
+	granted := NewGuard(mustNew(t, conf), nil)
+
+	tests := []struct {
+		name    string
+		access  executor.Access
+		plain   bool // allowed without grants
+		granted bool // allowed with all
+	}{
+		{"list", executor.Access{Op: executor.OpList, Origin: good, URL: good + "/"}, true, true},
+		{"list denied", executor.Access{Op: executor.OpList, Origin: bad, URL: bad + "/", OwnTab: true}, false, false},
+		{"read", executor.Access{Op: executor.OpRead, Origin: good, URL: good + "/"}, true, true},
+		{"read ours", executor.Access{Op: executor.OpRead, URL: "about:blank"}, true, true},
+		{"read opaque", executor.Access{Op: executor.OpRead, Origin: "null", URL: "data:,x"}, false, false},
+		{"read denied", executor.Access{Op: executor.OpRead, Origin: bad, URL: bad + "/", OwnTab: true}, false, false},
+		{"act", executor.Access{Op: executor.OpAct, Origin: good, URL: good + "/"}, true, true},
+		{"act denied", executor.Access{Op: executor.OpAct, Origin: bad, OwnTab: true}, false, false},
+		{"eval", executor.Access{Op: executor.OpEval, Origin: good, URL: good + "/"}, false, true},
+		{"eval denied", executor.Access{Op: executor.OpEval, Origin: bad}, false, false},
+		{"cdp", executor.Access{Op: executor.OpCDP, Origin: good, URL: good + "/"}, false, true},
+		{"cdp denied", executor.Access{Op: executor.OpCDP, Origin: bad}, false, false},
+		{"dismiss", executor.Access{Op: executor.OpDismiss, Origin: good}, true, true},
+		{"dismiss denied", executor.Access{Op: executor.OpDismiss, Origin: bad}, false, false},
+		{"dismiss own", executor.Access{Op: executor.OpDismiss, Origin: bad, OwnTab: true}, true, true},
+		{"leave", executor.Access{Op: executor.OpNavigate, Origin: good}, true, true},
+		{"leave denied", executor.Access{Op: executor.OpNavigate, Origin: bad, Destination: good + "/"}, false, false},
+		{"leave own", executor.Access{Op: executor.OpNavigate, Origin: bad, OwnTab: true, Destination: good + "/"}, true, true},
+		{"read refused page", executor.Access{Op: executor.OpRead, Origin: executor.OriginOurs, URL: bad + "/"}, false, false},
+		{"leave refused page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginOurs, URL: bad + "/", Destination: good + "/"}, true, true},
+		{"try refused page again", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginOurs, URL: bad + "/", Destination: bad + "/"}, false, false},
+		{"close refused page", executor.Access{Op: executor.OpDismiss, Origin: executor.OriginOurs, URL: bad + "/"}, true, true},
+		{"leave blank", executor.Access{Op: executor.OpNavigate, URL: "about:blank", Destination: good + "/a|b"}, true, true},
+		{"go to denied", executor.Access{Op: executor.OpNavigate, Origin: good, OwnTab: true, Destination: bad + "/secret"}, false, false},
+		{"go to file", executor.Access{Op: executor.OpNavigate, Origin: good, OwnTab: true, Destination: "file:///secret"}, false, false},
+		{"go to blank", executor.Access{Op: executor.OpNavigate, Origin: good, Destination: "about:blank"}, true, true},
+		{"download", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: good + "/f"}, false, true},
+		{"download data", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: "data:text/csv,1"}, false, true},
+		{"download blob", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: "blob:" + good + "/1-2"}, false, true},
+		{"download denied", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: bad + "/secret"}, false, false},
+		{"unknown", executor.Access{Op: "teleport", Origin: good}, false, false},
+		{"none", executor.Access{Origin: good}, false, false},
+	}
+	for _, tt := range tests {
+		if tt.access.Origin == good && tt.access.URL == "" {
+			tt.access.URL = good + "/"
+		}
+		for g, want := range map[*Guard]bool{plain: tt.plain, granted: tt.granted, NewGuard(nil, nil): false} {
+			err := g.Check(t.Context(), tt.access)
+			if want && err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			if !want {
+				denied(t, tt.name, err)
+			}
+		}
+	}
+}
+
+func TestDenialIsLogged(t *testing.T) {
+	var buf bytes.Buffer
+	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), slog.New(slog.NewTextHandler(&buf, nil)))
+	err := g.Check(t.Context(), executor.Access{Op: executor.OpEval, Origin: "https://example.com", URL: "https://example.com/secret"})
+	denied(t, "eval", err)
+	if s := buf.String(); !strings.Contains(s, "--unsafe-enable-eval") || strings.Contains(s, "secret") {
+		t.Errorf("log: %s", s)
+	}
+}
+
+// spy is an Executor that notes its calls and returns what its fields say. It
+// embeds nothing, so that a method which the interface gains is missed here.
+type spy struct {
+	calls   []string
+	url     string // the last URL passed on
+	at      string // where navigations and tabs end
+	origin  string // what readers tell
+	changes executor.Changes
+	tabs    []executor.Tab
+	err     error // beside every result
+}
+
+var _ executor.Executor = (*spy)(nil)
+
+func (s *spy) call(name string) { s.calls = append(s.calls, name) }
+
+func (s *spy) ListTabs(context.Context) ([]executor.Tab, error) {
+	s.call("ListTabs")
+	return s.tabs, s.err
+}
+func (s *spy) SelectTab(_ context.Context, id executor.TabID) (*executor.Tab, error) {
+	s.call("SelectTab")
+	return &executor.Tab{ID: id, URL: s.at, Title: "secret"}, s.err
+}
+func (s *spy) NewTab(_ context.Context, u string, _ *executor.NewTabOptions) (*executor.Tab, error) {
+	s.call("NewTab")
+	s.url = u
+	return &executor.Tab{ID: "cdp:1:9", URL: s.at, Title: "secret"}, s.err
+}
+func (s *spy) CloseTab(context.Context, executor.TabID) (*executor.ClosedTab, error) {
+	s.call("CloseTab")
+	return &executor.ClosedTab{Closed: true}, nil
+}
+func (s *spy) navigation(name string) (*executor.Navigation, error) {
+	s.call(name)
+	return &executor.Navigation{URL: s.at, Title: "secret"}, s.err
+}
+func (s *spy) Navigate(_ context.Context, _ executor.TabID, u string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+	s.url = u
+	return s.navigation("Navigate")
+}
+func (s *spy) Back(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+	return s.navigation("Back")
+}
+func (s *spy) Forward(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+	return s.navigation("Forward")
+}
+func (s *spy) Reload(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+	return s.navigation("Reload")
+}
+func (s *spy) WaitFor(context.Context, executor.TabID, executor.WaitCondition) (*executor.WaitResult, error) {
+	s.call("WaitFor")
+	return &executor.WaitResult{}, s.err
+}
+func (s *spy) Snapshot(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) {
+	s.call("Snapshot")
+	return &executor.Snapshot{Origin: s.origin}, s.err
+}
+func (s *spy) Text(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
+	s.call("Text")
+	return &executor.Text{Origin: s.origin}, s.err
+}
+func (s *spy) HTML(context.Context, executor.TabID, *executor.HTMLOptions) (*executor.HTML, error) {
+	s.call("HTML")
+	return &executor.HTML{Origin: s.origin}, s.err
+}
+func (s *spy) Markdown(context.Context, executor.TabID, *executor.MarkdownOptions) (*executor.Markdown, error) {
+	s.call("Markdown")
+	return &executor.Markdown{Origin: s.origin}, s.err
+}
+func (s *spy) Links(context.Context, executor.TabID, *executor.LinksOptions) (*executor.Links, error) {
+	s.call("Links")
+	return &executor.Links{Origin: s.origin}, s.err
+}
+func (s *spy) Eval(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
+	s.call("Eval")
+	return &executor.EvalResult{Origin: s.origin}, s.err
+}
+func (s *spy) action(name string) (*executor.Action, error) {
+	s.call(name)
+	return &executor.Action{OK: true, Changes: s.changes}, s.err
+}
+func (s *spy) Click(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+	return s.action("Click")
+}
+func (s *spy) Type(context.Context, executor.TabID, executor.Target, string, *executor.TypeOptions) (*executor.Action, error) {
+	return s.action("Type")
+}
+func (s *spy) Press(context.Context, executor.TabID, string, *executor.PressOptions) (*executor.Action, error) {
+	return s.action("Press")
+}
+func (s *spy) Hover(context.Context, executor.TabID, executor.Target, *executor.ActionOptions) (*executor.Action, error) {
+	return s.action("Hover")
+}
+func (s *spy) Scroll(context.Context, executor.TabID, executor.ScrollOptions) (*executor.ScrollResult, error) {
+	s.call("Scroll")
+	return &executor.ScrollResult{}, s.err
+}
+func (s *spy) SelectOption(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Selection, error) {
+	s.call("SelectOption")
+	return &executor.Selection{Changes: s.changes}, s.err
+}
+func (s *spy) FillForm(context.Context, executor.TabID, []executor.Field, *executor.FillOptions) (*executor.FillResult, error) {
+	s.call("FillForm")
+	return &executor.FillResult{Changes: s.changes}, s.err
+}
+func (s *spy) HandleDialog(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error) {
+	s.call("HandleDialog")
+	return &executor.DialogResult{Message: s.changes.Title, Changes: s.changes}, s.err
+}
+func (s *spy) Screenshot(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+	s.call("Screenshot")
+	return &executor.Screenshot{}, s.err
+}
+func (s *spy) Download(_ context.Context, _ executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
+	s.call("Download")
+	s.url = o.URL
+	return &executor.Download{}, s.err
+}
+func (s *spy) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {
+	s.call("CDP")
+	return nil, nil
+}
+func (s *spy) Ready(context.Context) error            { s.call("Ready"); return nil }
+func (s *spy) Ping(context.Context) error             { s.call("Ping"); return nil }
+func (s *spy) Status(context.Context) executor.Status { s.call("Status"); return executor.Status{} }
+func (s *spy) Close() error                           { s.call("Close"); return nil }
+
+// invoke calls a method with zero arguments, but for strings, which are
+// URLs where they matter and do no harm where not.
+func invoke(t *testing.T, x executor.Executor, name string) (err error) {
+	if out := results(t, x, name); len(out) > 0 {
+		err, _ = out[len(out)-1].(error)
+	}
+	return err
+}
+
+// results is invoke for what a method returns, with what pointers point to.
+func results(t *testing.T, x executor.Executor, name string) (out []any) {
+	m := reflect.ValueOf(x).MethodByName(name)
+	var args []reflect.Value
+	for i := range m.Type().NumIn() {
+		switch in := m.Type().In(i); {
+		case in == reflect.TypeFor[context.Context]():
+			args = append(args, reflect.ValueOf(t.Context()))
+		case in == reflect.TypeFor[string]():
+			args = append(args, reflect.ValueOf("https://example.com/"))
+		default:
+			args = append(args, reflect.Zero(in))
+		}
+	}
+	for _, v := range m.Call(args) {
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			encoded, err := json.Marshal(v.Interface())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(encoded))
+			continue
+		}
+		out = append(out, v.Interface())
+	}
+	return out
+}
+
+// TestDeniedEndOfEveryMethod: whatever a method returns of a page that the
+// policy denies, nothing of that page is in it, also beside an error.
+func TestDeniedEndOfEveryMethod(t *testing.T) {
+	const bad = "https://evil.com/secret"
+	tab := executor.Tab{ID: "cdp:1:1", URL: bad, Title: "secret"}
+	config := Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true}
+	iface := reflect.TypeFor[executor.Executor]()
+	for _, failure := range []error{nil, executor.ErrTimeout} {
+		for i := range iface.NumMethod() {
+			name := iface.Method(i).Name
+			s := &spy{at: bad, origin: "https://evil.com", err: failure, tabs: []executor.Tab{tab}, changes: executor.Changes{
+				URL: bad, Title: "secret", Origin: "https://evil.com", Diff: "secret", NewTabs: []executor.Tab{tab},
+				Dialog: &executor.Dialog{Type: "alert", Message: "secret", DefaultPrompt: "secret"}}}
+			for _, result := range results(t, NewGuard(mustNew(t, config), nil).Wrap(s), name) {
+				if list, ok := result.([]executor.Tab); ok {
+					result = fmt.Sprint(list)
+				}
+				text, ok := result.(string)
+				if ok && (strings.Contains(text, "secret") || strings.Contains(text, "evil")) {
+					t.Errorf("%s, error %v: %s", name, failure, text)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryMethodIsGuarded walks the interface, so that a method which it
+// gains is refused by default or makes this test fail.
+func TestEveryMethodIsGuarded(t *testing.T) {
+	passes := map[string]bool{"Status": true, "Ready": true, "Ping": true, "Close": true, "ListTabs": true}
+	needs := map[string]string{"Click": "m", "Type": "m", "Press": "m", "Hover": "m", "SelectOption": "m", "FillForm": "m", "Eval": "e", "CDP": "e", "Download": "d"}
+	iface := reflect.TypeFor[executor.Executor]()
+	if iface.NumMethod() < 25 {
+		t.Fatalf("%d methods", iface.NumMethod())
+	}
+	for i := range iface.NumMethod() {
+		name := iface.Method(i).Name
+		for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true, Eval: true, Downloads: true})} {
+			s := &spy{tabs: []executor.Tab{{URL: "https://example.com/secret", Title: "secret"}}}
+			err := invoke(t, NewGuard(p, nil).Wrap(s), name)
+			if passes[name] {
+				if err != nil || len(s.calls) != 1 || s.calls[0] != name {
+					t.Errorf("%s: %v, calls %q", name, err, s.calls)
+				}
+				continue
+			}
+			denied(t, name, err)
+			if len(s.calls) != 0 {
+				t.Errorf("%s: a policy that denies everything let %q through", name, s.calls)
+			}
+		}
+		for grants, c := range map[string]Config{"": {}, "m": {Mutations: true}, "e": {Eval: true}, "d": {Downloads: true}} {
+			c.AllowDomains = []string{"example.com"}
+			s := &spy{at: "https://example.com/", origin: "https://example.com"}
+			err := invoke(t, NewGuard(mustNew(t, c), nil).Wrap(s), name)
+			if need := needs[name]; need != "" && need != grants {
+				denied(t, name+" with "+grants, err)
+				if len(s.calls) != 0 {
+					t.Errorf("%s with %q: %q was called", name, grants, s.calls)
+				}
+			} else if err != nil || len(s.calls) != 1 || s.calls[0] != name {
+				t.Errorf("%s with %q: %v, calls %q", name, grants, err, s.calls)
+			}
+		}
+	}
+	if f := reflect.TypeFor[guarded](); f.NumField() != 2 || f.Field(0).Anonymous || f.Field(1).Anonymous {
+		t.Error("guarded embeds something: a method that Executor gains would pass unguarded")
+	}
+}
+
+func TestWrapGrantsByArgument(t *testing.T) {
+	s := &spy{}
+	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), nil).Wrap(s)
+	_, err := x.HandleDialog(t.Context(), "", executor.DialogAnswer{Accept: true})
+	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "--enable-mutations") {
+		t.Error(e.Hint)
+	}
+	_, err = x.WaitFor(t.Context(), "", executor.WaitCondition{Expression: "1"})
+	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {
+		t.Error(e.Hint)
+	}
+	if len(s.calls) != 0 {
+		t.Errorf("called %q", s.calls)
+	}
+}
+
+func TestWrapURLs(t *testing.T) {
+	s := &spy{at: "http://localhost:8080/", origin: ""}
+	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"localhost"}, Downloads: true}), nil).Wrap(s)
+	calls := map[string]func(u string) error{
+		"Navigate": func(u string) error { _, err := x.Navigate(t.Context(), "", u, nil); return err },
+		"NewTab":   func(u string) error { _, err := x.NewTab(t.Context(), u, nil); return err },
+		"Download": func(u string) error {
+			_, err := x.Download(t.Context(), "", executor.DownloadOptions{URL: u})
+			return err
+		},
+	}
+	for name, call := range calls {
+		s.calls, s.url = nil, ""
+		if err := call("http://localhost:8080"); err != nil || s.url != "http://localhost:8080/" {
+			t.Errorf("%s: %v, passed on %q", name, err, s.url)
+		}
+		s.calls = nil
+		denied(t, name, call("https://evil.com/secret"))
+		if err := call("http://0x7f000001/"); !errors.Is(err, executor.ErrBadArgs) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(s.calls) != 0 {
+			t.Errorf("%s: a denied URL was passed on", name)
+		}
+	}
+	if _, err := x.NewTab(t.Context(), "", nil); err != nil {
+		t.Errorf("a blank tab: %v", err)
+	}
+}
+
+func TestWrapResults(t *testing.T) {
+	const bad = "https://evil.com/secret"
+	s := &spy{at: bad, origin: "https://evil.com", tabs: []executor.Tab{
+		{ID: "cdp:1:1", URL: bad, Title: "secret", Index: 0}, {ID: "cdp:1:2", URL: "https://example.com/", Title: "ok", Index: 1}, {ID: "cdp:1:3", URL: "about:blank", Index: 2},
+		{ID: "cdp:1:4", URL: "chrome://settings/", Title: "secret", Index: 3},
+	}}
+	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true}), nil).Wrap(s)
+	for _, name := range []string{"Navigate", "Back", "Forward", "Reload", "SelectTab", "Snapshot", "Text", "HTML", "Markdown", "Links", "Eval"} {
+		if e := denied(t, name, invoke(t, x, name)); !strings.Contains(e.Message(), "evil.com") || e.Op == "" {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+	s.calls = nil
+	denied(t, "NewTab", invoke(t, x, "NewTab"))
+	if strings.Join(s.calls, " ") != "NewTab CloseTab" {
+		t.Errorf("a tab that ended on a denied page: %q", s.calls)
+	}
+	tabs, err := x.ListTabs(t.Context())
+	if err != nil || len(tabs) != 4 || tabs[0].URL != executor.DeniedURL || tabs[0].Title != "" || tabs[0].ID != "cdp:1:1" ||
+		tabs[1].URL != "https://example.com/" || tabs[1].Title != "ok" || tabs[2].URL != "about:blank" || tabs[3].URL != executor.DeniedURL {
+		t.Errorf("got %+v %v", tabs, err)
+	}
+	if s.tabs[0].URL != bad {
+		t.Error("the backend's own slice was changed")
+	}
+
+	s.changes = executor.Changes{URL: bad, Title: "secret", Origin: "https://evil.com", Dialog: &executor.Dialog{Type: "alert", Message: "secret"},
+		Downloads: []executor.Download{{Path: "/d/secret", SuggestedName: "secret", Reason: "evil", State: "running"}},
+		NewTabs:   s.tabs, Errors: []string{"secret"}, Diff: "secret", Snapshot: "secret", Note: "3 elements match"}
+	a, _ := x.Click(t.Context(), "", executor.Target{}, nil)
+	sel, _ := x.SelectOption(t.Context(), "", executor.Target{}, nil, nil)
+	fill, _ := x.FillForm(t.Context(), "", nil, nil)
+	dlg, _ := x.HandleDialog(t.Context(), "", executor.DialogAnswer{Accept: true})
+	for _, c := range []executor.Changes{a.Changes, sel.Changes, fill.Changes, dlg.Changes} {
+		if c.URL != executor.DeniedURL || c.Title+c.Origin+c.Diff+c.Snapshot+c.Dialog.Message != "" || c.Dialog.Type != "alert" ||
+			c.Errors != nil || c.Note == "" || c.NewTabs[0].Title != "" || c.NewTabs[1].Title != "ok" {
+			t.Errorf("got %+v", c)
+		}
+	}
+	for _, name := range []string{"Click", "Type", "Press", "Hover", "SelectOption", "FillForm", "HandleDialog"} {
+		if out := fmt.Sprintf("%+v", results(t, x, name)); strings.Contains(out, "secret") || strings.Contains(out, "evil") {
+			t.Errorf("%s tells of a denied page: %s", name, out)
+		}
+	}
+	s.changes = executor.Changes{URL: "https://example.com/next", Title: "Next", Origin: "https://example.com", Diff: "+ x"}
+	if a, _ := x.Click(t.Context(), "", executor.Target{}, nil); !reflect.DeepEqual(a.Changes, s.changes) {
+		t.Errorf("allowed changes became %+v", a.Changes)
+	}
+	if st := x.Status(t.Context()); st.Policy == nil || !st.Policy.Mutations || st.Policy.Subresources != "same" || st.Policy.AllowDomains[0] != "example.com" {
+		t.Errorf("status %+v", st.Policy)
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	g := NewGuard(mustNew(b, Config{AllowDomains: []string{"a.com", "b.com", "*.c.com", "example.com"}, BlockDomains: []string{"d.com", "e.com"}}), nil)
+	a := executor.Access{Op: executor.OpRead, Origin: "https://example.com", URL: "https://example.com/some/path?query"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Check(context.Background(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A Pattern names hosts to allow or to block; the package comment has its
+// syntax. The zero Pattern matches nothing.
+//
+// There is no glob engine behind it: a * is only ever the whole first label,
+// for which a suffix comparison cannot be read in two ways.
+type Pattern struct {
+	text       string
+	scheme     string     // "http", "https", or "" for both (loopback only)
+	host       string     // without the "*."
+	addr       netip.Addr // when host is an address
+	subdomains bool       // it began with "*."
+	port       uint16     // 0 is any
+	path       string     // prefix with its leading slash, or ""
+}
+
+// ParsePattern parses s. Its error gives the reason and does not repeat s.
+func ParsePattern(s string) (Pattern, error) {
+	p := Pattern{text: s}
+	if err := plainText(s); err != nil {
+		return Pattern{}, err
+	}
+	rest := s
+	if scheme, after, ok := strings.Cut(s, "://"); ok {
+		if scheme != "http" && scheme != "https" {
+			return Pattern{}, errors.New("the scheme is neither http nor https")
+		}
+		p.scheme, rest = scheme, after
+	}
+	authority := rest
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, p.path = rest[:i], rest[i:]
+	}
+	if err := checkPrefix(p.path); err != nil {
+		return Pattern{}, err
+	}
+	if p.path == "/" {
+		p.path = ""
+	}
+
+	host, port, hasPort, err := cutPort(authority)
+	if err != nil {
+		return Pattern{}, err
+	}
+	if host == "*" {
+		return Pattern{}, errors.New("* alone would mean every host; name the hosts")
+	}
+	p.host, p.subdomains = strings.CutPrefix(host, "*.")
+	if strings.Contains(p.host, "*") {
+		return Pattern{}, errors.New("* can only be the whole first label, as in *.example.com")
+	}
+	if p.addr, err = parseHost(p.host); err != nil {
+		return Pattern{}, err
+	}
+	if p.subdomains && p.addr.IsValid() {
+		return Pattern{}, errors.New("an address has no subdomains")
+	}
+	if !p.addr.IsValid() && isPublicSuffix(p.host, p.subdomains) {
+		return Pattern{}, errors.New("is a public suffix: unrelated sites share it")
+	}
+
+	loopback := p.addr.IsLoopback() || isLoopbackName(p.host)
+	switch {
+	case hasPort && port == "*":
+	case hasPort:
+		if p.port, err = parsePort(port); err != nil {
+			return Pattern{}, err
+		}
+	case loopback: // any
+	case p.scheme == "http":
+		p.port = 80
+	default:
+		p.port = 443
+	}
+	if p.scheme == "" && !loopback {
+		p.scheme = "https"
+	}
+	return p, nil
+}
+
+// plainText refuses what has no place in a pattern.
+func plainText(s string) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case strings.Contains(s, "@"):
+		return errors.New("has a user name; write the host alone")
+	case strings.Contains(s, "?"):
+		return errors.New("has a query; write the host, and a path at most")
+	case strings.Contains(s, "#"):
+		return errors.New("has a fragment; write the host, and a path at most")
+	case strings.Contains(s, `\`):
+		return errors.New("has a backslash")
+	}
+	for i := range len(s) {
+		switch {
+		case s[i] >= 0x80:
+			return errors.New("has non-ASCII characters; write the host in punycode (xn--…)")
+		case s[i] <= ' ' || s[i] == 0x7f:
+			return errors.New("has a space or control character")
+		}
+	}
+	return nil
+}
+
+// checkPrefix accepts a path that a browser leaves as it is.
+func checkPrefix(path string) error {
+	if strings.Contains(path, "*") {
+		return errors.New("the path is a prefix and takes no *")
+	}
+	if strings.Contains(path, "%") || strings.Contains(path, "//") {
+		return errors.New("the path has % or //; write it plainly")
+	}
+	if hasDotSegment(path) {
+		return errors.New("the path has a . or .. segment")
+	}
+	return nil
+}
+
+// cutPort splits an authority at the colon before its port. The host may
+// still be anything.
+func cutPort(authority string) (host, port string, ok bool, err error) {
+	i := strings.LastIndexByte(authority, ':')
+	if i < 0 || strings.HasSuffix(authority, "]") {
+		return authority, "", false, nil
+	}
+	host, port = authority[:i], authority[i+1:]
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		return "", "", false, errors.New("an IPv6 address needs brackets")
+	}
+	if port == "" {
+		return "", "", false, errors.New("the port is empty")
+	}
+	return host, port, true, nil
+}
+
+func parsePort(s string) (uint16, error) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 || strconv.FormatUint(n, 10) != s {
+		return 0, errors.New("the port is not a number from 1 to 65535")
+	}
+	return uint16(n), nil
+}
+
+// String returns the pattern as it was written.
+func (p Pattern) String() string { return p.text }
+
+// Allows reports whether p, as a pattern that allows, covers u.
+func (p Pattern) Allows(u *URL) bool { return !u.blank && p.allows(u.site) }
+
+// Denies reports whether p, as a pattern that blocks, covers u.
+func (p Pattern) Denies(u *URL) bool { return !u.blank && p.denies(u.site, false) }
+
+// allows matches host, scheme and port. A site whose scheme is not known (a
+// tunnel) is matched on host and port.
+func (p Pattern) allows(s site) bool {
+	if p.host == "" || (p.scheme != "" && s.scheme != "" && p.scheme != s.scheme) {
+		return false
+	}
+	if p.port != 0 && p.port != s.port {
+		return false
+	}
+	if p.subdomains {
+		return isSubdomain(s.host, p.host)
+	}
+	return s.host == p.host
+}
+
+// denies matches host and subdomains, whatever the scheme and the port.
+// pathless is the answer for a pattern with a path when the path of s is not
+// known.
+func (p Pattern) denies(s site, pathless bool) bool {
+	if p.host == "" {
+		return false
+	}
+	under := isSubdomain(s.host, p.host)
+	if !under && (p.subdomains || s.host != p.host) {
+		return false
+	}
+	switch {
+	case p.path == "":
+		return true
+	case s.path == "":
+		return pathless
+	}
+	return pathUnder(s.path, p.path)
+}
+
+func isSubdomain(host, parent string) bool {
+	return len(host) > len(parent)+1 && strings.HasSuffix(host, parent) && host[len(host)-len(parent)-1] == '.'
+}
+
+// pathUnder compares as a lenient server would read the path: decoded, with
+// runs of slashes joined, in any case. It is for what blocks, where matching
+// too much is the safe side.
+func pathUnder(path, prefix string) bool {
+	plain := path
+	for range 3 { // some servers decode twice
+		dec, err := url.PathUnescape(plain)
+		if err != nil {
+			return true
+		}
+		if dec == plain {
+			break
+		}
+		plain = dec
+	}
+	plain = strings.ReplaceAll(plain, `\`, "/")
+	for strings.Contains(plain, "//") {
+		plain = strings.ReplaceAll(plain, "//", "/")
+	}
+	return len(plain) >= len(prefix) && strings.EqualFold(plain[:len(prefix)], prefix)
+}
+
+func hasDotSegment(path string) bool {
+	for seg := range strings.SplitSeq(path, "/") {
+		switch strings.ReplaceAll(strings.ToLower(seg), "%2e", ".") {
+		case ".", "..":
+			return true
+		}
+	}
+	return false
+}
+
+// parsePatterns parses the list that is a field of [Config].
+func parsePatterns(field string, list []string) ([]Pattern, error) {
+	var out []Pattern
+	for _, s := range list {
+		p, err := ParsePattern(s)
+		if err != nil {
+			return nil, &ConfigError{field, s, reason(err)}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// reason makes the error of a parser follow the quoted text it is about.
+func reason(err error) error {
+	if t := err.Error(); strings.HasPrefix(t, "is ") || strings.HasPrefix(t, "has ") {
+		return err
+	}
+	return fmt.Errorf("is not a pattern: %w", err)
+}

@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// Blank is the one URL that is not http or https and that a caller may name:
+// an empty page of our own.
+const Blank = "about:blank"
+
+// maxURL is the longest URL a caller may name, in bytes. Servers give up long
+// before it; Chromium does at 2 MiB.
+const maxURL = 64 << 10
+
+// A URL is a URL that a caller named, accepted by [ParseURL].
+type URL struct {
+	text  string
+	site  site
+	blank bool
+}
+
+// String returns the URL as it is to be sent to the browser.
+func (u *URL) String() string { return u.text }
+
+// Host returns the host, lower case, an IPv6 address in its brackets; empty
+// for a blank page.
+func (u *URL) Host() string { return u.site.host }
+
+// Port returns the port, the scheme's own if the URL names none; 0 for a
+// blank page.
+func (u *URL) Port() int { return int(u.site.port) }
+
+// Origin returns the origin as a browser serialises it; empty for a blank
+// page, which is executor.OriginOurs.
+func (u *URL) Origin() string {
+	if u.blank {
+		return executor.OriginOurs
+	}
+	return u.site.scheme + "://" + u.site.host + portSuffix(u.site.scheme, u.site.port)
+}
+
+// IsBlank reports whether the URL is about:blank.
+func (u *URL) IsBlank() bool { return u.blank }
+
+// ParseURL accepts a URL that a caller names only if every parser reads it
+// alike: http or https, and already in the form in which a browser would
+// serialise it. The one liberty is the root slash: "http://localhost:8080" is
+// taken for "http://localhost:8080/".
+//
+// A malformed URL yields ErrBadArgs, one of another scheme ErrPolicyDenied.
+// Neither error repeats the URL.
+func ParseURL(raw string) (*URL, error) {
+	switch {
+	case raw == Blank:
+		return &URL{text: Blank, blank: true}, nil
+	case raw == "":
+		return nil, badURL("Give an absolute http or https URL.", "is empty")
+	case len(raw) > maxURL:
+		return nil, badURL("", "is longer than 64 KiB")
+	}
+	for i := range len(raw) {
+		switch c := raw[i]; {
+		case c <= ' ' || c == 0x7f:
+			return nil, badURL("Percent-encode it (%20 is a space).", "has a space or control character")
+		case c >= 0x80:
+			return nil, badURL("Percent-encode it, and write the host in punycode (xn--…).", "has non-ASCII characters")
+		case c == '\\':
+			return nil, badURL("Write / or %5C.", "has a backslash")
+		}
+	}
+	scheme, rest, err := cutScheme(raw)
+	if err != nil {
+		return nil, err
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, tail := rest[:end], rest[end:]
+	s, err := parseAuthority(scheme, authority)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(tail, "/") {
+		tail = "/" + tail
+	}
+	if err := checkTail(tail); err != nil {
+		return nil, err
+	}
+	s.path = tail
+	if i := strings.IndexAny(tail, "?#"); i >= 0 {
+		s.path = tail[:i]
+	}
+	u := &URL{text: scheme + "://" + authority + tail, site: s}
+
+	// The second opinion. net/url drops an empty fragment, browsers keep it.
+	std, err := url.Parse(u.text)
+	if err != nil || std.Host != authority || std.String() != strings.TrimSuffix(u.text, "#") {
+		return nil, badURL("Percent-encode everything but letters, digits and the URL's own punctuation.",
+			"is not in the form in which a browser writes it")
+	}
+	return u, nil
+}
+
+// cutScheme returns http or https and what follows its slashes.
+func cutScheme(raw string) (scheme, rest string, err error) {
+	const inFull = "Write it in full, as in https://example.com/."
+	scheme, rest, ok := strings.Cut(raw, ":")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") {
+		return "", "", badURL(inFull, "has no scheme")
+	}
+	if scheme == "http" || scheme == "https" {
+		rest, ok := strings.CutPrefix(rest, "//")
+		if !ok {
+			return "", "", badURL(inFull, "lacks // after its scheme")
+		}
+		return scheme, rest, nil
+	}
+	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(scheme, "+") {
+		return "", "", badURL(inFull, "has no scheme") // localhost:8080
+	}
+	switch lower := strings.ToLower(scheme); {
+	case lower == "http" || lower == "https":
+		return "", "", badURL("Write the scheme in lower case.", "has an upper-case scheme")
+	case len(lower) <= 32 && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
+		return "", "", deniedScheme(lower)
+	}
+	return "", "", badURL(inFull, "has no scheme")
+}
+
+// parseAuthority parses host[:port] in a browser's spelling.
+func parseAuthority(scheme, authority string) (site, error) {
+	s := site{scheme: scheme}
+	switch {
+	case strings.Contains(authority, "@"):
+		return s, badURL("Leave out what stands before the @.", "has a user name or password")
+	case strings.Contains(authority, "%"):
+		return s, badURL("Write the host plainly.", "has a % in its host")
+	}
+	host, port, hasPort, err := cutPort(authority)
+	if err != nil {
+		return s, badURL("", "is malformed: %w", err)
+	}
+	if s.addr, err = parseHost(host); err != nil {
+		return s, badURL("Write the host in its plain form, in lower case; an IPv4 address as four decimal numbers.",
+			"is malformed: %w", err)
+	}
+	s.host, s.port = host, defaultPort(scheme)
+	if hasPort {
+		n, err := parsePort(port)
+		if err != nil {
+			return s, badURL("", "is malformed: %w", err)
+		}
+		if n == s.port {
+			return s, badURL("Leave the port out.", "names the default port of its scheme")
+		}
+		s.port = n
+	}
+	return s, nil
+}
+
+// checkTail refuses in path and query what a browser would rewrite and
+// net/url would not.
+func checkTail(tail string) error {
+	beforeFragment, _, _ := strings.Cut(tail, "#")
+	path, query, _ := strings.Cut(beforeFragment, "?")
+	if hasDotSegment(path) {
+		return badURL("Resolve . and .. first.", "has a . or .. segment in its path")
+	}
+	if strings.ContainsAny(query, `"<>'`) {
+		return badURL(`Percent-encode it: %22 for ", %27 for ', %3C for <, %3E for >.`, "has a quote or angle bracket in its query")
+	}
+	return nil
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == "http" {
+		return 80
+	}
+	return 443
+}
+
+func portSuffix(scheme string, port uint16) string {
+	if scheme != "" && port == defaultPort(scheme) {
+		return ""
+	}
+	return ":" + strconv.Itoa(int(port))
+}
+
+func badURL(hint, format string, args ...any) error {
+	return executor.Errorf(executor.ErrBadArgs, hint, "url "+format, args...)
+}
