@@ -53,8 +53,8 @@ func (l *link) downloadBegan(t *session.Tab, d page.Download) {
 		// It was opened for nothing but this, and is closed at once.
 		t, d.Frame = opener, string(opener.Page.Session().Target().TargetID)
 	}
-	_, rec := l.backend.locate(t)
-	if rec == nil || !(rec.info.Own || t.Page.Busy()) {
+	_, rec, info := l.backend.locate(t)
+	if rec == nil || !(info.Own || t.Page.Busy()) {
 		return
 	}
 	l.begin(t, d)

@@ -284,6 +284,41 @@ func TestLifecycle(t *testing.T) {
 			t.Fatalf("closing a tab of ours: %+v, %v", closed, err)
 		}
 	})
+	t.Run("closed while the browser tells of it", func(t *testing.T) {
+		// What is told of a tab is for the race detector: nothing orders it
+		// against the call.
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				d.mu.Lock()
+				for _, dt := range d.tabs {
+					d.tell(wire.EventTabUpdated, dt.Tab)
+				}
+				d.mu.Unlock()
+			}
+		}()
+		before := len(b.Tabs())
+		for range 3 {
+			tab, err := s.NewTab(ctx, "", nil)
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			if _, err := s.CloseTab(ctx, tab.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		close(stop)
+		<-stopped
+		awaitTabs(t, b, before)
+	})
+
 	t.Run("consent", func(t *testing.T) {
 		granted, answered := false, false
 		d.mu.Lock()

@@ -230,7 +230,7 @@ func (l *link) make(ctx context.Context) (*tab, error) {
 // CloseTab implements session.Browser. A tab of the user's is let go, unless
 // the user lets tabs be closed.
 func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
-	l, t := b.locate(st)
+	l, t, info := b.locate(st)
 	if t == nil {
 		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
@@ -240,7 +240,7 @@ func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool,
 	}
 	var closed wire.TabClosed
 	done := make(chan error, 1)
-	id := t.info.TabID
+	id := info.TabID
 	err = c.Queue(ctx, wire.MethodTabClose, wire.TabRef{TabID: id}, func(data json.RawMessage, err error) {
 		if err == nil {
 			err = wire.Unmarshal(data, &closed)
@@ -279,19 +279,21 @@ func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool,
 	}
 }
 
-// locate returns the browser and the record of a tab; nil when it is gone.
-func (b *Backend) locate(st *session.Tab) (*link, *tab) {
+// locate returns the browser and the record of a tab, and what the browser
+// tells of it by now; nil when it is gone.
+func (b *Backend) locate(st *session.Tab) (*link, *tab, wire.Tab) {
 	for _, l := range b.live() {
 		l.mu.Lock()
 		for _, t := range l.tabs {
 			if t.tab == st {
+				info := t.info
 				l.mu.Unlock()
-				return l, t
+				return l, t, info
 			}
 		}
 		l.mu.Unlock()
 	}
-	return nil, nil
+	return nil, nil, wire.Tab{}
 }
 
 // consentTimeout is how long a call waits for the user's answer. The question
@@ -303,7 +305,7 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
 		Err:  fmt.Errorf("the user is asked whether scripts may run on %s, and has not answered yet", origin),
 		Hint: "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
-	l, t := b.locate(st)
+	l, t, _ := b.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
