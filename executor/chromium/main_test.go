@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 		case ".config", ".cache", ".local", ".pki", ".dbus": // of the user that HOME stands for
 			continue
 		}
-		if files, _ := os.ReadDir(filepath.Join(root, e.Name())); strings.HasPrefix(e.Name(), "org.chromium.") && len(files) <= 2 {
+		name := strings.TrimPrefix(e.Name(), ".")
+		if files, _ := os.ReadDir(filepath.Join(root, e.Name())); strings.HasPrefix(name, "org.chromium.") && len(files) <= 2 {
 			// A Chromium that is killed after it made the folder of its socket and
 			// before its profile names it leaves it, and nothing tells whose it is.
 			continue
