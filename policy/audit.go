@@ -62,6 +62,9 @@ func (n *Network) CheckAddr(host string, port int, addr netip.Addr) error {
 	return n.told("", host, port, n.guard.policy.CheckAddr(host, port, addr))
 }
 
+// CheckDocument decides as [Policy.CheckDocument] does.
+func (n *Network) CheckDocument(url string) error { return n.guard.policy.CheckDocument(url) }
+
 // AddOwnPort closes a port as [Policy.AddOwnPort] does.
 func (n *Network) AddOwnPort(port int) {
 	if n.guard.policy != nil {

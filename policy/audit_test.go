@@ -81,9 +81,11 @@ func TestAuditOfPages(t *testing.T) {
 	}
 	g.Check(context.Background(), executor.Access{Op: executor.OpDownload, Tab: "cdp:a:1", Origin: good, URL: good + "/", Destination: good + "/secret.pdf"})
 	n := g.Network()
-	if n.CheckHost("", "example.com", 443) != nil {
+	if n.CheckHost("", "example.com", 443) != nil || n.CheckDocument(good+"/") != nil {
 		t.Error("denied")
 	}
+	// Without this the browser would not ask about documents at all.
+	denied(t, "network", n.CheckDocument("https://evil.com/"))
 	for _, err := range []error{
 		n.CheckHost("", "evil.com", 443), n.CheckHost("http", "[::1]", 8080), n.CheckAddr("example.com", 443, netip.MustParseAddr("10.0.0.1")),
 	} {
