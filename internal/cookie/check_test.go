@@ -1,0 +1,78 @@
+package cookie
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func TestCheck(t *testing.T) {
+	const secret = "s3cr3t"
+	type cookie = executor.Cookie
+	for _, tt := range []struct {
+		site   string
+		cookie cookie
+		want   string // domain and path, or what the error says
+	}{
+		{"https://app.shop.co.uk/x", cookie{Name: "a"}, " /"},
+		{"https://app.shop.co.uk/x", cookie{Name: "a", Path: "/x"}, " /x"},
+		{"https://app.shop.co.uk/", cookie{Name: "a", Domain: "app.shop.co.uk"}, ".app.shop.co.uk /"},
+		{"https://app.shop.co.uk/", cookie{Name: "a", Domain: ".Shop.co.uk"}, ".shop.co.uk /"},
+		{"https://app.shop.co.uk/", cookie{Name: "a", Domain: "co.uk"}, "public suffix"},
+		{"https://app.shop.co.uk/", cookie{Name: "a", Domain: ".co.uk"}, "public suffix"},
+		{"https://app.shop.co.uk/", cookie{Name: "a", Domain: "uk"}, "public suffix"},
+		{"https://ann.github.io/", cookie{Name: "a", Domain: "github.io"}, "public suffix"},
+		{"https://github.io/", cookie{Name: "a", Domain: "github.io"}, " /"},
+		{"http://a.localhost:80/", cookie{Name: "a", Domain: "localhost"}, "public suffix"},
+		{"http://a.b.localhost/", cookie{Name: "a", Domain: "b.localhost"}, ".b.localhost /"},
+		{"https://shop.co.uk/", cookie{Name: "a", Domain: "app.shop.co.uk"}, "neither that host nor above it"},
+		{"https://shop.co.uk/", cookie{Name: "a", Domain: "evil.com"}, "neither that host nor above it"},
+		{"https://eshop.co.uk/", cookie{Name: "a", Domain: "shop.co.uk"}, "neither that host nor above it"},
+		{"http://127.0.0.1/", cookie{Name: "a", Domain: "127.0.0.1"}, " /"},
+		{"http://127.0.0.1/", cookie{Name: "a", Domain: "0.0.1"}, "neither that host nor above it"},
+		{"https://x.com/", cookie{}, "no name"},
+		{"https://x.com/", cookie{Name: "a=b"}, "cannot be the name"},
+		{"https://x.com/", cookie{Name: "a;b"}, "cannot be the name"},
+		{"https://x.com/", cookie{Name: " a"}, "cannot be the name"},
+		{"https://x.com/", cookie{Name: "a\r\nSet-Cookie: b"}, "cannot be the name"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + ";b"}, "cannot be one"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + "\n"}, "cannot be one"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + " "}, "cannot be one"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + strings.Repeat("x", 4096)}, "at most 4096"},
+		{"https://x.com/", cookie{Name: "a", Path: "x"}, "does not begin with /"},
+		{"https://x.com/", cookie{Name: "a", Path: "/;x"}, "cannot be the path"},
+		{"https://x.com/", cookie{Name: "a", Expires: 1}, "in the past"},
+		{"https://x.com/", cookie{Name: "a", Expires: time.Now().Unix() + 60}, " /"},
+		{"https://x.com/", cookie{Name: "a", SameSite: "lax"}, "unknown"},
+		{"https://x.com/", cookie{Name: "a", SameSite: "None"}, "secure cookies only"},
+		{"https://x.com/", cookie{Name: "a", SameSite: "None", Secure: true}, " /"},
+		{"http://x.com/", cookie{Name: "a", Secure: true}, "over http"},
+		{"http://localhost/", cookie{Name: "a", Secure: true}, " /"},
+		{"https://x.com/", cookie{Name: "__Secure-a"}, "__Secure-"},
+		{"https://x.com/", cookie{Name: "__sEcure-a"}, "__Secure-"},
+		{"https://x.com/", cookie{Name: "__Host-a"}, "__Host-"},
+		{"https://x.com/", cookie{Name: "__Host-a", Secure: true, Domain: "x.com"}, "__Host-"},
+		{"https://x.com/", cookie{Name: "__Host-a", Secure: true, Path: "/x"}, "__Host-"},
+		{"https://x.com/", cookie{Name: "__Host-a", Secure: true, Path: "/"}, " /"},
+		{"http://x.com/", cookie{Name: "__Host-a", Secure: true}, "over http"},
+	} {
+		site, err := url.Parse(tt.site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Check(tt.cookie, site)
+		got := c.Domain + " " + c.Path
+		if err != nil {
+			got = err.Error()
+			if executor.CodeOf(err) != executor.ErrBadArgs || strings.Contains(got, secret) {
+				t.Errorf("%s %q: %v", tt.site, tt.cookie.Name, err)
+			}
+		}
+		if err == nil && got != tt.want || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %+v: %q, want %q", tt.site, tt.cookie, got, tt.want)
+		}
+	}
+}
