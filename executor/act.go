@@ -163,6 +163,23 @@ const (
 	AfterNone     AfterAction = "none"     // neither
 )
 
+type afterActionKey struct{}
+
+// WithAfterAction returns a context whose calls report after, instead of what
+// their session's options say.
+func WithAfterAction(ctx context.Context, after AfterAction) context.Context {
+	return context.WithValue(ctx, afterActionKey{}, after)
+}
+
+// AfterActionOf returns what the caller whose context it is wants to be told
+// after an action, otherwise what is given: for backends.
+func AfterActionOf(ctx context.Context, otherwise AfterAction) AfterAction {
+	if after, ok := ctx.Value(afterActionKey{}).(AfterAction); ok {
+		return after
+	}
+	return otherwise
+}
+
 // A DialogType is the type of a JavaScript dialog.
 type DialogType string
 

@@ -64,6 +64,7 @@ type Error struct {
 	Hint       string      // what to do next, one or two full sentences; may be empty
 	Rule       string      // of ErrPolicyDenied, the rule that refused, such as "block:example.com": for logs; may be empty
 	Retryable  bool        // whether the same call may well succeed later
+	Missing    *Permission // of ErrPolicyDenied, what the user can permit while the program runs; nil where that would not do
 	Candidates []Candidate // elements that may have been meant, at most five
 }
 

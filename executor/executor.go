@@ -28,6 +28,12 @@ type Executor interface {
 	Reader    // snapshot, text, HTML, markdown, links, evaluate
 	Actor     // click, type, press, hover, scroll, select, fill, dialog
 	Capturer  // screenshot, download
+	Pointer   // drag, mouse
+	Files     // upload, PDF
+	Inspector // console, errors, requests
+	Storage   // cookies, local and session storage
+	Emulator  // viewport, device, network
+	States    // saving and loading all of it
 	Protocol  // one raw protocol call
 	Lifecycle // ready, ping, status, close
 }
@@ -82,6 +88,9 @@ type PolicyStatus struct {
 	Mutations    bool     `json:"mutations"`
 	Eval         bool     `json:"eval"`
 	Downloads    bool     `json:"downloads"`
+	Uploads      bool     `json:"uploads"`
+	Storage      bool     `json:"storage"` // values and changes of what sites keep
+	State        bool     `json:"state"`   // state files
 	Subresources string   `json:"subresources,omitempty"`
 }
 

@@ -255,6 +255,74 @@ func (s *fakeSession) Download(ctx context.Context, tab executor.TabID, opts exe
 	return do[*executor.Download](s, "Download", ctx, tab, opts)
 }
 
+func (s *fakeSession) Upload(ctx context.Context, tab executor.TabID, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
+	return do[*executor.Upload](s, "Upload", ctx, tab, target, paths, opts)
+}
+
+func (s *fakeSession) SavePDF(ctx context.Context, tab executor.TabID, opts *executor.PDFOptions) (*executor.PDF, error) {
+	return do[*executor.PDF](s, "SavePDF", ctx, tab, opts)
+}
+
+func (s *fakeSession) Drag(ctx context.Context, tab executor.TabID, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
+	return do[*executor.Drag](s, "Drag", ctx, tab, from, to, opts)
+}
+
+func (s *fakeSession) Mouse(ctx context.Context, tab executor.TabID, opts executor.MouseOptions) (*executor.Action, error) {
+	return do[*executor.Action](s, "Mouse", ctx, tab, opts)
+}
+
+func (s *fakeSession) Console(ctx context.Context, tab executor.TabID, opts *executor.ConsoleOptions) (*executor.Console, error) {
+	return do[*executor.Console](s, "Console", ctx, tab, opts)
+}
+
+func (s *fakeSession) PageErrors(ctx context.Context, tab executor.TabID, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+	return do[*executor.PageErrors](s, "PageErrors", ctx, tab, opts)
+}
+
+func (s *fakeSession) Requests(ctx context.Context, tab executor.TabID, opts *executor.RequestsOptions) (*executor.Requests, error) {
+	return do[*executor.Requests](s, "Requests", ctx, tab, opts)
+}
+
+func (s *fakeSession) Cookies(ctx context.Context, tab executor.TabID, opts *executor.CookiesOptions) (*executor.Cookies, error) {
+	return do[*executor.Cookies](s, "Cookies", ctx, tab, opts)
+}
+
+func (s *fakeSession) SetCookie(ctx context.Context, tab executor.TabID, cookie executor.Cookie) (*executor.Stored, error) {
+	return do[*executor.Stored](s, "SetCookie", ctx, tab, cookie)
+}
+
+func (s *fakeSession) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
+	return do[*executor.Stored](s, "DeleteCookies", ctx, tab, names)
+}
+
+func (s *fakeSession) Items(ctx context.Context, tab executor.TabID, area executor.StorageArea, opts *executor.ItemsOptions) (*executor.Items, error) {
+	return do[*executor.Items](s, "Items", ctx, tab, area, opts)
+}
+
+func (s *fakeSession) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+	return do[*executor.Stored](s, "SetItem", ctx, tab, area, key, value)
+}
+
+func (s *fakeSession) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+	return do[*executor.Stored](s, "RemoveItems", ctx, tab, area, keys)
+}
+
+func (s *fakeSession) Resize(ctx context.Context, tab executor.TabID, opts executor.ResizeOptions) (*executor.Viewport, error) {
+	return do[*executor.Viewport](s, "Resize", ctx, tab, opts)
+}
+
+func (s *fakeSession) Emulate(ctx context.Context, tab executor.TabID, opts executor.EmulateOptions) (*executor.Emulation, error) {
+	return do[*executor.Emulation](s, "Emulate", ctx, tab, opts)
+}
+
+func (s *fakeSession) SaveState(ctx context.Context, name string) (*executor.State, error) {
+	return do[*executor.State](s, "SaveState", ctx, name)
+}
+
+func (s *fakeSession) LoadState(ctx context.Context, name string) (*executor.State, error) {
+	return do[*executor.State](s, "LoadState", ctx, name)
+}
+
 func (s *fakeSession) CDP(ctx context.Context, tab executor.TabID, method string, params any) (executor.RawJSON, error) {
 	return do[executor.RawJSON](s, "CDP", ctx, tab, method, params)
 }

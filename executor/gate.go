@@ -24,6 +24,9 @@ const (
 	OpDismiss  Operation = "dismiss"  // dismiss its dialog, or close its tab
 	OpEval     Operation = "eval"     // run the caller's JavaScript in it
 	OpDownload Operation = "download" // download Destination with its session
+	OpUpload   Operation = "upload"   // give it files of this machine
+	OpStorage  Operation = "storage"  // read or change what its site keeps, for the domain of Destination when that is another than its own
+	OpState    Operation = "state"    // keep or bring back what its site keeps, or the site of Destination when that is set
 	OpCDP      Operation = "cdp"      // send it a raw protocol command
 )
 
@@ -48,7 +51,7 @@ type Access struct {
 	// blob: its inner origin, a top about:blank its opener's.
 	Origin      string
 	Op          Operation
-	Destination string // for OpNavigate and OpDownload: where to; may be empty for OpNavigate
+	Destination string // for OpNavigate and OpDownload: where to; may be empty for OpNavigate. For OpStorage and OpState see there
 	// OwnTab is set for a tab that a session opened itself: leaving it for an
 	// allowed place, or closing it, is harmless whatever it shows.
 	OwnTab bool

@@ -144,6 +144,91 @@ func (m *Manager) Download(ctx context.Context, tab TabID, opts DownloadOptions)
 	return m.on(ctx, tab).Download(ctx, tab, opts)
 }
 
+// Upload passes.
+func (m *Manager) Upload(ctx context.Context, tab TabID, target Target, paths []string, opts *ActionOptions) (*Upload, error) {
+	return m.on(ctx, tab).Upload(ctx, tab, target, paths, opts)
+}
+
+// SavePDF passes.
+func (m *Manager) SavePDF(ctx context.Context, tab TabID, opts *PDFOptions) (*PDF, error) {
+	return m.on(ctx, tab).SavePDF(ctx, tab, opts)
+}
+
+// Drag passes.
+func (m *Manager) Drag(ctx context.Context, tab TabID, from, to Target, opts *ActionOptions) (*Drag, error) {
+	return m.on(ctx, tab).Drag(ctx, tab, from, to, opts)
+}
+
+// Mouse passes.
+func (m *Manager) Mouse(ctx context.Context, tab TabID, opts MouseOptions) (*Action, error) {
+	return m.on(ctx, tab).Mouse(ctx, tab, opts)
+}
+
+// Console passes.
+func (m *Manager) Console(ctx context.Context, tab TabID, opts *ConsoleOptions) (*Console, error) {
+	return m.on(ctx, tab).Console(ctx, tab, opts)
+}
+
+// PageErrors passes.
+func (m *Manager) PageErrors(ctx context.Context, tab TabID, opts *PageErrorsOptions) (*PageErrors, error) {
+	return m.on(ctx, tab).PageErrors(ctx, tab, opts)
+}
+
+// Requests passes.
+func (m *Manager) Requests(ctx context.Context, tab TabID, opts *RequestsOptions) (*Requests, error) {
+	return m.on(ctx, tab).Requests(ctx, tab, opts)
+}
+
+// Cookies passes.
+func (m *Manager) Cookies(ctx context.Context, tab TabID, opts *CookiesOptions) (*Cookies, error) {
+	return m.on(ctx, tab).Cookies(ctx, tab, opts)
+}
+
+// SetCookie passes.
+func (m *Manager) SetCookie(ctx context.Context, tab TabID, cookie Cookie) (*Stored, error) {
+	return m.on(ctx, tab).SetCookie(ctx, tab, cookie)
+}
+
+// DeleteCookies passes.
+func (m *Manager) DeleteCookies(ctx context.Context, tab TabID, names []string) (*Stored, error) {
+	return m.on(ctx, tab).DeleteCookies(ctx, tab, names)
+}
+
+// Items passes.
+func (m *Manager) Items(ctx context.Context, tab TabID, area StorageArea, opts *ItemsOptions) (*Items, error) {
+	return m.on(ctx, tab).Items(ctx, tab, area, opts)
+}
+
+// SetItem passes.
+func (m *Manager) SetItem(ctx context.Context, tab TabID, area StorageArea, key, value string) (*Stored, error) {
+	return m.on(ctx, tab).SetItem(ctx, tab, area, key, value)
+}
+
+// RemoveItems passes.
+func (m *Manager) RemoveItems(ctx context.Context, tab TabID, area StorageArea, keys []string) (*Stored, error) {
+	return m.on(ctx, tab).RemoveItems(ctx, tab, area, keys)
+}
+
+// Resize passes.
+func (m *Manager) Resize(ctx context.Context, tab TabID, opts ResizeOptions) (*Viewport, error) {
+	return m.on(ctx, tab).Resize(ctx, tab, opts)
+}
+
+// Emulate passes.
+func (m *Manager) Emulate(ctx context.Context, tab TabID, opts EmulateOptions) (*Emulation, error) {
+	return m.on(ctx, tab).Emulate(ctx, tab, opts)
+}
+
+// SaveState passes.
+func (m *Manager) SaveState(ctx context.Context, name string) (*State, error) {
+	return m.on(ctx, "").SaveState(ctx, name)
+}
+
+// LoadState passes. It means no tab, so it takes whatever browser there is.
+func (m *Manager) LoadState(ctx context.Context, name string) (*State, error) {
+	return m.anew(ctx).LoadState(ctx, name)
+}
+
 // CDP passes.
 func (m *Manager) CDP(ctx context.Context, tab TabID, method string, params any) (RawJSON, error) {
 	return m.on(ctx, tab).CDP(ctx, tab, method, params)

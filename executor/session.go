@@ -24,6 +24,9 @@ type SessionOptions struct {
 	Logger      *slog.Logger // nil discards
 	OnEvent     func(Event)  // called in order, from one goroutine; it must not block or call the session
 	AfterAction AfterAction  // default AfterDiff
+	UploadsDir  string       // folder whose files may be uploaded; empty: none
+	Record      bool         // keep what Inspector tells; without it nothing is kept
+	StateDir    string       // folder of state files; empty: none
 	MaxTabs     int          // that the session may have open itself, with those that their pages open; 0 is DefaultMaxTabs
 }
 

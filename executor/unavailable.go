@@ -178,6 +178,91 @@ func (u Unavailable) Download(_ context.Context, tab TabID, _ DownloadOptions) (
 	return nil, u.refuse("download", tab)
 }
 
+// Upload refuses.
+func (u Unavailable) Upload(_ context.Context, tab TabID, _ Target, _ []string, _ *ActionOptions) (*Upload, error) {
+	return nil, u.refuse("upload", tab)
+}
+
+// SavePDF refuses.
+func (u Unavailable) SavePDF(_ context.Context, tab TabID, _ *PDFOptions) (*PDF, error) {
+	return nil, u.refuse("save pdf", tab)
+}
+
+// Drag refuses.
+func (u Unavailable) Drag(_ context.Context, tab TabID, _, _ Target, _ *ActionOptions) (*Drag, error) {
+	return nil, u.refuse("drag", tab)
+}
+
+// Mouse refuses.
+func (u Unavailable) Mouse(_ context.Context, tab TabID, _ MouseOptions) (*Action, error) {
+	return nil, u.refuse("mouse", tab)
+}
+
+// Console refuses.
+func (u Unavailable) Console(_ context.Context, tab TabID, _ *ConsoleOptions) (*Console, error) {
+	return nil, u.refuse("console messages", tab)
+}
+
+// PageErrors refuses.
+func (u Unavailable) PageErrors(_ context.Context, tab TabID, _ *PageErrorsOptions) (*PageErrors, error) {
+	return nil, u.refuse("page errors", tab)
+}
+
+// Requests refuses.
+func (u Unavailable) Requests(_ context.Context, tab TabID, _ *RequestsOptions) (*Requests, error) {
+	return nil, u.refuse("network requests", tab)
+}
+
+// Cookies refuses.
+func (u Unavailable) Cookies(_ context.Context, tab TabID, _ *CookiesOptions) (*Cookies, error) {
+	return nil, u.refuse("cookies", tab)
+}
+
+// SetCookie refuses.
+func (u Unavailable) SetCookie(_ context.Context, tab TabID, _ Cookie) (*Stored, error) {
+	return nil, u.refuse("set cookie", tab)
+}
+
+// DeleteCookies refuses.
+func (u Unavailable) DeleteCookies(_ context.Context, tab TabID, _ []string) (*Stored, error) {
+	return nil, u.refuse("delete cookies", tab)
+}
+
+// Items refuses.
+func (u Unavailable) Items(_ context.Context, tab TabID, _ StorageArea, _ *ItemsOptions) (*Items, error) {
+	return nil, u.refuse("items", tab)
+}
+
+// SetItem refuses.
+func (u Unavailable) SetItem(_ context.Context, tab TabID, _ StorageArea, _, _ string) (*Stored, error) {
+	return nil, u.refuse("set item", tab)
+}
+
+// RemoveItems refuses.
+func (u Unavailable) RemoveItems(_ context.Context, tab TabID, _ StorageArea, _ []string) (*Stored, error) {
+	return nil, u.refuse("remove items", tab)
+}
+
+// Resize refuses.
+func (u Unavailable) Resize(_ context.Context, tab TabID, _ ResizeOptions) (*Viewport, error) {
+	return nil, u.refuse("resize", tab)
+}
+
+// Emulate refuses.
+func (u Unavailable) Emulate(_ context.Context, tab TabID, _ EmulateOptions) (*Emulation, error) {
+	return nil, u.refuse("emulate", tab)
+}
+
+// SaveState refuses.
+func (u Unavailable) SaveState(context.Context, string) (*State, error) {
+	return nil, u.refuse("save state", "")
+}
+
+// LoadState refuses.
+func (u Unavailable) LoadState(context.Context, string) (*State, error) {
+	return nil, u.refuse("load state", "")
+}
+
 // CDP refuses.
 func (u Unavailable) CDP(_ context.Context, tab TabID, _ string, _ any) (RawJSON, error) {
 	return nil, u.refuse("cdp", tab)

@@ -9,6 +9,7 @@ import { Relay } from './debugger.js';
 import { Downloads } from './downloads.js';
 import { Log } from './log.js';
 import { Network } from './network.js';
+import { Permits } from './permits.js';
 import { compile, decide, siteOf } from './rules.js';
 import { Servers } from './servers.js';
 import { SettingsStore } from './settings.js';
@@ -39,6 +40,7 @@ export class Broker {
     this.log = new Log(local);
     this.settings = new SettingsStore(local);
     this.consent = new Consent(session, local, () => this.changed());
+    this.permits = new Permits(() => this.changed());
     this.badge = new BadgeView();
     this.alarm = new Alarm();
     /** Called after every change. @type {() => void} */
@@ -112,9 +114,10 @@ export class Broker {
     this.servers = new Servers(session, local, {
       changed: (c) => this.connectionChanged(c),
       command: (c, command) => handle(this, c, command),
-      policy: (c) => void this.policyChanged(c),
+      policy: (c) => this.apply(c),
       looked: () => this.changed(),
       gone: (c) => {
+        this.permits.forget(c.key);
         if (this.servers.host.state === 'ok') {
           this.ended.add(c.key); // the native host would name it if it lived
           this.orphans();
@@ -321,6 +324,22 @@ export class Broker {
     }
   }
 
+  /** Rules that are being installed. Commands of their servers wait for them. @type {Map<Connection, Promise<void>>} */
+  applying = new Map();
+
+  /** Puts the rules that a server sent in force. @param {Connection} c */
+  apply(c) {
+    const done = this.policyChanged(c).finally(() => {
+      if (this.applying.get(c) === done) this.applying.delete(c);
+    });
+    this.applying.set(c, done);
+  }
+
+  /** What waits for the user. */
+  questions() {
+    return [...this.consent.open(), ...this.permits.open()];
+  }
+
   /** @param {import('./debugger.js').Attachment} a @param {string} reason the browser's word */
   async lost(a, reason) {
     const tab = await within(SHORT, chrome.tabs.get(a.tabId), 'finding the tab').catch(() => null);
@@ -461,7 +480,7 @@ export class Broker {
     const tabs = this.tabs.list();
     const own = tabs.filter((t) => t.own !== '').length;
     return {
-      asking: this.consent.open().length > 0,
+      asking: this.questions().length > 0,
       pairable: this.servers.host.state === 'ok' || this.servers.host.state === 'unknown' || this.servers.pairings.value.length > 0,
       shared: tabs.length - own,
       own,

@@ -1,5 +1,6 @@
 // @ts-check
 
+import { PERMIT_KINDS } from './permits.js';
 import { Refusal } from './refusal.js';
 import { compile, decide, deniesAll, siteOf } from './rules.js';
 import { SHORT, within } from './deadline.js';
@@ -185,23 +186,36 @@ function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
   const a = b.relay.holdOf(c, tabId);
   if (!a) throw new Refusal('DETACHED', `the debugger is not attached to tab ${tabId}`);
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new Refusal('BAD_ARGS', 'params is not an object');
-  return b.relay.command(a, sessionId, method, params, timeoutMs);
+  const applying = b.applying.get(c);
+  if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs);
+  return applying.then(() => {
+    reach(b, c, tabId);
+    if (b.relay.holdOf(c, tabId) !== a) throw new Refusal('DETACHED', `the debugger is not attached to tab ${tabId}`);
+    return b.relay.command(a, sessionId, method, params, timeoutMs);
+  });
 }
 
 /**
  * @param {Broker} b
  * @param {Connection} c
- * @param {{kind: string, origin: string}} params
+ * @param {{kind: string, origin: string, tool?: string}} params
  * @param {number} timeoutMs
  */
-async function consent(b, c, { kind, origin }, timeoutMs) {
-  if (kind !== 'eval') throw new Refusal('BAD_ARGS', `there is no consent of kind ${kind.slice(0, 40)}`);
+async function consent(b, c, { kind, origin, tool = '' }, timeoutMs) {
+  const permit = PERMIT_KINDS.find((k) => k === kind);
+  if (kind !== 'eval' && !permit) throw new Refusal('BAD_ARGS', `there is no consent of kind ${kind.slice(0, 40)}`);
   const site = siteOf(origin);
   if (!site || new URL(origin).origin !== origin) throw new Refusal('BAD_ARGS', 'the origin is not an origin such as https://example.com');
+  // A little less than the server waits, so that it hears of it from here.
+  const patience = Math.max(timeoutMs - 1000, timeoutMs / 2);
+  if (permit) {
+    const answer = await b.permits.wait({ key: c.key, name: b.nameOf(c.key) }, { kind: permit, origin, tool: tool.slice(0, 40) }, patience);
+    if (answer === undefined) throw new Refusal('CONSENT_REQUIRED', 'the user is being asked in the popup of the chrome-mcp extension');
+    return { granted: answer !== 'no', answer };
+  }
   const why = decide(b.rulesOf(c), origin + '/');
   if (why) throw new Refusal('POLICY_DENIED', why);
-  // A little less than the server waits, so that it hears of it from here.
-  const granted = await b.consent.wait(origin, b.nameOf(c.key), Math.max(timeoutMs - 1000, timeoutMs / 2));
+  const granted = await b.consent.wait(origin, b.nameOf(c.key), patience);
   if (granted === undefined) {
     throw new Refusal('CONSENT_REQUIRED', `running scripts in ${origin} needs the leave of the browser's user, who is being asked in the popup of the chrome-mcp extension`);
   }

@@ -74,7 +74,7 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {ServerView[]} servers
  * @property {TabView[]} tabs
  * @property {CurrentView | null} current
- * @property {import('./consent.js').Question[]} questions
+ * @property {(import('./consent.js').Question | import('./permits.js').PermitQuestion)[]} questions
  * @property {{origin: string, server: string, granted: boolean, always: boolean}[]} consents
  * @property {import('./settings.js').Settings} settings
  * @property {string} stopped the name of the server that was ended by chrome-mcp stop, "" when one is connected since, or none was
@@ -93,6 +93,9 @@ export const PORT_NAME = 'chrome-mcp-page';
 
 /** @type {import('./consent.js').Answer[]} */
 const ANSWERS = ['once', 'session', 'always', 'no'];
+
+/** What is permitted, for the log. */
+const WHAT = { site: 'a site', mutations: 'acting', downloads: 'downloads' };
 
 /** @type {Record<Action, (b: Broker, m: any) => unknown>} */
 const ACTIONS = {
@@ -115,6 +118,8 @@ const ACTIONS = {
     const answer = ANSWERS.find((a) => a === m.answer);
     if (!answer) throw new Error('the answer is once, session, always or no');
     const q = await b.consent.reply(String(m.question), answer);
+    const p = answer === 'always' ? undefined : b.permits.reply(String(m.question), answer);
+    if (p) b.log.add({ what: `${answer === 'no' ? 'refused' : 'permitted'} ${WHAT[p.kind]}`, server: p.server, host: siteOf(p.origin)?.host, detail: answer });
     if (q) b.log.add({ what: answer === 'no' ? 'refused scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
   },
   forget: (b, m) => b.consent.forget(String(m.origin), m.server === undefined ? undefined : String(m.server)),
@@ -234,7 +239,7 @@ async function snapshot(b) {
       shared: b.tabs.get(front.id) !== undefined, obstacle: b.tabs.obstacle(front.url ?? '') ?? '',
       keep: settings.keepSites.includes(originOf(front.url ?? '')),
     },
-    questions: b.consent.open(),
+    questions: b.questions(),
     consents: b.consent.list(),
     settings,
     stopped: b.stopped.value,

@@ -219,6 +219,44 @@ function getCookies(params, s) {
   }
 }
 
+/** A cookie is set for the tab's own host, or for a domain above it where the
+ * rules allow that one too: it is of other hosts then. @type {Check} */
+function setCookie(params, s) {
+  content(params, s);
+  const origin = originOf(s.url);
+  if (origin === '' || typeof params.url !== 'string' || originOf(params.url) !== origin) {
+    throw new Refusal('POLICY_DENIED', `only cookies of the tab's own site, ${origin || 'which it has none of'}, can be set`);
+  }
+  if (params.domain !== undefined) cookieDomain(params.domain, s);
+}
+
+/** @type {Check} */
+function deleteCookies(params, s) {
+  content(params, s);
+  if (params.url !== undefined || params.domain === undefined) throw new Refusal('BAD_ARGS', 'give the domain of the cookies, and no url');
+  cookieDomain(params.domain, s);
+}
+
+/**
+ * Checks a cookie's domain: the host of the tab's document, or above it and allowed.
+ *
+ * @param {unknown} domain
+ * @param {Situation} s
+ */
+function cookieDomain(domain, s) {
+  const origin = originOf(s.url);
+  const own = origin === '' ? '' : new URL(origin).hostname;
+  const name = String(domain).replace(/^\./, '');
+  if (own === '' || name === '' || (name !== own && !own.endsWith(`.${name}`))) {
+    throw new Refusal('POLICY_DENIED', "only cookies of the tab's own site can be changed");
+  }
+  if (name === own) return;
+  const above = new URL(origin);
+  above.hostname = name;
+  const why = decide(s.rules, above.href);
+  if (why) throw new Refusal('POLICY_DENIED', why);
+}
+
 /** @type {Check} */
 function setAutoAttach(params) {
   if (params.autoAttach && params.flatten !== true) throw new Refusal('BAD_ARGS', 'attach with flatten: true');
@@ -257,12 +295,15 @@ const TABLE = {
   'Emulation.setEmulatedMedia': free,
   'Emulation.setFocusEmulationEnabled': free,
   'Emulation.setPageScaleFactor': free,
+  'Emulation.setTouchEmulationEnabled': free,
+  'Emulation.setUserAgentOverride': free,
 
   'Fetch.enable': free,
   'Fetch.disable': free,
   'Fetch.continueRequest': continueRequest,
   'Fetch.failRequest': free,
 
+  'Input.cancelDragging': free,
   'Input.dispatchKeyEvent': content,
   'Input.dispatchMouseEvent': content,
   'Input.dispatchTouchEvent': content,
@@ -273,8 +314,11 @@ const TABLE = {
   'Inspector.disable': free,
 
   'Network.enable': free,
+  'Network.deleteCookies': deleteCookies,
   'Network.disable': free,
+  'Network.emulateNetworkConditions': free,
   'Network.getCookies': getCookies,
+  'Network.setCookie': setCookie,
 
   'Page.addScriptToEvaluateOnNewDocument': isolatedScript,
   'Page.captureScreenshot': content,
@@ -288,7 +332,7 @@ const TABLE = {
   'Page.handleJavaScriptDialog': free,
   'Page.navigate': navigate,
   'Page.navigateToHistoryEntry': navigateToHistoryEntry,
-  'Page.printToPDF': granted,
+  'Page.printToPDF': content,
   'Page.reload': reload,
   'Page.removeScriptToEvaluateOnNewDocument': free,
   'Page.screencastFrameAck': free,
@@ -416,6 +460,9 @@ export function describe(method, params, s) {
       return 'printing to PDF';
     case 'Network.getCookies':
       return "reading the site's cookies";
+    case 'Network.setCookie':
+    case 'Network.deleteCookies':
+      return "changing the site's cookies";
     case 'Page.handleJavaScriptDialog':
       return 'answering a dialog';
     case 'Runtime.evaluate':

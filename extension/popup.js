@@ -2,12 +2,12 @@
 
 import { byId, Client } from './client.js';
 import { button, make, Rows, setText } from './elements.js';
-import { count, endLine, firstSteps, place, plain, policyLine, sentence, serverLine, tabLine, titleOf } from './words.js';
+import { count, endLine, firstSteps, place, plain, policyLine, questionWords, sentence, serverLine, tabLine, titleOf } from './words.js';
 
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').TabView} TabView */
 /** @typedef {import('./messages.js').ServerView} ServerView */
-/** @typedef {import('./consent.js').Question} Question */
+/** @typedef {State['questions'][number]} Question */
 
 /** How long a question stands before it can be answered, in ms: it may come
  * up under a click that was meant for what stood there before. */
@@ -112,9 +112,10 @@ const questions = new Rows(byId('questions'), (/** @type {Question} */ q) => q.i
   }, SETTLE);
   const id = `about-${q.id}`;
   for (const b of answers) b.setAttribute('aria-describedby', id);
+  const { wants: [before, after], follows } = questionWords(q);
   const element = make('li', {},
-    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, plain(q.server, 60)), ' wants to run scripts in ', make('strong', { className: 'theirs' }, q.origin), '.'),
-    make('p', { className: 'quiet' }, 'A script can read and change all that its pages can, as you: what they show, and what your login there allows. This session, and No, last until Chrome closes.'),
+    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, plain(q.server, 60)), before, make('strong', { className: 'theirs' }, q.origin), after),
+    make('p', { className: 'quiet' }, follows),
     make('div', { className: 'row' }, ...answers));
   return { element, update: () => {} };
 }, () => share);

@@ -109,7 +109,7 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 	},
 	consent: {
 		timeoutMs: 60000,
-		params: { kind: "string", origin: "string" },
+		params: { kind: "string", origin: "string", "tool?": "string" },
 	},
 	download_cancel: {
 		timeoutMs: 30000,
@@ -461,14 +461,16 @@ export const FRAMES = Object.freeze(/** @type {const} */ ({
 /**
  * A ConsentQuestion asks the user.
  * @typedef {object} ConsentQuestion
- * @property {string} kind eval
- * @property {string} origin
+ * @property {string} kind
+ * @property {string} origin of the site that the call is about
+ * @property {string} [tool] that was called; not with ConsentEval
  */
 
 /**
  * A ConsentAnswer is what the user said.
  * @typedef {object} ConsentAnswer
  * @property {boolean} granted
+ * @property {string} [answer] once, session or no; not with ConsentEval
  */
 
 /**

@@ -187,3 +187,27 @@ export function firstSteps(state) {
     steps: [['Run ', { command: 'chrome-mcp extension install' }, ' in a terminal of this computer.'], start],
   };
 }
+
+/**
+ * Says what an agent asks for: what it wants, and what would follow. The site
+ * stands between the two parts of what it wants.
+ *
+ * @param {{kind: string, tool?: string}} question
+ * @returns {{wants: [string, string], follows: string}}
+ */
+export function questionWords({ kind, tool }) {
+  const by = tool ? ` (tool ${plain(tool, 40)})` : '';
+  const ends = 'This session, and No, last until the agent ends.';
+  switch (kind) {
+    case 'site':
+      return { wants: [' wants to use ', `, which is not on its list of sites${by}.`], follows: `It could open and read the pages there as you, with your login, and do there whatever else it may do. ${ends}` };
+    case 'mutations':
+      return { wants: [' wants to act on ', `${by}. So far it may only look.`], follows: `It could click, type and submit forms as you, in its tabs on all the sites that it may go to. ${ends}` };
+    case 'downloads':
+      return { wants: [' wants to save a file from ', `${by}.`], follows: `It could save files into its download folder from all the sites that it may go to. ${ends}` };
+  }
+  return {
+    wants: [' wants to run scripts in ', '.'],
+    follows: 'A script can read and change all that its pages can, as you: what they show, and what your login there allows. This session, and No, last until Chrome closes.',
+  };
+}

@@ -21,7 +21,7 @@ func (g *Guard) tell(ctx context.Context, a executor.Access, err error) {
 	if executor.WantsDecisions(ctx) {
 		d := executor.Decision{Access: a, Rule: executor.RuleOf(err), Err: err}
 		if err == nil {
-			d.Rule = g.policy.allowRule(a)
+			d.Rule = g.policyOf(ctx).allowRule(a)
 		}
 		d.Tell(ctx)
 		return
@@ -44,8 +44,9 @@ func (g *Guard) tell(ctx context.Context, a executor.Access, err error) {
 }
 
 // Network returns the Guard's policy for a browser's network, as
-// chromium.Options and extension.Options take it. It decides as the policy does
-// and has denials told to SetAudit's Recorder.
+// chromium.Options and extension.Options take it. It decides as the policy does,
+// with all that is permitted while it is asked, to whichever call, and has
+// denials told to SetAudit's Recorder.
 func (g *Guard) Network() *Network { return &Network{g} }
 
 // A Network decides on connections, see [Guard.Network]. Its methods are those
@@ -54,16 +55,18 @@ type Network struct{ guard *Guard }
 
 // CheckHost decides as [Policy.CheckHost] does.
 func (n *Network) CheckHost(scheme, host string, port int) error {
-	return n.told(scheme, host, port, n.guard.policy.CheckHost(scheme, host, port))
+	return n.told(scheme, host, port, n.guard.Policy().CheckHost(scheme, host, port))
 }
 
 // CheckAddr decides as [Policy.CheckAddr] does.
 func (n *Network) CheckAddr(host string, port int, addr netip.Addr) error {
-	return n.told("", host, port, n.guard.policy.CheckAddr(host, port, addr))
+	return n.told("", host, port, n.guard.Policy().CheckAddr(host, port, addr))
 }
 
 // CheckDocument decides as [Policy.CheckDocument] does.
-func (n *Network) CheckDocument(url string) error { return n.guard.policy.CheckDocument(url) }
+func (n *Network) CheckDocument(url string) error {
+	return n.guard.Policy().CheckDocument(url)
+}
 
 // AddOwnPort closes a port as [Policy.AddOwnPort] does.
 func (n *Network) AddOwnPort(port int) {

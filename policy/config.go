@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -27,6 +28,13 @@ type Config struct {
 	Mutations bool // clicking, typing and whatever else changes pages
 	Eval      bool // running the caller's JavaScript and raw protocol commands
 	Downloads bool // saving files
+	Storage   bool // reading the values of cookies and stored items, and changing those
+	// StateDir is the folder of state files, which is the grant for saving and
+	// loading them; empty means none.
+	StateDir string
+	// UploadsDir is the folder whose files pages may be given, which is the
+	// grant for it; empty means none.
+	UploadsDir string
 
 	// Subresources is what pages may load; empty means SubresourcesPublic, or
 	// SubresourcesSame with Eval, since a script can carry data out in the
@@ -46,7 +54,7 @@ type Config struct {
 }
 
 // Merge returns what c and other say together: lists are joined, a grant in
-// either is a grant, and of two tiers of Subresources the stricter one holds.
+// either is a grant, of two folders of one kind other's counts, and of two tiers of Subresources the stricter one holds.
 // What either blocks stays blocked.
 func (c Config) Merge(other Config) Config {
 	c.AllowDomains = join(c.AllowDomains, other.AllowDomains)
@@ -58,6 +66,9 @@ func (c Config) Merge(other Config) Config {
 	c.Mutations = c.Mutations || other.Mutations
 	c.Eval = c.Eval || other.Eval
 	c.Downloads = c.Downloads || other.Downloads
+	c.Storage = c.Storage || other.Storage
+	c.StateDir = cmp.Or(other.StateDir, c.StateDir)
+	c.UploadsDir = cmp.Or(other.UploadsDir, c.UploadsDir)
 	hadList := c.Subresources == SubresourcesList || other.Subresources == SubresourcesList
 	c.Subresources = stricter(c.Subresources, other.Subresources)
 	if hadList && c.Subresources == SubresourcesSame {

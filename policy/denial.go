@@ -13,7 +13,7 @@ import (
 // log and in doctor, never here.
 
 // deny makes a denial. It also names its rule, for logs: see rule.go.
-func deny(rule, hint, format string, args ...any) error {
+func deny(rule, hint, format string, args ...any) *executor.Error {
 	e := executor.Errorf(executor.ErrPolicyDenied, hint, format, args...)
 	e.Rule = rule
 	return e
@@ -28,7 +28,7 @@ func deniedOpaque() error {
 		"the document has no origin of its own (a data: URL or a sandboxed frame), so no rule can allow it")
 }
 
-func deniedEmpty() error {
+func deniedEmpty() *executor.Error {
 	return deny(ruleEmpty, "The user can allow a site with --allow-domain, for example --allow-domain example.com.",
 		"the policy allows no site at all")
 }
@@ -65,6 +65,10 @@ func deniedUnlisted(s site, empty bool) error {
 	}
 	p := s.pattern()
 	switch {
+	case s.askable():
+		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
+		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
+		return e
 	case p == "":
 		return deny(ruleUnlisted, "", "%s is not in %s", what, list)
 	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
@@ -95,14 +99,27 @@ const (
 	grantMutations grant = iota
 	grantDownloads
 	grantEval
+	grantUploads
+	grantStorage
+	grantState
 )
 
 func deniedGrant(g grant) error {
 	switch g {
 	case grantMutations:
-		return deny(g.rule(), "The user can allow changing pages by starting chrome-mcp with --enable-mutations.", "changing pages is not enabled")
+		e := deny(g.rule(), "The user can allow changing pages by starting chrome-mcp with --enable-mutations.", "changing pages is not enabled")
+		e.Missing = &executor.Permission{Kind: executor.PermitMutations}
+		return e
 	case grantDownloads:
-		return deny(g.rule(), "The user can allow downloads by starting chrome-mcp with --enable-downloads.", "downloads are not enabled")
+		e := deny(g.rule(), "The user can allow downloads by starting chrome-mcp with --enable-downloads.", "downloads are not enabled")
+		e.Missing = &executor.Permission{Kind: executor.PermitDownloads}
+		return e
+	case grantUploads:
+		return deny(g.rule(), "The user can allow uploads of the files in one folder by starting chrome-mcp with --uploads-dir DIR.", "uploads are not enabled")
+	case grantState:
+		return deny(g.rule(), "The user can allow saving and loading logins by starting chrome-mcp with --state-dir DIR.", "state files are not enabled")
+	case grantStorage:
+		return deny(g.rule(), "The user can allow it by starting chrome-mcp with --enable-storage. Cookies and stored items can be listed without their values.", "reading the values of what sites keep, and changing it, is not enabled")
 	}
 	return deny(g.rule(), "The user can see with `chrome-mcp doctor` how running JavaScript is granted.", "%w", errNoEval)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -16,7 +17,7 @@ const maxFile = 1 << 20
 
 // ParseFile reads a policy file: one JSON object with the keys allow_domains,
 // block_domains, all_domains, enable_mutations, enable_downloads,
-// enable_eval, subresources, subresource_domains and allow_private, all of
+// enable_eval, enable_storage, state_dir, uploads_dir, subresources, subresource_domains and allow_private, all of
 // them optional. The fields of the same names in [Config] tell what they mean.
 //
 // Nothing is guessed: a key that is unknown or written twice, a value of
@@ -91,6 +92,9 @@ func (d *fileDecoder) config() (Config, error) {
 		"enable_mutations":    d.bool(&c.Mutations),
 		"enable_downloads":    d.bool(&c.Downloads),
 		"enable_eval":         d.bool(&c.Eval),
+		"enable_storage":      d.bool(&c.Storage),
+		"state_dir":           d.folder(&c.StateDir),
+		"uploads_dir":         d.folder(&c.UploadsDir),
 		"subresources":        d.tier(&c.Subresources),
 	}
 	t, err := d.token()
@@ -144,6 +148,25 @@ func (d *fileDecoder) bool(to *bool) func(string) error {
 			return fmt.Errorf("%s: is not true or false", key)
 		}
 		*to = b
+		return nil
+	}
+}
+
+// folder reads an absolute path: a file of rules may be read from anywhere.
+func (d *fileDecoder) folder(to *string) func(string) error {
+	return func(key string) error {
+		t, err := d.token()
+		if err != nil {
+			return err
+		}
+		s, ok := t.(string)
+		if !ok {
+			return fmt.Errorf("%s: is not a string", key)
+		}
+		if !filepath.IsAbs(s) {
+			return fmt.Errorf("%s: %q is not an absolute path", key, s)
+		}
+		*to = s
 		return nil
 	}
 }

@@ -47,6 +47,8 @@ func TestParseFileErrors(t *testing.T) {
 		"{\"subresources\": \"all\"}":                                          "1: subresources: \"all\" is none of",
 		"{\"subresource_domains\": [\"cdn.net\"], \"subresources\": \"same\"}": "subresource_domains: has an effect only",
 		"{\n\"allow_domains\": [\"a.com\",],\n}":                               "2: is not JSON",
+		"{\n\"uploads_dir\": \"files\"}":                                       `2: uploads_dir: "files" is not an absolute path`,
+		"{\"uploads_dir\": true}":                                              "1: uploads_dir: is not a string",
 		"{\n// comment\n}":                                                     "2: is not JSON",
 		"\ufeff{}":                                                             "1: is not JSON",
 	} {

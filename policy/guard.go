@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -15,10 +17,20 @@ import (
 // the document is touched. Its Wrap stands around the Executor that callers
 // use. Both are needed: the gate knows where a tab really is, the wrapper
 // knows what was asked for.
+//
+// It is one client's: what the user permits while it is in use
+// ([Guard.Permit]) is permitted to whoever uses it.
 type Guard struct {
-	policy *Policy
-	log    *slog.Logger
-	audit  audit.Recorder // nil is none
+	policy  *Policy // as it was given
+	log     *slog.Logger
+	audit   audit.Recorder // nil is none
+	changed func()         // called after each change of what is permitted, under telling; nil is nothing
+	telling sync.Mutex
+
+	mu        sync.Mutex // guards what follows
+	permitted []*permit
+	standing  atomic.Pointer[Policy] // policy and what is permitted for good
+	widest    atomic.Pointer[Policy] // and what is permitted for one call
 }
 
 var _ executor.Gate = (*Guard)(nil)
@@ -30,11 +42,15 @@ func NewGuard(p *Policy, log *slog.Logger) *Guard {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Guard{policy: p, log: log}
+	g := &Guard{policy: p, log: log}
+	g.standing.Store(p)
+	g.widest.Store(p)
+	return g
 }
 
-// Policy returns the Guard's policy; it may be nil, which denies everything.
-func (g *Guard) Policy() *Policy { return g.policy }
+// Policy returns what is in force now, with all that is permitted; it may be
+// nil, which denies everything.
+func (g *Guard) Policy() *Policy { return g.widest.Load() }
 
 // Check implements executor.Gate.
 //
@@ -43,10 +59,10 @@ func (g *Guard) Policy() *Policy { return g.policy }
 // allowed for a tab that a session opened itself, and where it is nobody's
 // page: the browser's own for one that was refused. A destination must be
 // allowed whenever it is known. OpEval and OpCDP need the eval grant,
-// OpDownload the one for downloads; the grant for mutations is [Guard.Wrap]'s
+// OpDownload the one for downloads, OpUpload the one for uploads, OpStorage the one for storage, OpState the one for state files; the grant for mutations is [Guard.Wrap]'s
 // affair, since an operation cannot tell a scroll from a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {
-	err := g.check(a)
+	err := g.check(ctx, a)
 	g.tell(ctx, a, err)
 	if err != nil {
 		level := slog.LevelInfo
@@ -58,10 +74,10 @@ func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	return err
 }
 
-func (g *Guard) check(a executor.Access) error {
-	p := g.policy
+func (g *Guard) check(ctx context.Context, a executor.Access) error {
+	p := g.policyOf(ctx)
 	if p.deniesAll() {
-		return deniedEmpty()
+		return p.deniedAll(a.Origin)
 	}
 	switch a.Op {
 	case executor.OpList, executor.OpRead, executor.OpAct:
@@ -71,6 +87,27 @@ func (g *Guard) check(a executor.Access) error {
 			return deniedGrant(grantEval)
 		}
 		return p.CheckOrigin(a.Origin, a.URL)
+	case executor.OpUpload:
+		if !p.granted(grantUploads) {
+			return deniedGrant(grantUploads)
+		}
+		return p.CheckOrigin(a.Origin, a.URL)
+	case executor.OpStorage:
+		if !p.granted(grantStorage) {
+			return deniedGrant(grantStorage)
+		}
+		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
+			return err
+		}
+		return p.checkShown(a.Destination)
+	case executor.OpState:
+		if !p.granted(grantState) {
+			return deniedGrant(grantState)
+		}
+		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
+			return err
+		}
+		return p.checkShown(a.Destination)
 	case executor.OpDismiss:
 		if a.OwnTab || a.Origin == executor.OriginOurs {
 			return nil

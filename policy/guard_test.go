@@ -205,6 +205,73 @@ func (s *spy) Download(_ context.Context, _ executor.TabID, o executor.DownloadO
 	s.url = o.URL
 	return &executor.Download{}, s.err
 }
+func (s *spy) Upload(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error) {
+	s.call("Upload")
+	return &executor.Upload{Changes: s.changes}, s.err
+}
+func (s *spy) SavePDF(context.Context, executor.TabID, *executor.PDFOptions) (*executor.PDF, error) {
+	s.call("SavePDF")
+	return &executor.PDF{}, s.err
+}
+func (s *spy) Drag(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error) {
+	s.call("Drag")
+	return &executor.Drag{Changes: s.changes}, s.err
+}
+func (s *spy) Mouse(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error) {
+	return s.action("Mouse")
+}
+func (s *spy) Console(context.Context, executor.TabID, *executor.ConsoleOptions) (*executor.Console, error) {
+	s.call("Console")
+	return &executor.Console{Origin: s.origin}, s.err
+}
+func (s *spy) PageErrors(context.Context, executor.TabID, *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+	s.call("PageErrors")
+	return &executor.PageErrors{Origin: s.origin}, s.err
+}
+func (s *spy) Requests(context.Context, executor.TabID, *executor.RequestsOptions) (*executor.Requests, error) {
+	s.call("Requests")
+	return &executor.Requests{Origin: s.origin}, s.err
+}
+func (s *spy) Cookies(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error) {
+	s.call("Cookies")
+	return &executor.Cookies{Origin: s.origin, Cookies: []executor.Cookie{{Name: "secret"}}}, s.err
+}
+func (s *spy) SetCookie(context.Context, executor.TabID, executor.Cookie) (*executor.Stored, error) {
+	s.call("SetCookie")
+	return &executor.Stored{Origin: s.origin}, s.err
+}
+func (s *spy) DeleteCookies(context.Context, executor.TabID, []string) (*executor.Stored, error) {
+	s.call("DeleteCookies")
+	return &executor.Stored{Origin: s.origin}, s.err
+}
+func (s *spy) Items(context.Context, executor.TabID, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error) {
+	s.call("Items")
+	return &executor.Items{Origin: s.origin, Items: []executor.Item{{Key: "secret"}}}, s.err
+}
+func (s *spy) SetItem(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.Stored, error) {
+	s.call("SetItem")
+	return &executor.Stored{Origin: s.origin}, s.err
+}
+func (s *spy) RemoveItems(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.Stored, error) {
+	s.call("RemoveItems")
+	return &executor.Stored{Origin: s.origin}, s.err
+}
+func (s *spy) Resize(context.Context, executor.TabID, executor.ResizeOptions) (*executor.Viewport, error) {
+	s.call("Resize")
+	return &executor.Viewport{}, s.err
+}
+func (s *spy) Emulate(context.Context, executor.TabID, executor.EmulateOptions) (*executor.Emulation, error) {
+	s.call("Emulate")
+	return &executor.Emulation{}, s.err
+}
+func (s *spy) SaveState(context.Context, string) (*executor.State, error) {
+	s.call("SaveState")
+	return &executor.State{}, s.err
+}
+func (s *spy) LoadState(context.Context, string) (*executor.State, error) {
+	s.call("LoadState")
+	return &executor.State{}, s.err
+}
 func (s *spy) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {
 	s.call("CDP")
 	return nil, nil
@@ -256,7 +323,7 @@ func results(t *testing.T, x executor.Executor, name string) (out []any) {
 func TestDeniedEndOfEveryMethod(t *testing.T) {
 	const bad = "https://evil.com/secret"
 	tab := executor.Tab{ID: "cdp:1:1", URL: bad, Title: "secret"}
-	config := Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true}
+	config := Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"}
 	iface := reflect.TypeFor[executor.Executor]()
 	for _, failure := range []error{nil, executor.ErrTimeout} {
 		for i := range iface.NumMethod() {
@@ -281,14 +348,14 @@ func TestDeniedEndOfEveryMethod(t *testing.T) {
 // gains is refused by default or makes this test fail.
 func TestEveryMethodIsGuarded(t *testing.T) {
 	passes := map[string]bool{"Status": true, "Ready": true, "Ping": true, "Close": true, "ListTabs": true}
-	needs := map[string]string{"Click": "m", "Type": "m", "Press": "m", "Hover": "m", "SelectOption": "m", "FillForm": "m", "Eval": "e", "CDP": "e", "Download": "d"}
+	needs := map[string]string{"Click": "m", "Type": "m", "Press": "m", "Hover": "m", "Drag": "m", "Mouse": "m", "SelectOption": "m", "FillForm": "m", "Eval": "e", "CDP": "e", "Download": "d", "SavePDF": "d", "Upload": "mu", "SetCookie": "s", "DeleteCookies": "s", "SetItem": "s", "RemoveItems": "s", "SaveState": "f", "LoadState": "f"}
 	iface := reflect.TypeFor[executor.Executor]()
 	if iface.NumMethod() < 25 {
 		t.Fatalf("%d methods", iface.NumMethod())
 	}
 	for i := range iface.NumMethod() {
 		name := iface.Method(i).Name
-		for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true, Eval: true, Downloads: true})} {
+		for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"})} {
 			s := &spy{tabs: []executor.Tab{{URL: "https://example.com/secret", Title: "secret"}}}
 			err := invoke(t, NewGuard(p, nil).Wrap(s), name)
 			if passes[name] {
@@ -302,11 +369,11 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 				t.Errorf("%s: a policy that denies everything let %q through", name, s.calls)
 			}
 		}
-		for grants, c := range map[string]Config{"": {}, "m": {Mutations: true}, "e": {Eval: true}, "d": {Downloads: true}} {
+		for grants, c := range map[string]Config{"": {}, "m": {Mutations: true}, "e": {Eval: true}, "d": {Downloads: true}, "u": {UploadsDir: "/u"}, "s": {Storage: true}, "f": {StateDir: "/s"}, "mu": {Mutations: true, UploadsDir: "/u"}} {
 			c.AllowDomains = []string{"example.com"}
 			s := &spy{at: "https://example.com/", origin: "https://example.com"}
 			err := invoke(t, NewGuard(mustNew(t, c), nil).Wrap(s), name)
-			if need := needs[name]; need != "" && need != grants {
+			if need := needs[name]; need != "" && !strings.Contains(grants, need) {
 				denied(t, name+" with "+grants, err)
 				if len(s.calls) != 0 {
 					t.Errorf("%s with %q: %q was called", name, grants, s.calls)
@@ -374,7 +441,7 @@ func TestWrapResults(t *testing.T) {
 		{ID: "cdp:1:4", URL: "chrome://settings/", Title: "secret", Index: 3},
 	}}
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true}), nil).Wrap(s)
-	for _, name := range []string{"Navigate", "Back", "Forward", "Reload", "SelectTab", "Snapshot", "Text", "HTML", "Markdown", "Links", "Eval"} {
+	for _, name := range []string{"Navigate", "Back", "Forward", "Reload", "SelectTab", "Snapshot", "Text", "HTML", "Markdown", "Links", "Eval", "Console", "PageErrors", "Requests"} {
 		if e := denied(t, name, invoke(t, x, name)); !strings.Contains(e.Message(), "evil.com") || e.Op == "" {
 			t.Errorf("%s: %v", name, e)
 		}
@@ -428,5 +495,30 @@ func BenchmarkCheck(b *testing.B) {
 		if err := g.Check(context.Background(), a); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestUploadsHaveAGrant: a folder is the grant, in the file of rules or by a
+// flag, which counts more; and the gate wants it for each document.
+func TestUploadsHaveAGrant(t *testing.T) {
+	file, err := parseConfig("p", []byte(`{"allow_domains": ["example.com"], "uploads_dir": "/a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := file.Merge(Config{}).UploadsDir + file.Merge(Config{UploadsDir: "/b"}).UploadsDir; got != "/a/b" {
+		t.Errorf("merged to %s", got)
+	}
+	access := executor.Access{Op: executor.OpUpload, Origin: "https://example.com", URL: "https://example.com/"}
+	g := NewGuard(mustNew(t, file), nil)
+	if err := g.Check(t.Context(), access); err != nil {
+		t.Error(err)
+	}
+	access.Origin, access.URL = "https://evil.com", "https://evil.com/"
+	denied(t, "another site", g.Check(t.Context(), access))
+	file.UploadsDir = ""
+	access.Origin, access.URL = "https://example.com", "https://example.com/"
+	denied(t, "no folder", NewGuard(mustNew(t, file), nil).Check(t.Context(), access))
+	if !NewGuard(mustNew(t, Config{UploadsDir: "/a"}), nil).policy.Status().Uploads {
+		t.Error("the status does not tell of uploads")
 	}
 }

@@ -62,7 +62,7 @@ func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
 	if isMetadata(addr) {
 		return deniedBuiltin(s.host, "at the address of a cloud metadata service")
 	}
-	if _, own := p.ownPorts.Load(s.port); own && addr.IsLoopback() {
+	if addr.IsLoopback() && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}
 	for _, b := range p.block {

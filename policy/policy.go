@@ -12,7 +12,7 @@ import (
 
 // A Policy decides where an agent may go and what pages may load. Its zero
 // value, and a nil *Policy, deny everything. Apart from [Policy.AddOwnPort]
-// it never changes. Its methods are safe for concurrent use; it must not be
+// it never changes; a [Guard] replaces it when its user permits more. Its methods are safe for concurrent use; it must not be
 // copied.
 //
 // Every error its methods return is an *executor.Error: ErrBadArgs for a
@@ -25,7 +25,7 @@ type Policy struct {
 	load         []Pattern // SubresourceDomains
 	private      []netip.Prefix
 	subresources Subresources
-	ownPorts     sync.Map // of uint16
+	ownPorts     *sync.Map // of uint16; nil in the zero value
 }
 
 // A ConfigError says which entry of a [Config] is wrong.
@@ -51,7 +51,7 @@ var fieldNames = map[string]string{
 
 // New makes a Policy of c. An entry of c that is wrong yields a *ConfigError.
 func New(c Config) (*Policy, error) {
-	p := &Policy{config: c, subresources: c.Subresources}
+	p := &Policy{config: c, subresources: c.Subresources, ownPorts: new(sync.Map)}
 	var err error
 	if p.allow, err = parsePatterns("AllowDomains", c.AllowDomains); err != nil {
 		return nil, err
@@ -92,7 +92,20 @@ func New(c Config) (*Policy, error) {
 
 // AddOwnPort closes a loopback port from now on: one that this program has
 // begun to listen on.
-func (p *Policy) AddOwnPort(port int) { p.ownPorts.Store(uint16(port), nil) }
+func (p *Policy) AddOwnPort(port int) {
+	if p.ownPorts != nil { // else p denies everything
+		p.ownPorts.Store(uint16(port), nil)
+	}
+}
+
+// owns reports whether a loopback port belongs to this program.
+func (p *Policy) owns(port uint16) bool {
+	if p.ownPorts == nil {
+		return false
+	}
+	_, own := p.ownPorts.Load(port)
+	return own
+}
 
 // Notes returns sentences on settings that mean less, or open more, than a
 // reader might think: for the log and for doctor, never for the model.
@@ -127,10 +140,12 @@ func (p *Policy) Config() Config {
 	c := p.config
 	c.Subresources = p.Subresources()
 	c.OwnPorts = nil
-	p.ownPorts.Range(func(port, _ any) bool {
-		c.OwnPorts = append(c.OwnPorts, int(port.(uint16)))
-		return true
-	})
+	if p.ownPorts != nil {
+		p.ownPorts.Range(func(port, _ any) bool {
+			c.OwnPorts = append(c.OwnPorts, int(port.(uint16)))
+			return true
+		})
+	}
 	slices.Sort(c.OwnPorts)
 	for _, list := range []*[]string{&c.AllowDomains, &c.BlockDomains, &c.SubresourceDomains, &c.AllowPrivate} {
 		*list = slices.Clone(*list)
@@ -158,6 +173,9 @@ func (p *Policy) Status() *executor.PolicyStatus {
 		Mutations:    p.config.Mutations,
 		Eval:         p.config.Eval,
 		Downloads:    p.config.Downloads,
+		Uploads:      p.config.UploadsDir != "",
+		Storage:      p.config.Storage,
+		State:        p.config.StateDir != "",
 		Subresources: string(p.Subresources()),
 	}
 }
@@ -177,6 +195,12 @@ func (p *Policy) granted(g grant) bool {
 		return p.config.Downloads
 	case g == grantEval:
 		return p.config.Eval
+	case g == grantUploads:
+		return p.config.UploadsDir != ""
+	case g == grantState:
+		return p.config.StateDir != ""
+	case g == grantStorage:
+		return p.config.Storage
 	}
 	return false
 }
@@ -209,7 +233,7 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 // hold when it is empty, and for schemes such as view-source:.
 func (p *Policy) CheckOrigin(origin, url string) error {
 	if p.deniesAll() {
-		return deniedEmpty()
+		return p.deniedAll(origin)
 	}
 	if origin == executor.OriginOurs {
 		return p.ourDocument(url)
@@ -377,10 +401,8 @@ func (p *Policy) document(s site, pathless bool) error {
 // blocked tells what nothing can open: our own ports, what is built in, and
 // the block list.
 func (p *Policy) blocked(s site, pathless bool) error {
-	if s.loopback() {
-		if _, own := p.ownPorts.Load(s.port); own {
-			return deniedOwnPort(s.port)
-		}
+	if s.loopback() && p.owns(s.port) {
+		return deniedOwnPort(s.port)
 	}
 	if err := builtin(s, pathless); err != nil {
 		return err

@@ -346,7 +346,7 @@ func TestDenialOfEverythingNamesTheSite(t *testing.T) {
 
 // TestGrantDenialsSayWhat: the hint names what the user can allow.
 func TestGrantDenialsSayWhat(t *testing.T) {
-	for g, want := range map[grant]string{grantMutations: "allow changing pages", grantDownloads: "allow downloads", grantEval: "running JavaScript"} {
+	for g, want := range map[grant]string{grantMutations: "allow changing pages", grantDownloads: "allow downloads", grantEval: "running JavaScript", grantUploads: "--uploads-dir", grantStorage: "--enable-storage", grantState: "--state-dir"} {
 		if e := denied(t, want, deniedGrant(g)); !strings.Contains(e.Hint, want) {
 			t.Errorf("hint %q, want %q in it", e.Hint, want)
 		}

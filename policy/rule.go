@@ -34,6 +34,12 @@ func (g grant) rule() string {
 		return "no-grant:mutations"
 	case grantDownloads:
 		return "no-grant:downloads"
+	case grantUploads:
+		return "no-grant:uploads"
+	case grantState:
+		return "no-grant:state"
+	case grantStorage:
+		return "no-grant:storage"
 	}
 	return "no-grant:eval"
 }

@@ -11,10 +11,14 @@ import (
 // adds to the Gate, which next's backend must have been given as well:
 //
 //   - a policy that allows no site refuses every call but ListTabs, Ready,
-//     Ping, Status and Close, before a browser is started for it;
-//   - Click, Type, Press, Hover, SelectOption, FillForm and accepting a
+//     Ping, Status and Close, before a browser is started for it, unless the
+//     user can be asked ([Guard.Call]);
+//   - Click, Type, Press, Hover, Drag, Mouse, SelectOption, FillForm and accepting a
 //     dialog need Config.Mutations; Eval, CDP and WaitFor with an expression
-//     Config.Eval; Download Config.Downloads;
+//     Config.Eval; Download and SavePDF Config.Downloads; Upload
+//     Config.Mutations and Config.UploadsDir; Cookies and Items with values,
+//     SetCookie, DeleteCookies, SetItem and RemoveItems Config.Storage; SaveState
+//     and LoadState Config.StateDir;
 //   - a URL in the arguments must pass [Policy.CheckURL], and is passed on in
 //     the form that it returns;
 //   - a result that comes from where the policy does not allow is withheld:
@@ -22,7 +26,7 @@ import (
 //     blanked (in ListTabs and executor.Changes);
 //   - Status has its Policy filled in.
 //
-// Closing the wrapper closes next.
+// What it returns is an executor.Permitter as well. Closing it closes next.
 func (g *Guard) Wrap(next executor.Executor) executor.Executor {
 	return &guarded{guard: g, next: next}
 }
@@ -35,13 +39,16 @@ type guarded struct {
 	next  executor.Executor
 }
 
-var _ executor.Executor = (*guarded)(nil)
+var (
+	_ executor.Executor  = (*guarded)(nil)
+	_ executor.Permitter = (*guarded)(nil)
+)
 
 // enter decides on a call by what it is: the policy must allow some site, and
 // grant what the call needs.
 func (x *guarded) enter(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
-	p := x.guard.policy
-	if p.deniesAll() {
+	p := x.guard.policyOf(ctx)
+	if p.deniesAll() && !asks(ctx) { // else the gate knows for which site to ask
 		return x.denied(ctx, op, tab, "", deniedEmpty())
 	}
 	for _, n := range needs {
@@ -54,7 +61,7 @@ func (x *guarded) enter(ctx context.Context, op string, tab executor.TabID, need
 
 // url decides on a URL in a call's arguments and returns the form to pass on.
 func (x *guarded) url(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
-	u, err := x.guard.policy.CheckURL(raw)
+	u, err := x.guard.policyOf(ctx).CheckURL(raw)
 	if err != nil {
 		return "", x.denied(ctx, op, tab, raw, err)
 	}
@@ -63,7 +70,7 @@ func (x *guarded) url(ctx context.Context, op string, tab executor.TabID, raw st
 
 // from decides on the origin that a result was read from.
 func (x *guarded) from(ctx context.Context, op string, tab executor.TabID, origin string) error {
-	if err := x.guard.policy.checkOriginOnly(origin); err != nil {
+	if err := x.guard.policyOf(ctx).checkOriginOnly(origin); err != nil {
 		return x.denied(ctx, op, tab, origin, err)
 	}
 	return nil
@@ -79,8 +86,8 @@ func (x *guarded) denied(ctx context.Context, op string, tab executor.TabID, whe
 
 // hides reports whether the policy hides a page at url, in the browser's
 // spelling.
-func (x *guarded) hides(url string) bool {
-	return url == executor.DeniedURL || x.guard.policy.checkShown(url) != nil
+func (x *guarded) hides(ctx context.Context, url string) bool {
+	return url == executor.DeniedURL || x.guard.policyOf(ctx).checkShown(url) != nil
 }
 
 // Ready passes.
@@ -92,7 +99,7 @@ func (x *guarded) Ping(ctx context.Context) error { return x.next.Ping(ctx) }
 // Status passes and gains the policy.
 func (x *guarded) Status(ctx context.Context) executor.Status {
 	s := x.next.Status(ctx)
-	s.Policy = x.guard.policy.Status()
+	s.Policy = x.guard.policyOf(ctx).Status()
 	return s
 }
 

@@ -11,7 +11,7 @@ func (x *guarded) Click(ctx context.Context, tab executor.TabID, target executor
 		return nil, err
 	}
 	a, err := x.next.Click(ctx, tab, target, opts)
-	return x.acted(a), err
+	return x.acted(ctx, a), err
 }
 
 func (x *guarded) Type(ctx context.Context, tab executor.TabID, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
@@ -19,7 +19,7 @@ func (x *guarded) Type(ctx context.Context, tab executor.TabID, target executor.
 		return nil, err
 	}
 	a, err := x.next.Type(ctx, tab, target, text, opts)
-	return x.acted(a), err
+	return x.acted(ctx, a), err
 }
 
 func (x *guarded) Press(ctx context.Context, tab executor.TabID, key string, opts *executor.PressOptions) (*executor.Action, error) {
@@ -27,7 +27,7 @@ func (x *guarded) Press(ctx context.Context, tab executor.TabID, key string, opt
 		return nil, err
 	}
 	a, err := x.next.Press(ctx, tab, key, opts)
-	return x.acted(a), err
+	return x.acted(ctx, a), err
 }
 
 func (x *guarded) Hover(ctx context.Context, tab executor.TabID, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
@@ -35,7 +35,7 @@ func (x *guarded) Hover(ctx context.Context, tab executor.TabID, target executor
 		return nil, err
 	}
 	a, err := x.next.Hover(ctx, tab, target, opts)
-	return x.acted(a), err
+	return x.acted(ctx, a), err
 }
 
 // Scroll needs no grant: it changes what is seen, not the page. Its result
@@ -54,7 +54,7 @@ func (x *guarded) SelectOption(ctx context.Context, tab executor.TabID, target e
 	s, err := x.next.SelectOption(ctx, tab, target, values, opts)
 	if s != nil {
 		c := *s
-		c.Changes = x.shown(c.Changes)
+		c.Changes = x.shown(ctx, c.Changes)
 		s = &c
 	}
 	return s, err
@@ -67,7 +67,7 @@ func (x *guarded) FillForm(ctx context.Context, tab executor.TabID, fields []exe
 	f, err := x.next.FillForm(ctx, tab, fields, opts)
 	if f != nil {
 		c := *f
-		c.Changes = x.shown(c.Changes)
+		c.Changes = x.shown(ctx, c.Changes)
 		f = &c
 	}
 	return f, err
@@ -85,7 +85,7 @@ func (x *guarded) HandleDialog(ctx context.Context, tab executor.TabID, answer e
 	d, err := x.next.HandleDialog(ctx, tab, answer)
 	if d != nil {
 		c := *d
-		if c.Changes = x.shown(c.Changes); c.URL == executor.DeniedURL {
+		if c.Changes = x.shown(ctx, c.Changes); c.URL == executor.DeniedURL {
 			c.Message = "" // a tab of ours may be rid of a denied page's dialog, unread
 		}
 		d = &c
@@ -93,21 +93,21 @@ func (x *guarded) HandleDialog(ctx context.Context, tab executor.TabID, answer e
 	return d, err
 }
 
-func (x *guarded) acted(a *executor.Action) *executor.Action {
+func (x *guarded) acted(ctx context.Context, a *executor.Action) *executor.Action {
 	if a == nil {
 		return nil
 	}
 	c := *a
-	c.Changes = x.shown(c.Changes)
+	c.Changes = x.shown(ctx, c.Changes)
 	return &c
 }
 
 // shown returns c without what the policy hides. An action that led the tab
 // to a denied place says that it did, and tells nothing that the page says.
-func (x *guarded) shown(c executor.Changes) executor.Changes {
-	c.NewTabs = x.shownTabs(c.NewTabs)
-	movedOut := c.URL != "" && x.hides(c.URL)
-	if movedOut || x.guard.policy.checkOriginOnly(c.Origin) != nil {
+func (x *guarded) shown(ctx context.Context, c executor.Changes) executor.Changes {
+	c.NewTabs = x.shownTabs(ctx, c.NewTabs)
+	movedOut := c.URL != "" && x.hides(ctx, c.URL)
+	if movedOut || x.guard.policyOf(ctx).checkOriginOnly(c.Origin) != nil {
 		c.URL, c.Title, c.Origin = executor.DeniedURL, "", ""
 		c.Diff, c.Snapshot, c.Errors, c.Unchanged = "", "", nil, false
 		c.Downloads = unnamed(c.Downloads)

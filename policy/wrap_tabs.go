@@ -13,18 +13,18 @@ const closeTimeout = 5 * time.Second
 // ListTabs passes and blanks what the policy hides.
 func (x *guarded) ListTabs(ctx context.Context) ([]executor.Tab, error) {
 	tabs, err := x.next.ListTabs(ctx)
-	return x.shownTabs(tabs), err
+	return x.shownTabs(ctx, tabs), err
 }
 
 // shownTabs returns a copy of tabs in which hidden ones tell only that they
 // are there.
-func (x *guarded) shownTabs(tabs []executor.Tab) []executor.Tab {
+func (x *guarded) shownTabs(ctx context.Context, tabs []executor.Tab) []executor.Tab {
 	if tabs == nil {
 		return nil
 	}
 	out := make([]executor.Tab, len(tabs))
 	for i, t := range tabs {
-		if x.hides(t.URL) {
+		if x.hides(ctx, t.URL) {
 			t.URL, t.Title = executor.DeniedURL, ""
 		}
 		out[i] = t
@@ -55,8 +55,8 @@ func (x *guarded) NewTab(ctx context.Context, url string, opts *executor.NewTabO
 			return nil, err
 		}
 	}
-	if err := x.enter(ctx, "tab_new", ""); err != nil {
-		return nil, err
+	if x.guard.policyOf(ctx).deniesAll() { // asked or not: a blank page is of no site
+		return nil, x.denied(ctx, "tab_new", "", "", deniedEmpty())
 	}
 	t, err := x.next.NewTab(ctx, url, opts)
 	if t == nil {
@@ -87,7 +87,7 @@ func (x *guarded) at(ctx context.Context, op string, tab executor.TabID, url str
 	case executor.DeniedURL:
 		return x.denied(ctx, op, tab, url, deny(ruleWhere, "", "the page is at a place that the policy denies"))
 	}
-	if err := x.guard.policy.checkShown(url); err != nil {
+	if err := x.guard.policyOf(ctx).checkShown(url); err != nil {
 		return x.denied(ctx, op, tab, url, err)
 	}
 	return nil

@@ -20,10 +20,6 @@ import (
 // starts, of the loopback port at which the browser's connections are decided
 // on. It should deny that port to pages, which a rule for loopback without a
 // port would open.
-//
-// One that also has a method CheckDocument(url string) error decides on where
-// tabs go, at each redirect too, where CheckHost lets a page load from more
-// hosts than it may be led to.
 type NetworkPolicy interface {
 	// CheckHost decides before host is resolved. scheme is "http", or empty
 	// for a tunnel, which https and WebSockets use. An IPv6 host has its
@@ -32,6 +28,9 @@ type NetworkPolicy interface {
 	// CheckAddr decides on an address of host, immediately before it is
 	// dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error
+	// CheckDocument decides on where a tab goes, at each redirect too: CheckHost
+	// may let a page load from more hosts than it may be led to.
+	CheckDocument(url string) error
 }
 
 // A Browser is a Chromium that is launched, or joined, when it is first

@@ -3,6 +3,7 @@ package chromium
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -10,10 +11,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
-
-// A documentPolicy decides on where tabs go. See [NetworkPolicy].
-type documentPolicy interface{ CheckDocument(url string) error }
 
 // holdDocuments has the browser ask before it requests a document, at each
 // hop, whatever led to it. The filtering proxy knows only of hosts: it cannot
@@ -35,12 +34,11 @@ func (r *run) documentPaused(ev cdpconn.Event) {
 	goOn := func() {
 		r.conn.Browser().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 	}
-	docs, ok := r.opts.Network.(documentPolicy)
-	if !ok || !isWeb(e.Request.URL) {
+	if !isWeb(e.Request.URL) {
 		goOn()
 		return
 	}
-	reason := docs.CheckDocument(e.Request.URL)
+	reason := r.opts.Network.CheckDocument(e.Request.URL)
 	if reason == nil {
 		r.refused.clear(e.Request.URL)
 		goOn()
@@ -51,12 +49,60 @@ func (r *run) documentPaused(ev cdpconn.Event) {
 			goOn() // a part of a page: the proxy decides
 			return
 		}
-		r.refused.set(e.Request.URL, reason)
-		r.browser.log.Info("a document was refused", "host", hostOf(e.Request.URL), "reason", reason)
+		r.refuse(e.Request.URL, reason)
 		r.conn.Browser().Start(context.Background(), "Fetch.failRequest", map[string]any{
 			"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient,
 		})
 	})
+}
+
+func (r *run) refuse(document string, reason error) {
+	r.refused.set(document, reason)
+	r.browser.log.Info("a document was refused", "host", hostOf(document), "reason", reason)
+}
+
+// wall holds what a tab of a joined browser requests: the documents that it
+// goes to, and all that they load where our proxy does not stand behind it.
+func (r *run) wall() *page.Wall {
+	if r.proc != nil || r.opts.Network == nil {
+		return nil
+	}
+	return &page.Wall{Documents: r.filtered(), Decide: func(address string, document bool) error {
+		u, err := url.Parse(address) // as the browser writes it
+		switch {
+		case !isWeb(address):
+			return nil
+		case err != nil:
+			return err
+		case !document:
+			return r.checkLoad(u)
+		}
+		reason := r.opts.Network.CheckDocument(address)
+		if reason == nil {
+			r.refused.clear(address)
+		} else {
+			r.refuse(address, reason)
+		}
+		return reason
+	}}
+}
+
+// checkLoad decides on something that a page loads, as the proxy would before
+// it resolves the host.
+func (r *run) checkLoad(u *url.URL) error {
+	scheme, port := "", 443
+	if u.Scheme == "http" {
+		scheme, port = "http", 80
+	}
+	host := u.Host
+	if p := u.Port(); p != "" {
+		var err error
+		if port, err = strconv.Atoi(p); err != nil {
+			return err
+		}
+		host = strings.TrimSuffix(host, ":"+p)
+	}
+	return r.opts.Network.CheckHost(scheme, host, port)
 }
 
 // framed reports whether a frame is inside a page. The browser knows: the top

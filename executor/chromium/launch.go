@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -145,6 +146,11 @@ func (p *process) start(o *Options) error {
 	cmd := exec.Command(p.path, args...)
 	cmd.Stdout, cmd.Stderr = &p.output, &p.output // never our stdout: it may be a protocol
 	cmd.WaitDelay = outputGrace
+	if p.headless {
+		// Nobody hears it; the folder that PulseAudio's library makes for its
+		// socket would stay in the system's temporary one.
+		cmd.Env = append(os.Environ(), "PULSE_RUNTIME_PATH="+filepath.Join(p.dir, "pulse"))
+	}
 	ownProcess(cmd, p.profile.temporary)
 	if p.pipes, err = newPipes(cmd); err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "", "debugging pipe: %w", err)

@@ -13,8 +13,8 @@ func TestLeaks(t *testing.T) {
 	leaktest.Run(t, leaktest.Harness{Backend: "chromium", Start: startLeaky, Routes: leaktest.Few})
 }
 
-// TestFullLeaks walks them all, twice.
-func TestFullLeaks(t *testing.T) {
+// TestLongLeaks walks them all, twice.
+func TestLongLeaks(t *testing.T) {
 	leaktest.Full(t, leaktest.Harness{Backend: "chromium", Start: startLeaky})
 }
 

@@ -38,6 +38,14 @@ func (h hosts) CheckAddr(_ string, _ int, addr netip.Addr) error {
 	return nil
 }
 
+func (h hosts) CheckDocument(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	return h.CheckHost("", u.Hostname(), 0)
+}
+
 // The browser is started under the filtering proxy: what the policy refuses is
 // never asked for, and the refusal is told as one.
 func TestNetworkPolicyHoldsTheBrowser(t *testing.T) {

@@ -89,7 +89,7 @@ func (b *Browser) connect(ctx context.Context) (*run, error) {
 		return nil, err
 	}
 	if opts.Network != nil && !r.filtered() {
-		b.log.Warn("the joined browser's network is not filtered: the policy decides where calls go, and not what pages load")
+		b.log.Warn("the joined browser's network is not filtered: of the tabs that are driven, documents and what they load are decided on as far as the protocol tells of them")
 	}
 	return r, nil
 }
@@ -170,7 +170,7 @@ func (r *run) followOwn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := r.opts.Network.(documentPolicy); ok {
+	if r.opts.Network != nil {
 		hold, err := r.holdDocuments(ctx)
 		if err == nil {
 			err = hold.Wait(ctx, nil)
@@ -252,7 +252,7 @@ func (r *run) local() bool {
 func (r *run) describe() string {
 	if r.proc == nil {
 		if r.opts.Network != nil && !r.filtered() {
-			return "joined " + r.version.Product + "; its network is not filtered: what its pages load is not held to the policy"
+			return "joined " + r.version.Product + "; its network is not filtered: what its pages load is held to the policy only as far as the protocol tells of it"
 		}
 		return "joined " + r.version.Product
 	}

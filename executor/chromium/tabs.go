@@ -193,7 +193,7 @@ func (r *run) remove(t *session.Tab) {
 
 func (r *run) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 	return page.Options{
-		Logger: r.opts.Logger, Waiting: waiting, Own: r.proc != nil || r.context != "", Failure: r.failure, Shared: !r.ownWindows(),
+		Logger: r.opts.Logger, Waiting: waiting, Own: r.proc != nil || r.context != "", Failure: r.failure, Wall: r.wall(), Shared: !r.ownWindows(),
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
 				r.browser.each(func(s *session.Session) {

@@ -12,6 +12,8 @@ const MaxExceptions = 10
 // ExtensionExceptions are the exceptions of executor/extension: cases that
 // pages in a user's own Chrome cannot pass, and why.
 var ExtensionExceptions = map[string]string{
+	"emulation/language, time and processor": "in the user's own Chrome other tabs may share the page's process, and would have them too: the call says so",
+	"requests/bodies":                        "the extension tells no bodies of responses: it cannot know of which site each is, and the call says so",
 	"travel_downloads/names that are made to deceive are made harmless": "Chrome itself names the files that pages download, and puts them where its user wants downloads",
 }
 

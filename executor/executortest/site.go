@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -43,9 +44,13 @@ func newSite() *site {
 	mux.HandleFunc("GET /status/{code}", serveStatus)
 	mux.HandleFunc("GET /redirect/{n}", serveRedirect)
 	mux.HandleFunc("GET /cookie", serveCookie)
+	mux.HandleFunc("GET /cookies", serveCookies)
+	mux.HandleFunc("GET /deep/cookies", serveCookies)
+	mux.HandleFunc("GET /sandboxed", serveSandboxed)
 	mux.HandleFunc("GET /file/{name}", serveFile)
 	mux.HandleFunc("GET /nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /asked", serveAsked)
 	mux.HandleFunc("GET /endless", serveEndless)
 	s.travelRoutes(mux)
 	s.handler = mux
@@ -284,10 +289,32 @@ func serveEndless(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
+// serveAsked shows what the browser says of itself.
+func serveAsked(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, r.UserAgent(), r.Header.Get("Accept-Language"))
+}
+
 func serveCookie(w http.ResponseWriter, _ *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: "customer", Value: "ann", Path: "/", HttpOnly: true})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, "<!doctype html><title>Signed in</title><p>signed in")
+}
+
+// serveCookies tells the cookies that it got, and sets those of ?set=.
+func serveCookies(w http.ResponseWriter, r *http.Request) {
+	for _, set := range r.URL.Query()["set"] {
+		w.Header().Add("Set-Cookie", set)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<!doctype html><title>Cookies</title><body>%s", html.EscapeString(r.Header.Get("Cookie")))
+}
+
+// serveSandboxed serves a page whose origin is opaque.
+func serveSandboxed(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Security-Policy", "sandbox allow-scripts")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, "<!doctype html><title>Sandboxed</title><p>of no site")
 }
 
 // serveFile serves downloads: of ?size= bytes, or a line of text; with

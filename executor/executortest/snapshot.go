@@ -2,6 +2,7 @@ package executortest
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -140,6 +141,12 @@ func (s *suite) snapshot(t *testing.T) {
 		c.snap(nil)
 		if a := c.click(css("#add"), nil); a.Diff != "" || a.Snapshot != "" {
 			c.Errorf("Diff = %q, Snapshot = %q", a.Diff, a.Snapshot)
+		}
+		// What it set off is done all the same.
+		for _, when := range []string{"(f) => f()", "requestAnimationFrame", "setTimeout", "(f) => Promise.resolve().then(f)", "(f) => fetch('report.js').then(f)"} {
+			c.eval("plain.onclick = () => ("+when+")(() => { list.textContent = "+strconv.Quote(when)+" })", nil)
+			c.click(css("#plain"), nil)
+			c.wantValue("list.textContent", when)
 		}
 	})
 	s.pageWith(t, "after action snapshot", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterSnapshot}, func(c *scene) {

@@ -44,8 +44,9 @@ type double struct {
 	sessions  map[target.SessionID]*doubleTab // of tabs, frames and workers
 	shareUser bool                            // tabs that nobody of ours opened are shared
 	consent   func(origin string) (granted, answered bool)
-	commands  int  // that were passed on
-	ending    bool // the connection is being closed
+	answer    string // to a question other than for scripts
+	commands  int    // that were passed on
+	ending    bool   // the connection is being closed
 }
 
 type doubleTab struct {
@@ -288,7 +289,7 @@ func (d *double) command(c *wire.Command) {
 			d.fail(c.ID, executor.ErrConsentRequired, "the user has not answered")
 			return
 		}
-		d.result(c.ID, wire.ConsentAnswer{Granted: granted})
+		d.result(c.ID, wire.ConsentAnswer{Granted: granted, Answer: d.answer})
 	case wire.MethodCDP:
 		var cmd wire.CDPCommand
 		json.Unmarshal(c.Params, &cmd)

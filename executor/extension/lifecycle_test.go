@@ -338,6 +338,35 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("eval with leave: %+v, %v", res, err)
 		}
 	})
+	t.Run("asked for a permission", func(t *testing.T) {
+		q := executor.Question{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://example.com"}, Site: "https://example.com", Tool: "navigate", Tab: id}
+		for _, c := range []struct {
+			granted, answered bool
+			answer            string
+			want              executor.Answer
+			code              executor.Code
+		}{
+			{code: executor.ErrConsentRequired},
+			{true, true, "once", executor.AnswerOnce, ""},
+			{true, true, "session", executor.AnswerSession, ""},
+			{false, true, "no", executor.AnswerNo, ""},
+			{true, true, "no", "", executor.ErrInternal}, // which of them?
+			{false, true, "session", "", executor.ErrInternal},
+			{true, true, "", "", executor.ErrInternal},
+			{true, true, "always", "", executor.ErrInternal},
+		} {
+			d.mu.Lock()
+			d.consent = func(string) (bool, bool) { return c.granted, c.answered }
+			d.answer = c.answer
+			d.mu.Unlock()
+			if got, err := b.AskUser(ctx, q); got != c.want || executor.CodeOf(err) != c.code {
+				t.Errorf("%+v: %q, %v", c, got, err)
+			}
+		}
+		q.Kind = "eval"
+		_, err := b.AskUser(ctx, q)
+		wantCode(t, err, executor.ErrBadArgs, "eval")
+	})
 	for _, reason := range wire.UnsharedReasons() {
 		t.Run("unshared in mid-call, "+reason, func(t *testing.T) {
 			n := d.openAsUser(web.URL + "/third")

@@ -319,7 +319,7 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	limit, cancel := context.WithTimeout(ctx, consentTimeout)
 	defer cancel()
 	var answer wire.ConsentAnswer
-	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin}, &answer)
+	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: wire.ConsentEval, Origin: origin}, &answer)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

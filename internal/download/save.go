@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -51,6 +52,22 @@ func (d *Dir) Save(name string, r io.Reader) (File, error) {
 		return File{}, notKept(err)
 	}
 	return File{Path: filepath.Join(d.path, final), Name: final, Bytes: n}, nil
+}
+
+// Keep is Save for a file that was made here, and counted as a download: a name
+// that has not the extension gets it.
+func (d *Dir) Keep(name, ext string, r io.Reader) (File, error) {
+	share, err := d.all.Begin()
+	if err != nil {
+		return File{}, err
+	}
+	var f File
+	defer func() { share.End(f.Bytes) }()
+	if name = cmp.Or(clean(name), "page"); !strings.EqualFold(filepath.Ext(name), ext) {
+		name += ext
+	}
+	f, err = d.Save(name, r)
+	return f, err
 }
 
 // fill copies r to f, up to the cap.

@@ -25,8 +25,8 @@ var layers = [][]string{
 	{"bridge/..."},
 	{"internal/session/..."},
 	{"internal/page/..."},
-	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "extension/..."},
-	{"executor", "internal/typo", "internal/testlog", "internal/processid"},
+	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
+	{"executor", "internal/script", "internal/typo", "internal/testlog", "internal/processid"},
 	{"audit"},
 }
 

@@ -222,7 +222,7 @@ var insteadOfTyping = map[string]string{
 	"select": "Use select_option.",
 	"check":  "Use click, or fill_form with true or false.",
 	"radio":  "Use click, or fill_form with true.",
-	"file":   "A file cannot be chosen this way.",
+	"file":   "Use upload_file, where the user has allowed it.",
 }
 
 // inTheWay names the element of an obstacle, with a ref when its document may

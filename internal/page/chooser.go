@@ -3,10 +3,17 @@ package page
 import (
 	"context"
 
+	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
+
+// A chooser of files is one that a page wanted to open.
+type chooser struct {
+	frame cdp.FrameID
+	node  cdp.BackendNodeID // the file input; 0 when it is for none
+}
 
 // catchChoosers has a page that asks for a file tell us instead of the person
 // at the screen, or lets it ask again. It waits for nothing.
@@ -25,4 +32,4 @@ func (t *Tab) catchChoosers(catch bool) {
 }
 
 // chooserNote is told of an action that made the page ask for a file.
-const chooserNote = "the page asks for a file, and none was given: files cannot be uploaded; ask the user to choose it in the page"
+const chooserNote = "the page asks for a file, and none was given: upload_file gives one where the user has allowed that; otherwise ask the user to choose it in the page"

@@ -60,6 +60,7 @@ type actOptions struct {
 
 // act runs an action on an element and tells what it changed.
 func (v *View) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
+	v.letGo(ctx)
 	actx, cancel := actionContext(ctx, opts.timeout)
 	defer cancel()
 	el, err := v.appear(actx, target, opts.timeout > 0)
@@ -159,7 +160,7 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 	send := func(kind input.DispatchMouseEventType, clicks int) *cdpconn.Pending {
 		p, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{
 			Type: kind, X: at.x, Y: at.y, Button: button, ClickCount: clicks, Modifiers: modifiers,
-			Buttons: map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}[button],
+			Buttons: buttonBits[button],
 		}.normal())
 		if err != nil {
 			c.fail(err)

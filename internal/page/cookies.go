@@ -1,16 +1,237 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
 )
 
-// Cookies returns the cookies that the browser would send to url, for a
-// download that the gate allowed.
-func (v *View) Cookies(ctx context.Context, url string) ([]*http.Cookie, error) {
+// A storedCookie is a cookie as the protocol tells it.
+type storedCookie struct {
+	Name         string            `json:"name"`
+	Value        string            `json:"value"`
+	Domain       string            `json:"domain"`
+	Path         string            `json:"path"`
+	Expires      float64           `json:"expires"` // seconds since 1970; -1 is when the browser ends
+	HTTPOnly     bool              `json:"httpOnly"`
+	Secure       bool              `json:"secure"`
+	SameSite     executor.SameSite `json:"sameSite"`
+	PartitionKey *partitionKey     `json:"partitionKey,omitempty"`
+	OpaqueKey    bool              `json:"partitionKeyOpaque"`
+}
+
+type partitionKey struct {
+	Site     string `json:"topLevelSite"`
+	Ancestor bool   `json:"hasCrossSiteAncestor"`
+}
+
+func (c *storedCookie) told(values bool) executor.Cookie {
+	told := executor.Cookie{
+		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: int64(max(c.Expires, 0)),
+		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
+	}
+	if values {
+		told.Value = c.Value
+	}
+	if c.PartitionKey != nil {
+		told.Partition = c.PartitionKey.Site
+	}
+	return told
+}
+
+// Cookies lists the cookies of the document's own requests.
+func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*executor.Cookies, error) {
+	var o executor.CookiesOptions
+	if opts != nil {
+		o = *opts
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	op := executor.OpRead
+	if o.Values {
+		op = executor.OpStorage
+	}
+	d, site, err := v.site(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.cookiesFor(ctx, site.String())
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(c storedCookie) bool { return o.Names != nil && !slices.Contains(o.Names, c.Name) })
+	slices.SortFunc(list, func(a, b storedCookie) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Domain, b.Domain), strings.Compare(a.Path, b.Path))
+	})
+	res := &executor.Cookies{Origin: d.origin, Cookies: []executor.Cookie{}, Total: len(list)}
+	room := cmp.Or(o.MaxChars, executor.DefaultMaxChars)
+	for _, c := range list {
+		if o.After != "" && c.Name <= o.After {
+			continue
+		}
+		if room <= 0 && c.Name != res.Cookies[len(res.Cookies)-1].Name {
+			res.After = res.Cookies[len(res.Cookies)-1].Name
+			break
+		}
+		told := c.told(o.Values)
+		res.Cookies = append(res.Cookies, told)
+		room -= cookieChars + utf8.RuneCountInString(told.Name+told.Value+told.Domain+told.Path)
+	}
+	return res, nil
+}
+
+// cookieChars is about how many characters tell of a cookie beside its texts.
+const cookieChars = 60
+
+// SetCookie sets a cookie of the document's site.
+func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	d, site, err := v.site(ctx, executor.OpStorage)
+	if err != nil {
+		return nil, err
+	}
+	c, err = cookie.Check(c, site)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.checkDomain(ctx, d, site, c.Domain); err != nil {
+		return nil, err
+	}
+	at := *site
+	at.Path, at.RawPath = c.Path, ""
+	params := map[string]any{"name": c.Name, "value": c.Value, "url": at.String(), "path": c.Path, "httpOnly": c.HTTPOnly, "secure": c.Secure}
+	if c.Domain != "" {
+		params["domain"] = c.Domain
+	}
+	if c.SameSite != "" {
+		params["sameSite"] = c.SameSite
+	}
+	if c.Expires != 0 {
+		params["expires"] = c.Expires
+	}
+	var res struct {
+		Success bool `json:"success"`
+	}
+	if err := v.command(ctx, "Network.setCookie", params, &res); err != nil {
+		return nil, timeoutAs(err, "the browser to take the cookie")
+	}
+	kept, err := v.cookiesFor(ctx, at.String())
+	if err != nil {
+		return nil, err
+	}
+	is := func(k storedCookie) bool {
+		domain := cmp.Or(c.Domain, site.Hostname())
+		return k.Name == c.Name && k.Domain == domain && k.Path == c.Path && k.Value == c.Value && k.HTTPOnly == c.HTTPOnly && k.Secure == c.Secure
+	}
+	if !res.Success || !slices.ContainsFunc(kept, is) {
+		return nil, executor.Errorf(executor.ErrNotActionable, "It may be set to keep no cookies of the site.", "the browser did not take cookie %.60q", c.Name)
+	}
+	return &executor.Stored{Origin: d.origin, Count: 1}, nil
+}
+
+// DeleteCookies deletes cookies of the document's own requests.
+func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	d, site, err := v.site(ctx, executor.OpStorage)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.cookiesFor(ctx, site.String())
+	if err != nil {
+		return nil, err
+	}
+	res := &executor.Stored{Origin: d.origin}
+	var chosen []storedCookie
+	for _, c := range list {
+		if names != nil && !slices.Contains(names, c.Name) {
+			continue
+		}
+		if err := v.checkDomain(ctx, d, site, c.Domain); err != nil && names != nil {
+			return nil, err
+		} else if err != nil {
+			res.Left++
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	for _, c := range chosen {
+		params := map[string]any{"name": c.Name, "domain": c.Domain, "path": c.Path}
+		if c.PartitionKey != nil {
+			params["partitionKey"] = c.PartitionKey
+		}
+		if err := v.command(ctx, "Network.deleteCookies", params, nil); err != nil {
+			return nil, timeoutAs(err, "the browser to delete the cookies")
+		}
+		res.Count++
+	}
+	return res, nil
+}
+
+// site returns the top document after asking the gate for op, and the address
+// that its requests to its own site have.
+func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url.URL, error) {
+	d, err := v.document(ctx, op)
+	if err != nil {
+		return nil, nil, err
+	}
+	origin, err := url.Parse(d.origin)
+	if err != nil || origin.Host == "" {
+		return nil, nil, noSite()
+	}
+	site, err := url.Parse(d.url)
+	if err != nil || site.Scheme != origin.Scheme || site.Host != origin.Host {
+		site = origin // about:blank and blob: are of the site that made them
+	}
+	site = &url.URL{Scheme: site.Scheme, Host: site.Host, Path: cmp.Or(site.Path, "/"), RawPath: site.RawPath}
+	return d, site, nil
+}
+
+// noSite is the error for a page that no site keeps anything for.
+func noSite() error {
+	return executor.Errorf(executor.ErrNotActionable, "Open a page of the site first.",
+		"the tab's page has no site of its own to keep anything for: it is blank, failed to load, or is a data: or sandboxed page")
+}
+
+// checkDomain asks the gate about the domain of a cookie where that is above the
+// document's own host: the cookie is of other hosts, too.
+func (v *View) checkDomain(ctx context.Context, d *document, site *url.URL, domain string) error {
+	domain = strings.TrimPrefix(domain, ".")
+	if domain == "" || domain == site.Hostname() {
+		return nil
+	}
+	above := url.URL{Scheme: site.Scheme, Host: domain, Path: "/"}
+	if port := site.Port(); port != "" {
+		above.Host += ":" + port
+	}
+	return v.check(ctx, d, executor.OpStorage, above.String())
+}
+
+// cookiesFor returns the cookies that the browser would send to url.
+func (v *View) cookiesFor(ctx context.Context, url string) ([]storedCookie, error) {
+	var res struct {
+		Cookies []storedCookie `json:"cookies"`
+	}
+	// The browser answers this without the page, so also while a dialog is open.
+	err := v.tab.sess.Call(ctx, "Network.getCookies", map[string]any{"urls": []string{url}}, &res)
+	if err != nil {
+		return nil, timeoutAs(err, "the browser to tell the cookies")
+	}
+	return slices.DeleteFunc(res.Cookies, func(c storedCookie) bool { return c.OpaqueKey }), nil
+}
+
+// CookiesOfDownload returns the cookies that the browser would send to url, for
+// a download that the gate allowed.
+func (v *View) CookiesOfDownload(ctx context.Context, url string) ([]*http.Cookie, error) {
 	if err := v.Allows(ctx, executor.OpDownload, url); err != nil {
 		return nil, err
 	}
@@ -19,14 +240,7 @@ func (v *View) Cookies(ctx context.Context, url string) ([]*http.Cookie, error) 
 	if err := v.tab.Wake(ctx); err != nil {
 		return nil, err
 	}
-	var res struct {
-		Cookies []struct {
-			Name  string `json:"name"`
-			Value string `json:"value"`
-		} `json:"cookies"`
-	}
-	// The browser answers this without the page, so also while a dialog is open.
-	err := v.tab.sess.Call(ctx, "Network.getCookies", map[string]any{"urls": []string{url}}, &res)
+	cookies, err := v.cookiesFor(ctx, url)
 	if errors.Is(err, executor.ErrPolicyDenied) {
 		return nil, nil // the extension tells a tab's own site's only
 	}
@@ -34,7 +248,7 @@ func (v *View) Cookies(ctx context.Context, url string) ([]*http.Cookie, error) 
 		return nil, err
 	}
 	var list []*http.Cookie
-	for _, c := range res.Cookies {
+	for _, c := range cookies {
 		list = append(list, &http.Cookie{Name: c.Name, Value: c.Value})
 	}
 	return list, nil

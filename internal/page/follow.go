@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
@@ -85,10 +86,16 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 		}
 	case EventDetached:
 		t.detached(ev)
+	case "Fetch.requestPaused":
+		on(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
+		return after // a page may load much: no need to wake anyone
 	case "Page.windowOpen":
 		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.windows++ })
 	case "Page.fileChooserOpened":
-		t.choosers++
+		on(ev, cdppage.FileChooserOpened, func(e cdppage.EventFileChooserOpened) {
+			t.choosers++
+			t.chooser = chooser{e.FrameID, e.BackendNodeID}
+		})
 	case "Page.frameRequestedNavigation":
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			// A click with the middle button or with Control says nothing else.
@@ -110,7 +117,10 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.lifecycleEvent":
-		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) { t.lifecycle(e.FrameID, e.LoaderID, e.Name) })
+		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
+			t.lifecycle(e.FrameID, e.LoaderID, e.Name)
+			t.record.parsed(e)
+		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
 			t.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType))
@@ -132,8 +142,14 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 	case "Runtime.bindingCalled":
 		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.reported(ev.Session, e) })
 	case "Runtime.exceptionThrown":
-		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) { t.pageError(ev.Session, e.ExceptionDetails) })
+		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
+			t.pageError(ev.Session, e.ExceptionDetails)
+			t.recordError(ev.Session, e)
+		})
 	case "Runtime.consoleAPICalled":
+		if t.record != nil {
+			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recordConsole(ev.Session, e) })
+		}
 		return nil // a page may log in a loop: no need to wake anyone
 	case "Inspector.targetCrashed":
 		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
@@ -154,12 +170,14 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.traffic.sent(e)
+			t.recordSent(ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.asked = e.Request.URL
 			}
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
+			t.record.responded(e.RequestID, e.Response)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
@@ -169,10 +187,14 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.loadingFinished":
-		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) { t.traffic.done(e.RequestID) })
+		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
+			t.traffic.done(e.RequestID)
+			t.record.finished(e)
+		})
 	case "Network.loadingFailed":
 		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.traffic.done(e.RequestID)
+			t.record.failed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.failed = e.ErrorText
 			}
@@ -244,10 +266,8 @@ func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
 		return
 	}
 	var frame cdp.FrameID
-	for id, f := range t.frames {
-		if f.sess == s && f.mainWorld != nil && f.mainWorld.number == d.ExecutionContextID {
-			frame = id
-		}
+	if f := t.frameOf(s, d.ExecutionContextID); f != nil {
+		frame = f.id
 	}
 	text := d.Text
 	if d.Exception != nil && d.Exception.Description != "" {
@@ -258,6 +278,17 @@ func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
 	if len(t.errors) > maxPageErrors {
 		t.errors = t.errors[1:]
 	}
+}
+
+// frameOf returns the frame whose page has the execution context with a
+// number; nil when it is not known. t.mu must be held.
+func (t *Tab) frameOf(s *cdpconn.Session, number runtime.ExecutionContextID) *frame {
+	for _, f := range t.frames {
+		if f.sess == s && f.mainWorld != nil && f.mainWorld.number == number {
+			return f
+		}
+	}
+	return nil
 }
 
 // reported hands a page script's report to whoever waits for its token.

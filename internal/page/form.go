@@ -20,6 +20,7 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	if len(fields) == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give at least one field and its value.", "no fields given")
 	}
+	v.letGo(ctx)
 	w := v.watch()
 	w.brief = o.Submit.IsZero()
 	defer w.end()

@@ -221,6 +221,7 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 	case d.Name == worldName:
 		f.world, f.late = w, false
 	}
+	t.placeRequests()
 }
 
 func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {

@@ -217,6 +217,7 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 
 // goAttached is goTo while the debugger stays where it is.
 func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigated, error)) (*executor.Navigation, error) {
+	v.letGo(ctx)
 	until := executor.UntilLoad
 	if opts != nil && opts.Until != "" {
 		until = opts.Until

@@ -30,6 +30,7 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 	if err != nil {
 		return nil, err
 	}
+	v.letGo(ctx)
 	w := v.watch()
 	defer w.end()
 	if !o.Target.IsZero() {

@@ -168,6 +168,7 @@ func (t *Tab) sleep() {
 		t.noted.url = f.url
 	}
 	t.asleep, t.crashed, t.drawn = true, false, false
+	t.record.pause()
 	t.setDialog(nil)
 	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
 	clear(t.scripts)

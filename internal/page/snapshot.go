@@ -256,8 +256,14 @@ func (d *document) readOutline(ctx context.Context, p *cdpconn.Pending, raw json
 
 // tellsOutline reports whether an action tells what the page shows: the
 // session wants that, or it was shown the page before.
-func (v *View) tellsOutline() bool {
-	return v.opts.AfterAction == executor.AfterSnapshot || v.opts.AfterAction != executor.AfterNone && v.shownLast() != nil
+func (v *View) tellsOutline(ctx context.Context) bool {
+	after := v.after(ctx)
+	return after == executor.AfterSnapshot || after != executor.AfterNone && v.shownLast() != nil
+}
+
+// after is what the caller wants to be told after an action.
+func (v *View) after(ctx context.Context) executor.AfterAction {
+	return executor.AfterActionOf(ctx, v.opts.AfterAction)
 }
 
 // changes fills in how the page differs from what this client saw last, or
@@ -266,9 +272,10 @@ func (v *View) tellsOutline() bool {
 // what top showed when it had come to rest, if that was asked.
 func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, stirred bool, seen early) error {
 	before := v.shownLast()
-	if !v.tellsOutline() {
+	after := v.after(ctx)
+	if !v.tellsOutline(ctx) {
 		c.Unchanged = before != nil && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors)+c.Pending == 0
-		if v.opts.AfterAction == executor.AfterNone {
+		if after == executor.AfterNone {
 			c.Unchanged = false
 		}
 		return nil
@@ -286,7 +293,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 	}
 	defer v.remember(now)
 	c.Obstacle = now.news(before)
-	if v.opts.AfterAction == executor.AfterSnapshot {
+	if after == executor.AfterSnapshot {
 		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf})
 		c.Snapshot = r.Text
 		return err

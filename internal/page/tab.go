@@ -33,6 +33,8 @@ type Options struct {
 	// with its latest request for a host, "host" or "host:port": an error if
 	// it refused or could not reach it, else nil. May be nil.
 	Failure func(host string) error
+	// Wall holds what the tab requests. May be nil.
+	Wall *Wall
 	// Shared says that the tab shares its window with others, so that it may
 	// not be drawn while it is not in front.
 	Shared bool
@@ -95,6 +97,10 @@ type Tab struct {
 	left        bool                            // it was sent to another document before
 	reports     map[string]func(payload []byte) // by token: what page scripts report through the binding
 	traffic     traffic
+	record      *record                    // what happened; nil while nobody wants to know
+	recorders   int                        // who do
+	emulation   emulation                  // what is emulated
+	emulator    *View                      // who changed that last
 	errors      []pageError                // uncaught page errors, the newest last
 	errCount    int                        // of all there were
 	scripts     map[string]bool            // worlds, by unique id, that our scripts were installed in
@@ -104,8 +110,11 @@ type Tab struct {
 	pdf         bool                       // what answered is for the browser's PDF viewer
 	innerPDF    bool                       // and what answered a frame since
 	departs     int                        // navigations of the top frame to another document that began
+	walled      bool                       // opts.Wall is up
 	windows     int                        // that the page said it opens
 	choosers    int                        // of files, that the page wanted to open
+	chooser     chooser                    // the newest of them
+	hold        hold                       // the buttons of the mouse that are pressed
 	requested   []string                   // URLs of the tabs that the page had the browser open, the newest last
 	first       string                     // URL that the tab went to first
 	asked       string                     // URL of the newest request for a top document, after redirects
@@ -151,9 +160,13 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.frames[t.main] = &frame{id: t.main, sess: sess}
 	if opts.Opener != nil {
 		t.family = opts.Opener.family
+		if opts.Opener.recording() { // its client looks at the popup only later
+			t.record = newRecord()
+		}
 	} else {
 		t.family = new(family)
 	}
+	t.walled = opts.Wall != nil && opts.Opener != nil && opts.Opener.isWalled()
 	t.family.join(t)
 	sess.InOrder()
 	t.wg.Go(t.follow)
@@ -211,7 +224,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Runtime.addBinding", runtime.AddBindingParams{Name: bindingName, ExecutionContextName: worldName}},
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": earlyScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // tells of a crash
-		{"Network.enable", map[string]any{"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}},
+		{"Network.enable", t.bodies()},
 		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true,
 			"filter": []map[string]any{{"type": "iframe"}}}},
 	}
@@ -219,6 +232,10 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		// A tab that is not in front gets no frames and no focus without it.
 		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
 	}
+	if t.isWalled() {
+		commands = append(commands, t.opts.Wall.command())
+	}
+	commands = append(commands, t.emulated(s)...)
 	if waiting {
 		commands = append(commands, command{"Runtime.runIfWaitingForDebugger", nil})
 	}

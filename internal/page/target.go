@@ -385,30 +385,41 @@ func (d *document) owner(ctx context.Context, parent *document) (int, error) {
 	if err := parent.sess.Call(ctx, dom.CommandGetFrameOwner, dom.GetFrameOwnerParams{FrameID: d.frame}, &got); err != nil {
 		return 0, parent.failure(err)
 	}
-	if err := parent.install(ctx); err != nil {
-		return 0, err
-	}
-	object, err := parent.handle(ctx, got.BackendNodeID)
+	id, _, err := parent.number(ctx, got.BackendNodeID)
 	if err != nil {
 		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.frames[d.frame]; f != nil {
+		f.owner = node{world: parent.world, id: id}
+	}
+	return id, nil
+}
+
+// number returns the number that our scripts give to an element of the
+// document, and the object that it is in our world, which keeps it from being
+// collected.
+func (d *document) number(ctx context.Context, backend cdp.BackendNodeID) (int, runtime.RemoteObjectID, error) {
+	if err := d.install(ctx); err != nil {
+		return 0, "", err
+	}
+	object, err := d.handle(ctx, backend)
+	if err != nil {
+		return 0, "", err
 	}
 	var answer struct {
 		Result struct {
 			Value int `json:"value"`
 		} `json:"result"`
 	}
-	if err := parent.sess.Call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
+	if err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: "function() { return globalThis.__cm.idOf(this) }",
 		ObjectID:            object, ReturnByValue: yes, Silent: yes,
 	}, &answer); err != nil {
-		return 0, parent.failure(err)
+		return 0, "", d.failure(err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if f := t.frames[d.frame]; f != nil {
-		f.owner = node{world: parent.world, id: answer.Result.Value}
-	}
-	return answer.Result.Value, nil
+	return answer.Result.Value, object, nil
 }
 
 // handle resolves a backend node to an object of our world in the document.

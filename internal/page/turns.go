@@ -106,7 +106,11 @@ func (t *Tab) Enter(ctx context.Context) (leave func(), err error) {
 
 // begin makes the tab of a call whose turn has come ready for it.
 func (t *Tab) begin(ctx context.Context, turn chan struct{}) (leave func(), err error) {
-	if err := t.Wake(ctx); err != nil {
+	err = t.Wake(ctx)
+	if err == nil {
+		err = t.raiseWall(ctx)
+	}
+	if err != nil {
 		t.turns.leave(turn)
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type View struct {
 	labels map[executor.Ref]label // what a ref was shown as; kept when its document goes
 	next   int                    // number of the newest ref
 	last   *shown                 // what this client was shown last; nil before
+	heard  int                    // number of the newest console message that it asked not to be told again
 }
 
 // ViewOptions are the options of [Tab.NewView].

@@ -189,6 +189,7 @@ type restOptions struct {
 	Max     int64 `json:"max"`
 	Brief   bool  `json:"brief,omitempty"`
 	Plain   bool  `json:"plain,omitempty"`
+	Unseen  bool  `json:"unseen,omitempty"`
 	Outline bool  `json:"outline,omitempty"`
 }
 
@@ -197,7 +198,7 @@ func (w *watch) ask(ctx context.Context, d *document, limit time.Duration) (*cdp
 	w.ended = w.v.tab.traffic.ended
 	w.v.tab.mu.Unlock()
 	return d.start(ctx, "rest", w.token, restOptions{
-		Quiet: quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Outline: w.v.tellsOutline(),
+		Quiet: quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.tellsOutline(ctx),
 	})
 }
 

@@ -92,7 +92,7 @@ const listenScript = `(() => {
   const asked = new Set();
   Object.defineProperty(globalThis, '__cmEarly', { value: asked });
   const tell = (e) => { if (asked.size) for (const hear of [...asked]) hear(e); };
-  for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'pointerover', 'mouseover', 'pointermove', 'mousemove', 'keydown', 'beforeinput', 'input']) {
+  for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'pointerover', 'mouseover', 'pointermove', 'mousemove', 'keydown', 'beforeinput', 'input', 'dragstart', 'drop', 'dragend']) {
     addEventListener(type, tell, { capture: true, passive: false });
   }
 })()`
@@ -124,9 +124,14 @@ func (t *Tab) documentOf(f *frame) *document {
 	if f == nil || f.world == nil || f.sess == nil {
 		return nil
 	}
+	return t.documentIn(f, f.world)
+}
+
+// documentIn is documentOf by the frame's world w.
+func (t *Tab) documentIn(f *frame, w *world) *document {
 	d := &document{
 		tab: t, sess: f.sess, frame: f.id, parent: f.parent, loader: f.loader,
-		world: f.world.id, url: f.url, origin: f.world.origin,
+		world: w.id, url: f.url, origin: w.origin,
 	}
 	if f.mainWorld != nil {
 		d.main = f.mainWorld.id

@@ -212,7 +212,7 @@ func (s *Session) fetch(ctx context.Context, b Browser, t *Tab, dir *download.Di
 	req := download.Request{
 		URL: opts.URL, Name: opts.SuggestedName, Transport: f.Transport, UserAgent: f.UserAgent,
 		Check:   func(ctx context.Context, url string) error { return v.Allows(ctx, executor.OpDownload, url) },
-		Cookies: v.Cookies,
+		Cookies: v.CookiesOfDownload,
 	}
 	if u := t.Page.URL(); strings.HasPrefix(u, "http") {
 		req.Referer = u

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,7 +148,16 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
+	views := slices.Collect(maps.Values(s.views))
+	if s.opts.Record {
+		for t := range s.views {
+			t.Page.StopRecording()
+		}
+	}
 	s.mu.Unlock()
+	for _, v := range views {
+		v.LetGo()
+	}
 	if b := s.host.Current(); b != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()

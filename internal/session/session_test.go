@@ -106,6 +106,26 @@ var calls = map[string]func(context.Context, *Session, executor.TabID) error{
 		_, err := s.Download(ctx, id, executor.DownloadOptions{URL: "https://a.test/f"})
 		return err
 	},
+	"Console": func(ctx context.Context, s *Session, id executor.TabID) error {
+		_, err := s.Console(ctx, id, nil)
+		return err
+	},
+	"PageErrors": func(ctx context.Context, s *Session, id executor.TabID) error {
+		_, err := s.PageErrors(ctx, id, nil)
+		return err
+	},
+	"Requests": func(ctx context.Context, s *Session, id executor.TabID) error {
+		_, err := s.Requests(ctx, id, nil)
+		return err
+	},
+	"Resize": func(ctx context.Context, s *Session, id executor.TabID) error {
+		_, err := s.Resize(ctx, id, executor.ResizeOptions{Width: 800, Height: 600})
+		return err
+	},
+	"Emulate": func(ctx context.Context, s *Session, id executor.TabID) error {
+		_, err := s.Emulate(ctx, id, executor.EmulateOptions{Reset: true})
+		return err
+	},
 	"CDP": func(ctx context.Context, s *Session, id executor.TabID) error {
 		_, err := s.CDP(ctx, id, "Page.enable", nil)
 		return err

@@ -236,6 +236,9 @@ func (s *Session) view(t *Tab) *page.View {
 		},
 	})
 	s.views[t] = v
+	if s.opts.Record && !s.closed {
+		t.Page.Record()
+	}
 	return v
 }
 

@@ -147,13 +147,23 @@ type DownloadRef struct {
 	ID int `json:"id"`
 }
 
+// The kinds of questions.
+const (
+	ConsentEval      = "eval"      // running scripts in the pages of a site; the extension keeps the answer, and decides by it
+	ConsentSite      = "site"      // a site that the rules lack; of this and the following the server keeps the answer
+	ConsentMutations = "mutations" // changing pages
+	ConsentDownloads = "downloads" // saving files
+)
+
 // A ConsentQuestion asks the user.
 type ConsentQuestion struct {
-	Kind   string `json:"kind"` // eval
-	Origin string `json:"origin"`
+	Kind   string `json:"kind"`
+	Origin string `json:"origin"`         // of the site that the call is about
+	Tool   string `json:"tool,omitempty"` // that was called; not with ConsentEval
 }
 
 // A ConsentAnswer is what the user said.
 type ConsentAnswer struct {
-	Granted bool `json:"granted"`
+	Granted bool   `json:"granted"`
+	Answer  string `json:"answer,omitempty"` // once, session or no; not with ConsentEval
 }

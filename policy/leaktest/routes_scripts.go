@@ -32,7 +32,7 @@ var scripts = []Route{
 	{Name: "nel", open: userReports, still: managed, Kind: Load, headers: map[string]string{
 		"Report-To": `{"group": "far", "max_age": 600, "endpoints": [{"url": "{T}/x"}]}`, "NEL": `{"report_to": "far", "max_age": 600, "success_fraction": 1.0}`},
 		script: `await fetch('{V}/inner'); await fetch('{V}/next');`},
-	{Name: "speculation-prefetch", still: managed, Kind: Load, script: speculate("prefetch", "{T}/x")},
+	{Name: "speculation-prefetch", still: both, Kind: Load, script: speculate("prefetch", "{T}/x")},
 	{Name: "speculation-prefetch-redirect", still: both, Kind: Load, script: speculate("prefetch", "{V}/hop"), files: map[string]file{"hop": redirect(302, "{T}/x")}},
 	{Name: "speculation-prerender", still: both, Kind: Document, sameSite: true, script: speculate("prerender", "{T}/x")},
 	{Name: "speculation-header", Kind: Load, headers: map[string]string{"Speculation-Rules": `"{T}/x.rules"`}},

@@ -83,7 +83,7 @@ const MapNames = "--host-resolver-rules=MAP *.test 127.0.0.1, EXCLUDE *" + dnsSu
 const atOnce = 4
 
 // patience bounds each wait: it is for a machine that is busy.
-const patience = 40 * time.Second
+const patience = time.Minute
 
 // firing is how long a route may take to fire where nothing holds it. Those
 // that do not fire cost it in whole.
@@ -108,8 +108,8 @@ type trial struct {
 }
 
 var (
-	update = flag.Bool("update-leaks", false, "write what comes of TestFullLeaks, for docs/security.md")
-	routes = flag.String("routes", "", "the routes of TestFullLeaks, with commas; empty for all")
+	update = flag.Bool("update-leaks", false, "write what comes of the tests that walk all routes, for docs/security.md")
+	routes = flag.String("routes", "", "the routes that are walked, with commas; empty for all")
 )
 
 // Full walks the whole table twice, for a test that runs in a folder two below

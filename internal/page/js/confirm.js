@@ -89,11 +89,12 @@ function listen(token, el, want) {
       blocking = presses-- > 0 && (late || (!meant && e.timeStamp < until));
     }
     const ok = meant && !(blocking && late);
-    const held = (blocking && pressTypes.includes(e.type)) || (guarding && !ok && performance.now() < expiry && entryTypes.includes(e.type));
+    const pressed = pressTypes.includes(e.type) && !byKey(e);
+    const held = (blocking && pressed) || (guarding && !ok && performance.now() < expiry && entryTypes.includes(e.type));
     if (held) {
       e.preventDefault();
       e.stopImmediatePropagation();
-      // Its click follows at once; one that comes later is of a key, perhaps.
+      // Its click follows at once; one that comes later is of another press.
       if (e.type === 'pointerup') after(0, () => (blocking = false));
     }
     if (!told) return;
@@ -120,6 +121,15 @@ function listen(token, el, want) {
     },
   });
   pageAsked();
+}
+
+/**
+ * byKey reports whether a click is a key's or a program's, which no pointer did. The release of a press may never
+ * come to the page, where a dialog was open in between: then what is held back has no end that is seen.
+ * @param {Event} e
+ */
+function byKey(e) {
+  return e.type === 'click' && /** @type {PointerEvent} */ (e).pointerId === -1;
 }
 
 /** forgetOld ends what a dialog kept an action from ending. */

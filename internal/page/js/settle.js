@@ -51,6 +51,7 @@ function pageAsked() {
  * @property {number} max ms to wait at most
  * @property {boolean} [brief] not to wait for a frame when the tree has not changed
  * @property {boolean} [plain] the input scrolled nothing, so not to wait for a frame either when the page did not do anything
+ * @property {boolean} [unseen] nobody looks at the page now, so not to wait for a frame unless the page asked for frames or timers
  * @property {boolean} [outline] to return a snapshot too
  */
 
@@ -61,16 +62,18 @@ function pageAsked() {
  * @param {string} token
  * @param {RestOptions} opts
  */
-api.rest = async (token, { quiet, max, brief, plain, outline }) => {
+api.rest = async (token, { quiet, max, brief, plain, unseen, outline }) => {
   const start = performance.now();
   const m = marks.get(token);
-  if (m && (brief || plain)) {
+  if (m && (brief || plain || unseen)) {
     // The tasks that wait already, and those that they add.
     await task();
     await task();
   }
   const goesOn = pageAsked();
-  const idle = m && m.last < 0 && (brief || (plain && !m.touched && !goesOn && !window.length));
+  const asksNothing = !goesOn && !window.length;
+  const idle = m && (unseen && asksNothing || m.last < 0 && (brief || (plain && !m.touched && asksNothing)));
+  if (idle && unseen && asksNothing) calm(true);
   if (!idle) {
     const before = performance.now();
     await nextFrame();

@@ -25,9 +25,12 @@ function stir() {
 /** What pageIds said when all that had changed was seen to be done; empty when something changed since. */
 let calmIds = '';
 
-/** calm takes what changed so far for done: it was seen to be. */
-function calm() {
-  if (!stirred) calmIds = pageIds();
+/**
+ * calm takes what changed so far for done, where a frame was drawn since.
+ * @param {boolean} [unseen] it is done although none was: the page asked for no frame and no timer to go on in
+ */
+function calm(unseen) {
+  if (unseen || !stirred) calmIds = pageIds();
 }
 
 stir();
@@ -44,8 +47,9 @@ addEventListener('resize', stir, { passive: true });
  * @param {Element} el
  */
 function still(el) {
-  const quiet = performance.now() - lastUnrest > stillFor || (calmIds !== '' && calmIds === pageIds());
-  return !stirred && quiet && readyOf(document) === 'complete' && rootOf(el) === document
+  const done = calmIds !== '' && calmIds === pageIds();
+  const quiet = !stirred && performance.now() - lastUnrest > stillFor;
+  return (done || quiet) && readyOf(document) === 'complete' && rootOf(el) === document
     && !animated(el, () => true);
 }
 

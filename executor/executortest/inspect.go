@@ -1,0 +1,291 @@
+package executortest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// recorded runs a case in a session that records.
+func (s *suite) recorded(t *testing.T, name, file string, f func(c *scene, k *keeper)) {
+	k := &keeper{}
+	s.pageWith(t, name, file, executor.SessionOptions{Gate: k, Record: true}, func(c *scene) { f(c, k) })
+}
+
+// console reads the console until it has a message with each of texts.
+func (c *scene) console(texts ...string) *executor.Console {
+	c.Helper()
+	return until(c, func() (*executor.Console, error) { return c.exec.Console(c.ctx, c.tab, nil) }, texts...)
+}
+
+// pageErrors is console for uncaught errors.
+func (c *scene) pageErrors(texts ...string) *executor.PageErrors {
+	c.Helper()
+	return until(c, func() (*executor.PageErrors, error) { return c.exec.PageErrors(c.ctx, c.tab, nil) }, texts...)
+}
+
+// until calls read until what it returns has each of texts.
+func until[R any](c *scene, read func() (*R, error), texts ...string) *R {
+	c.Helper()
+	var r *R
+	c.poll(fmt.Sprintf("what has each of %q", texts), func() (ok bool, _ any, err error) {
+		if r, err = read(); err != nil {
+			return false, nil, err
+		}
+		told := asJSON(c, r)
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(told, text) }), r, nil
+	})
+	return r
+}
+
+// toldWithin is how long what a page did may take to be told.
+const toldWithin = 10 * time.Second
+
+// poll calls look, once a frame of the page, until it says yes. It fails the
+// case, with what was seen last, when that takes longer than toldWithin.
+func (c *scene) poll(what string, look func() (ok bool, seen any, err error)) {
+	c.Helper()
+	end := time.Now().Add(toldWithin)
+	for {
+		ok, seen, err := look()
+		switch {
+		case err != nil:
+			c.Fatalf("waiting for %s: %v", what, err)
+		case ok:
+			return
+		case time.Now().After(end):
+			c.Fatalf("not told within %v: %s, but\n%s", toldWithin, what, asJSON(c, seen))
+		}
+		c.eval("new Promise((done) => requestAnimationFrame(() => done(1)))", nil)
+	}
+}
+
+// asJSON is all that a result tells.
+func asJSON(c *scene, result any) string {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return string(raw)
+}
+
+// request returns the newest request whose URL has a part, when it has ended.
+func (c *scene) request(part string) executor.Request {
+	c.Helper()
+	var q executor.Request
+	c.poll("a request of "+part+" that has ended", func() (bool, any, error) {
+		r, err := c.exec.Requests(c.ctx, c.tab, nil)
+		if err != nil {
+			return false, nil, err
+		}
+		for _, q = range slices.Backward(r.Requests) {
+			if strings.Contains(q.URL, part) {
+				return !q.Running, r, nil
+			}
+		}
+		return false, r, nil
+	})
+	return q
+}
+
+// frameLoads has the frame of the other site load something until that is
+// told: what it does in its first moments may not be.
+func (c *scene) frameLoads() {
+	c.Helper()
+	c.poll("a request of the frame", func() (bool, any, error) {
+		c.eval(`frames[0].postMessage("load", "*")`, nil)
+		r, err := c.exec.Requests(c.ctx, c.tab, nil)
+		return err == nil && strings.Contains(asJSON(c, r), "SECRET-of-the-frame"), r, err
+	})
+}
+
+// inFull returns all about a request.
+func (c *scene) inFull(id string, body bool) executor.Request {
+	c.Helper()
+	r, err := c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{ID: id, Body: body})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r.Requests[0]
+}
+
+func (s *suite) inspectConsole(t *testing.T) {
+	s.recorded(t, "from the first document on", "inspect.html", func(c *scene, _ *keeper) {
+		res := c.console("an error", "SECRET of the frame")
+		first := res.Messages[0]
+		if first.Level != executor.ConsoleInfo || first.Text != `loading now {items: 3, name: "cart"} [1, "two"]` || first.At != c.url("inspect.html")+":10" || first.Time.IsZero() {
+			c.Errorf("the first message is %+v", first)
+		}
+		worse, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Level: executor.ConsoleWarning, Limit: 1})
+		if err != nil || worse.Matched != 2 || len(worse.Messages) != 1 || worse.Messages[0].Text != "an error\nof two lines" {
+			c.Errorf("warnings and worse: %+v, %v", worse, err)
+		}
+	})
+	s.recorded(t, "uncaught errors", "inspect.html", func(c *scene, _ *keeper) {
+		res := c.pageErrors("nobody caught this", "nobody handled this", "SECRET error of the frame")
+		for _, e := range res.Errors {
+			if e.Rejection != strings.Contains(e.Text, "nobody handled") || !strings.Contains(e.At, "/inspect") {
+				c.Errorf("error %+v", e)
+			}
+		}
+	})
+	s.recorded(t, "not told again", "second.html", func(c *scene, _ *keeper) {
+		c.eval(`console.log("one")`, nil)
+		if _, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Clear: true}); err != nil {
+			c.Fatal(err)
+		}
+		c.eval(`console.log("two")`, nil)
+		if res := c.console("two"); res.Matched != 1 {
+			c.Errorf("after clear: %+v", res)
+		}
+	})
+	s.recorded(t, "bounded", "second.html", func(c *scene, _ *keeper) {
+		c.eval(`for (let i = 0; i < 5000; i++) console.log("line " + i); console.log("x".repeat(1e6)); console.log("last")`, nil)
+		res := c.console("last")
+		if res.Dropped == 0 || res.Dropped+res.Matched < 5002 || res.Matched > executor.MaxRecords {
+			c.Errorf("%d kept, %d dropped of 5002", res.Matched, res.Dropped)
+		}
+		if long := res.Messages[len(res.Messages)-2]; len(long.Text) > 2010 {
+			c.Errorf("a message has %d bytes", len(long.Text))
+		}
+	})
+	s.recorded(t, "denied frame", "inspect.html", func(c *scene, k *keeper) {
+		c.console("SECRET of the frame")
+		c.pageErrors("SECRET error of the frame")
+		k.denyOrigin(c.otherOrigin())
+		c.wantNotIn(asJSON(c, c.console("an error")), "SECRET")
+		errs, err := c.exec.PageErrors(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantNotIn(asJSON(c, errs), "SECRET")
+	})
+	s.recorded(t, "scripts of a denied site by origin", "second.html", func(c *scene, k *keeper) {
+		at := c.otherURL("inspectscript.js?SECRET")
+		c.eval(`document.head.append(Object.assign(document.createElement("script"), {src: `+strconv.Quote(at)+`}))`, nil)
+		if m := c.console("from elsewhere").Messages[0]; m.At != at+":2" {
+			c.Errorf("the message is at %q", m.At)
+		}
+		if e := c.pageErrors("broken elsewhere").Errors[0]; e.At != at+":4" {
+			c.Errorf("the error is %+v", e)
+		}
+		k.denyOrigin(c.otherOrigin())
+		if m := c.console("from elsewhere").Messages[0]; m.At != c.otherOrigin() {
+			c.Errorf("the message is at %q, want the denied origin alone", m.At)
+		}
+		if e := c.pageErrors("broken elsewhere").Errors[0]; e.At != c.otherOrigin() || strings.Contains(e.Text, "SECRET") {
+			c.Errorf("the error is %+v, want no more of the denied site than its origin", e)
+		}
+	})
+	s.recorded(t, "denied before", "second.html", func(c *scene, k *keeper) {
+		c.eval(`console.log("SECRET words"); setTimeout(() => { throw new Error("SECRET words") })`, nil)
+		c.console("SECRET words")
+		c.pageErrors("SECRET words")
+		c.goTo(c.otherURL("second.html?SECRET"), nil)
+		c.eval(`console.log("later")`, nil)
+		k.denyOrigin(c.origin())
+		c.wantNotIn(asJSON(c, c.console("later")), "SECRET words")
+		errs, err := c.exec.PageErrors(c.ctx, c.tab, nil)
+		if err != nil || errs.Matched != 0 {
+			c.Errorf("errors %+v, %v", errs, err)
+		}
+		if n := c.console("later").Matched; n != 1 {
+			c.Errorf("%d messages", n)
+		}
+		k.denyOrigin(c.otherOrigin())
+		_, err = c.exec.Console(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+	})
+	s.page(t, "not recorded", "second.html", func(c *scene) {
+		_, err := c.exec.Console(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrBadArgs, "Record")
+	})
+	s.recorded(t, "a popup's", "tabs.html", func(c *scene, _ *keeper) {
+		a := c.click(css("#window"), nil)
+		if len(a.NewTabs) != 1 {
+			c.Fatalf("new tabs: %+v", a.NewTabs)
+		}
+		c.tab = a.NewTabs[0].ID
+		c.eval(`console.log("from the popup")`, nil)
+		c.console("from the popup")
+	})
+}
+
+func (s *suite) inspectRequests(t *testing.T) {
+	s.recorded(t, "of the load", "inspect.html", func(c *scene, _ *keeper) {
+		c.eval("fetched", nil)
+		page := c.request("/inspect.html")
+		if page.Method != "GET" || page.URL != c.url("inspect.html") || page.Type != "document" || page.Status != 200 || page.MIMEType != "text/html" || page.Bytes == 0 {
+			c.Errorf("the page: %+v", page)
+		}
+		q := c.request("reading-data.json?token=1")
+		if q.Type != "fetch" || q.Status != 200 || q.RequestHeaders != nil {
+			c.Errorf("the fetch: %+v", q)
+		}
+		full := c.inFull(q.ID, false)
+		if full.RequestHeaders["x-plain"] != "plain" || full.RequestHeaders["authorization"] != "(20 characters)" || full.Body != "" || full.ResponseHeaders["content-type"] == "" {
+			c.Errorf("in full: %+v", full)
+		}
+		if frame := c.request("inspectframe.html"); frame.Type != "document" || frame.Status != 200 {
+			c.Errorf("the frame: %+v", frame)
+		}
+		c.frameLoads()
+	})
+	s.recorded(t, "bodies", "inspect.html", func(c *scene, _ *keeper) {
+		c.eval("fetched", nil)
+		q := c.inFull(c.request("reading-data.json?token=1").ID, true)
+		if q.Body == "" || q.BodyBytes != len(q.Body) || q.Binary {
+			c.Errorf("the text: %+v", q)
+		}
+		if q = c.inFull(c.request("/inspect.html").ID, true); !strings.Contains(q.Body, "<title>Inspect</title>") {
+			c.Errorf("the page: %+v", q)
+		}
+		if q = c.inFull(c.request("reading-picture.gif").ID, true); q.Body != "" || !q.Binary || q.BodyBytes == 0 {
+			c.Errorf("the picture: %+v", q)
+		}
+	})
+	s.recorded(t, "denied sites by origin", "inspect.html", func(c *scene, k *keeper) {
+		c.frameLoads()
+		c.eval("fetched", nil)
+		k.denyOrigin(c.otherOrigin())
+		all, err := c.exec.Requests(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantNotIn(asJSON(c, all), "SECRET", "inspectframe")
+		id := ""
+		for _, q := range all.Requests {
+			if q.URL == c.otherOrigin() && q.Type == "fetch" {
+				id = q.ID
+			}
+		}
+		if id == "" {
+			c.Fatalf("the request to the other site is not told: %s", asJSON(c, all))
+		}
+		_, err = c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{ID: id, Body: true})
+		c.wantCode(err, executor.ErrPolicyDenied)
+		c.wantNotIn(asJSON(c, c.inFull(id, false)), "SECRET")
+	})
+	s.recorded(t, "bad arguments", "second.html", func(c *scene, _ *keeper) {
+		for _, o := range []executor.RequestsOptions{{ID: "r99999"}, {Body: true}, {ID: "r1", Filter: "a"}} {
+			_, err := c.exec.Requests(c.ctx, c.tab, &o)
+			c.wantCode(err, executor.ErrBadArgs)
+		}
+		_, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Level: "loud"})
+		c.wantCode(err, executor.ErrBadArgs)
+	})
+	s.recorded(t, "bounded", "second.html", func(c *scene, _ *keeper) {
+		c.eval(`(async () => { for (let i = 0; i < 60; i++) await Promise.all(Array.from({length: 10}, (_, j) => fetch("/nothing?" + i + "-" + j))) })()`, nil)
+		c.request("/nothing?59-9")
+		res, err := c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{Limit: executor.MaxRecords})
+		if err != nil || res.Matched > executor.MaxRecords || res.Dropped == 0 || res.Matched+res.Dropped < 600 {
+			c.Errorf("%d kept, %d dropped, %v", res.Matched, res.Dropped, err)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+// Tells of itself, and breaks.
+console.log("from elsewhere");
+setTimeout(function breaks() {
+  throw new Error("broken elsewhere");
+});

@@ -1,0 +1,67 @@
+package extension
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+var _ executor.UserAsker = (*Backend)(nil)
+
+// consentKinds has the kind of question of each permission.
+var consentKinds = map[executor.PermissionKind]string{
+	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations, executor.PermitDownloads: wire.ConsentDownloads,
+}
+
+// AskUser asks in the popup of the browser that has q's tab, or else of the
+// one that connected first. It waits for 20 s.
+func (b *Backend) AskUser(ctx context.Context, q executor.Question) (executor.Answer, error) {
+	kind, ok := consentKinds[q.Kind]
+	if !ok {
+		return "", executor.Errorf(executor.ErrBadArgs, "", "nobody can be asked for %q", q.Kind)
+	}
+	c := b.asked(q.Tab)
+	if c == nil {
+		return "", b.Absent()
+	}
+	limit, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
+	var answer wire.ConsentAnswer
+	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: kind, Origin: q.Site, Tool: q.Tool}, &answer)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
+		return "", executor.Errorf(executor.ErrConsentRequired, "", "the user is asked in the popup of the extension, and has not answered yet")
+	case err != nil:
+		return "", err
+	}
+	switch said := executor.Answer(answer.Answer); said {
+	case executor.AnswerOnce, executor.AnswerSession, executor.AnswerNo:
+		if answer.Granted == (said != executor.AnswerNo) {
+			return said, nil
+		}
+	}
+	return "", executor.Errorf(executor.ErrInternal, "", "the extension's answer is none")
+}
+
+// asked returns the connection to the browser whose user is asked about a tab,
+// nil when none is connected.
+func (b *Backend) asked(tab executor.TabID) connection {
+	var first connection
+	for _, l := range b.live() {
+		c := l.connection()
+		if c == nil {
+			continue
+		}
+		if _, session, _, err := tab.Split(); err == nil && session == l.id {
+			return c
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	return first
+}

@@ -1,0 +1,81 @@
+package extension
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// TestEmulationEnds is that nothing of what was emulated in a tab of the
+// user's is left when whoever did it goes, in whatever way.
+func TestEmulationEnds(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{})
+	const seen = `[innerWidth, innerHeight, devicePixelRatio, matchMedia("(prefers-color-scheme: dark)").matches, navigator.maxTouchPoints, /Android/.test(navigator.userAgent), navigator.onLine].join(" ")`
+	for _, way := range []struct {
+		name string
+		end  func(tab int)
+	}{
+		{"session", func(int) {
+			l.s.Close()
+			next, err := l.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { next.Close() })
+			l.s = next
+		}},
+		{"unshared", func(tab int) { l.u.toggle(tab) }},
+		{"stopped", func(int) {
+			if refusal := l.u.act("stopAll", nil); refusal != "" {
+				t.Fatal(refusal)
+			}
+		}},
+		{"server", func(int) { l.server.Close() }},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			whole, user := l.t, l.u.t
+			l.t, l.u.t = t, t
+			defer func() { l.t, l.u.t = whole, user }()
+			tab := l.u.open(l.site.URL + "/" + way.name)
+			page := l.u.target("page", "/"+way.name)
+			look := func() (s string) {
+				l.u.eval(page, seen, &s)
+				return s
+			}
+			before := look()
+			l.u.toggle(tab)
+			id := l.listed("/" + way.name)
+			reads(t, l.s, id, "/"+way.name)
+			still := true
+			if _, err := l.s.Resize(t.Context(), id, executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.s.Emulate(t.Context(), id, executor.EmulateOptions{
+				Device: executor.DevicePhone, ColorScheme: executor.SchemeDark, ReducedMotion: &still, Network: executor.NetworkOffline,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if got := look(); got != "500 400 2.625 true 5 true false" && got != "980 784 2.625 true 5 true false" {
+				t.Errorf("emulated: %s", got)
+			}
+			way.end(tab)
+			for end := time.Now().Add(userbrowser.Patience); look() != before; {
+				if time.Now().After(end) {
+					t.Fatalf("the user's page sees %s, before %s", look(), before)
+				}
+			}
+		})
+	}
+}
+
+// TestNotEmulated is what would not be of one tab alone.
+func TestNotEmulated(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{})
+	_, id := l.share("/page")
+	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {Slowdown: 2}} {
+		_, err := l.s.Emulate(t.Context(), id, o)
+		wantCode(t, err, executor.ErrBadArgs)
+	}
+}

@@ -1,0 +1,282 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// A place is where in a script something was called; its zero value is not known.
+type place struct {
+	url  string
+	line int64
+}
+
+func placeIn(url string, line int64) place {
+	if url == "" {
+		return place{}
+	}
+	return place{cutText(url, maxRecordText), line + 1}
+}
+
+// tell returns the URL and the line, of one whose URL is not told the origin.
+func (p place) tell(named func(url string) bool) string {
+	switch {
+	case p.url == "":
+		return ""
+	case !named(p.url):
+		return originOfURL(p.url)
+	}
+	return fmt.Sprintf("%s:%d", p.url, p.line)
+}
+
+type consoleRecord struct {
+	level executor.ConsoleLevel
+	text  string
+	at    place
+	time  runtime.Timestamp
+}
+
+type errorRecord struct {
+	text      string
+	rejection bool
+	at        place
+	time      runtime.Timestamp
+}
+
+// levels are the levels, the least grave first.
+var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
+
+// recordConsole keeps a message. t.mu must be held.
+func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
+	path := t.path(t.frameOf(s, e.ExecutionContextID))
+	if path == nil || t.record.again(e.Timestamp) {
+		return
+	}
+	m := consoleRecord{level: executor.ConsoleInfo, text: consoleText(e.Args), at: scriptAt(e.StackTrace), time: e.Timestamp}
+	switch e.Type {
+	case "debug":
+		m.level = executor.ConsoleDebug
+	case "warning":
+		m.level = executor.ConsoleWarning
+	case "error", "assert":
+		m.level = executor.ConsoleError
+	case "clear", "endGroup", "profile", "profileEnd":
+		return
+	}
+	t.record.console.put(m, len(m.text)+len(m.at.url), path)
+}
+
+// recordError keeps an uncaught error. t.mu must be held.
+func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
+	d := e.ExceptionDetails
+	if t.record == nil || d == nil {
+		return
+	}
+	path := t.path(t.frameOf(s, d.ExecutionContextID))
+	if path == nil || t.record.again(e.Timestamp) {
+		return
+	}
+	text := d.Text
+	if d.Exception != nil {
+		text = remoteText(d.Exception)
+	}
+	m := errorRecord{text: cutText(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: scriptAt(d.StackTrace), time: e.Timestamp}
+	if m.at.url == "" {
+		m.at = placeIn(d.URL, d.LineNumber)
+	}
+	t.record.errors.put(m, len(m.text)+len(m.at.url), path)
+}
+
+// scriptAt returns the place of the newest call on a stack.
+func scriptAt(s *runtime.StackTrace) place {
+	if s == nil || len(s.CallFrames) == 0 {
+		return place{}
+	}
+	return placeIn(s.CallFrames[0].URL, s.CallFrames[0].LineNumber)
+}
+
+// consoleText returns what a console shows for the arguments of a call.
+func consoleText(args []*runtime.RemoteObject) string {
+	var parts []string
+	size := 0
+	for _, a := range args {
+		if a == nil {
+			continue
+		}
+		part := cutText(remoteText(a), maxRecordText)
+		parts = append(parts, part)
+		if size += len(part); size > 4*maxRecordText {
+			break
+		}
+	}
+	if len(parts) > 1 && args[0].Type == "string" && strings.Contains(parts[0], "%") {
+		parts = fillFormat(parts)
+	}
+	return cutText(strings.Join(parts, " "), maxRecordText)
+}
+
+// fillFormat puts the arguments of a call into its format, the first of them.
+func fillFormat(parts []string) []string {
+	var b strings.Builder
+	format, rest := parts[0], parts[1:]
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		switch c := format[i+1]; {
+		case c == '%':
+			b.WriteByte('%')
+		case strings.IndexByte("sdifoOc", c) < 0 || len(rest) == 0:
+			b.WriteByte('%')
+			continue
+		default:
+			if c != 'c' { // which is style
+				b.WriteString(rest[0])
+			}
+			rest = rest[1:]
+		}
+		i++
+	}
+	return append([]string{b.String()}, rest...)
+}
+
+// remoteText returns a value as a console shows it.
+func remoteText(o *runtime.RemoteObject) string {
+	var s string
+	switch {
+	case o.Type == "undefined":
+		return "undefined"
+	case o.Type == "string" && json.Unmarshal(o.Value, &s) == nil:
+		return s
+	case o.UnserializableValue != "":
+		return string(o.UnserializableValue)
+	case o.Preview != nil && o.Subtype != "error":
+		return previewText(o.Preview)
+	case o.Description != "":
+		return o.Description
+	case len(o.Value) > 0:
+		return string(o.Value)
+	}
+	return string(o.Type)
+}
+
+func previewText(p *runtime.ObjectPreview) string {
+	array := p.Subtype == "array"
+	var parts []string
+	for _, e := range p.Properties {
+		part := e.Value
+		if e.Type == "string" {
+			part = fmt.Sprintf("%q", e.Value)
+		}
+		if !array {
+			part = e.Name + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	if p.Overflow {
+		parts = append(parts, "…")
+	}
+	list := strings.Join(parts, ", ")
+	switch {
+	case array:
+		return "[" + list + "]"
+	case len(parts) == 0 && p.Description != "Object":
+		return p.Description
+	case p.Description != "" && p.Description != "Object":
+		return p.Description + " {" + list + "}"
+	}
+	return "{" + list + "}"
+}
+
+// Console tells what pages wrote to the console.
+func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
+	var o executor.ConsoleOptions
+	if opts != nil {
+		o = *opts
+	}
+	least := max(slices.Index(levels, o.Level), 0)
+	if o.Level != "" && levels[least] != o.Level {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(o.Level))
+	}
+	v.mu.Lock()
+	heard := v.heard
+	v.mu.Unlock()
+	res := &executor.Console{}
+	var items []numbered[consoleRecord]
+	last := heard
+	d, err := v.recordOf(ctx, func(r *record) {
+		items, last = slices.Clone(r.console.items), r.console.last
+		res.Dropped = r.console.droppedSince(heard)
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Origin = d.origin
+	list, told, named := []executor.ConsoleMessage{}, v.mayTell(ctx), v.mayName(ctx)
+	for _, e := range items {
+		if e.number <= heard || slices.Index(levels, e.item.level) < least || !told(e.path) {
+			continue
+		}
+		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: e.item.text, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+	}
+	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
+	if o.Clear {
+		v.mu.Lock()
+		v.heard = max(v.heard, last)
+		v.mu.Unlock()
+	}
+	return res, nil
+}
+
+// PageErrors tells of uncaught errors.
+func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+	var o executor.PageErrorsOptions
+	if opts != nil {
+		o = *opts
+	}
+	res := &executor.PageErrors{}
+	var items []numbered[errorRecord]
+	d, err := v.recordOf(ctx, func(r *record) {
+		items, res.Dropped = slices.Clone(r.errors.items), r.errors.droppedSince(0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Origin = d.origin
+	list, told, named := []executor.PageError{}, v.mayTell(ctx), v.mayName(ctx)
+	for _, e := range items {
+		if told(e.path) {
+			list = append(list, executor.PageError{Text: tellStack(e.item.text, named), Rejection: e.item.rejection, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+		}
+	}
+	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)
+	return res, nil
+}
+
+// stackURL is the URL in a line of a stack.
+var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+\)?)$`)
+
+// tellStack returns the text of an error, whose stack tells of URLs that are
+// not told the origin.
+func tellStack(text string, named func(url string) bool) string {
+	return stackURL.ReplaceAllStringFunc(text, func(line string) string {
+		m := stackURL.FindStringSubmatch(line)
+		if named(m[2]) {
+			return line
+		}
+		return m[1] + originOfURL(m[2]) + m[3]
+	})
+}
+
+func timeOf(t runtime.Timestamp) time.Time { return time.UnixMilli(int64(t)).UTC() }

@@ -1,0 +1,332 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// An emulation is what is emulated in a tab. The zero value is nothing.
+type emulation struct {
+	width, height int // that Resize gave; 0 as the device has it
+	executor.Emulation
+	agent string // the browser's name for itself, of a device
+}
+
+// A device is what a page sees of one.
+type device struct {
+	width, height int
+	scale         float64
+	mobile        string // in its name for itself
+}
+
+// devices are those of executor.Device: a Pixel 7, and a tablet of 10 inches.
+var devices = map[executor.Device]device{
+	executor.DeviceDesktop: {},
+	executor.DevicePhone:   {412, 915, 2.625, " Mobile"},
+	executor.DeviceTablet:  {800, 1280, 2, ""},
+}
+
+// A speed is a connection as Network.emulateNetworkConditions has it: ms, and
+// bytes a second, -1 for as many as there are.
+type speed struct {
+	offline  bool
+	latency  float64
+	down, up float64
+}
+
+// speeds are what the browser's developer tools mean by these names.
+var speeds = map[executor.NetworkSpeed]speed{
+	executor.NetworkOnline:  {false, 0, -1, -1},
+	executor.NetworkOffline: {true, 0, 0, 0},
+	executor.NetworkSlow3G:  {false, 2000, 50_000, 50_000},
+	executor.NetworkFast3G:  {false, 562.5, 180_000, 84_375},
+	executor.NetworkFast4G:  {false, 165, 1_012_500, 168_750},
+}
+
+// localePattern is what locales look like: a language, a script, a region.
+var localePattern = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?$`)
+
+// emulateTimeout bounds a change of what is emulated.
+const emulateTimeout = 10 * time.Second
+
+// commands returns what puts e into effect in a target, always as many and in
+// the same order. Only the top one has a viewport of its own; alone is Tab.alone.
+func (e emulation) commands(top, alone bool) []command {
+	features := []map[string]any{{"name": "prefers-color-scheme", "value": string(e.ColorScheme)}, {"name": "prefers-reduced-motion", "value": ""}}
+	if e.ReducedMotion != nil {
+		features[1]["value"] = map[bool]string{true: "reduce", false: "no-preference"}[*e.ReducedMotion]
+	}
+	net, slower := speeds[executor.NetworkOnline], 1.0
+	if e.Network != "" {
+		net = speeds[e.Network]
+	}
+	if e.Slowdown != 0 {
+		slower = e.Slowdown
+	}
+	d, agent := devices[e.Device], map[string]any{"userAgent": e.agent, "acceptLanguage": e.Locale}
+	if e.agent != "" {
+		agent["platform"] = "Linux armv81"
+		agent["userAgentMetadata"] = map[string]any{"platform": "Android", "platformVersion": "10.0.0", "architecture": "", "model": "K", "mobile": d.mobile != ""}
+	}
+	touch := map[string]any{"enabled": d.width != 0}
+	if d.width != 0 {
+		touch["maxTouchPoints"] = 5
+	}
+	list := []command{
+		{"Emulation.setEmulatedMedia", map[string]any{"media": string(e.Media), "features": features}},
+		{"Emulation.setTouchEmulationEnabled", touch},
+		{"Emulation.setUserAgentOverride", agent},
+		{"Network.emulateNetworkConditions", map[string]any{"offline": net.offline, "latency": net.latency, "downloadThroughput": net.down, "uploadThroughput": net.up}},
+	}
+	if alone {
+		list = append(list,
+			command{"Emulation.setLocaleOverride", map[string]any{"locale": e.Locale}},
+			command{"Emulation.setTimezoneOverride", map[string]any{"timezoneId": e.Timezone}},
+			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": slower}})
+	}
+	if top {
+		list = append(list, e.metrics())
+	}
+	return list
+}
+
+// metrics returns the command that gives the viewport its size.
+func (e emulation) metrics() command {
+	d := devices[e.Device]
+	width, height := e.width, e.height
+	if width == 0 {
+		width, height = d.width, d.height
+	}
+	if width == 0 {
+		return command{"Emulation.clearDeviceMetricsOverride", nil}
+	}
+	params := map[string]any{"width": width, "height": height, "deviceScaleFactor": d.scale, "mobile": d.width != 0}
+	if d.width != 0 {
+		params["screenWidth"], params["screenHeight"] = width, height
+		params["screenOrientation"] = map[string]any{"type": "portraitPrimary", "angle": 0}
+		if width > height {
+			params["screenOrientation"] = map[string]any{"type": "landscapePrimary", "angle": 90}
+		}
+	}
+	return command{"Emulation.setDeviceMetricsOverride", params}
+}
+
+// since returns the commands that put e into effect where before is.
+func (e emulation) since(before emulation, top, alone bool) []command {
+	was := before.commands(top, alone)
+	var list []command
+	for i, c := range e.commands(top, alone) {
+		if !reflect.DeepEqual(c, was[i]) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// alone reports whether no tab of the user's can share a process with the
+// tab's pages. A locale, a timezone and a slower processor are the process's.
+func (t *Tab) alone() bool { return t.opts.Own && t.opts.Wake == nil }
+
+// emulated returns the commands of what is emulated, for a target that was
+// attached to just now.
+func (t *Tab) emulated(s *cdpconn.Session) []command {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.emulation.since(emulation{}, s == t.sess, t.alone())
+}
+
+// Resize gives the viewport a size.
+func (v *View) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.Viewport, error) {
+	switch {
+	case o.Reset && (o.Width != 0 || o.Height != 0):
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both a size and its reset given")
+	case !o.Reset && (min(o.Width, o.Height) < executor.MinViewport || max(o.Width, o.Height) > executor.MaxViewport):
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give both, or reset.", "width and height are from %d to %d CSS pixels", executor.MinViewport, executor.MaxViewport)
+	}
+	e, err := v.emulate(ctx, func(e *emulation, _ string) { e.width, e.height = o.Width, o.Height })
+	if err != nil {
+		return nil, err
+	}
+	return &e.Viewport, nil
+}
+
+// Emulate changes what is emulated.
+func (v *View) Emulate(ctx context.Context, o executor.EmulateOptions) (*executor.Emulation, error) {
+	if err := v.checkEmulation(o); err != nil {
+		return nil, err
+	}
+	return v.emulate(ctx, func(e *emulation, agent string) {
+		if o.Reset {
+			*e = emulation{width: e.width, height: e.height}
+		}
+		e.change(o, agent)
+	})
+}
+
+func (v *View) checkEmulation(o executor.EmulateOptions) error {
+	unknown := func(what, value string) error {
+		return executor.Errorf(executor.ErrBadArgs, "Use one of those that are listed.", "%s %q is unknown", what, firstLine(value))
+	}
+	if _, ok := devices[o.Device]; o.Device != "" && !ok {
+		return unknown("device", string(o.Device))
+	}
+	if _, ok := speeds[o.Network]; o.Network != "" && !ok {
+		return unknown("network", string(o.Network))
+	}
+	switch {
+	case !slices.Contains([]executor.ColorScheme{"", executor.SchemeLight, executor.SchemeDark}, o.ColorScheme):
+		return unknown("colour scheme", string(o.ColorScheme))
+	case !slices.Contains([]executor.MediaType{"", executor.MediaScreen, executor.MediaPrint}, o.Media):
+		return unknown("medium", string(o.Media))
+	case o.Locale != "" && !localePattern.MatchString(o.Locale):
+		return executor.Errorf(executor.ErrBadArgs, "Write it as in nb-NO.", "%q is no locale", firstLine(o.Locale))
+	case o.Slowdown != 0 && !(o.Slowdown >= 1 && o.Slowdown <= executor.MaxSlowdown): // not a number either
+		return executor.Errorf(executor.ErrBadArgs, "1 is its own speed.", "a processor is slower by 1 to %d", executor.MaxSlowdown)
+	case !v.tab.alone() && (o.Locale != "" || o.Timezone != "" || o.Slowdown > 1):
+		return executor.Errorf(executor.ErrBadArgs, "Leave them out, or use the managed browser.",
+			"locale, timezone and cpu cannot be emulated in the user's own Chrome: other tabs may share the page's process")
+	}
+	return nil
+}
+
+// chromeVersion is in the browser's name for itself. That of Chrome for Android
+// has nothing else in it that is not the same on every device.
+var chromeVersion = regexp.MustCompile(`Chrome/([0-9]+)`)
+
+// change takes over what o names.
+func (e *emulation) change(o executor.EmulateOptions, agent string) {
+	if o.Device != "" {
+		e.Device, e.agent = o.Device, ""
+		if o.Device == executor.DeviceDesktop {
+			e.Device = ""
+		} else if m := chromeVersion.FindStringSubmatch(agent); m != nil {
+			e.agent = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/" + m[1] + ".0.0.0" + devices[o.Device].mobile + " Safari/537.36"
+		}
+	}
+	e.ColorScheme = cmp.Or(o.ColorScheme, e.ColorScheme)
+	e.ReducedMotion = cmp.Or(o.ReducedMotion, e.ReducedMotion)
+	e.Media = cmp.Or(o.Media, e.Media)
+	e.Locale = cmp.Or(o.Locale, e.Locale)
+	e.Timezone = cmp.Or(o.Timezone, e.Timezone)
+	if e.Network = cmp.Or(o.Network, e.Network); e.Network == executor.NetworkOnline {
+		e.Network = ""
+	}
+	if e.Slowdown = cmp.Or(o.Slowdown, e.Slowdown); e.Slowdown == 1 {
+		e.Slowdown = 0
+	}
+}
+
+// A seen is what a page has for a viewport.
+type seen struct {
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	Scale  float64 `json:"scale"`
+	Agent  string  `json:"agent,omitempty"`
+}
+
+// emulate puts into effect what change makes of what is emulated, given the
+// browser's name for itself.
+func (v *View) emulate(ctx context.Context, change func(e *emulation, agent string)) (*executor.Emulation, error) {
+	ctx, cancel := context.WithTimeout(ctx, emulateTimeout)
+	defer cancel()
+	d, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	var was seen
+	if err := d.call(ctx, &was, "viewport", nil); err != nil {
+		return nil, timeoutAs(err, "the page to tell its size")
+	}
+	t := v.tab
+	t.mu.Lock()
+	before, after := t.emulation, t.emulation
+	change(&after, was.Agent)
+	t.emulation, t.emulator = after, v
+	t.mu.Unlock()
+	if err := t.effect(ctx, before, after); err != nil {
+		t.mu.Lock()
+		t.emulation = before
+		t.mu.Unlock()
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), emulateTimeout)
+		defer cancel()
+		return nil, errors.Join(err, t.effect(undo, after, before))
+	}
+	if d, err = v.document(ctx, executor.OpRead); err != nil {
+		return nil, err
+	}
+	var old any
+	if !reflect.DeepEqual(before.metrics(), after.metrics()) {
+		old = was
+	}
+	if err := d.call(ctx, &was, "viewport", old); err != nil {
+		return nil, timeoutAs(err, "the page to tell its size")
+	}
+	e := after.Emulation
+	e.Viewport = executor.Viewport{Width: int(math.Round(was.Width)), Height: int(math.Round(was.Height)), Scale: was.Scale}
+	return &e, nil
+}
+
+// effect has the tab's targets emulate after where they did before. Only what
+// the top one says counts: two frames may share a process, and its time.
+func (t *Tab) effect(ctx context.Context, before, after emulation) error {
+	var first error
+	for _, a := range t.sendEmulation(ctx, before, after) {
+		err := a.pending.Wait(ctx, nil)
+		switch {
+		case err == nil:
+		case a.sess != t.sess:
+			t.log.Debug("a frame does not emulate", "error", err)
+		case first == nil:
+			first = timeoutAs(err, "the browser to emulate it")
+			if ce := (*cdpconn.Error)(nil); errors.As(err, &ce) {
+				first = executor.Errorf(executor.ErrBadArgs, "Give another value.", "the browser does not emulate it: %s", firstLine(ce.Message))
+			}
+		}
+	}
+	return first
+}
+
+// An asked is a command on its way.
+type asked struct {
+	sess    *cdpconn.Session
+	pending *cdpconn.Pending
+}
+
+// sendEmulation sends what effect waits for.
+func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []asked) {
+	t.mu.Lock()
+	sessions := t.sessions()
+	t.mu.Unlock()
+	for _, s := range sessions {
+		for _, c := range after.since(before, s == t.sess, t.alone()) {
+			if p, err := s.Start(ctx, c.method, c.params); err == nil {
+				list = append(list, asked{s, p})
+			}
+		}
+	}
+	return list
+}
+
+// stopEmulating takes back what this client emulates, and waits for nothing.
+func (v *View) stopEmulating() {
+	t := v.tab
+	t.mu.Lock()
+	before := t.emulation
+	mine, asleep := t.emulator == v, t.asleep
+	if mine {
+		t.emulation, t.emulator = emulation{}, nil
+	}
+	t.mu.Unlock()
+	if mine && !asleep {
+		t.sendEmulation(context.Background(), before, emulation{})
+	}
+}

@@ -1,0 +1,165 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// maxWheel bounds one turn of the wheel, in CSS pixels.
+const maxWheel = 100_000
+
+// Mouse sends one input at a place of the viewport.
+func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
+	if opts.Button == "" {
+		opts.Button = executor.ButtonLeft
+	}
+	if err := checkMouse(opts); err != nil {
+		return nil, err
+	}
+	t := v.tab
+	t.mu.Lock()
+	pressed := t.hold.buttons[opts.Button]
+	t.mu.Unlock()
+	switch {
+	case opts.Action == executor.MouseUp && !pressed:
+		return nil, executor.Errorf(executor.ErrBadArgs, "Press it first, with down; other actions release it.", "the %s button is not pressed", opts.Button)
+	case (opts.Action == executor.MouseDown || opts.Action == executor.MouseClick) && pressed:
+		return nil, executor.Errorf(executor.ErrBadArgs, "Release it first, with up.", "the %s button is pressed already", opts.Button)
+	}
+	failed := true
+	defer func() {
+		if failed {
+			v.letGo(ctx)
+		}
+	}()
+	actx, cancel := actionContext(ctx, 0)
+	defer cancel()
+	if err := v.reaches(actx, opts.X, opts.Y); err != nil {
+		return nil, err
+	}
+	w := v.watch()
+	defer w.end()
+	if err := v.mouse(actx, opts); err != nil {
+		return nil, err
+	}
+	failed = false
+	changes, err := w.settle(ctx)
+	return &executor.Action{OK: true, Changes: changes}, err
+}
+
+func checkMouse(o executor.MouseOptions) error {
+	if buttonBits[o.Button] == 0 {
+		return executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
+	}
+	for _, n := range []float64{o.X, o.Y, o.DeltaX, o.DeltaY} {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return executor.Errorf(executor.ErrBadArgs, "Give numbers.", "a place or a step is no number")
+		}
+	}
+	switch o.Action {
+	case executor.MouseMove, executor.MouseDown, executor.MouseUp, executor.MouseClick, executor.MouseTap:
+		if o.DeltaX != 0 || o.DeltaY != 0 {
+			return executor.Errorf(executor.ErrBadArgs, "Leave it out, or use the action wheel.", "%s has no deltaX or deltaY", o.Action)
+		}
+	case executor.MouseWheel:
+		if o.DeltaX == 0 && o.DeltaY == 0 || math.Abs(o.DeltaX) > maxWheel || math.Abs(o.DeltaY) > maxWheel {
+			return executor.Errorf(executor.ErrBadArgs, "Give deltaX or deltaY in CSS pixels.", "wheel needs a step, of %d at most", maxWheel)
+		}
+	default:
+		return executor.Errorf(executor.ErrBadArgs, "Use move, down, up, click, wheel or tap.", "action %q is unknown", string(o.Action))
+	}
+	return nil
+}
+
+// reaches asks the gate for each document that an input at a point of the
+// viewport goes through, down to the one that gets it.
+func (v *View) reaches(ctx context.Context, x, y float64) error {
+	d, err := v.document(ctx, executor.OpAct)
+	if err != nil {
+		return err
+	}
+	v.tab.awaitFrames(ctx)
+	for {
+		var at struct {
+			Width   float64 `json:"width"`
+			Height  float64 `json:"height"`
+			Outside bool    `json:"outside"`
+			Frame   int     `json:"frame"`
+			X       float64 `json:"x"`
+			Y       float64 `json:"y"`
+		}
+		err := d.call(ctx, &at, "placeAt", x, y, d.top())
+		if errors.Is(err, errDocumentGone) {
+			return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: err, Hint: "The page was navigating; try again."}
+		}
+		if err != nil {
+			return timeoutAs(err, "the page to say what is there")
+		}
+		if at.Outside {
+			return executor.Errorf(executor.ErrBadArgs, "Scroll first, and take a screenshot to see where things are.",
+				"%v, %v is outside of the viewport, which is %v x %v CSS pixels", x, y, at.Width, at.Height)
+		}
+		if at.Frame == 0 {
+			return nil
+		}
+		below := v.frameAt(ctx, d, at.Frame)
+		if below == nil {
+			return executor.Errorf(executor.ErrPolicyDenied, "Use a place outside of it.", "there is a frame at %v, %v whose document is not known", x, y)
+		}
+		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
+			return err
+		}
+		d, x, y = below, at.X, at.Y
+	}
+}
+
+// mouse sends the input.
+func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
+	switch o.Action {
+	case executor.MouseWheel:
+		return v.input(ctx, input.CommandDispatchMouseEvent, map[string]any{
+			"type": input.DispatchMouseEventTypeMouseWheel, "x": o.X, "y": o.Y, "deltaX": o.DeltaX, "deltaY": o.DeltaY,
+		})
+	case executor.MouseTap:
+		return v.tap(ctx, o.X, o.Y)
+	}
+	if err := v.pull(ctx, o.X, o.Y); err != nil || o.Action == executor.MouseMove {
+		return err
+	}
+	if err := v.reaches(ctx, o.X, o.Y); err != nil { // by the move the page may have brought something else there
+		return err
+	}
+	if o.Action != executor.MouseUp {
+		if err := v.pressDown(ctx, o); err != nil || o.Action == executor.MouseDown {
+			return err
+		}
+	}
+	return v.release(ctx, o.Button)
+}
+
+// pressDown presses a button and waits until the page has handled that.
+func (v *View) pressDown(ctx context.Context, o executor.MouseOptions) error {
+	ctx, cancel := context.WithTimeout(callerOf(ctx), inputTimeout)
+	defer cancel()
+	p, err := v.startPress(ctx, o.Button, o.X, o.Y, 1)
+	if err != nil {
+		return err
+	}
+	return interrupted((&document{tab: v.tab}).wait(ctx, p, nil))
+}
+
+// tap touches a point and lifts the finger, whatever comes of the touch.
+func (v *View) tap(ctx context.Context, x, y float64) error {
+	err := v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": x, "y": y}}})
+	if err != nil {
+		v.tab.sess.Start(context.WithoutCancel(ctx), input.CommandDispatchTouchEvent, map[string]any{"type": "touchCancel", "touchPoints": []any{}})
+		return fmt.Errorf("touching the page: %w", err)
+	}
+	return v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchEnd", "touchPoints": []any{}})
+}

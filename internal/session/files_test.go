@@ -1,0 +1,34 @@
+package session
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestUploadReadsInItsTurn: calls that wait for their turn on a tab have read
+// no file yet.
+func TestUploadReadsInItsTurn(t *testing.T) {
+	h := newHost(t)
+	tab := h.adopt(t, "https://a.test/")
+	s := h.open(t, executor.SessionOptions{UploadsDir: t.TempDir()})
+	upload := func(wait time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
+		_, err := s.Upload(ctx, "", executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
+		return err
+	}
+	leave, err := tab.Page.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := upload(50 * time.Millisecond); executor.CodeOf(err) != executor.ErrTimeout {
+		t.Errorf("while another call has the tab: %v", err)
+	}
+	leave()
+	if err := upload(10 * time.Second); executor.CodeOf(err) != executor.ErrBadArgs {
+		t.Errorf("afterwards: %v", err)
+	}
+}
