@@ -196,6 +196,12 @@ func (r *callRecord) end(out result, err error) {
 		e.Tab = string(out.ID)
 	case downloaded:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
+	case printed:
+		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
+	case uploaded:
+		for _, f := range out.Files {
+			e.Bytes += f.Bytes
+		}
 	}
 	r.a.to.Record(e)
 }
@@ -217,3 +223,6 @@ func subject(raw json.RawMessage) (tab, where string) {
 	}
 	return named.Tab, named.URL
 }
+
+// writes reports whether entries can be kept, or none are wanted.
+func (a *auditor) writes() bool { return a == nil || a.to.Ready() == nil }

@@ -65,13 +65,37 @@ var goldenCalls = []struct{ tool, args string }{
 	{"handle_dialog", `{"accept":true,"promptText":"Ann"}`},
 	{"handle_dialog", `{"accept":false}`},
 	{"chrome_status", `{}`},
+	{"batch", `{"calls":[{"tool":"type","args":{"ref":"e3","text":"Ann"}},{"tool":"screenshot"},{"tool":"wait_for","args":{"selector":"#never"}}]}`},
+	{"upload_file", `{"ref":"e8","paths":["report.csv"]}`},
+	{"save_pdf", `{"landscape":true,"background":true,"name":"bill"}`},
+	{"drag", `{"ref":"e8","toSelector":"#bin"}`},
+	{"mouse", `{"action":"wheel","x":10,"y":20.5,"deltaY":-100}`},
+	{"cookies", `{"action":"get","values":true,"maxChars":100}`},
+	{"cookies", `{"action":"get","name":"sid"}`},
+	{"cookies", `{"action":"set","name":"sid","value":"","domain":"shop.example","path":"/x","expires":1900000000,"httpOnly":true,"secure":true,"sameSite":"Lax"}`},
+	{"cookies", `{"action":"clear"}`},
+	{"storage", `{"action":"get","area":"local","values":true}`},
+	{"storage", `{"action":"get","area":"session","key":"","after":"a"}`},
+	{"storage", `{"action":"set","area":"local","key":"theme","value":"dark"}`},
+	{"storage", `{"action":"remove","area":"local","key":"theme"}`},
+	{"session_state", `{"action":"save","name":"ann"}`},
+	{"session_state", `{"action":"load","name":"ann.json"}`},
+	{"run_script", `{"script":"click({ref: 'e6'}); print(tabs_list().tabs.length); return get_text()"}`},
+	{"console_messages", `{"level":"info","limit":2,"clear":true}`},
+	{"page_errors", `{}`},
+	{"network_requests", `{"filter":"api"}`},
+	{"network_requests", `{"id":"r1","body":true}`},
+	{"resize", `{"width":800,"height":600}`},
+	{"resize", `{"reset":true}`},
+	{"emulate", `{"device":"phone","colorScheme":"dark","reducedMotion":true,"media":"print","locale":"nb-NO","timezone":"Asia/Tokyo","network":"offline","cpu":4}`},
+	{"emulate", `{"reset":true}`},
 }
 
 // TestCalls calls every tool as a client does and compares what the executor
 // was asked, the text and the structured result with the golden file.
 func TestCalls(t *testing.T) {
 	var rec recorder
-	opts := &Options{Version: "1.2.3", Nonce: "k7f3q2"}
+	opts := &Options{Version: "1.2.3", Nonce: "k7f3q2", Tools: Toolsets()}
 	plain := connect(t, NewServer(canned(&rec), opts), nil)
 	withStructure := *opts
 	withStructure.Structured = true
@@ -100,7 +124,7 @@ func TestCalls(t *testing.T) {
 		checkStructured(t, c.tool, res.StructuredContent)
 		rec.take()
 	}
-	for _, tool := range tools {
+	for _, tool := range allTools() {
 		if !called[tool.name] {
 			t.Errorf("%s is not called", tool.name)
 		}
@@ -140,6 +164,7 @@ func checkStructured(t *testing.T, tool string, content any) {
 			"string":  func(v any) bool { _, ok := v.(string); return ok },
 			"boolean": func(v any) bool { _, ok := v.(bool); return ok },
 			"integer": func(v any) bool { f, ok := v.(float64); return ok && f == float64(int64(f)) },
+			"number":  func(v any) bool { _, ok := v.(float64); return ok },
 			"array":   func(v any) bool { _, ok := v.([]any); return ok },
 			"object":  func(v any) bool { _, ok := v.(map[string]any); return ok },
 		}

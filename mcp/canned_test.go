@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -40,10 +41,14 @@ func (r *recorder) take() string {
 }
 
 const (
-	shop = "https://shop.example/"
-	tab1 = executor.TabID("cdp:b7:1")
-	tab2 = executor.TabID("cdp:b7:2")
+	shop       = "https://shop.example/"
+	shopOrigin = "https://shop.example"
+	tab1       = executor.TabID("cdp:b7:1")
+	tab2       = executor.TabID("cdp:b7:2")
 )
+
+// noon is when everything happened that a canned executor recorded.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // canned returns a fake that answers everything, and notes it in r.
 func canned(r *recorder) *fake {
@@ -171,6 +176,100 @@ func canned(r *recorder) *fake {
 		download: func(_ context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
 			r.note("Download", tab, o)
 			return &executor.Download{Path: "/data/downloads/report.csv", Backend: executor.BackendCDP, Bytes: 1234, MIMEType: "text/csv", SuggestedName: "report.csv"}, nil
+		},
+		drag: func(_ context.Context, tab executor.TabID, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
+			r.note("Drag", tab, from, to, o)
+			return &executor.Drag{Drop: executor.DropRefused, Changes: executor.Changes{Unchanged: true}}, nil
+		},
+		mouse: func(_ context.Context, tab executor.TabID, o executor.MouseOptions) (*executor.Action, error) {
+			r.note("Mouse", tab, o)
+			return &executor.Action{OK: true, Changes: executor.Changes{Unchanged: true}}, nil
+		},
+		cookies: func(_ context.Context, tab executor.TabID, o *executor.CookiesOptions) (*executor.Cookies, error) {
+			r.note("Cookies", tab, o)
+			list := &executor.Cookies{Origin: "https://shop.example", Total: 1, Cookies: []executor.Cookie{
+				{Name: "sid", Bytes: 6, Domain: ".shop.example", Path: "/", Expires: 1_900_000_000, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteLax, Partition: "https://shop.example"},
+			}}
+			if o.Values {
+				list.Cookies[0].Value, list.Total, list.After = "a\"\nb\u202ec", 12, "sid"
+			}
+			return list, nil
+		},
+		setCookie: func(_ context.Context, tab executor.TabID, c executor.Cookie) (*executor.Stored, error) {
+			r.note("SetCookie", tab, c)
+			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+		},
+		delCookies: func(_ context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
+			r.note("DeleteCookies", tab, names)
+			return &executor.Stored{Origin: "https://shop.example", Count: 3, Left: 1}, nil
+		},
+		items: func(_ context.Context, tab executor.TabID, area executor.StorageArea, o *executor.ItemsOptions) (*executor.Items, error) {
+			r.note("Items", tab, area, o)
+			if !o.Values {
+				return &executor.Items{Origin: "https://shop.example"}, nil
+			}
+			return &executor.Items{Origin: "https://shop.example", Total: 4, After: "theme", Items: []executor.Item{{Key: "cart", Value: "[1,2", Chars: 900, Cut: true}, {Key: "theme", Value: "dark", Chars: 4}}}, nil
+		},
+		setItem: func(_ context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+			r.note("SetItem", tab, area, key, value)
+			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+		},
+		removeItems: func(_ context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+			r.note("RemoveItems", tab, area, keys)
+			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+		},
+		saveState: func(_ context.Context, name string) (*executor.State, error) {
+			r.note("SaveState", name)
+			return &executor.State{File: "ann.json", Cookies: 3, Items: 1, Origins: []string{"https://shop.example"}}, nil
+		},
+		loadState: func(_ context.Context, name string) (*executor.State, error) {
+			r.note("LoadState", name)
+			return &executor.State{File: "ann.json", Cookies: 1, DeniedCookies: 2, DeniedOrigins: 1, DeadCookies: 1}, nil
+		},
+		upload: func(_ context.Context, tab executor.TabID, target executor.Target, paths []string, o *executor.ActionOptions) (*executor.Upload, error) {
+			r.note("Upload", tab, target, paths, o)
+			return &executor.Upload{Files: []executor.UploadedFile{{Name: "report.csv", Bytes: 1234, MIMEType: "text/csv"}}, Changes: executor.Changes{Unchanged: true}}, nil
+		},
+		savePDF: func(_ context.Context, tab executor.TabID, o *executor.PDFOptions) (*executor.PDF, error) {
+			r.note("SavePDF", tab, o)
+			return &executor.PDF{Path: "/data/downloads/Checkout.pdf", Backend: executor.BackendCDP, Bytes: 4321, Pages: 2}, nil
+		},
+		console: func(_ context.Context, tab executor.TabID, o *executor.ConsoleOptions) (*executor.Console, error) {
+			r.note("Console", tab, o)
+			return &executor.Console{Origin: shopOrigin, Matched: 5, Dropped: 3, Messages: []executor.ConsoleMessage{
+				{Level: executor.ConsoleInfo, Text: "cart \"full\"\nerror forged", Time: noon},
+				{Level: executor.ConsoleError, Text: "no stock", At: shop + "app.js:12", Time: noon},
+			}}, nil
+		},
+		pageErrors: func(_ context.Context, tab executor.TabID, o *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+			r.note("PageErrors", tab, o)
+			return &executor.PageErrors{Origin: shopOrigin, Matched: 1, Errors: []executor.PageError{{Text: "Error: no", Rejection: true, At: shop + "app.js:3", Time: noon}}}, nil
+		},
+		requests: func(_ context.Context, tab executor.TabID, o *executor.RequestsOptions) (*executor.Requests, error) {
+			r.note("Requests", tab, o)
+			one := executor.Request{ID: "r1", Method: "GET", URL: shop + "api?page=1", Type: "fetch", Status: 200, MIMEType: "application/json", Bytes: 412, Millis: 35, Time: noon}
+			if o.ID != "" {
+				one.RequestHeaders = map[string]string{"accept": "*/*", "authorization": "(20 characters)"}
+				one.ResponseHeaders = map[string]string{"content-type": "application/json"}
+				if o.Body {
+					one.Body, one.BodyBytes = `{"stock":0}`, 11
+				}
+				return &executor.Requests{Origin: shopOrigin, Matched: 1, Requests: []executor.Request{one}}, nil
+			}
+			return &executor.Requests{Origin: shopOrigin, Matched: 3, Requests: []executor.Request{one,
+				{ID: "r2", Method: "GET", URL: "https://ads.example", Type: "script", Error: "net::ERR_BLOCKED_BY_CLIENT", Refused: true, Millis: 2, Time: noon},
+				{ID: "r3", Method: "POST", URL: shop + "slow", Type: "xhr", Running: true, Time: noon},
+			}}, nil
+		},
+		resize: func(_ context.Context, tab executor.TabID, o executor.ResizeOptions) (*executor.Viewport, error) {
+			r.note("Resize", tab, o)
+			return &executor.Viewport{Width: 800, Height: 600, Scale: 1}, nil
+		},
+		emulate: func(_ context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
+			r.note("Emulate", tab, o)
+			return &executor.Emulation{Device: o.Device, ColorScheme: o.ColorScheme, ReducedMotion: o.ReducedMotion, Media: o.Media,
+				Locale: o.Locale, Timezone: o.Timezone, Network: o.Network, Slowdown: o.Slowdown,
+				Viewport: executor.Viewport{Width: 412, Height: 915, Scale: 2.625}}, nil
 		},
 		status: func(context.Context) executor.Status {
 			return executor.Status{

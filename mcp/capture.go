@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
@@ -38,7 +40,9 @@ type pictured struct {
 	asked screenshotArgs
 }
 
-func (r pictured) image() ([]byte, string) { return r.Data, r.MIMEType }
+func (r pictured) images() []sdk.Content {
+	return []sdk.Content{&sdk.ImageContent{Data: r.Data, MIMEType: r.MIMEType}}
+}
 
 func (r pictured) render(t *text) {
 	t.line("%d x %d pixels", r.Width, r.Height)

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
@@ -329,24 +327,23 @@ func unknownArg(tool, key string, params []param) error {
 	return badArgs(hint, "unknown argument %s", shown(key))
 }
 
-// known reports whether there is a tool of a name.
-func known(name string) bool {
-	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
-}
-
-// unknownTool suggests the tool that was probably meant.
-func unknownTool(name string) error {
+// unknown tells what is wrong with the name of a tool that the session does not
+// have: which was probably meant, or which toolset has it.
+func (s *session) unknown(name string) error {
+	message := "unknown tool " + shown(name)
+	if set := toolsetOf(name); set != "" {
+		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not switched on; the user can do that with --tools")
+	}
 	best, distance := "", 4
-	for _, t := range tools {
+	for _, t := range s.tools {
 		if d := nearness(name, t.name); d < distance {
 			best, distance = t.name, d
 		}
 	}
-	message := "unknown tool " + shown(name)
 	if best != "" {
 		message += "; did you mean " + best + "?"
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+	return errors.New(message)
 }
 
 // nearness is small when a was probably meant to be b: 0 when they differ in

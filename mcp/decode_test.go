@@ -29,6 +29,17 @@ var validArgs = map[string]string{
 	"fill_form":     `{"fields":{"e1":"a"}}`,
 	"download_file": `{"ref":"e1"}`,
 	"handle_dialog": `{"accept":false}`,
+	"batch":         `{"calls":[{"tool":"tabs_list"}]}`,
+	"upload_file":   `{"ref":"e1","paths":["a.txt"]}`,
+	"save_pdf":      `{}`,
+	"drag":          `{"ref":"e1","toRef":"e2"}`,
+	"mouse":         `{"action":"move","x":1,"y":2}`,
+	"cookies":       `{"action":"get"}`,
+	"session_state": `{"action":"load","name":"a"}`,
+	"storage":       `{"action":"get","area":"local"}`,
+	"resize":        `{"width":800,"height":600}`,
+	"emulate":       `{"reset":true}`,
+	"run_script":    `{"script":"return 1"}`,
 }
 
 // with returns the valid arguments of a tool with one of them replaced, or
@@ -65,7 +76,7 @@ type property struct {
 func TestBadArguments(t *testing.T) {
 	wrong := map[string]string{"string": `"x"`, "boolean": `true`, "number": `1.5`, "array": `["x"]`, "object": `{"x":"y"}`}
 	var rec recorder
-	cs := connect(t, NewServer(canned(&rec), nil), nil)
+	cs := connect(t, NewServer(canned(&rec), &Options{Tools: Toolsets()}), nil)
 	cases := 0
 	refused := func(tool, name, args string) {
 		t.Helper()
@@ -79,7 +90,7 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("%s %s: the executor was asked %s", tool, args, asked)
 		}
 	}
-	for _, tool := range tools {
+	for _, tool := range allTools() {
 		var schema struct {
 			Properties map[string]property
 			Required   []string
@@ -122,7 +133,7 @@ func TestBadArguments(t *testing.T) {
 				}
 			}
 			twice := fmt.Sprintf(`{%q:%s,%q:%s}`, name, wrong[p.Type], name, wrong[p.Type])
-			if wrong[p.Type] != "" && p.Enum == nil && (p.Items == nil || p.Items.Enum == nil) && name != "tabId" && !strings.HasSuffix(strings.ToLower(name), "ref") {
+			if wrong[p.Type] != "" && p.Enum == nil && (p.Items == nil || p.Items.Type == "string" && p.Items.Enum == nil) && name != "tabId" && !strings.HasSuffix(strings.ToLower(name), "ref") {
 				refused(tool.name, name+" is given twice", twice)
 			}
 			// A misspelt name suggests the right one.
@@ -209,11 +220,13 @@ func TestUnknownArgumentSuggestsTheNearest(t *testing.T) {
 
 func toolNamed(t testing.TB, name string) *tool {
 	t.Helper()
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
-	if i < 0 {
-		t.Fatalf("no tool %s", name)
+	for _, tool := range allTools() {
+		if tool.name == name {
+			return tool
+		}
 	}
-	return &tools[i]
+	t.Fatalf("no tool %s", name)
+	return nil
 }
 
 func FuzzDecode(f *testing.F) {
@@ -224,6 +237,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"timeoutMs":1e309,"x":-0.0,"modifiers":[null]}`)
 	f.Add(`{"fields":{"e1":{"a":1}},"gone":true}`)
 	f.Add("{\"\xff\":1}")
+	tools := allTools()
 	known := make([]map[string]bool, len(tools))
 	for i := range tools {
 		known[i] = map[string]bool{}

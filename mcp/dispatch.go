@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // concurrent use.
 type session struct {
 	ex         executor.Executor
+	tools      []*tool
 	log        *slog.Logger
 	version    string
 	structured bool
@@ -25,6 +27,7 @@ type session struct {
 	warm       atomic.Bool   // a call has succeeded, so the browser runs
 	audit      *auditor      // nil is none
 	calls      *rate.Limiter // nil is none
+	asking     *asking       // nil is never
 	maxResult  int64
 }
 
@@ -39,14 +42,31 @@ func (s *session) handler(life context.Context, t *tool) sdk.ToolHandler {
 	}
 }
 
-// call runs one call of t. Whatever goes wrong, a panic included, is a result
-// with isError.
-func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) (res *sdk.CallToolResult) {
+// tool returns the tool of a name, nil when the session has none.
+func (s *session) tool(name string) *tool {
+	if i := slices.IndexFunc(s.tools, func(t *tool) bool { return t.name == name }); i >= 0 {
+		return s.tools[i]
+	}
+	return nil
+}
+
+// call runs one call that a client makes.
+func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
+	s.audit.begin(req.Session)
+	ctx = s.asking.begin(ctx, t, req)
+	return s.run(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
+		return s.startProgress(ctx, req, t.name, args)
+	})
+}
+
+// run runs one call of t. Whatever goes wrong, a panic included, is a result
+// with isError. Before it begins, begin is called, and when it has ended, what
+// that returned; it may be nil.
+func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	var err error
 	var out result
-	s.audit.begin(req.Session)
-	ctx, record := s.audit.record(ctx, t, req.Params.Arguments)
+	ctx, record := s.audit.record(ctx, t, raw)
 	note := ""
 	ctx = executor.WithSwitch(ctx, func(sw executor.Switch) { note = sw.String() })
 	ctx = executor.WithTabSwitch(ctx, func(sw executor.TabSwitch) {
@@ -60,15 +80,17 @@ func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) (
 		}
 		if err != nil {
 			err = s.blame(ctx, t, err)
-			res = s.failed(t, err)
+			if res = inputFor(err); res == nil {
+				res = s.failed(t, err)
+			}
 		}
 		record.end(out, err)
-		if note != "" {
+		if note != "" && len(res.Content) > 0 {
 			remark(res, oneLine(note))
 		}
 		s.log.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
-	args, err := t.decode(req.Params.Arguments)
+	args, err := t.decode(raw)
 	if err != nil {
 		return nil
 	}
@@ -78,15 +100,16 @@ func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) (
 	if err = s.audit.ready(t, args); err != nil {
 		return nil
 	}
-	stop := s.startProgress(ctx, req, t.name, args)
-	defer stop()
-	if out, err = t.run(s, ctx, args); err != nil {
+	if begin != nil {
+		defer begin(args)()
+	}
+	if out, err = s.carryOut(ctx, t, raw, args); err != nil {
 		return nil
 	}
 	if t.name != "chrome_status" { // the only one that needs no browser
 		s.warm.Store(true)
 	}
-	if res, err = s.succeeded(out); err == nil {
+	if res, err = s.succeeded(out, structured); err == nil {
 		err = s.fits(res)
 	}
 	return res
@@ -114,21 +137,18 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// An imager is a result that is a picture as well.
-type imager interface {
-	image() (data []byte, mimeType string)
-}
+// An imager is a result that has pictures as well.
+type imager interface{ images() []sdk.Content }
 
 // succeeded renders what a handler returned.
-func (s *session) succeeded(out result) (*sdk.CallToolResult, error) {
+func (s *session) succeeded(out result, structured bool) (*sdk.CallToolResult, error) {
 	t := &text{fence: s.fence}
 	out.render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}
 	if img, ok := out.(imager); ok {
-		data, mime := img.image()
-		res.Content = append(res.Content, &sdk.ImageContent{Data: data, MIMEType: mime})
+		res.Content = append(res.Content, img.images()...)
 	}
-	if s.structured {
+	if structured {
 		raw, err := json.Marshal(out)
 		if err != nil {
 			return nil, fmt.Errorf("marshal the result: %w", err)

@@ -142,9 +142,7 @@ func stopped(s string) string {
 	return s + "."
 }
 
-func isTool(name string) bool {
-	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
-}
+func isTool(name string) bool { return toolsetOf(name) != "" }
 
 func (t *tool) hasParam(name string) bool {
 	return slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.name == name })

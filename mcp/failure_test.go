@@ -143,7 +143,7 @@ func TestCancelledCallIsNoInternalError(t *testing.T) {
 		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).session(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res := s.failed(&tools[0], s.blame(ctx, &tools[0], err))
+		res := s.failed(&coreTools[0], s.blame(ctx, &coreTools[0], err))
 		if got, want := textOf(res), "TIMEOUT: The call was cancelled before it finished."; got != want {
 			t.Errorf("%v: got %q, want %q", err, got, want)
 		}
@@ -151,7 +151,7 @@ func TestCancelledCallIsNoInternalError(t *testing.T) {
 			t.Errorf("%v: code %s, log %q", err, m.Code, &log)
 		}
 		// A panic is a bug also then.
-		if m := metaOf(t, s.failed(&tools[0], s.blame(ctx, &tools[0], &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
+		if m := metaOf(t, s.failed(&coreTools[0], s.blame(ctx, &coreTools[0], &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
 			t.Errorf("a panic: code %s, log %q", m.Code, &log)
 		}
 	}

@@ -41,6 +41,23 @@ type fake struct {
 	handleDialog func(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error)
 	screenshot   func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error)
 	download     func(context.Context, executor.TabID, executor.DownloadOptions) (*executor.Download, error)
+	drag         func(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error)
+	mouse        func(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error)
+	cookies      func(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error)
+	setCookie    func(context.Context, executor.TabID, executor.Cookie) (*executor.Stored, error)
+	delCookies   func(context.Context, executor.TabID, []string) (*executor.Stored, error)
+	items        func(context.Context, executor.TabID, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error)
+	setItem      func(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.Stored, error)
+	removeItems  func(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.Stored, error)
+	saveState    func(context.Context, string) (*executor.State, error)
+	loadState    func(context.Context, string) (*executor.State, error)
+	upload       func(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error)
+	savePDF      func(context.Context, executor.TabID, *executor.PDFOptions) (*executor.PDF, error)
+	console      func(context.Context, executor.TabID, *executor.ConsoleOptions) (*executor.Console, error)
+	pageErrors   func(context.Context, executor.TabID, *executor.PageErrorsOptions) (*executor.PageErrors, error)
+	requests     func(context.Context, executor.TabID, *executor.RequestsOptions) (*executor.Requests, error)
+	resize       func(context.Context, executor.TabID, executor.ResizeOptions) (*executor.Viewport, error)
+	emulate      func(context.Context, executor.TabID, executor.EmulateOptions) (*executor.Emulation, error)
 	status       func(context.Context) executor.Status
 	close        func() error
 }
@@ -219,11 +236,130 @@ func (f *fake) Screenshot(ctx context.Context, tab executor.TabID, o *executor.S
 	return f.screenshot(ctx, tab, o)
 }
 
+func (f *fake) Drag(ctx context.Context, tab executor.TabID, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
+	if f.drag == nil {
+		return nil, unexpected("Drag")
+	}
+	return f.drag(ctx, tab, from, to, o)
+}
+
+func (f *fake) Mouse(ctx context.Context, tab executor.TabID, o executor.MouseOptions) (*executor.Action, error) {
+	if f.mouse == nil {
+		return nil, unexpected("Mouse")
+	}
+	return f.mouse(ctx, tab, o)
+}
+
+func (f *fake) Cookies(ctx context.Context, tab executor.TabID, o *executor.CookiesOptions) (*executor.Cookies, error) {
+	if f.cookies == nil {
+		return nil, unexpected("Cookies")
+	}
+	return f.cookies(ctx, tab, o)
+}
+
+func (f *fake) SetCookie(ctx context.Context, tab executor.TabID, c executor.Cookie) (*executor.Stored, error) {
+	if f.setCookie == nil {
+		return nil, unexpected("SetCookie")
+	}
+	return f.setCookie(ctx, tab, c)
+}
+
+func (f *fake) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
+	if f.delCookies == nil {
+		return nil, unexpected("DeleteCookies")
+	}
+	return f.delCookies(ctx, tab, names)
+}
+
+func (f *fake) Items(ctx context.Context, tab executor.TabID, area executor.StorageArea, o *executor.ItemsOptions) (*executor.Items, error) {
+	if f.items == nil {
+		return nil, unexpected("Items")
+	}
+	return f.items(ctx, tab, area, o)
+}
+
+func (f *fake) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+	if f.setItem == nil {
+		return nil, unexpected("SetItem")
+	}
+	return f.setItem(ctx, tab, area, key, value)
+}
+
+func (f *fake) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+	if f.removeItems == nil {
+		return nil, unexpected("RemoveItems")
+	}
+	return f.removeItems(ctx, tab, area, keys)
+}
+
+func (f *fake) SaveState(ctx context.Context, name string) (*executor.State, error) {
+	if f.saveState == nil {
+		return nil, unexpected("SaveState")
+	}
+	return f.saveState(ctx, name)
+}
+
+func (f *fake) LoadState(ctx context.Context, name string) (*executor.State, error) {
+	if f.loadState == nil {
+		return nil, unexpected("LoadState")
+	}
+	return f.loadState(ctx, name)
+}
+
+func (f *fake) Upload(ctx context.Context, tab executor.TabID, target executor.Target, paths []string, o *executor.ActionOptions) (*executor.Upload, error) {
+	if f.upload == nil {
+		return nil, unexpected("Upload")
+	}
+	return f.upload(ctx, tab, target, paths, o)
+}
+
+func (f *fake) SavePDF(ctx context.Context, tab executor.TabID, o *executor.PDFOptions) (*executor.PDF, error) {
+	if f.savePDF == nil {
+		return nil, unexpected("SavePDF")
+	}
+	return f.savePDF(ctx, tab, o)
+}
+
 func (f *fake) Download(ctx context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
 	if f.download == nil {
 		return nil, unexpected("Download")
 	}
 	return f.download(ctx, tab, o)
+}
+
+func (f *fake) Console(ctx context.Context, tab executor.TabID, o *executor.ConsoleOptions) (*executor.Console, error) {
+	if f.console == nil {
+		return nil, unexpected("Console")
+	}
+	return f.console(ctx, tab, o)
+}
+
+func (f *fake) PageErrors(ctx context.Context, tab executor.TabID, o *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+	if f.pageErrors == nil {
+		return nil, unexpected("PageErrors")
+	}
+	return f.pageErrors(ctx, tab, o)
+}
+
+func (f *fake) Requests(ctx context.Context, tab executor.TabID, o *executor.RequestsOptions) (*executor.Requests, error) {
+	if f.requests == nil {
+		return nil, unexpected("Requests")
+	}
+	return f.requests(ctx, tab, o)
+}
+
+func (f *fake) Resize(ctx context.Context, tab executor.TabID, o executor.ResizeOptions) (*executor.Viewport, error) {
+	if f.resize == nil {
+		return nil, unexpected("Resize")
+	}
+	return f.resize(ctx, tab, o)
+}
+
+func (f *fake) Emulate(ctx context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
+	if f.emulate == nil {
+		return nil, unexpected("Emulate")
+	}
+	return f.emulate(ctx, tab, o)
 }
 
 func (f *fake) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {

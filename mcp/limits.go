@@ -34,9 +34,8 @@ func (s *session) mayCall(t *tool) error {
 		Hint: fmt.Sprintf("Try again in %v, and look at each answer before the next call; the user can allow more with --max-calls.", max(delay, 100*time.Millisecond))}
 }
 
-// fits returns an error for a result that is larger than anybody should get.
-func (s *session) fits(res *sdk.CallToolResult) error {
-	var n int64
+// sizeOf returns how many bytes of a result are sent.
+func sizeOf(res *sdk.CallToolResult) (n int64) {
 	for _, c := range res.Content {
 		switch c := c.(type) {
 		case *sdk.TextContent:
@@ -50,6 +49,12 @@ func (s *session) fits(res *sdk.CallToolResult) error {
 			n += int64(len(text))
 		}
 	}
+	return n
+}
+
+// fits returns an error for a result that is larger than anybody should get.
+func (s *session) fits(res *sdk.CallToolResult) error {
+	n := sizeOf(res)
 	if n <= s.maxResult {
 		return nil
 	}

@@ -108,4 +108,60 @@ var schemas = map[string]toolSchemas{
 		input:  `{"type":"object","properties":{},"additionalProperties":false}`,
 		output: `{"type":"object","properties":{"ready":{"type":"boolean"},"backend":{"type":"string"},"activeTabId":{"type":"string"},"detail":{"type":"string"},"extensionConnected":{"type":"boolean"},"cdpAttached":{"type":"boolean"},"displaced":{"type":"boolean"},"policy":{"type":"object"},"version":{"type":"string"}}}`,
 	},
+	"batch": {
+		input:  `{"type":"object","properties":{"calls":{"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"args":{"type":"object"}},"required":["tool"],"additionalProperties":false},"description":"in order: {tool, args}"},"continueOnError":{"type":"boolean"},"parallel":{"type":"boolean","description":"calls that name different tabs run at the same time, those of one tab in order"}},"required":["calls"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"done":{"type":"integer"},"results":{"type":"array"}}}`,
+	},
+	"run_script": {
+		input:  `{"type":"object","properties":{"script":{"type":"string","description":"body of an async function. Each tool is a function: click({ref: 'e1'}) returns its structured result and throws with code and message when it fails. snapshot().text, tabs_list().tabs; print() and return give the answer"},"maxChars":{"type":"integer","minimum":1,"maximum":1000000},"timeoutMs":{"type":"integer","minimum":1,"maximum":600000}},"required":["script"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"ok":{"type":"boolean"},"value":{"type":"string"},"output":{"type":"string"},"error":{"type":"string"},"line":{"type":"integer"},"calls":{"type":"integer"},"truncated":{"type":"boolean"},"notes":{"type":"array"}}}`,
+	},
+	"upload_file": {
+		input:  `{"type":"object","properties":{"selector":{"type":"string"},"ref":{"type":"string"},"paths":{"type":"array","items":{"type":"string"},"description":"relative to the folder of uploads"},"tabId":{"type":"string"}},"required":["paths"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"files":{"type":"array"}}}`,
+	},
+	"save_pdf": {
+		input:  `{"type":"object","properties":{"landscape":{"type":"boolean"},"background":{"type":"boolean","description":"with background colours and pictures"},"name":{"type":"string","description":"of the file"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"path":{"type":"string"},"backend":{"type":"string"},"bytes":{"type":"integer"},"pages":{"type":"integer"}}}`,
+	},
+	"cookies": {
+		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["get","set","delete","clear"]},"name":{"type":"string","description":"of set and delete; of get, to list only it"},"value":{"type":"string","description":"of set"},"domain":{"type":"string","description":"of set: one above the page's host; this host alone unless given"},"path":{"type":"string","description":"of set; default /"},"expires":{"type":"integer","minimum":1,"description":"of set: seconds since 1970; when the browser ends unless given"},"httpOnly":{"type":"boolean"},"secure":{"type":"boolean"},"sameSite":{"type":"string","enum":["Strict","Lax","None"]},"values":{"type":"boolean","description":"of get: with values"},"after":{"type":"string","description":"of get: names after this one"},"maxChars":{"type":"integer","minimum":1,"maximum":1000000},"tabId":{"type":"string"}},"required":["action"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"origin":{"type":"string"},"cookies":{"type":"array"},"total":{"type":"integer"},"after":{"type":"string"},"count":{"type":"integer"},"left":{"type":"integer"}}}`,
+	},
+	"storage": {
+		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["get","set","remove","clear"]},"area":{"type":"string","enum":["local","session"]},"key":{"type":"string","description":"of set and remove; of get, to list only it"},"value":{"type":"string","description":"of set"},"values":{"type":"boolean","description":"of get: with values"},"after":{"type":"string","description":"of get: keys after this one"},"maxChars":{"type":"integer","minimum":1,"maximum":1000000},"tabId":{"type":"string"}},"required":["action","area"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"origin":{"type":"string"},"items":{"type":"array"},"total":{"type":"integer"},"after":{"type":"string"},"count":{"type":"integer"}}}`,
+	},
+	"session_state": {
+		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["save","load"]},"name":{"type":"string","description":"of the file: letters, digits, - and _"}},"required":["action","name"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"file":{"type":"string"},"cookies":{"type":"integer"},"items":{"type":"integer"},"origins":{"type":"array"},"deniedCookies":{"type":"integer"},"deniedOrigins":{"type":"integer"},"deadCookies":{"type":"integer"}}}`,
+	},
+	"drag": {
+		input:  `{"type":"object","properties":{"selector":{"type":"string"},"ref":{"type":"string"},"toSelector":{"type":"string","description":"where to; or toRef"},"toRef":{"type":"string"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"drop":{"type":"string"}}}`,
+	},
+	"mouse": {
+		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["move","down","up","click","wheel","tap"]},"x":{"type":"number"},"y":{"type":"number"},"button":{"type":"string","enum":["left","right","middle"]},"deltaX":{"type":"number"},"deltaY":{"type":"number"},"tabId":{"type":"string"}},"required":["action","x","y"],"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"ok":{"type":"boolean"}}}`,
+	},
+	"console_messages": {
+		input:  `{"type":"object","properties":{"level":{"type":"string","enum":["debug","info","warning","error"],"description":"this or graver"},"limit":{"type":"integer","minimum":1,"maximum":500,"description":"the newest so many; default 50"},"clear":{"type":"boolean","description":"do not tell these again"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"messages":{"type":"array"},"matched":{"type":"integer"},"dropped":{"type":"integer"},"origin":{"type":"string"}}}`,
+	},
+	"page_errors": {
+		input:  `{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":500,"description":"the newest so many; default 50"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"errors":{"type":"array"},"matched":{"type":"integer"},"dropped":{"type":"integer"},"origin":{"type":"string"}}}`,
+	},
+	"network_requests": {
+		input:  `{"type":"object","properties":{"filter":{"type":"string","description":"text in method, URL, type, status or error"},"id":{"type":"string"},"body":{"type":"boolean","description":"with id: the response's text too"},"limit":{"type":"integer","minimum":1,"maximum":500,"description":"the newest so many; default 50"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"requests":{"type":"array"},"matched":{"type":"integer"},"dropped":{"type":"integer"},"origin":{"type":"string"}}}`,
+	},
+	"resize": {
+		input:  `{"type":"object","properties":{"width":{"type":"integer","minimum":100,"maximum":5000},"height":{"type":"integer","minimum":100,"maximum":5000},"reset":{"type":"boolean","description":"instead: the window's own size"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"width":{"type":"integer"},"height":{"type":"integer"},"scale":{"type":"number"}}}`,
+	},
+	"emulate": {
+		input:  `{"type":"object","properties":{"device":{"type":"string","enum":["desktop","phone","tablet"]},"colorScheme":{"type":"string","enum":["light","dark"]},"reducedMotion":{"type":"boolean"},"media":{"type":"string","enum":["screen","print"]},"locale":{"type":"string","description":"such as nb-NO"},"timezone":{"type":"string","description":"such as Asia/Tokyo"},"network":{"type":"string","enum":["online","offline","slow3g","fast3g","fast4g"]},"cpu":{"type":"number","description":"slower by, 1 to 20"},"reset":{"type":"boolean","description":"take back the rest"},"tabId":{"type":"string"}},"additionalProperties":false}`,
+		output: `{"type":"object","properties":{"device":{"type":"string"},"colorScheme":{"type":"string"},"reducedMotion":{"type":"boolean"},"media":{"type":"string"},"locale":{"type":"string"},"timezone":{"type":"string"},"network":{"type":"string"},"cpu":{"type":"number"},"viewport":{"type":"object"}}}`,
+	},
 }

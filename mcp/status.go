@@ -49,7 +49,7 @@ func (r status) render(t *text) {
 		if len(p.BlockDomains) > 0 {
 			t.line("blocked domains: %s", strings.Join(p.BlockDomains, " "))
 		}
-		t.line("mutations: %t, eval: %t, downloads: %t", p.Mutations, p.Eval, p.Downloads)
+		t.line("mutations: %t, eval: %t, downloads: %t, uploads: %t, storage: %t, state files: %t", p.Mutations, p.Eval, p.Downloads, p.Uploads, p.Storage, p.State)
 		if p.Subresources != "" {
 			t.line("subresources: %s", p.Subresources)
 		}

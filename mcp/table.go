@@ -8,9 +8,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tools are all the tools, in the order in which documents list them. Each
-// name, argument and result is part of the contract in docs/tools.md.
-var tools = []tool{
+// coreTools are the tools of [ToolsCore], in the order in which documents list
+// them. Each name, argument and result is part of the contract in
+// docs/tools.md.
+var coreTools = []tool{
 	def("tabs_list", reads, (*session).tabsList, "List open tabs."),
 	def("tab_select", navigates.repeatable(), (*session).tabSelect, "Make a tab the active tab, the default of every tabId. The browser's focus does not move."),
 	def("tab_new", navigates, (*session).tabNew, "Open a tab and wait for it to load."),
@@ -92,6 +93,9 @@ var (
 	answers   = kind{"N, M to accept", hints{destructive: true, openWorld: true}}
 	evaluates = kind{"E", hints{destructive: true, openWorld: true}}
 	downloads = kind{"D", hints{openWorld: true}}
+	stores    = kind{"R, S for values and changes", hints{destructive: true, openWorld: true}}
+	states    = kind{"with --state-dir", hints{destructive: true, openWorld: true}}
+	uploads   = kind{"M, with --uploads-dir", mutates.hints}
 )
 
 func (k kind) repeatable() kind  { k.hints.idempotent = true; return k }

@@ -1,0 +1,268 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// batchTools are the tools of [ToolsBatch].
+var batchTools = []tool{
+	def("batch", batches, (*session).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
+	def("run_script", batches, (*session).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
+}
+
+// batches is the kind of a tool that calls others: each of those calls needs
+// what it would need by itself.
+var batches = kind{"as its calls", hints{destructive: true, openWorld: true}}
+
+const (
+	maxBatch    = 50 // calls in one batch
+	maxParallel = 8  // tabs at a time
+)
+
+type batchArgs struct {
+	Calls    batchCalls `json:"calls" jsonschema:"in order: {tool, args}"`
+	GoOn     bool       `json:"continueOnError,omitempty"`
+	Parallel bool       `json:"parallel,omitempty" jsonschema:"calls that name different tabs run at the same time, those of one tab in order"`
+}
+
+// A batchCall is one call of a batch.
+type batchCall struct {
+	name string
+	args json.RawMessage
+}
+
+// batchCalls is the argument calls of batch.
+type batchCalls []batchCall
+
+func (*batchCalls) argSchema() string {
+	return `"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"args":{"type":"object"}},"required":["tool"],"additionalProperties":false}`
+}
+
+func (*batchCalls) expected() string { return "an array of objects with tool and args" }
+
+func (c *batchCalls) decodeArg(raw json.RawMessage) error {
+	var items []json.RawMessage
+	if jsonKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
+		return fmt.Errorf("must be %s, got %s", c.expected(), jsonKind(raw))
+	}
+	if len(items) == 0 || len(items) > maxBatch {
+		return fmt.Errorf("must have 1 to %d calls, got %d", maxBatch, len(items))
+	}
+	for i, item := range items {
+		call, err := decodeBatchCall(item)
+		if err != nil {
+			return fmt.Errorf("must be %s: call %d %w", c.expected(), i+1, err)
+		}
+		*c = append(*c, call)
+	}
+	return nil
+}
+
+func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
+	var call batchCall
+	members, err := object(raw)
+	if err != nil {
+		return call, err
+	}
+	seen := map[string]bool{}
+	for _, m := range members {
+		switch {
+		case seen[m.key]:
+			return call, fmt.Errorf("has %s twice", shown(m.key))
+		case m.key == "tool":
+			if jsonKind(m.value) != "a string" {
+				return call, fmt.Errorf("has %s as tool", jsonKind(m.value))
+			}
+			if err := json.Unmarshal(m.value, &call.name); err != nil {
+				return call, err
+			}
+		case m.key == "args":
+			call.args = m.value
+		default:
+			return call, fmt.Errorf("has an unknown %s", shown(m.key))
+		}
+		seen[m.key] = true
+	}
+	if call.name == "" {
+		return call, errors.New("has no tool")
+	}
+	return call, nil
+}
+
+// batch runs calls, each of them as if the client had made it.
+func (s *session) batch(ctx context.Context, a batchArgs) (batched, error) {
+	plan := make([]*tool, len(a.Calls))
+	for i, call := range a.Calls {
+		t, err := s.within(call.name)
+		if err == nil {
+			_, err = t.decode(call.args)
+		}
+		if err != nil {
+			return batched{}, inCall(i, call.name, err)
+		}
+		plan[i] = t
+	}
+	results := make([]batchResult, len(a.Calls))
+	for i, call := range a.Calls {
+		results[i] = batchResult{Tool: call.name, NotRun: true}
+	}
+	// All answers together are one, which has to fit too. The rest is for what
+	// stands between them.
+	var room atomic.Int64
+	room.Store(s.maxResult - s.maxResult/8)
+	inOrder := func(calls []int) {
+		for _, i := range calls {
+			if ctx.Err() != nil {
+				return
+			}
+			res := s.run(ctx, plan[i], a.Calls[i].args, s.structured, nil)
+			if n := sizeOf(res); room.Add(-n) < 0 {
+				room.Add(n) // shorter ones may fit still
+				res = unfit(res)
+			}
+			results[i].take(res)
+			if !results[i].OK && !a.GoOn {
+				return
+			}
+		}
+	}
+	var running sync.WaitGroup
+	slots := make(chan struct{}, maxParallel)
+	for _, calls := range a.lanes() {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			inOrder(calls)
+		})
+	}
+	running.Wait()
+	out := batched{Results: results}
+	for i := range results {
+		if out.Results[i].OK {
+			out.Done++
+		}
+	}
+	return out, ctx.Err()
+}
+
+// unfit is a result without what it says: that is more than there is room for.
+func unfit(res *sdk.CallToolResult) *sdk.CallToolResult {
+	said := "done"
+	if m, ok := res.Meta[metaError].(errorMeta); ok {
+		said = "failed with " + string(m.Code)
+	}
+	return &sdk.CallToolResult{
+		IsError: res.IsError, Meta: res.Meta,
+		Content: []sdk.Content{&sdk.TextContent{Text: said + ", and left out: the answers of this batch are longer than one may be"}},
+	}
+}
+
+// within returns a tool that may be called by another.
+func (s *session) within(name string) (*tool, error) {
+	t := s.tool(name)
+	switch {
+	case t == nil:
+		return nil, badArgs("", "%v", s.unknown(name))
+	case t.kind == batches:
+		return nil, badArgs("Make the calls one after the other.", "%s cannot be called from within another call", name)
+	}
+	return t, nil
+}
+
+// inCall says in which call of several a mistake is.
+func inCall(i int, name string, err error) error {
+	var e *executor.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, shown(name), e.Message())
+}
+
+// lanes returns the numbers of the calls that run in order, for each of those
+// that run at the same time.
+func (a batchArgs) lanes() [][]int {
+	index := map[string]int{}
+	var lanes [][]int
+	for i, call := range a.Calls {
+		tab := ""
+		if a.Parallel {
+			tab, _ = subject(call.args)
+		}
+		lane, ok := index[tab]
+		if !ok {
+			lane = len(lanes)
+			index[tab] = lane
+			lanes = append(lanes, nil)
+		}
+		lanes[lane] = append(lanes[lane], i)
+	}
+	return lanes
+}
+
+// batched is what came of a batch.
+type batched struct {
+	Done    int           `json:"done"`
+	Results []batchResult `json:"results"`
+}
+
+// A batchResult is what came of one call of a batch.
+type batchResult struct {
+	Tool   string           `json:"tool"`
+	OK     bool             `json:"ok"`
+	Result executor.RawJSON `json:"result,omitempty"` // structured
+	Error  *errorMeta       `json:"error,omitempty"`
+	NotRun bool             `json:"notRun,omitempty"`
+
+	text   string
+	images []sdk.Content
+}
+
+// take takes over what a call answered.
+func (r *batchResult) take(res *sdk.CallToolResult) {
+	r.NotRun, r.OK = false, !res.IsError
+	for _, c := range res.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			r.text += text.Text
+		} else {
+			r.images = append(r.images, c)
+		}
+	}
+	if m, ok := res.Meta[metaError].(errorMeta); ok {
+		r.Error = &m
+	}
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		r.Result = executor.RawJSON(raw)
+	}
+}
+
+func (r batched) render(t *text) {
+	t.line("%d of %s succeeded", r.Done, plural(len(r.Results), "call"))
+	notRun := 0
+	for i, res := range r.Results {
+		if res.NotRun {
+			notRun++
+			continue
+		}
+		t.line("%d. %s: %s", i+1, res.Tool, res.text)
+	}
+	if notRun > 0 {
+		t.line("%s not run", plural(notRun, "call"))
+	}
+}
+
+func (r batched) images() []sdk.Content {
+	var all []sdk.Content
+	for _, res := range r.Results {
+		all = append(all, res.images...)
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// inputTools are the tools of [ToolsInput].
+var inputTools = []tool{
+	def("drag", mutates, (*session).drag, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
+	def("mouse", mutates, (*session).mouse, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
+}
+
+type dragArgs struct {
+	requiredTarget
+	ToSelector string       `json:"toSelector,omitempty" jsonschema:"where to; or toRef"`
+	ToRef      executor.Ref `json:"toRef,omitempty"`
+	tabArg
+}
+
+func (a dragArgs) to() executor.Target {
+	return executor.Target{Selector: a.ToSelector, Ref: a.ToRef}
+}
+
+func (a dragArgs) check() error {
+	if err := a.requiredTarget.check(); err != nil {
+		return err
+	}
+	if (a.ToSelector == "") == (a.ToRef == "") {
+		return badArgs("Give either of them.", "exactly one of toSelector and toRef is needed")
+	}
+	return nil
+}
+
+func (s *session) drag(ctx context.Context, a dragArgs) (dragged, error) {
+	d, err := s.ex.Drag(ctx, a.Tab, a.target(), a.to(), nil)
+	return dragged{d}, err
+}
+
+type dragged struct{ *executor.Drag }
+
+func (r dragged) render(t *text) {
+	switch r.Drop {
+	case executor.DropTaken:
+		t.line("ok: it was dropped there")
+	case executor.DropRefused:
+		t.line("nothing took the drop")
+	default:
+		t.line("ok: dragged by the pointer; what came of it is up to the page")
+	}
+	t.changes(&r.Changes)
+}
+
+type mouseArgs struct {
+	Action executor.MouseAction `json:"action" enum:"move|down|up|click|wheel|tap"`
+	X      float64              `json:"x"`
+	Y      float64              `json:"y"`
+	Button executor.Button      `json:"button,omitempty" enum:"left|right|middle"`
+	DeltaX float64              `json:"deltaX,omitempty"`
+	DeltaY float64              `json:"deltaY,omitempty"`
+	tabArg
+}
+
+func (s *session) mouse(ctx context.Context, a mouseArgs) (acted, error) {
+	act, err := s.ex.Mouse(ctx, a.Tab, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
+	return acted{act}, err
+}
