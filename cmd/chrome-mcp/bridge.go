@@ -16,7 +16,7 @@ import (
 // newBridge returns the server for the extension, which does not listen yet.
 // Its port is closed to the agent, in both backends, before any extension is
 // told the rules.
-func newBridge(s *settings, rules *policy.Policy, log *slog.Logger) (*bridge.Server, error) {
+func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
 	var server *bridge.Server
 	server, err := bridge.New(bridge.Options{
 		DataDir:     s.data,
@@ -24,11 +24,14 @@ func newBridge(s *settings, rules *policy.Policy, log *slog.Logger) (*bridge.Ser
 		Port:        s.port.option(),
 		Version:     programVersion(),
 		Policy: func() wire.Policy {
-			rules.AddOwnPort(server.Port())
-			return wireRules(rules)
+			guard.Policy().AddOwnPort(server.Port())
+			return wireRules(guard.Policy())
 		},
 		Logger: log,
 	})
+	if err == nil {
+		guard.SetChanged(server.PolicyChanged)
+	}
 	return server, err
 }
 

@@ -40,7 +40,7 @@ func openTestBridge(t *testing.T) (*bridge.Server, *settings, *policy.Policy) {
 func startTestBridge(t *testing.T, s *settings, rules *policy.Policy) *bridge.Server {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	server, err := newBridge(s, rules, log)
+	server, err := newBridge(s, policy.NewGuard(rules, nil), log)
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
 		err = openBridge(server, rules, log)

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 // call calls a tool of a server of its own, and those after each "then", until
@@ -41,7 +42,11 @@ func call(ctx context.Context, s *settings, words []string, stdin io.Reader, std
 	for _, c := range calls {
 		if slices.Equal(c[1:], []string{"-"}) {
 			var text []byte
-			if text, err = io.ReadAll(io.LimitReader(stdin, maxLine)); err != nil {
+			if text, err = io.ReadAll(io.LimitReader(stdin, maxLine+1)); err != nil {
+				break
+			}
+			if len(text) > maxLine {
+				err = tooLong()
 				break
 			}
 			c = []string{c[0], string(text)}
@@ -55,6 +60,10 @@ func call(ctx context.Context, s *settings, words []string, stdin io.Reader, std
 
 // maxLine bounds the arguments of one call.
 const maxLine = 1 << 20
+
+func tooLong() error {
+	return usagef("Make several calls of it.", "the arguments of one call have %d bytes at most", maxLine)
+}
 
 // shell calls the tools that the lines of stdin name, one after the other, of
 // one server of its own.
@@ -84,7 +93,11 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 				return
 			}
 		}
-		scanned <- in.Err()
+		err := in.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = tooLong()
+		}
+		scanned <- err
 	}()
 	failed := false
 	for prompt(); ; prompt() {
@@ -138,6 +151,9 @@ type terminal struct {
 // startTerminal starts a server and begins a session with it.
 func startTerminal(ctx context.Context, s *settings, stdout, stderr io.Writer) (*terminal, error) {
 	s.structured = s.structured || s.json
+	if !s.given("tools") {
+		s.tools = mcp.Toolsets() // they cost a person nothing
+	}
 	s.closeTimeout = 10 * time.Second // no host waits to kill it
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()

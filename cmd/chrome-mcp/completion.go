@@ -91,7 +91,7 @@ func toolNames(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	here, there := sdk.NewInMemoryTransports()
-	go mcp.NewServer(executor.Unavailable{}, nil).Run(ctx, there)
+	go mcp.NewServer(executor.Unavailable{}, &mcp.Options{Tools: mcp.Toolsets()}).Run(ctx, there)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp completion"}, nil).Connect(ctx, here, nil)
 	if err != nil {
 		return nil, err

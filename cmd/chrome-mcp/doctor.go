@@ -267,6 +267,9 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	}
 	grant(status.Mutations, "click, type and fill in forms", "--enable-mutations")
 	grant(status.Downloads, "save files", "--enable-downloads")
+	grant(status.Storage, "read and change what sites keep: cookies, local and session storage", "--enable-storage")
+	grant(status.State, "save and load logins as files", "--state-dir")
+	grant(status.Uploads, "upload files", "--uploads-dir")
 	if status.Eval {
 		r.say(notice, "", "it may run JavaScript of its own, which can do in a page whatever its user can (--unsafe-enable-eval)")
 	} else {

@@ -59,7 +59,7 @@ func tryPage(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := open(s, rules, nil, slog.New(slog.DiscardHandler), nil)
+	b, err := open(s, policy.NewGuard(rules, nil), nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,10 @@ type settings struct {
 
 	// Where the agent may go and what it may do.
 	allowDomain, blockDomain, allowPrivate []string
-	policyFile                             string
+	policyFile, uploadsDir, stateDir       string
 	allDomains, mutations, downloads, eval bool
-	subresources                           string
+	storage                                bool
+	subresources, ask                      string
 	maxDownload, maxDownloadTotal          byteSize
 	maxResult                              byteSize
 	maxDownloads, maxTabs, maxCalls        int
@@ -40,7 +41,8 @@ type settings struct {
 	viewport                                                    viewport
 	port                                                        portFlag
 
-	// Results and logs.
+	// Tools, results and logs.
+	tools       toolsets
 	structured  bool
 	afterAction string
 	logLevel    logLevel
@@ -104,7 +106,12 @@ func define() (*settings, []flagGroup) {
 	fs = group("What it may do there (reading and navigating need no more)")
 	fs.BoolVar(&s.mutations, "enable-mutations", false, "click, type, fill in forms, answer dialogs")
 	fs.BoolVar(&s.downloads, "enable-downloads", false, "save files, into the folder downloads of --data")
+	fs.BoolVar(&s.storage, "enable-storage", false, "read the values of cookies and of local and session storage, and change those")
+	fs.StringVar(&s.stateDir, "state-dir", "", "save logins (cookies and local storage of allowed sites) in files of this folder, `DIR`, and load them, when the agent asks for it")
+	fs.StringVar(&s.uploadsDir, "uploads-dir", "", "give pages files of this folder, `DIR`, when the agent asks for it; it takes --enable-mutations too")
 	fs.BoolVar(&s.eval, "unsafe-enable-eval", false, "run JavaScript of the agent's in allowed pages; makes --subresources same unless that is given, so that pages load from allowed hosts only")
+
+	fs.Var(newChoice(&s.ask, "auto", "never"), "ask", "when a call is denied that the user may permit (a public site, changing pages, downloads), ask in the popup of the extension, or through hosts that can; or never")
 
 	fs = group("Limits (generous: what goes beyond them is a mistake or an attack)")
 	fs.Var(&s.maxDownload, "max-download", "refuse larger files; with its unit, in powers of 1024: 500KB, 20MB, 1GB")
@@ -129,7 +136,8 @@ func define() (*settings, []flagGroup) {
 	fs.Var(&s.port, "port", "listen on this `PORT` of 127.0.0.1 for the extension; 0 is any free one (default the first free of 38017 to 38032)")
 	fs.StringVar(&s.data, "data", "", "keep profiles and downloads in `FOLDER` (default ~/.chrome-mcp)")
 
-	fs = group("Results and logs")
+	fs = group("Tools, results and logs")
+	fs.Var(&s.tools, "tools", "offer the tools of these toolsets: core, batch, files, input, devtools, storage, or all; `LIST` with commas")
 	fs.BoolVar(&s.structured, "structured", false, "add structured results and output schemas, for programs")
 	fs.Var(newChoice(&s.afterAction, "diff", "snapshot", "none"), "after-action", "what actions report of the page: diff, snapshot or none")
 	fs.Var(&s.logLevel, "log-level", "log from this level on: debug, info, warn or error")
@@ -288,6 +296,16 @@ func (s *settings) complete() error {
 	var err error
 	if s.data, err = filepath.Abs(s.data); err != nil {
 		return usagef("", "%s: %v", s.named("data"), err)
+	}
+	if s.stateDir != "" {
+		if s.stateDir, err = filepath.Abs(s.stateDir); err != nil {
+			return usagef("", "%s: %v", s.named("state-dir"), err)
+		}
+	}
+	if s.uploadsDir != "" {
+		if s.uploadsDir, err = filepath.Abs(s.uploadsDir); err != nil {
+			return usagef("", "%s: %v", s.named("uploads-dir"), err)
+		}
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 func TestEveryFlagHasAVariable(t *testing.T) {
 	values := map[string]string{
 		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
-		"subresources": "list", "prefer": "cdp", "after-action": "none",
+		"subresources": "list", "prefer": "cdp", "after-action": "none", "ask": "never", "tools": "all",
 		"cdp-endpoint": "http://127.0.0.1:9222", "attach-default-context": "",
 	}
 	_, groups := define()

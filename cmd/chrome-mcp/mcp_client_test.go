@@ -25,7 +25,13 @@ type mcpServer struct {
 }
 
 // startMCP starts the program and begins a session.
-func startMCP(t *testing.T, args ...string) *mcpServer {
+func startMCP(t testing.TB, args ...string) *mcpServer {
+	t.Helper()
+	return startMCPWith(t, nil, nil, args...)
+}
+
+// startMCPWith is startMCP with a client and a session of these options.
+func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
 	t.Helper()
 	s := &mcpServer{cmd: exec.Command(binary, append(rootNeedsNoSandbox(), args...)...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
 	s.cmd.Stderr = s.er
@@ -51,8 +57,8 @@ func startMCP(t *testing.T, args ...string) *mcpServer {
 		}
 	})
 	transport := &sdk.IOTransport{Reader: teed{io.TeeReader(stdout, s.out), stdout}, Writer: stdin}
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	if s.client, err = client.Connect(t.Context(), transport, nil); err != nil {
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, of)
+	if s.client, err = client.Connect(t.Context(), transport, begin); err != nil {
 		t.Fatalf("%v\n%s", err, s.er)
 	}
 	return s
@@ -84,7 +90,7 @@ func (s *mcpServer) try(ctx context.Context, tool string, args map[string]any) (
 }
 
 // call calls a tool, which must not fail, and wants these texts in its answer.
-func (s *mcpServer) call(t *testing.T, tool string, args map[string]any, want ...string) string {
+func (s *mcpServer) call(t testing.TB, tool string, args map[string]any, want ...string) string {
 	t.Helper()
 	text, failed, err := s.try(t.Context(), tool, args)
 	if err != nil || failed {
@@ -105,7 +111,7 @@ func (s *mcpServer) refused(t *testing.T, code, tool string, args map[string]any
 }
 
 // wants compares without regard to capitals, which begin sentences.
-func wants(t *testing.T, what, text string, want []string) {
+func wants(t testing.TB, what, text string, want []string) {
 	t.Helper()
 	for _, part := range want {
 		if !strings.Contains(strings.ToLower(text), strings.ToLower(part)) {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -35,6 +37,9 @@ func (s *settings) rules() (*policy.Policy, error) {
 		Mutations:    s.mutations,
 		Eval:         s.eval,
 		Downloads:    s.downloads,
+		Storage:      s.storage,
+		StateDir:     s.stateDir,
+		UploadsDir:   s.uploadsDir,
 		AllowPrivate: s.allowPrivate,
 	}
 	if s.given("subresources") { // the policy picks its own default otherwise, by the grants
@@ -51,5 +56,34 @@ func (s *settings) rules() (*policy.Policy, error) {
 	if err != nil {
 		return nil, usagef("", "%w", err)
 	}
+	if dir := p.Config().UploadsDir; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, usagef("Make it, or name another with --uploads-dir.", "the folder of uploads, %s, is not there", dir)
+		}
+	}
+	if dir := p.Config().StateDir; dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, usagef("Make it, or name another with --state-dir.", "the folder of state files, %s, is not there", dir)
+		}
+		if inside(dir, p.Config().UploadsDir) {
+			return nil, usagef("Name another with --state-dir.", "the folder of state files, %s, is in the folder of uploads, whose files pages may be given", dir)
+		}
+	}
 	return p, nil
+}
+
+// inside reports whether a folder is another one or in it. Both are there.
+func inside(dir, folder string) bool {
+	if folder == "" {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return true
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(folder, dir)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -59,9 +59,20 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"rpc":   rpc,
 			"exits": exits,
+			"long":  long,
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// long makes a file of so many letters in one line: long name 1000.
+func long(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: long name length")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("x", n)), 0o600))
 }
 
 // exits runs a program and wants this exit code: exits 2 chrome-mcp --bad.

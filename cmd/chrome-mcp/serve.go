@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // When stdin ends or a signal comes, everything is over within three seconds.
@@ -60,13 +61,14 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		log.Warn(note)
 	}
 
+	guard := policy.NewGuard(rules, log)
 	var link *bridge.Server
 	if s.prefer != string(executor.BackendCDP) { // with that, no call would ever go to an extension
-		if link, err = newBridge(s, rules, log); err != nil {
+		if link, err = newBridge(s, guard, log); err != nil {
 			return err
 		}
 	}
-	b, err := open(s, rules, link, log, record)
+	b, err := open(s, guard, link, log, record)
 	if err != nil {
 		return err
 	}
@@ -107,12 +109,19 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	}()
 
 	greet(stdin, stderr)
+	var popup executor.UserAsker
+	if b.extension != nil {
+		popup = b.extension
+	}
 	server := mcp.NewServer(b, &mcp.Options{
 		Version:    programVersion(),
+		Tools:      s.tools,
 		Structured: s.structured,
 		Logger:     log,
 		Notes:      rules.Notes(),
 		Audit:      record,
+		Ask:        s.ask != "never",
+		AskUser:    popup,
 
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,12 +13,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/executor/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // A stack is the executor that the tools use, with the backends below it.
 type stack struct {
 	executor.Executor
+	executor.Permitter
 	browser   *chromium.Browser
 	extension *extension.Backend // nil without a bridge
 	bridge    *bridge.Server     // nil without one
@@ -27,20 +30,19 @@ type stack struct {
 // sessions, and the guard again as those sessions' gate. It starts no browser.
 // The extension that connects to the bridge is one of the backends; the stack
 // closes the bridge, which may be nil, as record may.
-func open(s *settings, rules *policy.Policy, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*stack, error) {
+func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*stack, error) {
 	if s.prefer == string(executor.BackendCDP) && s.noCDPFallback {
 		return nil, usagef("Leave one of them out.", "%s=cdp and %s contradict each other", s.named("prefer"), s.named("no-cdp-fallback"))
 	}
-	options, err := s.chromium(rules, log)
+	options, err := s.chromium(guard.Network(), log)
 	if err != nil {
 		return nil, err
 	}
-	guard := policy.NewGuard(rules, log)
 	if record != nil {
 		guard.SetAudit(record)
-		options.Network, options.Audit = guard.Network(), record
+		options.Audit = record
 	}
-	b := &stack{browser: chromium.New(options), bridge: server}
+	b := &stack{Permitter: guard, browser: chromium.New(options), bridge: server}
 	layers := executor.ManagerOptions{
 		CDP:           b.browser,
 		Prefer:        executor.BackendKind(s.prefer),
@@ -49,6 +51,9 @@ func open(s *settings, rules *policy.Policy, server *bridge.Server, log *slog.Lo
 			Gate:        guard,
 			AfterAction: executor.AfterAction(s.afterAction),
 			MaxTabs:     s.maxTabs,
+			StateDir:    guard.Policy().Config().StateDir,
+			UploadsDir:  guard.Policy().Config().UploadsDir,
+			Record:      slices.Contains(s.tools, mcp.ToolsDevtools),
 		},
 		Logger: log,
 	}
@@ -95,7 +100,7 @@ func (b *stack) Close() error {
 }
 
 // chromium returns the options of the backend.
-func (s *settings) chromium(rules *policy.Policy, log *slog.Logger) (chromium.Options, error) {
+func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {
 	options := chromium.Options{
 		Browser:              s.browser,
 		Isolated:             s.isolated,

@@ -20,6 +20,7 @@ type userBrowser struct {
 	t                    *testing.T
 	root                 string // its home folder
 	display              string // where its windows are shown, "" for nowhere
+	flags                []string
 }
 
 // newUserBrowser installs a browser and the extension, and starts nothing.
@@ -63,7 +64,7 @@ func (b *userBrowser) register(t *testing.T, data string) {
 func (b *userBrowser) open() {
 	b.t.Helper()
 	b.Browser = userbrowser.Start(b.t, userbrowser.Options{
-		Profile: b.profile(), Extensions: []string{filepath.Join(b.root, "extension")}, Env: b.environ(), Display: b.display,
+		Profile: b.profile(), Extensions: []string{filepath.Join(b.root, "extension")}, Env: b.environ(), Display: b.display, Flags: b.flags,
 	})
 }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 // A choice is a flag that takes one of a few words. Its default is the first.
@@ -52,6 +54,24 @@ func (n *number) Set(s string) error {
 	}
 	*n.value = v
 	return nil
+}
+
+// A toolsets is a list of toolsets. Its zero value is the core alone.
+type toolsets []mcp.Toolset
+
+func (t *toolsets) Type() string { return "LIST" }
+
+func (t *toolsets) String() string {
+	var names []string
+	for _, set := range *t {
+		names = append(names, string(set))
+	}
+	return cmp.Or(strings.Join(names, ","), string(mcp.ToolsCore))
+}
+
+func (t *toolsets) Set(s string) (err error) {
+	*t, err = mcp.ParseToolsets(s)
+	return err
 }
 
 // A byteSize is a number of bytes, written with its unit: 512B, 500KB, 20MB or

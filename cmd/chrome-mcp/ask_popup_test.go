@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// TestAskInPopup: with the extension connected its popup asks, also where the
+// client could; what the user says there is in force in their own Chrome at
+// once, and a call that they do not answer lets the agent go on.
+func TestAskInPopup(t *testing.T) {
+	net := newInternet(t)
+	b := newUserBrowser(t)
+	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), "--disable-features=HttpsUpgrades"} // there is no https here
+	data := filepath.Join(t.TempDir(), "data")
+	b.register(t, data)
+	client := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		t.Error("the client was asked")
+		return nil, errors.New("not here")
+	}}
+	s := startMCPWith(t, client, nil, "--data", data, "--port=0", "--no-cdp-fallback", "--subresources=same")
+	b.open()
+	s.until(t, "no tab shared", "chrome_status", nil)
+	// asks makes a call that the popup asks about.
+	asks := func(tool string, args map[string]any, question, answer string) (text string) {
+		t.Helper()
+		answered := make(chan string, 1)
+		go func() {
+			text, _, err := s.try(t.Context(), tool, args)
+			if err != nil {
+				text = err.Error()
+			}
+			answered <- text
+		}()
+		b.Popup(t, func(popup string) {
+			b.holds(t, popup, fmt.Sprintf("document.getElementById('questions').textContent.includes(%q)", question))
+			var badge string
+			b.Worker(t, "chrome.action.getBadgeText({})", &badge)
+			if badge != "?" {
+				t.Errorf("the badge is %q", badge)
+			}
+			b.Click(t, popup, "#questions button", answer)
+			b.holds(t, popup, "document.getElementById('asking').hidden")
+		})
+		return <-answered
+	}
+	to := func(url string) map[string]any { return map[string]any{"url": url} }
+
+	goes := func(host, answer string) {
+		t.Helper()
+		text := asks("navigate", to("http://"+host+"/page"), "http://"+host+", which is not on its list of sites (tool navigate)", answer)
+		if want := "http://" + host + "/page"; !strings.Contains(text, want) || strings.Contains(text, "DENIED") {
+			t.Fatalf("navigate answered %s", text)
+		}
+	}
+	goes("shop.example.com", "Allow this session")
+	s.call(t, "get_text", nil, "This is shop.example.com")
+	// A tab that is attached already goes to another site: the rules of its
+	// network are others before it does.
+	goes("other.example.com", "Allow once")
+	s.call(t, "navigate", to("http://shop.example.com/page"))
+	text := asks("navigate", to("http://other.example.com/again"), "http://other.example.com,", "No")
+	wants(t, "navigate", text, []string{"POLICY_DENIED: ", "said no"})
+	s.refused(t, "POLICY_DENIED", "navigate", to("http://other.example.com/again"), "said no")
+	if n := net.asked("/again"); n != 0 {
+		t.Errorf("%d requests to what the user refused", n)
+	}
+
+	// Nobody answers: the call ends, others go on, and a later one finds what
+	// was said meanwhile.
+	button := map[string]any{"selector": "button"}
+	begin := time.Now()
+	s.refused(t, "CONSENT_REQUIRED", "click", button, "has not answered yet", "popup")
+	soon(t, "the call that nobody answered", begin, 22*time.Second)
+	s.call(t, "get_text", nil, "This is shop.example.com")
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
+		b.Click(t, popup, "#questions button", "Allow once")
+	})
+	s.call(t, "click", button)
+	userbrowser.Eventually(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
+	if text := asks("click", button, "wants to act on", "No"); !strings.HasPrefix(text, "POLICY_DENIED: ") {
+		t.Errorf("click answered %s", text)
+	}
+	if n := net.asked("/clicked"); n != 1 {
+		t.Errorf("%d clicks arrived", n)
+	}
+	s.end(t)
+}

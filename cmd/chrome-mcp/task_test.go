@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// orderPage is a shop's page for ordering what there is: a quantity and a button
+// for each product, and the sum of all.
+const orderPage = `<!doctype html><meta charset=utf-8><title>Order</title><h1>Order</h1><p id=sum>0 pieces</p><ul id=list></ul><script>
+const names = ['Walnut', 'Oak', 'Birch', 'Cherry', 'Ash', 'Maple'];
+const stock = {};
+for (const name of names) {
+	const li = document.createElement('li');
+	li.innerHTML = '<h2>' + name + ' board</h2><p>Sawn and dried, 2 m long, from our own forest.</p><label>Pieces of ' + name +
+		' <input type=number id=q-' + name + '></label> <button id=add-' + name + '>Add ' + name + '</button>';
+	document.querySelector('#list').append(li);
+	li.querySelector('button').onclick = () => {
+		stock[name] = Number(li.querySelector('input').value);
+		document.querySelector('#sum').textContent = Object.values(stock).reduce((a, b) => a + b, 0) + ' pieces';
+		li.append(' added');
+	};
+}
+</script>`
+
+// BenchmarkTask does a task of 20 steps by calls, as a model would that looks at
+// what each did, and by one script.
+func BenchmarkTask(b *testing.B) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, orderPage)
+	}))
+	defer web.Close()
+	s := startMCP(b, "--data", b.TempDir(), "--headless", "--isolated", "--prefer", "cdp", "--tools", "core,batch",
+		"--allow-domain", "127.0.0.1:*", "--enable-mutations", "--log-level", "error")
+	names := []string{"Walnut", "Oak", "Birch", "Cherry", "Ash", "Maple"}
+	bytes := 0
+	call := func(tool string, args map[string]any, want string) string {
+		text := s.call(b, tool, args, want)
+		bytes += len(asJSON(args)) + len(tool) + len(text)
+		return text
+	}
+	byCalls := func() {
+		call("navigate", map[string]any{"url": web.URL}, "Order")
+		text := call("snapshot", nil, "Walnut")
+		sum := 0
+		for i, name := range names {
+			sum += i + 1
+			call("type", map[string]any{"ref": refOf(b, text, `Pieces of `+name), "text": fmt.Sprint(i + 1)}, "ok")
+			call("click", map[string]any{"ref": refOf(b, text, "Add "+name)}, "ok")
+			call("get_text", map[string]any{"selector": "#sum"}, fmt.Sprint(sum, " pieces"))
+		}
+	}
+	byScript := func() {
+		call("run_script", map[string]any{"script": `navigate({url: '` + web.URL + `'});
+const names = ['Walnut', 'Oak', 'Birch', 'Cherry', 'Ash', 'Maple'];
+for (const [i, name] of names.entries()) {
+	type({selector: '#q-' + name, text: String(i + 1)});
+	click({selector: '#add-' + name});
+	var sum = get_text({selector: '#sum'}).text;
+}
+return sum`}, "21 pieces")
+	}
+	byCalls() // the first page starts the browser
+	var took [2]time.Duration
+	var said [2]int
+	for b.Loop() {
+		for i, do := range []func(){byCalls, byScript} {
+			bytes = 0
+			begin := time.Now()
+			do()
+			took[i] += time.Since(begin)
+			said[i] = bytes
+		}
+	}
+	b.ReportMetric(float64(took[0].Microseconds())/1e3/float64(b.N), "calls-ms")
+	b.ReportMetric(float64(took[1].Microseconds())/1e3/float64(b.N), "script-ms")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "script/calls-time")
+	b.ReportMetric(float64(said[0]), "calls-bytes")
+	b.ReportMetric(float64(said[1]), "script-bytes")
+	b.ReportMetric(float64(said[1])/float64(said[0]), "script/calls-bytes")
+}
+
+// refOf finds the ref of the element with a name in a snapshot.
+func refOf(tb testing.TB, snapshot, name string) string {
+	tb.Helper()
+	m := regexp.MustCompile(`"` + regexp.QuoteMeta(name) + `" \[ref=(e\d+)\]`).FindStringSubmatch(snapshot)
+	if m == nil {
+		tb.Fatalf("no %q in\n%s", name, snapshot)
+	}
+	return m[1]
+}
