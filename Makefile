@@ -20,11 +20,15 @@ endif
 
 GOTEST = $(GO) test $(RACE)
 
+# The packages whose tests start a browser: one at a time. The others wait more
+# than they compute.
+BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
+
 .DEFAULT_GOAL := help
-.PHONY: help setup modules browser node build npm demo test test-long test-full fuzz check check-go check-generate check-js check-vulns bench generate clean
+.PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full fuzz check check-go check-generate check-js check-vulns bench generate clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: modules browser node ## get Go modules, a Chromium and, where npm is, the JavaScript tools
 
@@ -56,22 +60,26 @@ NPM_VERSION := $(or $(shell echo "$(VERSION)" | sed -n 's/^v\([0-9]*\.[0-9]*\.[0
 npm: modules ## pack the npm packages of all platforms into dist/npm
 	node npm/build.mjs $(NPM_VERSION)
 
+release-snapshot: npm ## make the files of a release in dist/release, and publish none
+	@tools/release-snapshot.sh
+
 demo: modules browser build ## fill in and submit a form in a real browser over MCP, step by step
 	$(GO) run ./examples/demo -server bin/chrome-mcp -screenshot bin/demo.png
 
 test: modules node ## run every test but those of test-long and test-full
 	@tools/chromium.sh || [ -z "$$CI" ]
 	@$(GOTEST) -run '^$$' $(PKGS) >/dev/null # builds them all at once
-	$(GOTEST) -p 1 -timeout 14m -skip '^Test(Long|Full)' $(PKGS)
+	@$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | xargs -r $(GOTEST) -p 2 -timeout 14m -skip '^Test(Long|Full)'
+	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | xargs -r $(GOTEST) -p 1 -timeout 14m -skip '^Test(Long|Full)'
 
 test-long: modules node ## run what takes longer: tests named TestLong…, and each fuzz target for a while
 	@tools/chromium.sh || [ -z "$$CI" ]
-	$(GOTEST) -p 2 -timeout 30m -run '^TestLong' $(PKGS)
+	$(GOTEST) -p 2 -timeout 60m -run '^TestLong' $(PKGS)
 	@$(MAKE) --no-print-directory fuzz
 
 test-full: modules ## tests named TestFull…: minutes each, on a machine that does nothing else
 	@tools/chromium.sh
-	$(GOTEST) -p 1 -v -timeout 90m -run '^TestFull' ./executor/chromium ./executor/extension ./cmd/chrome-mcp
+	$(GOTEST) -p 1 -v -timeout 90m -run '^TestFull' ./executor/extension ./cmd/chrome-mcp
 
 FUZZTIME ?= 20s
 

@@ -17,18 +17,11 @@ import { parseArgs } from 'node:util';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
 
-/** What Go calls each platform. */
-const platforms = {
-  'linux-x64': ['linux', 'amd64'],
-  'linux-arm64': ['linux', 'arm64'],
-  'darwin-x64': ['darwin', 'amd64'],
-  'darwin-arm64': ['darwin', 'arm64'],
-  'win32-x64': ['windows', 'amd64'],
-  'win32-arm64': ['windows', 'arm64'],
-};
-
-/** @type {{package: string, scope: string}} */
+/** @type {{package: string, scope: string, platforms: Record<string, [string, string]>}} */
 const names = JSON.parse(readFileSync(join(here, 'names.json'), 'utf8'));
+
+/** What Go calls each platform. */
+const platforms = names.platforms;
 
 const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true });
 const out = values.out ? resolve(values.out) : join(root, 'dist', 'npm');
@@ -47,13 +40,15 @@ function fail(message) {
   process.exit(2);
 }
 
+const repository = /^module (\S+)$/m.exec(readFileSync(join(root, 'go.mod'), 'utf8'))?.[1];
+
 /** What both kinds of package say about themselves. */
 const common = {
   version,
   description: 'Lets an AI agent use a real Chrome, over MCP: your own through an extension, or one that it starts.',
   license: 'MIT',
-  homepage: 'https://github.com/chrome-mcp/chrome-mcp',
-  repository: { type: 'git', url: 'git+https://github.com/chrome-mcp/chrome-mcp.git' },
+  homepage: `https://${repository}`,
+  repository: { type: 'git', url: `git+https://${repository}.git` },
 };
 
 /**
@@ -78,7 +73,7 @@ mkdirSync(out, { recursive: true });
 const tarballs = [];
 for (const platform of wanted.length > 0 ? wanted : Object.keys(platforms)) {
   const [os, cpu] = platform.split('-');
-  const [GOOS, GOARCH] = platforms[/** @type {keyof typeof platforms} */ (platform)];
+  const [GOOS, GOARCH] = platforms[platform];
   const file = join('bin', os === 'win32' ? 'chrome-mcp.exe' : 'chrome-mcp');
   tarballs.push(pack({
     name: `${names.scope}/${platform}`, ...common,

@@ -1,0 +1,81 @@
+package ci
+
+import (
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+)
+
+// failing makes TestFails fail: it is the test of a user's whose shop is broken.
+const failing = "EXAMPLE_MUST_FAIL"
+
+// TestFails fails while the shop asks whether to place the order, when it is
+// told to.
+func TestFails(t *testing.T) {
+	if os.Getenv(failing) == "" {
+		t.Skip("TestKeepsWhatAFailedTestSaw runs this")
+	}
+	_, address, stop, err := shop.Open()
+	check(t, err)
+	defer stop()
+	chrome, ctx := browse(t), t.Context()
+	_, err = chrome.Navigate(ctx, "", address+"/order", nil)
+	check(t, err)
+	_, err = chrome.FillForm(ctx, "", []executor.Field{
+		{Target: element("[name=name]"), Value: "Ada Lovelace"},
+		{Target: element("[name=email]"), Value: "ada@example.com"},
+		{Target: element("[name=country]"), Value: "Norway"},
+		{Target: element("[name=date]"), Value: "2027-01-15"},
+	}, &executor.FillOptions{Submit: element("text=Place the order")})
+	check(t, err)
+	t.Error("the shop asks a question that it should not ask")
+}
+
+// TestKeepsWhatAFailedTestSaw runs a test that fails, with the flags that
+// e2e.yml gives go test.
+func TestKeepsWhatAFailedTestSaw(t *testing.T) {
+	workflow, err := os.ReadFile("e2e.yml")
+	if err != nil || !strings.Contains(string(workflow), "go test -artifacts -outputdir ") {
+		t.Errorf("e2e.yml does not run go test with -artifacts and -outputdir (%v)", err)
+	}
+	if _, err := chromium.Find(""); err != nil && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	kept := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFails$", "-test.artifacts", "-test.outputdir="+kept)
+	cmd.Env = append(os.Environ(), failing+"=yes")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "--- FAIL: TestFails") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if want := `dismissed the open confirm: "Place the order for € 89.00?"`; !strings.Contains(string(out), want) {
+		t.Errorf("the log lacks %s:\n%s", want, out)
+	}
+	files := map[string]string{}
+	check(t, filepath.WalkDir(kept, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[entry.Name()] = path
+		}
+		return err
+	}))
+	if len(files) != 2 {
+		t.Errorf("kept %v, want two files", files)
+	}
+	outline, err := os.ReadFile(files["TestFails.txt"])
+	if err != nil || !strings.Contains(string(outline), `textbox "Name"`) || !strings.Contains(string(outline), "Ada Lovelace") {
+		t.Errorf("the outline is %q, %v", outline, err)
+	}
+	picture, err := os.Open(files["TestFails.png"])
+	check(t, err)
+	defer picture.Close()
+	if config, err := png.DecodeConfig(picture); err != nil || config.Width != chromium.DefaultWidth || config.Height != chromium.DefaultHeight {
+		t.Errorf("the picture is %dx%d, %v", config.Width, config.Height, err)
+	}
+}

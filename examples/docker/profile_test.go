@@ -1,0 +1,81 @@
+// Package docker_test holds the files of this folder to each other, to the
+// program and, where it can without Docker, to the kernel.
+package docker_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write seccomp.json anew from the module that it is made of")
+
+// What seccomp.json is made of: the file of this name and sum in this module.
+const (
+	mobyModule  = "github.com/moby/profiles/seccomp@v0.2.3"
+	mobyProfile = "default.json"
+	mobySum     = "536529b665dd0972c37bfb569f5d4ac8a53592e7b00752bc39ff063ca9864c74"
+)
+
+// ours is what we add to it, right after the first of these lines. Each of the
+// three is needed, and no other, by Chromium 156.
+const (
+	before = "\t\"syscalls\": [\n"
+	ours   = `		{
+			"names": [
+				"chroot",
+				"clone",
+				"unshare"
+			],
+			"action": "SCMP_ACT_ALLOW",
+			"comment": "Chromium's own sandbox. All else is Docker's default: github.com/moby/profiles/seccomp v0.2.3, Apache-2.0."
+		},
+`
+)
+
+// dockers returns Docker's profile: ours without what we added.
+func dockers(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("seccomp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Replace(text, []byte(before+ours), []byte(before), 1)
+}
+
+func TestProfileIsDockersAndOneRuleMore(t *testing.T) {
+	if *update {
+		writeProfile(t)
+	}
+	if sum := sha256.Sum256(dockers(t)); hex.EncodeToString(sum[:]) != mobySum {
+		t.Errorf("without our rule seccomp.json is not %s of %s: go test -run %s -update makes it anew", mobyProfile, mobyModule, t.Name())
+	}
+	text, err := os.ReadFile("seccomp.json")
+	if err != nil || !json.Valid(text) || !bytes.Contains(text, []byte(ours)) {
+		t.Errorf("seccomp.json is not JSON with our rule (%v)", err)
+	}
+}
+
+func writeProfile(t *testing.T) {
+	out, err := exec.Command("go", "mod", "download", "-json", mobyModule).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(module.Dir, mobyProfile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("seccomp.json", bytes.Replace(text, []byte(before), []byte(before+ours), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
