@@ -39,6 +39,11 @@ func (s *suite) aim(t *testing.T) {
 		{"in content that is not laid out until it is near", "skipped"},
 		{"larger than the window", "huge"},
 	}...)
+	s.page(t, "twice in content that is not laid out until it is near", "aim.html", func(c *scene) {
+		// A frame may be drawn between the two, so the first waits for all that coming near lays out.
+		c.click(css("#skipped"), &executor.ClickOptions{Count: 2})
+		c.await("click", "skipped")
+	})
 	s.clicks(t, "aimbars.html", [][2]string{
 		{"not under a header over half of the window", "between"},
 		{"in a fixed bar", "fixed"},

@@ -270,6 +270,7 @@ async function aim(id, opts) {
   let lastLook = start; // for another element
   let way = 0;
   let scrolled = false;
+  let brought = false; // just now
   let inFrame = false;
   let lastClock = -Infinity; // of the animations, when lastBox was measured
   /** @type {DOMRect | null} */
@@ -294,7 +295,8 @@ async function aim(id, opts) {
           lastBox = b;
           lastClock = clock;
         }
-        inFrame = await nextFrame();
+        inFrame = await (brought ? laidOut(el) : nextFrame());
+        brought = false;
         continue;
       }
       lastBox = null;
@@ -307,7 +309,7 @@ async function aim(id, opts) {
       const reachable = found.problem === 'outside' || found.problem === 'clipped' || found.problem === 'covered';
       if (reachable && way < places.length && !fillsWindow(found)) {
         bringNear(el, way++);
-        scrolled = true;
+        scrolled = brought = true;
         continue;
       }
       if (now - start > opts.timeout) return found;

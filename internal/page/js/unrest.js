@@ -41,6 +41,32 @@ new MutationObserver(stir).observe(document, {
 addEventListener('scroll', stir, { capture: true, passive: true });
 addEventListener('resize', stir, { passive: true });
 
+/** Whether the document may lay some content out only once it is near: a script that came later cannot know. */
+let laysOutLate = readyOf(document) !== 'loading';
+
+addEventListener('contentvisibilityautostatechange', () => {
+  laysOutLate = true;
+  stir();
+}, { capture: true, passive: true });
+
+/**
+ * laidOut waits until what scrolling brought near is laid out: that it is near is found after the callbacks of a frame,
+ * told to the page by tasks then, and content-visibility: auto goes by it in the next frame (Blink's DisplayLockContext).
+ * @param {Element} el what was brought near
+ * @returns {Promise<boolean>} whether there was a frame
+ */
+async function laidOut(el) {
+  let frames = laysOutLate || rootOf(el) !== document ? 2 : 1;
+  let came = false;
+  for (let tries = 4; frames && tries; tries--) {
+    came = await nextFrame();
+    if (came) frames--;
+  }
+  await task();
+  await task();
+  return came;
+}
+
 /**
  * still reports whether nothing has moved for a while, and nothing that animates may move an element. What goes on in
  * shadow roots is not heard of.
