@@ -115,32 +115,6 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
-// connectAs is connect with a version of the protocol.
-func connectAs(t testing.TB, s *Server, opts *sdk.ClientOptions, version string) *sdk.ClientSession {
-	t.Helper()
-	ours, theirs := sdk.NewInMemoryTransports()
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := s.Run(ctx, ours); err != nil && ctx.Err() == nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
-	cs, err := client.Connect(ctx, theirs, &sdk.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		cancel()
-		wg.Wait()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cs.Close()
-		wg.Wait()
-		cancel()
-	})
-	return cs
-}
-
 // TestOneQuestion: calls that need the same at the same time are one question,
 // and its answer is for each of them; one that is cancelled leaves the others'.
 func TestOneQuestion(t *testing.T) {

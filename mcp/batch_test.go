@@ -45,14 +45,21 @@ func TestBatchTool(t *testing.T) {
 					t.Errorf("no %q in %s", want, text)
 				}
 			}
-			var ops []string
-			for line := range strings.Lines(did.take()) {
-				ops = append(ops, strings.Fields(line)[0])
-			}
-			if got := strings.Join(ops, " "); got != tt.did {
-				t.Errorf("it did %q, want %q", got, tt.did)
-			}
+			wantCalls(t, &did, tt.did)
 		})
+	}
+}
+
+// wantCalls compares the names of the methods that were called since it was
+// called last with those wanted, separated by spaces.
+func wantCalls(t testing.TB, did *recorder, want string) {
+	t.Helper()
+	var ops []string
+	for line := range strings.Lines(did.take()) {
+		ops = append(ops, strings.Fields(line)[0])
+	}
+	if got := strings.Join(ops, " "); got != want {
+		t.Errorf("it did %q, want %q", got, want)
 	}
 }
 

@@ -387,6 +387,12 @@ func (f *fake) Close() error {
 // test.
 func connect(t testing.TB, s *Server, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
+	return connectAs(t, s, opts, "")
+}
+
+// connectAs is connect with a version of the protocol.
+func connectAs(t testing.TB, s *Server, opts *sdk.ClientOptions, version string) *sdk.ClientSession {
+	t.Helper()
 	ours, theirs := sdk.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -396,7 +402,7 @@ func connect(t testing.TB, s *Server, opts *sdk.ClientOptions) *sdk.ClientSessio
 		}
 	})
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts)
-	cs, err := client.Connect(ctx, theirs, nil)
+	cs, err := client.Connect(ctx, theirs, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		cancel()
 		wg.Wait()

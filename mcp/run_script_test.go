@@ -41,13 +41,7 @@ func TestRunScript(t *testing.T) {
 					t.Errorf("no %q in %s", want, text)
 				}
 			}
-			var ops []string
-			for line := range strings.Lines(did.take()) {
-				ops = append(ops, strings.Fields(line)[0])
-			}
-			if got := strings.Join(ops, " "); got != tt.did {
-				t.Errorf("it did %q, want %q", got, tt.did)
-			}
+			wantCalls(t, &did, tt.did)
 		})
 	}
 

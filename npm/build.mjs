@@ -5,11 +5,12 @@
 //   node npm/build.mjs VERSION [--out FOLDER] [PLATFORM…]
 //
 // A PLATFORM is as npm and Node name it, linux-x64 say; by default all. FOLDER
-// is dist/npm by default. It is emptied, and gets the tarballs and SHA256SUMS.
+// is dist/npm by default. It gets the tarballs and SHA256SUMS. What an earlier
+// run left in it is removed first; one with anything else in it is refused.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -62,11 +63,15 @@ function pack(manifest, fill) {
   writeFileSync(join(dir, 'package.json'), JSON.stringify(manifest, null, 2) + '\n');
   copyFileSync(join(root, 'LICENSE'), join(dir, 'LICENSE'));
   fill(dir);
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const [packed] = JSON.parse(execFileSync(npm, ['pack', '--json', '--ignore-scripts', '--pack-destination', out], { cwd: dir, encoding: 'utf8' }));
+  const [packed] = JSON.parse(execFileSync('npm', ['pack', '--json', '--ignore-scripts'], {
+    cwd: dir, encoding: 'utf8', env: { ...process.env, npm_config_pack_destination: out },
+    shell: process.platform === 'win32', // where npm is npm.cmd, which Node starts by a shell only
+  }));
   return /** @type {string} */ (packed.filename);
 }
 
+const others = existsSync(out) ? readdirSync(out).filter((name) => !/^(packages|SHA256SUMS|.*\.tgz)$/.test(name)) : [];
+if (others.length > 0) fail(`${out} is not empty: ${others[0]} is in it. Give a folder of its own.`);
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 

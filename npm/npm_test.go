@@ -113,6 +113,17 @@ func TestBadBuild(t *testing.T) {
 			t.Errorf("%q: something was built", c)
 		}
 	}
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.txt")
+	if err := os.WriteFile(mine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := run(t, ".", "node", "build.mjs", "1.2.3", platform(), "--out", dir); code != 2 || !strings.Contains(stderr, "mine.txt") {
+		t.Errorf("a folder of the user's: exit code %d, %q", code, stderr)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("a folder of the user's was emptied: %v", err)
+	}
 }
 
 // checkSums holds SHA256SUMS to the tarballs.

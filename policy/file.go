@@ -137,56 +137,51 @@ func (d *fileDecoder) config() (Config, error) {
 
 var errNoList = errors.New(`subresource_domains: has an effect only when subresources is "list"`)
 
-func (d *fileDecoder) bool(to *bool) func(string) error {
+// one returns a function that reads a value of type T, called what in an
+// error, and sets what keep makes of it.
+func one[T any](d *fileDecoder, what string, keep func(T) error) func(string) error {
 	return func(key string) error {
 		t, err := d.token()
 		if err != nil {
 			return err
 		}
-		b, ok := t.(bool)
+		value, ok := t.(T)
 		if !ok {
-			return fmt.Errorf("%s: is not true or false", key)
+			return fmt.Errorf("%s: is not %s", key, what)
 		}
-		*to = b
+		if err := keep(value); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
 		return nil
 	}
+}
+
+func (d *fileDecoder) bool(to *bool) func(string) error {
+	return one(d, "true or false", func(b bool) error {
+		*to = b
+		return nil
+	})
 }
 
 // folder reads an absolute path: a file of rules may be read from anywhere.
 func (d *fileDecoder) folder(to *string) func(string) error {
-	return func(key string) error {
-		t, err := d.token()
-		if err != nil {
-			return err
-		}
-		s, ok := t.(string)
-		if !ok {
-			return fmt.Errorf("%s: is not a string", key)
-		}
+	return one(d, "a string", func(s string) error {
 		if !filepath.IsAbs(s) {
-			return fmt.Errorf("%s: %q is not an absolute path", key, s)
+			return fmt.Errorf("%q is not an absolute path", s)
 		}
 		*to = s
 		return nil
-	}
+	})
 }
 
 func (d *fileDecoder) tier(to *Subresources) func(string) error {
-	return func(key string) error {
-		t, err := d.token()
-		if err != nil {
-			return err
-		}
-		s, ok := t.(string)
-		if !ok {
-			return fmt.Errorf("%s: is not a string", key)
-		}
+	return one(d, "a string", func(s string) error {
 		*to = Subresources(s)
 		if err := to.validate(); err != nil || s == "" {
-			return fmt.Errorf("%s: %q is none of public, same, list", key, s)
+			return fmt.Errorf("%q is none of public, same, list", s)
 		}
 		return nil
-	}
+	})
 }
 
 func (d *fileDecoder) strings(to *[]string, check func(string) error) func(string) error {

@@ -461,9 +461,11 @@ func TestFullHostileSessions(t *testing.T) {
 	site := newHostileSite(t)
 	seed := hostileSeed(t)
 	before := goleak.IgnoreCurrent()
+	temp, folder := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
 	var work sync.WaitGroup
 	for i := range 2 {
-		data := filepath.Join(t.TempDir(), "data")
+		data := filepath.Join(folder, strconv.Itoa(i))
 		work.Go(func() {
 			toServer, stdin := io.Pipe()
 			stdout, fromServer := io.Pipe()
@@ -488,10 +490,12 @@ func TestFullHostileSessions(t *testing.T) {
 				t.Errorf("exit code %d: %s", c, stderr)
 			}
 			waitGone(t, data, 5*time.Second)
-			nothingLeft(t, t.TempDir(), data)
 		})
 	}
 	work.Wait()
+	for i := range 2 {
+		nothingLeft(t, temp, filepath.Join(folder, strconv.Itoa(i)))
+	}
 	site.CloseClientConnections()
 	goleak.VerifyNone(t, before)
 }

@@ -115,18 +115,29 @@ func (v *View) confirm(ctx context.Context, el *element, at *point, presses int,
 // caller ends it.
 func (v *View) confirmation(el *element, path []*document) *confirmation {
 	c := &confirmation{v: v, el: el, path: path, token: rand.Text()}
-	t := v.tab
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reports[c.token] = func(payload []byte) {
+	v.tab.hear(c.token, func(payload []byte) {
 		var e seenEvent
 		if json.Unmarshal(payload, &e) == nil {
 			c.mu.Lock()
 			c.seen = append(c.seen, e)
 			c.mu.Unlock()
 		}
-	}
+	})
 	return c
+}
+
+// hear has f called, not concurrently, with what the tab's scripts report under
+// a token, until unhear.
+func (t *Tab) hear(token string, f func(payload []byte)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reports[token] = f
+}
+
+func (t *Tab) unhear(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.reports, token)
 }
 
 // lateLimit is how long the browser and the page may take to bring a press to
@@ -175,10 +186,7 @@ func (c *confirmation) end() {
 			}
 		}
 	}
-	t := c.v.tab
-	t.mu.Lock()
-	delete(t.reports, c.token)
-	t.mu.Unlock()
+	c.v.tab.unhear(c.token)
 }
 
 // expected is what a confirmation waits for.

@@ -265,17 +265,17 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 }
 
 // stackURL is the URL in a line of a stack.
-var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+\)?)$`)
+var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+)(\)?)$`)
 
 // tellStack returns the text of an error, whose stack tells of URLs that are
-// not told the origin.
+// not told the origin only.
 func tellStack(text string, named func(url string) bool) string {
 	return stackURL.ReplaceAllStringFunc(text, func(line string) string {
 		m := stackURL.FindStringSubmatch(line)
 		if named(m[2]) {
 			return line
 		}
-		return m[1] + originOfURL(m[2]) + m[3]
+		return m[1] + originOfURL(m[2]) + m[4]
 	})
 }
 

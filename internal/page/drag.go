@@ -47,15 +47,8 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.Drop,
 	}
 	token := rand.Text()
 	var taken atomic.Bool
-	t := v.tab
-	t.mu.Lock()
-	t.reports[token] = func([]byte) { taken.Store(true) }
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		delete(t.reports, token)
-		t.mu.Unlock()
-	}()
+	v.tab.hear(token, func([]byte) { taken.Store(true) })
+	defer v.tab.unhear(token)
 	for _, d := range v.dragDocuments(el, onto) {
 		if err := d.call(ctx, nil, "watchDrag", token); err != nil {
 			return "", v.goneOr(ctx, el, err)

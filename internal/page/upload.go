@@ -179,14 +179,9 @@ func (v *View) give(ctx context.Context, in *fileInput, files []upload.File) err
 	defer cancel()
 	d, token := in.doc, rand.Text()
 	var given atomic.Bool
-	t := v.tab
-	t.mu.Lock()
-	t.reports[token] = func([]byte) { given.Store(true) }
-	t.mu.Unlock()
+	v.tab.hear(token, func([]byte) { given.Store(true) })
 	defer func() {
-		t.mu.Lock()
-		delete(t.reports, token)
-		t.mu.Unlock()
+		v.tab.unhear(token)
 		if !given.Load() && d.current() {
 			d.start(context.WithoutCancel(ctx), "forgetFiles", token)
 		}

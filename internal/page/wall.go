@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"slices"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
@@ -31,12 +30,7 @@ func (t *Tab) raiseWall(ctx context.Context) error {
 	t.mu.Lock()
 	up := t.walled
 	t.walled = true
-	sessions := []*cdpconn.Session{t.sess}
-	for _, f := range t.frames {
-		if f.sess != nil && !slices.Contains(sessions, f.sess) {
-			sessions = append(sessions, f.sess)
-		}
-	}
+	sessions := t.sessions()
 	t.mu.Unlock()
 	if up {
 		return nil

@@ -71,10 +71,10 @@ api.rest = async (token, { quiet, max, brief, plain, unseen, outline }) => {
     await task();
   }
   const goesOn = pageAsked();
-  const asksNothing = !goesOn && !window.length;
-  const idle = m && (unseen && asksNothing || m.last < 0 && (brief || (plain && !m.touched && asksNothing)));
-  if (idle && unseen && asksNothing) calm(true);
-  if (!idle) {
+  const alone = !goesOn && !window.length;
+  if (m && unseen && alone) {
+    calm(true);
+  } else if (!m || m.last >= 0 || !(brief || (plain && !m.touched && alone))) {
     const before = performance.now();
     await nextFrame();
     await task();
