@@ -235,6 +235,7 @@ func (p *process) failure() error {
 func (p *process) close(ctx context.Context) error {
 	p.closeOnce.Do(func() {
 		defer close(p.closed)
+		p.profile.socket = socketOf(p.dir)
 		// Chromium ends when it can read no more commands. The other
 		// direction stays open meanwhile, so that it is not blocked writing.
 		_ = p.pipes.w.Close()

@@ -189,6 +189,28 @@ func TestClosingAHungBrowserKillsIt(t *testing.T) {
 	}
 }
 
+// TestSocketWithoutLink: a browser that is killed while it ends has removed the
+// link to its socket, and not the folder that the socket is in.
+func TestSocketWithoutLink(t *testing.T) {
+	p, err := newTemporaryProfile(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "org.chromium.Chromium.abcdef")
+	p.socket = filepath.Join(folder, "SingletonSocket")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"SingletonSocket", "SingletonCookie"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.release(t.Context()); err != nil || exists(folder) || exists(p.dir) {
+		t.Errorf("release: %v; left are the socket's folder: %v, the profile: %v", err, exists(folder), exists(p.dir))
+	}
+}
+
 func TestKilledBrowserIsNoticed(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated = true
@@ -282,7 +304,7 @@ func startForeign(t *testing.T, dir string, args ...string) (pid int, address st
 		_ = syscall.Kill(cmd.Process.Pid, syscall.SIGTERM)
 		_ = cmd.Wait()
 		endUsers(context.Background(), dir, func(int) bool { return true })
-		removeSocket(dir)
+		removeSocket(socketOf(dir))
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {

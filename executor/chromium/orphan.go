@@ -55,7 +55,7 @@ func endOrphan(ctx context.Context, id processID, dir string) (ended bool, err e
 	}
 	defer func() {
 		if ended {
-			removeSocket(dir)
+			removeSocket(socketOf(dir))
 		}
 	}()
 	if err := askToEnd(id.PID); err == nil && waitGone(ctx, id, orphanGrace) {

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type profile struct {
 	temporary bool
 	lock      *os.File
 	record    record
+	socket    string // where the browser's is, once it was asked to end
 }
 
 // A record is what the lock file says: who holds the profile, and which
@@ -183,8 +185,8 @@ const removeLimit = 5 * time.Second
 // release lets go of the profile, whose browser has ended: a temporary one is
 // removed, a named one says that no one uses it.
 func (p *profile) release(ctx context.Context) error {
+	removeSocket(cmp.Or(p.socket, socketOf(p.dir)))
 	if !p.temporary {
-		removeSocket(p.dir)
 		err := p.overwrite(nil)
 		return errors.Join(err, p.lock.Close())
 	}
@@ -194,7 +196,7 @@ func (p *profile) release(ctx context.Context) error {
 
 // removeProfile removes the folder of a temporary profile.
 func removeProfile(ctx context.Context, dir string) error {
-	removeSocket(dir)
+	removeSocket(socketOf(dir))
 	ctx, cancel := context.WithTimeout(ctx, removeLimit)
 	defer cancel()
 	var err error
@@ -208,15 +210,19 @@ func removeProfile(ctx context.Context, dir string) error {
 	return nil
 }
 
-// removeSocket removes the folder beside the profile in dir, in the system's
-// temporary one, where a Chromium that was killed has left its singleton
-// socket. Only a folder of that form goes, only when no one listens at the
-// socket, and only with nothing else in it.
-func removeSocket(dir string) {
-	socket, err := os.Readlink(filepath.Join(dir, "SingletonSocket"))
-	if err != nil {
-		return
-	}
+// socketOf returns where the singleton socket of the browser on the profile in
+// dir is, or "" when the profile does not say: a Chromium that ends removes the
+// link to it first.
+func socketOf(dir string) string {
+	socket, _ := os.Readlink(filepath.Join(dir, "SingletonSocket"))
+	return socket
+}
+
+// removeSocket removes a singleton socket that a Chromium which was killed has
+// left, with its folder in the system's temporary one. Only a folder of that
+// form goes, only when no one listens at the socket, and only with nothing
+// else in it.
+func removeSocket(socket string) {
 	folder := filepath.Dir(socket)
 	base := strings.TrimPrefix(filepath.Base(folder), ".")
 	if !filepath.IsAbs(socket) || filepath.Base(socket) != "SingletonSocket" ||
@@ -312,7 +318,7 @@ func checkSingleton(dir string) error {
 	if usesProfile(pid, dir) {
 		return inUse(dir, pid)
 	}
-	removeSocket(dir) // its holder is gone; Chromium takes the lock over, not this
+	removeSocket(socketOf(dir)) // its holder is gone; Chromium takes the lock over, not this
 	return nil
 }
 

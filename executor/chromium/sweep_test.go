@@ -109,7 +109,7 @@ func stopAndOrphan(t *testing.T, s *server) {
 	t.Helper()
 	t.Cleanup(func() {
 		endUsers(context.Background(), s.Dir, func(int) bool { return true })
-		removeSocket(s.Dir)
+		removeSocket(socketOf(s.Dir))
 	})
 	// A browser answers a little before it has taken its profile for itself;
 	// the link to its socket comes last.
@@ -194,7 +194,7 @@ func TestServersDoNotDisturbEachOther(t *testing.T) {
 		other.kill()
 		wantNoUsers(t, other.Dir, 5*time.Second)
 	}
-	removeSocket(s.Dir) // as the next start on this profile would
+	removeSocket(socketOf(s.Dir)) // as the next start on this profile would
 	if err := p.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

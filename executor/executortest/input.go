@@ -72,7 +72,7 @@ func (s *suite) drags(t *testing.T) {
 		_, err := c.exec.Drag(c.ctx, c.tab, css("#card"), css("#bin"), nil)
 		c.wantCode(err, executor.ErrNotActionable)
 		k.deny(nil)
-		c.eval("new Promise((done) => { onmessage = (e) => { document.title = 'seen ' + e.data; done(); }; frames[0].postMessage('tell', '*'); })", nil)
+		c.eval("new Promise((done) => { onmessage = (e) => { document.title = 'seen ' + e.data.seen; done(); }; frames[0].postMessage('tell', '*'); })", nil)
 		c.wantValue("document.title", "seen 0")
 	})
 	s.page(t, "to nothing", "input.html", func(c *scene) {
@@ -186,6 +186,37 @@ func (s *suite) mousing(t *testing.T) {
 		k.denyOrigin(c.otherOrigin())
 		_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.wantCode(err, executor.ErrPolicyDenied)
+	})
+	s.gated(t, "a denied frame that comes and goes under the pointer", "input.html", func(c *scene, k *keeper) {
+		c.eval(fmt.Sprintf(`new Promise((done) => {
+			const f = document.createElement('iframe');
+			f.src = %q;
+			f.style = 'position: fixed; left: -900px; top: 0; width: 700px; height: 500px; border: 0';
+			f.onload = () => done();
+			document.body.append(f);
+			const jump = () => { f.style.left = f.style.left === '0px' ? '-900px' : '0px'; requestAnimationFrame(jump); };
+			jump();
+		})`, c.otherURL("inputdenied.html")), nil)
+		k.denyOrigin(c.otherOrigin())
+		refused := 0
+		for range 40 {
+			_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			if err != nil {
+				c.wantCode(err, executor.ErrPolicyDenied)
+				refused++
+			}
+			_, err = c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseTap, X: 80, Y: 100})
+			if err != nil {
+				c.wantCode(err, executor.ErrPolicyDenied)
+				refused++
+			}
+		}
+		if refused == 0 || refused == 80 {
+			c.Errorf("%d of 80 were refused: the frame does not come and go", refused)
+		}
+		k.deny(nil)
+		c.eval("new Promise((done) => { onmessage = (e) => { document.title = 'pressed ' + e.data.pressed; done(); }; frames[0].postMessage('tell', '*'); })", nil)
+		c.wantValue("document.title", "pressed 0")
 	})
 	s.page(t, "bad arguments", "input.html", func(c *scene) {
 		for _, opts := range []executor.MouseOptions{

@@ -145,6 +145,7 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 		err = unpressed(v.moveOnto(ctx, el, at))
 	}
 	if err == nil {
+		defer v.barDenied(ctx)()
 		c, err = v.confirm(ctx, el, at, count, late, types)
 	}
 	if errors.Is(err, errDocumentGone) {

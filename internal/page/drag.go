@@ -128,6 +128,7 @@ func (v *View) grasp(ctx context.Context, el *element) (*point, error) {
 				return nil, v.goneOr(ctx, el, err)
 			}
 		}
+		defer v.barDenied(ctx)()
 		c, err := v.confirm(ctx, el, at, 1, busyLimit, []string{"pointerdown", "mousedown"})
 		if errors.Is(err, errMoved) && tries < 10 && ctx.Err() == nil {
 			continue

@@ -127,11 +127,13 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 			"type": input.DispatchMouseEventTypeMouseWheel, "x": o.X, "y": o.Y, "deltaX": o.DeltaX, "deltaY": o.DeltaY,
 		})
 	case executor.MouseTap:
+		defer v.barDenied(ctx)()
 		return v.tap(ctx, o.X, o.Y)
 	}
 	if err := v.pull(ctx, o.X, o.Y); err != nil || o.Action == executor.MouseMove {
 		return err
 	}
+	defer v.barDenied(ctx)()
 	if err := v.reaches(ctx, o.X, o.Y); err != nil { // by the move the page may have brought something else there
 		return err
 	}

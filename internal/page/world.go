@@ -95,6 +95,8 @@ const listenScript = `(() => {
   for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'pointerover', 'mouseover', 'pointermove', 'mousemove', 'keydown', 'beforeinput', 'input', 'dragstart', 'drop', 'dragend']) {
     addEventListener(type, tell, { capture: true, passive: false });
   }
+  // A page that scrolls by touch need not wait for these.
+  for (const type of ['touchstart', 'touchmove', 'touchend']) addEventListener(type, tell, { capture: true, passive: true });
 })()`
 
 // errDocumentGone is returned by calls on a document that is no longer there.
