@@ -5,6 +5,7 @@
 
 import { Refusal, protocolError } from './refusal.js';
 import { decide, originOf } from './rules.js';
+import { BARS } from './wire.js';
 
 /** @typedef {import('./rules.js').Rules} Rules */
 
@@ -141,6 +142,12 @@ function evaluate(params, s) {
   else if (!HARMLESS.test(String(params.expression))) granted(params, s);
 }
 
+/**
+ * bars reports whether a call only keeps presses from a document, or lets them through again.
+ * @param {Params} params
+ */
+const bars = (params) => BARS.includes(/** @type {any} */ (params.functionDeclaration)) && params.arguments === undefined && params.objectId === undefined;
+
 /** @type {Check} */
 function callFunctionOn(params, s) {
   if (params.objectId !== undefined) {
@@ -149,6 +156,7 @@ function callFunctionOn(params, s) {
   }
   const world = namedWorld(params, s, 'executionContextId');
   if (!world) throw new Refusal('BAD_ARGS', 'name the context to call the function in');
+  if (!world.main && bars(params)) return; // a denied document too
   inWorld(world, s);
 }
 
@@ -469,6 +477,7 @@ export function describe(method, params, s) {
       if (HARMLESS.test(String(params.expression)) && params.uniqueContextId === undefined && params.contextId === undefined) return null;
       return ofOurs(params, s) ? 'reading the page' : 'running a script';
     case 'Runtime.callFunctionOn':
+      if (bars(params)) return null;
       return ofOurs(params, s) ? 'reading the page' : 'running a script';
     case 'Accessibility.getFullAXTree':
     case 'DOM.getDocument':

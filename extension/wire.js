@@ -120,6 +120,9 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 /** Methods of the browser's protocol for which the server waits 60 s. */
 export const SLOW_CDP = Object.freeze(/** @type {const} */ (["Page.captureScreenshot", "Page.printToPDF", "Page.navigate", "Page.navigateToHistoryEntry", "Page.reload"]));
 
+/** The scripts that keep presses from a document and let them through again. */
+export const BARS = Object.freeze(/** @type {const} */ (["function () {\n  globalThis.__cmBar?.();\n  const until = performance.now() + 5000;\n  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'touchstart', 'touchmove', 'touchend'];\n  const hold = (e) =\u003e {\n    if (!e.isTrusted || performance.now() \u003e until || !types.includes(e.type)) return;\n    e.preventDefault();\n    e.stopImmediatePropagation();\n  };\n  // These were there before any listener of the page, which may stop the event.\n  const early = globalThis.__cmEarly;\n  early?.add(hold);\n  for (const type of types) addEventListener(type, hold, { capture: true, passive: false });\n  Object.defineProperty(globalThis, '__cmBar', { configurable: true, value: () =\u003e {\n    early?.delete(hold);\n    for (const type of types) removeEventListener(type, hold, { capture: true });\n    delete globalThis.__cmBar;\n  } });\n}", "function () { globalThis.__cmBar?.(); }"]));
+
 /** The events, with the keys of their data. */
 export const EVENTS = Object.freeze(/** @type {const} */ ({
 	tab_shared: {

@@ -1,9 +1,11 @@
 package extension
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,4 +74,57 @@ func TestRefusedPage(t *testing.T) {
 		}
 		executortest.Refused(t, s, tab.ID, allowed, refused)
 	})
+	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
+		// Such a frame is there only where it was before the tab was shared.
+		l.u.toggle(l.u.open(newJumpingSite(t) + "/"))
+		awaitTabs(t, l.b, 2) // and the one above
+		tabs, err := s.ListTabs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "jumping" })
+		if i < 0 {
+			t.Fatalf("%+v", tabs)
+		}
+		refusals := 0
+		const presses = 40
+		for range presses {
+			_, err := s.Mouse(t.Context(), tabs[i].ID, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			if errors.Is(err, executor.ErrPolicyDenied) {
+				refusals++
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if refusals == 0 || refusals == presses {
+			t.Errorf("%d of %d were refused: the frame does not come and go", refusals, presses)
+		}
+		var pressed int
+		l.u.eval(l.u.target("iframe", "/jumping"), "pressed", &pressed)
+		if pressed != 0 {
+			t.Errorf("the frame got %d presses", pressed)
+		}
+	})
+}
+
+// newJumpingSite returns the URL of a page that moves a frame of a site which
+// no policy allows under the pointer, and away, in each frame that is drawn.
+func newJumpingSite(t testing.TB) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/jumping" {
+			fmt.Fprint(w, `<!doctype html><script>
+				var pressed = 0;
+				for (const type of ["pointerdown", "mousedown", "click"]) document.addEventListener(type, () => { pressed++; }, true);
+			</script>`)
+			return
+		}
+		fmt.Fprintf(w, `<!doctype html><title>jumping</title><iframe src="http://localhost:%s/jumping"></iframe><script>
+			const f = document.querySelector("iframe");
+			const jump = () => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (f.style.left === "0px" ? "-900px" : "0px"); requestAnimationFrame(jump); };
+			jump();
+		</script>`, r.Host[strings.LastIndex(r.Host, ":")+1:])
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }

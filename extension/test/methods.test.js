@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { censored, check, describe, METHOD_NAMES } from '../methods.js';
 import { compile } from '../rules.js';
+import { BARS } from '../wire.js';
 
 const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
 
@@ -108,6 +109,12 @@ test('commands pass, or do not', async () => {
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5' }],
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5', executionContextId: 2 }],
     ['CDP_ERROR', 'Runtime.callFunctionOn', { objectId: 'junk' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: 'f', uniqueContextId: 'u3' }],
+    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3' }],
+    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[1], uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0] + ' ', uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3', arguments: [] }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u1' }], // the page's own
     ['CONSENT_REQUIRED', 'Runtime.awaitPromise', { promiseObjectId: '1.1.1' }],
     ['CONSENT_REQUIRED', 'Runtime.getProperties', { objectId: '1.1.1' }],
     ['passes', 'Runtime.addBinding', { name: 'b', executionContextName: 'w' }],
@@ -169,6 +176,7 @@ test('only scripts in the world of the page itself are called scripts', () => {
     ['reading the page', 'Runtime.callFunctionOn', { executionContextId: 2 }],
     ['reading the page', 'Runtime.callFunctionOn', { objectId: '-1.2.7' }],
     [null, 'Runtime.evaluate', { expression: '1' }],
+    [null, 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3' }],
     ['clicking', 'Input.dispatchMouseEvent', { type: 'mousePressed' }],
   ])) {
     assert.equal(describe(method, params, situation()), want, `${method} ${JSON.stringify(params)}`);

@@ -2,46 +2,20 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// barLimit is how long denied frames may take to take a bar: one that is busy
-// longer learns of it before the press, which waits behind it.
+// barLimit is how long denied frames may take to put up a bar: one that is busy
+// longer does so before it hears of the press, which waits behind it.
 const barLimit = 200 * time.Millisecond
 
-// barScript keeps what is pressed from a document for a moment, before any
-// listener of its page hears of it. It stands alone: most documents that are
-// denied have none of our other scripts but those that came with them.
-var barScript = fmt.Sprintf(`function () {
-  globalThis.__cmBar?.();
-  const until = performance.now() + %d;
-  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'touchstart', 'touchmove', 'touchend'];
-  const hold = (e) => {
-    if (!e.isTrusted || performance.now() > until || !types.includes(e.type)) return;
-    e.preventDefault();
-    e.stopImmediatePropagation();
-  };
-  const early = globalThis.__cmEarly;
-  early?.add(hold);
-  for (const type of types) addEventListener(type, hold, { capture: true, passive: false });
-  Object.defineProperty(globalThis, '__cmBar', { configurable: true, value: () => {
-    early?.delete(hold);
-    for (const type of types) removeEventListener(type, hold, { capture: true });
-    delete globalThis.__cmBar;
-  } });
-}`, inputTimeout.Milliseconds())
-
-const liftScript = `function () { globalThis.__cmBar?.(); }`
-
-// barDenied keeps presses from the frames that are denied, until lift is
-// called or inputTimeout is over: a page may move one under the pointer after
-// it was looked at what is there.
+// barDenied keeps presses from the frames that are denied until lift is called.
 func (v *View) barDenied(ctx context.Context) (lift func()) {
 	ctx, cancel := context.WithTimeout(ctx, barLimit)
 	defer cancel()
@@ -57,7 +31,7 @@ func (v *View) barDenied(ctx context.Context) (lift func()) {
 		if d.top() || v.check(ctx, d, executor.OpList, "") == nil {
 			continue
 		}
-		if p, err := run(ctx, d, barScript); err == nil {
+		if p, err := run(ctx, d, wire.BarScript); err == nil {
 			list = append(list, barred{d, p})
 		}
 	}
@@ -66,7 +40,7 @@ func (v *View) barDenied(ctx context.Context) (lift func()) {
 	}
 	return func() {
 		for _, b := range list {
-			_, _ = run(context.WithoutCancel(ctx), b.doc, liftScript)
+			_, _ = run(context.WithoutCancel(ctx), b.doc, wire.LiftScript)
 		}
 	}
 }
