@@ -24,6 +24,8 @@ const (
 	temporaryPrefix = "profile-"
 	// maxRecord bounds what is read of a lock file.
 	maxRecord = 4 << 10
+	// dataHint is what to do when a profile folder cannot be used.
+	dataHint = "Choose another data folder with --data, or see that this one can be written and has room."
 )
 
 // A profile is a profile folder that this process holds. While it does, the
@@ -57,7 +59,7 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 	}
 	dir := filepath.Join(profilesDir(o.DataDir), o.Profile)
 	if err := makePrivate(dir); err != nil {
-		return nil, executor.Errorf(executor.ErrLaunchFailed, "Choose another data folder with --data.", "profile folder: %w", err)
+		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "profile folder: %w", err)
 	}
 	p, err := lockProfile(ctx, dir)
 	if err != nil {
@@ -86,7 +88,7 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 func newTemporaryProfile(dataDir string) (*profile, error) {
 	parent := temporaryDir(dataDir)
 	if err := makePrivate(parent); err != nil {
-		return nil, executor.Errorf(executor.ErrLaunchFailed, "Choose another data folder with --data.", "temporary profiles: %w", err)
+		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profiles: %w", err)
 	}
 	var err error
 	for range 5 {
@@ -104,7 +106,7 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 		}
 		return p, nil
 	}
-	return nil, executor.Errorf(executor.ErrLaunchFailed, "", "temporary profile: %w", err)
+	return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profile: %w", err)
 }
 
 // lockWait bounds the wait for a lock that is held by someone who is not a
@@ -133,7 +135,7 @@ func lockProfile(ctx context.Context, dir string) (*profile, error) {
 		return nil, inUse(dir, owner.PID)
 	}
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrLaunchFailed, "Choose another data folder with --data.", "profile lock: %w", err)
+		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "profile lock: %w", err)
 	}
 	p.record, err = readRecord(path)
 	if err != nil {
@@ -342,5 +344,5 @@ func asLaunchFailed(err error) error {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		return e
 	}
-	return executor.Errorf(executor.ErrLaunchFailed, "", "%w", err)
+	return executor.Errorf(executor.ErrLaunchFailed, dataHint, "%w", err)
 }
