@@ -20,18 +20,15 @@ import (
 // call calls a tool of a server of its own, and those after each "then", until
 // one cannot do it, and prints what they answer.
 func call(ctx context.Context, s *settings, words []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	var calls [][]string
-	for len(words) > 0 {
-		n := slices.Index(words, "then")
-		if n < 0 {
-			n = len(words)
+	calls := [][]string{nil}
+	for _, word := range words {
+		if word == "then" {
+			calls = append(calls, nil)
+			continue
 		}
-		calls = append(calls, words[:n])
-		if words = words[n:]; len(words) > 0 {
-			words = words[1:]
-		}
+		calls[len(calls)-1] = append(calls[len(calls)-1], word)
 	}
-	if len(calls) == 0 || slices.ContainsFunc(calls, func(c []string) bool { return len(c) == 0 }) {
+	if slices.ContainsFunc(calls, func(c []string) bool { return len(c) == 0 }) {
 		return usagef("chrome-mcp call chrome_status, say; `help` in chrome-mcp shell lists them.", "call needs the name of a tool")
 	}
 	t, err := startTerminal(ctx, s, stdout, stderr)
@@ -116,8 +113,7 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 			bad, err := t.call(ctx, name, arguments(rest))
 			var usage *usageError
 			if errors.As(err, &usage) {
-				fail(stderr, err)
-				bad, err = true, nil
+				bad, err = true, t.refuse(usage)
 			}
 			if failed = failed || bad; err != nil {
 				return t.over(failed, err)
@@ -128,6 +124,15 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 			return t.over(failed, nil)
 		}
 	}
+}
+
+// refuse tells of a line of the shell that calls nothing.
+func (t *terminal) refuse(usage *usageError) error {
+	if !t.json {
+		fail(t.stderr, usage)
+		return nil
+	}
+	return t.print(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.hint)}}})
 }
 
 // arguments returns the words after a tool's name on a line: JSON is one.
@@ -324,7 +329,7 @@ func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 	args := map[string]any{}
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
 		if err := json.Unmarshal([]byte(words[0]), &args); err != nil {
-			return nil, usagef("Quote it for your shell: '{\"url\": \"https://example.com\"}'.", "the arguments are not JSON: %v", err)
+			return nil, usagef("Write them as {\"url\": \"https://example.com\"}, in single quotes where a shell reads them.", "the arguments are not JSON: %v", err)
 		}
 		return args, nil
 	}
@@ -337,6 +342,9 @@ func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 			return nil, usagef("Give name=value, or all arguments as one JSON object.", "unexpected argument %q", word)
 		case !known:
 			return nil, usagef("It has "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
+		}
+		if _, twice := args[name]; twice {
+			return nil, usagef("Leave one out.", "%s is given twice", name)
 		}
 		var value any = text
 		if p.Type != "string" {

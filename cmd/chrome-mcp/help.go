@@ -29,7 +29,7 @@ const shortHelp = `chrome-mcp lets an AI agent use a real Chrome, over MCP on st
   chrome-mcp extension install|path|unpair|uninstall   for your own Chrome
   chrome-mcp audit|stop     print what agents did; let go of your own Chrome
   chrome-mcp call|shell     use the tools from a terminal
-  chrome-mcp help flags     list every flag; help COMMAND tells of one
+  chrome-mcp help flags     every flag; help COMMAND, or completion, of one
 
 Where the agent may go (nothing is allowed by default):
   --allow-domain PATTERN    example.com, *.example.com, http://localhost:3000

@@ -360,8 +360,11 @@ func (r *run) failure(host string) error {
 			Err: fmt.Errorf("%s could not be loaded: the browser's network process had ended, and runs again", host)}
 	}
 	if name, failed := r.proxy.Failed(host); failed {
-		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name),
-			Hint: "Check that the server runs there, then try again."}
+		hint := "Check that the server runs there, then try again."
+		if name == "net::ERR_PROXY_CONNECTION_FAILED" {
+			hint = "The proxy that the user gave (--proxy, or the environment) does not let it through: they can check its address, and that it runs."
+		}
+		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name), Hint: hint}
 	}
 	return nil
 }

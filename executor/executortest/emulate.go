@@ -152,6 +152,8 @@ func (s *suite) emulation(t *testing.T) {
 	s.page(t, "language, time and processor", "emulate.html", func(c *scene) {
 		here := c.evalString("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language")
 		c.emulate(executor.EmulateOptions{Locale: "nb-NO", Timezone: "Asia/Tokyo", Slowdown: 2})
+		_, err := c.exec.Emulate(c.ctx, c.tab, executor.EmulateOptions{Timezone: "Asia/Tokio"})
+		c.wantCode(err, executor.ErrBadArgs)
 		for range 2 {
 			c.wantValue("Intl.DateTimeFormat().resolvedOptions().timeZone", "Asia/Tokyo")
 			c.wantValue("new Date(0).getHours()", "9")

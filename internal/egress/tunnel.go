@@ -3,6 +3,7 @@ package egress
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -118,6 +119,9 @@ func (p *Proxy) dialTunnel(ctx context.Context, t target) (net.Conn, error) {
 	return tunnel, nil
 }
 
+// errUpstreamFailed begins what went wrong with the upstream proxy itself.
+var errUpstreamFailed = errors.New("upstream proxy")
+
 // dialUpstream dials the upstream proxy, whatever addr says.
 func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !p.begin() {
@@ -132,7 +136,7 @@ func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.upstream.Hostname(), port))
 	if err != nil {
-		return nil, fmt.Errorf("upstream proxy: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUpstreamFailed, err)
 	}
 	return conn, nil
 }
@@ -146,19 +150,19 @@ func (p *Proxy) connectUpstream(ctx context.Context, conn net.Conn, t target) (n
 		request += "Proxy-Authorization: Basic " + basic(u.Username(), password(u)) + "\r\n"
 	}
 	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
-		return nil, fmt.Errorf("upstream proxy: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUpstreamFailed, err)
 	}
 	header := &io.LimitedReader{R: conn, N: maxHeaderBytes}
 	br := bufio.NewReader(header)
 	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	if err != nil {
-		return nil, fmt.Errorf("upstream proxy: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUpstreamFailed, err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("upstream proxy: %s", res.Status)
+		return nil, fmt.Errorf("%w: %s", errUpstreamFailed, res.Status)
 	}
 	if !stop() {
-		return nil, fmt.Errorf("upstream proxy: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("%w: %w", errUpstreamFailed, context.Cause(ctx))
 	}
 	early, _ := br.Peek(br.Buffered()) // cannot fail: they are buffered
 	return &upstreamConn{TCPConn: conn.(*net.TCPConn), early: early}, nil

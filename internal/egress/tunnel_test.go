@@ -242,6 +242,9 @@ func TestUpstreamRefuses(t *testing.T) {
 	if _, _, res := connect(t, p, "far.test:443", ""); res.StatusCode != 502 {
 		t.Errorf("got %s", res.Status)
 	}
+	if name, _ := p.Failed("far.test"); name != "net::ERR_PROXY_CONNECTION_FAILED" {
+		t.Errorf("the failure is %q: it is the proxy's, not the site's", name)
+	}
 	if _, err := New(Options{Upstream: &url.URL{Scheme: "socks5", Host: "h:1"}}); err == nil {
 		t.Error("a socks5 upstream was accepted")
 	}

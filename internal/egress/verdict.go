@@ -110,6 +110,8 @@ func netErrorName(err error) string {
 	switch {
 	case errors.Is(err, errStranger):
 		return "net::ERR_INVALID_AUTH_CREDENTIALS"
+	case errors.Is(err, errUpstreamFailed):
+		return "net::ERR_PROXY_CONNECTION_FAILED"
 	case errors.As(err, &dns):
 		return "net::ERR_NAME_NOT_RESOLVED"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -90,7 +90,7 @@ func (e emulation) commands(top, alone bool) []command {
 	if alone {
 		list = append(list,
 			command{"Emulation.setLocaleOverride", map[string]any{"locale": e.Locale}},
-			command{"Emulation.setTimezoneOverride", map[string]any{"timezoneId": e.Timezone}},
+			command{timezoneMethod, map[string]any{"timezoneId": e.Timezone}},
 			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": slower}})
 	}
 	if top {
@@ -120,14 +120,21 @@ func (e emulation) metrics() command {
 	return command{"Emulation.setDeviceMetricsOverride", params}
 }
 
+const timezoneMethod = "Emulation.setTimezoneOverride"
+
 // since returns the commands that put e into effect where before is.
 func (e emulation) since(before emulation, top, alone bool) []command {
 	was := before.commands(top, alone)
 	var list []command
 	for i, c := range e.commands(top, alone) {
-		if !reflect.DeepEqual(c, was[i]) {
-			list = append(list, c)
+		if reflect.DeepEqual(c, was[i]) {
+			continue
 		}
+		if c.method == timezoneMethod && before.Timezone != "" {
+			// In the place of another one any name is taken, without a word.
+			list = append(list, command{timezoneMethod, map[string]any{"timezoneId": ""}})
+		}
+		list = append(list, c)
 	}
 	return list
 }
