@@ -129,7 +129,7 @@ var sharedArguments = map[string]string{
 	"tabId":     "the active tab unless given",
 	"selector":  "CSS, `text=Sign in` or `role=button[name=\"Save\"]`",
 	"ref":       "from `snapshot`, such as `e12`",
-	"timeoutMs": "default 5000 for actions, 30000 for navigation",
+	"timeoutMs": "default 5000 for actions, 30000 for navigation, 120000 for `run_script`",
 	"maxChars":  "default 20000",
 	"modifiers": "held down meanwhile",
 	"waitUntil": "default `load`",

@@ -80,7 +80,8 @@ lines as they are in the file.
 Starts a server of its own with these flags, calls one of its tools, and those after
 "then", prints what they answer and ends it. The arguments are one JSON object, or a
 word for each, or are read from stdin for "-". With --json the whole results are
-printed, pictures too. The exit code is 1 when a tool could not do it.
+printed, pictures too. The exit code is 1 when a tool could not do it; how the
+calls within a batch or a script went is in its answer.
 
   chrome-mcp call navigate url=https://example.com then read_as_markdown \
                   --allow-domain example.com

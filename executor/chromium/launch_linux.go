@@ -7,14 +7,14 @@ import (
 )
 
 // ownProcess makes the browser die with this process, and puts it in a
-// process group of its own, so that Ctrl-C in a terminal reaches us only and
-// we end it in order.
+// session of its own: Ctrl-C in a terminal reaches us only, and we end it in
+// order, and a browser that stands still is not woken by our end.
 //
 // The pipe alone ends it, when this process is killed; the signal is for the
 // browser that has hung or has not opened its pipe yet. On a profile that
 // stays it is SIGTERM, with which Chromium saves what it has.
 func ownProcess(cmd *exec.Cmd, temporary bool) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if _, ok := os.LookupEnv("LAMBDA_TASK_ROOT"); ok {
 		return // AWS Lambda starts no process with Pdeathsig
 	}

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// ownProcess puts the browser in a process group of its own, so that Ctrl-C
-// in a terminal reaches us only and we end it in order. When this process is
+// ownProcess puts the browser in a session of its own, so that Ctrl-C in a
+// terminal reaches us only and we end it in order. When this process is
 // killed, the end of the pipe ends the browser.
 func ownProcess(cmd *exec.Cmd, _ bool) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 // killTree ends the browser and everything in its group. pid must not have

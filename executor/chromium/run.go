@@ -361,7 +361,10 @@ func (r *run) failure(host string) error {
 	}
 	if name, failed := r.proxy.Failed(host); failed {
 		hint := "Check that the server runs there, then try again."
-		if name == "net::ERR_PROXY_CONNECTION_FAILED" {
+		switch name {
+		case "net::ERR_NAME_NOT_RESOLVED":
+			hint = "Check the host name."
+		case "net::ERR_PROXY_CONNECTION_FAILED":
 			hint = "The proxy that the user gave (--proxy, or the environment) does not let it through: they can check its address, and that it runs."
 		}
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name), Hint: hint}

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,6 +104,12 @@ func TestPipeAloneEndsBrowser(t *testing.T) {
 	}
 }
 
+// stopped reports whether a process stands still by a signal.
+func stopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " T")
+}
+
 // stopAndOrphan makes a browser outlive its server: stopped, it cannot notice
 // that its pipe closes.
 func stopAndOrphan(t *testing.T, s *server) {
@@ -118,6 +125,10 @@ func stopAndOrphan(t *testing.T, s *server) {
 	}
 	if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	// All of its threads, which takes a moment.
+	if !poll(t.Context(), time.Millisecond, func() bool { return stopped(s.PID) }) {
+		t.Fatal("the browser does not stop")
 	}
 	s.kill()
 	if !usesProfile(s.PID, s.Dir) {
