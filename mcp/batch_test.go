@@ -50,6 +50,21 @@ func TestBatchTool(t *testing.T) {
 	}
 }
 
+// wantRecorded compares the tools in a log, each with its code, with those
+// wanted, separated by commas.
+func wantRecorded(t testing.TB, log *testlog.Ledger, want string) {
+	t.Helper()
+	var told []string
+	for _, e := range log.Entries() {
+		if e.Tool != "" {
+			told = append(told, e.Tool+" "+e.Code)
+		}
+	}
+	if got := strings.Join(told, ", "); got != want {
+		t.Errorf("recorded: %s, want %s", got, want)
+	}
+}
+
 // wantCalls compares the names of the methods that were called since it was
 // called last with those wanted, separated by spaces.
 func wantCalls(t testing.TB, did *recorder, want string) {
@@ -107,15 +122,7 @@ func TestBatchIsNoWayAround(t *testing.T) {
 	if !strings.HasPrefix(text, "2 of 3 calls") || !strings.Contains(text, "\n3. press: BACKPRESSURE: ") {
 		t.Error(text)
 	}
-	var told []string
-	for _, e := range log.Entries() {
-		if e.Tool != "" {
-			told = append(told, e.Tool+" "+e.Code)
-		}
-	}
-	if got := strings.Join(told, ", "); got != "press OK, press OK, press BACKPRESSURE, batch OK" {
-		t.Errorf("recorded: %s", got)
-	}
+	wantRecorded(t, &log, "press OK, press OK, press BACKPRESSURE, batch OK")
 
 	long := &fake{text: func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
 		return &executor.Text{Text: strings.Repeat("x", 3000), Origin: "https://a.test"}, nil

@@ -87,15 +87,7 @@ func TestScriptIsNoWayAround(t *testing.T) {
 	if !strings.Contains(text, "after 3 calls") || !strings.Contains(text, "BACKPRESSURE: ") {
 		t.Error(text)
 	}
-	var told []string
-	for _, e := range log.Entries() {
-		if e.Tool != "" {
-			told = append(told, e.Tool+" "+e.Code)
-		}
-	}
-	if got := strings.Join(told, ", "); got != "press OK, press OK, press BACKPRESSURE, run_script OK" {
-		t.Errorf("recorded: %s", got)
-	}
+	wantRecorded(t, &log, "press OK, press OK, press BACKPRESSURE, run_script OK")
 
 	cs = connect(t, NewServer(ex, &Options{Tools: Toolsets()}), nil)
 	did.take()
