@@ -44,6 +44,8 @@ func (row *Row) cells(r *Route) map[Wall]string {
 		switch n := row.Hits[wall]; {
 		case !wall.forbids(r) && wall == Private:
 			cells[wall] = nothing // a document, which "public" answers for
+		case !wall.forbids(r) && r.queued && row.Hits[Off] > 0:
+			cells[wall] = loads
 		case n == 0:
 			cells[wall] = held
 		case wall.forbids(r) && row.Asks[wall] == 0 && r.Kind != Name:

@@ -35,6 +35,10 @@ type Route struct {
 	// still names the backends in which the route does not arrive under a wall
 	// at an allowed host either.
 	still []string
+	// queued is set where the browser does one after the other, and tries what
+	// was held again for minutes before it takes the next: whether one that is
+	// allowed has its turn before the test ends is chance.
+	queued bool
 	// open says, for a backend that cannot hold the route, why not.
 	open map[string]string
 }

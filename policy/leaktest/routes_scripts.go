@@ -39,7 +39,7 @@ var scripts = []Route{
 	{Name: "paint-worklet", Kind: Load, script: `await CSS.paintWorklet.addModule('{T}/x.js').catch(() => 0);`},
 	{Name: "audio-worklet", Kind: Load, script: `await new OfflineAudioContext(1, 9, 8000).audioWorklet.addModule('{T}/x.js').catch(() => 0);`},
 	{Name: "payment-manifest", open: userPayments, Kind: Load, script: `await new PaymentRequest([{supportedMethods: '{T}/x'}], {total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0);`},
-	{Name: "background-fetch", still: managed, Kind: Load, worker: "0;", script: `
+	{Name: "background-fetch", queued: true, Kind: Load, worker: "0;", script: `
 		const reg = await navigator.serviceWorker.register('{V}/sw.js', {scope: '{V}/'});
 		await navigator.serviceWorker.ready;
 		await reg.backgroundFetch?.fetch('x', ['{T}/x.json']).catch(() => 0);`},

@@ -58,7 +58,7 @@ func TestTable(t *testing.T) {
 
 // What the table says of a wall is what was counted, and no more.
 func TestCells(t *testing.T) {
-	load, document, name := &Route{Kind: Load}, &Route{Kind: Document}, &Route{Kind: Name}
+	load, document, name, queued := &Route{Kind: Load}, &Route{Kind: Document}, &Route{Kind: Name}, &Route{Kind: Load, queued: true}
 	for _, c := range []struct {
 		route      *Route
 		hits, asks map[Wall]int
@@ -68,6 +68,9 @@ func TestCells(t *testing.T) {
 		{load, nil, nil, "not tested 0 0 0"},
 		{load, map[Wall]int{Same: 1, Private: 1}, map[Wall]int{Private: 1}, "not tested connects 0 passes"},
 		{document, map[Wall]int{Off: 1, Public: 1}, map[Wall]int{Public: 1}, "fires 0 passes –"},
+		{queued, map[Wall]int{Off: 1}, nil, "fires 0 loads 0"},
+		{queued, map[Wall]int{Off: 1, Same: 1, Public: 1}, map[Wall]int{Same: 1}, "fires passes loads 0"},
+		{queued, nil, nil, "not tested 0 0 0"},
 		{name, map[Wall]int{Off: 1, Same: 1, Public: 1}, nil, "fires passes loads –"},
 	} {
 		cells := (&Row{Hits: c.hits, Asks: c.asks}).cells(c.route)
