@@ -18,44 +18,97 @@ import (
 // commands are the words that the program may be given first.
 var commands = []string{"audit", "call", "completion", "doctor", "extension", "help", "shell", "stop", "version"}
 
-// completionScripts are what each shell evaluates, with the words filled in.
-var completionScripts = map[string]string{
-	"bash": `_chrome_mcp() {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words="%[1]s %[2]s"
+// after tells what may follow a word of the command line.
+type after struct {
+	word  string
+	words []string // that may follow
+	files bool     // names of files may too
+	dirs  bool     // or those of folders
+}
+
+// A completer writes what a shell evaluates to complete words and what may
+// follow some of them.
+type completer func(words []string, follow []after) string
+
+var completers = map[string]completer{"bash": completeBash, "zsh": completeZsh, "fish": completeFish}
+
+func completeBash(words []string, follow []after) string {
+	var b strings.Builder
+	// Bash takes --flag=value for three words.
+	fmt.Fprintf(&b, `_chrome_mcp() {
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=%q names= IFS=$' \n'
+	[ "$word" = = ] && word=
+	[ "$before" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}
 	case $before in
-	call) words="%[3]s" ;;
-	extension) words="install path unpair uninstall" ;;
-	completion) words="bash zsh fish" ;;
-	help) words="%[1]s flags" ;;
-	%[4]s) COMPREPLY=($(compgen -f -- "$word")); return ;;
-	esac
-	COMPREPLY=($(compgen -W "$words" -- "$word"))
+`, strings.Join(words, " "))
+	for _, f := range follow {
+		names := ""
+		switch {
+		case f.files:
+			names = " names=-f"
+		case f.dirs:
+			names = " names=-d"
+		}
+		fmt.Fprintf(&b, "\t%s) words=%q%s ;;\n", f.word, strings.Join(f.words, " "), names)
+	}
+	b.WriteString(`	esac
+	if [ -n "$names" ]; then
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(IFS=' '; compgen -W "$words" -- "$word"))
+		IFS=$'\n'
+		COMPREPLY+=($(compgen $names -- "$word"))
+	else
+		COMPREPLY=($(compgen -W "$words" -- "$word"))
+	fi
 }
 complete -F _chrome_mcp chrome-mcp
-`,
-	"zsh": `#compdef chrome-mcp
-_chrome_mcp() {
-	case $words[CURRENT-1] in
-	call) compadd -- %[3]s ;;
-	extension) compadd -- install path unpair uninstall ;;
-	completion) compadd -- bash zsh fish ;;
-	help) compadd -- %[1]s flags ;;
-	%[4]s) _files ;;
-	*) compadd -- %[1]s %[2]s ;;
-	esac
+`)
+	return b.String()
 }
-compdef _chrome_mcp chrome-mcp
-`,
-	"fish": `complete -c chrome-mcp -f
-complete -c chrome-mcp -n __fish_use_subcommand -a '%[1]s'
-complete -c chrome-mcp -n '__fish_seen_subcommand_from call' -a '%[3]s'
-complete -c chrome-mcp -n '__fish_seen_subcommand_from extension' -a 'install path unpair uninstall'
-complete -c chrome-mcp -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-complete -c chrome-mcp -n '__fish_seen_subcommand_from help' -a 'flags'
-for flag in %[2]s
-	complete -c chrome-mcp -l (string sub -s 3 -- $flag)
-end
-`,
+
+func completeZsh(words []string, follow []after) string {
+	var b strings.Builder
+	b.WriteString("#compdef chrome-mcp\n_chrome_mcp() {\n\tcase $words[CURRENT-1] in\n")
+	for _, f := range follow {
+		names := ""
+		switch {
+		case f.files:
+			names = "; _files"
+		case f.dirs:
+			names = "; _files -/"
+		}
+		fmt.Fprintf(&b, "\t%s) compadd -- %s%s ;;\n", f.word, strings.Join(f.words, " "), names)
+	}
+	fmt.Fprintf(&b, "\t*) compadd -- %s ;;\n\tesac\n}\ncompdef _chrome_mcp chrome-mcp\n", strings.Join(words, " "))
+	return b.String()
+}
+
+func completeFish(words []string, follow []after) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "complete -c chrome-mcp -f\ncomplete -c chrome-mcp -n __fish_use_subcommand -a '%s'\n", strings.Join(commands, " "))
+	followed := map[string]bool{}
+	for _, f := range follow {
+		followed[f.word] = true
+		gives := strings.Join(f.words, " ")
+		if f.dirs {
+			gives = "(__fish_complete_directories)"
+		}
+		gives = "-a '" + gives + "'"
+		if f.files {
+			gives += " -F"
+		}
+		if flag, ok := strings.CutPrefix(f.word, "--"); ok {
+			fmt.Fprintf(&b, "complete -c chrome-mcp -l %s -r %s\n", flag, gives)
+		} else {
+			fmt.Fprintf(&b, "complete -c chrome-mcp -n '__fish_seen_subcommand_from %s' %s\n", f.word, gives)
+		}
+	}
+	for _, word := range words {
+		if flag, ok := strings.CutPrefix(word, "--"); ok && !followed[word] {
+			fmt.Fprintf(&b, "complete -c chrome-mcp -l %s\n", flag)
+		}
+	}
+	return b.String()
 }
 
 // completion prints what a shell evaluates to complete the program's words.
@@ -64,25 +117,40 @@ func completion(ctx context.Context, words []string, stdout io.Writer) error {
 	if len(words) != 1 {
 		return usagef(`In ~/.bashrc, say: source <(chrome-mcp completion bash)`, "completion needs the name of a shell: %s", shells)
 	}
-	script, ok := completionScripts[words[0]]
+	write, ok := completers[words[0]]
 	if !ok {
 		return usagef("There are scripts for "+shells+".", "there is no completion for %q", words[0])
 	}
-	var flags, files []string
-	_, groups := define()
-	for _, g := range groups {
-		g.flags.VisitAll(func(f *pflag.Flag) {
-			flags = append(flags, "--"+f.Name)
-			if kind, _ := pflag.UnquoteUsage(f); slices.Contains([]string{"FILE", "FOLDER", "NAME|PATH"}, kind) {
-				files = append(files, "--"+f.Name)
-			}
-		})
-	}
-	names, err := toolNames(ctx)
+	tools, err := toolNames(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, script, strings.Join(commands, " "), strings.Join(flags, " "), strings.Join(names, " "), strings.Join(files, "|"))
+	all := slices.Clone(commands)
+	follow := []after{
+		{word: "audit", files: true},
+		{word: "call", words: tools}, {word: "then", words: tools},
+		{word: "completion", words: slices.Sorted(maps.Keys(completers))},
+		{word: "extension", words: []string{"install", "path", "unpair", "uninstall"}},
+		{word: "help", words: append(slices.Clone(commands), "flags")},
+	}
+	_, groups := define()
+	for _, g := range groups {
+		g.flags.VisitAll(func(f *pflag.Flag) {
+			name := "--" + f.Name
+			all = append(all, name)
+			kind, _ := pflag.UnquoteUsage(f)
+			limited, isLimited := f.Value.(limitedValue)
+			switch {
+			case isLimited:
+				follow = append(follow, after{word: name, words: limited.allowed()})
+			case kind == "FILE", kind == "NAME|PATH":
+				follow = append(follow, after{word: name, files: true})
+			case kind == "FOLDER", kind == "DIR":
+				follow = append(follow, after{word: name, dirs: true})
+			}
+		})
+	}
+	_, err = io.WriteString(stdout, write(all, follow))
 	return err
 }
 

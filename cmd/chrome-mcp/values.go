@@ -11,6 +11,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
+// A limitedValue is a flag's that takes a few words only, or a list of them.
+type limitedValue interface{ allowed() []string }
+
 // A choice is a flag that takes one of a few words. Its default is the first.
 type choice struct {
 	value *string
@@ -24,6 +27,8 @@ func newChoice(value *string, words ...string) *choice {
 
 func (c *choice) String() string { return *c.value }
 func (c *choice) Type() string   { return "WORD" }
+
+func (c *choice) allowed() []string { return c.words }
 
 func (c *choice) Set(s string) error {
 	for _, word := range c.words {
@@ -60,6 +65,14 @@ func (n *number) Set(s string) error {
 type toolsets []mcp.Toolset
 
 func (t *toolsets) Type() string { return "LIST" }
+
+func (t *toolsets) allowed() []string {
+	names := []string{"all"}
+	for _, set := range mcp.Toolsets() {
+		names = append(names, string(set))
+	}
+	return names
+}
 
 func (t *toolsets) String() string {
 	var names []string
@@ -174,8 +187,18 @@ func (l *logLevel) Type() string      { return "LEVEL" }
 func (l *logLevel) String() string    { return strings.ToLower(l.Level().String()) }
 func (l *logLevel) Level() slog.Level { return slog.LevelWarn + l.above }
 
+var logLevels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+
+func (l *logLevel) allowed() []string {
+	var names []string
+	for _, level := range logLevels {
+		names = append(names, strings.ToLower(level.String()))
+	}
+	return names
+}
+
 func (l *logLevel) Set(s string) error {
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+	for _, level := range logLevels {
 		if strings.EqualFold(s, level.String()) {
 			l.above = level - slog.LevelWarn
 			return nil
