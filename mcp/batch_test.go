@@ -148,6 +148,7 @@ func TestToolsets(t *testing.T) {
 	for list, want := range map[string]string{
 		"core": "[core]", "batch,core": "[batch core]", " core , core": "[core]",
 		"": `"" is no toolset; there are `, "core,": `"" is no toolset`, "bacth": `"bacth" is no toolset; did you mean batch?`, "everything": "there are core, ",
+		"batch": `"batch" alone has no tools to call; say core,batch`,
 	} {
 		sets, err := ParseToolsets(list)
 		if got := fmt.Sprint(sets); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {

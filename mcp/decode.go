@@ -334,16 +334,22 @@ func (s *session) unknown(name string) error {
 	if set := toolsetOf(name); set != "" {
 		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not switched on; the user can do that with --tools")
 	}
+	return errors.New(message + s.meant(name))
+}
+
+// meant asks, to end a message with, whether another tool was meant by a name;
+// empty when none is like it.
+func (s *session) meant(name string) string {
 	best, distance := "", 4
 	for _, t := range s.tools {
 		if d := nearness(name, t.name); d < distance {
 			best, distance = t.name, d
 		}
 	}
-	if best != "" {
-		message += "; did you mean " + best + "?"
+	if best == "" {
+		return ""
 	}
-	return errors.New(message)
+	return "; did you mean " + best + "?"
 }
 
 // nearness is small when a was probably meant to be b: 0 when they differ in

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -76,8 +77,21 @@ func (s *session) runScript(ctx context.Context, a scriptArgs) (scripted, error)
 	}
 	out.OK, out.Value, out.Output, out.Error, out.Line = res.Thrown == "", res.Value, res.Output, res.Thrown, res.Line
 	out.Calls, out.Truncated = res.Calls, res.Cut
+	if m := undefinedName.FindStringSubmatch(out.Error); m != nil {
+		switch name := m[1]; {
+		case s.tool(name) != nil:
+			out.Error += ": it cannot be called by a script"
+		case toolsetOf(name) != "":
+			out.Error += ": " + s.unknown(name).Error()
+		default:
+			out.Error += s.meant(name)
+		}
+	}
 	return out, nil
 }
+
+// undefinedName is what the engine says of a name that stands for nothing.
+var undefinedName = regexp.MustCompile(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
 
 // A thrownError is what a script catches when a call fails.
 type thrownError struct{ *errorMeta }

@@ -31,6 +31,9 @@ func TestRunScript(t *testing.T) {
 		{"wrong arguments are thrown", "press({ky: 'Tab'})", "", []string{"ended early in line 1 after 1 call", "BAD_ARGS: unknown argument"}},
 		{"no script in a script", "return typeof run_script + typeof batch", "", []string{"undefinedundefined"}},
 		{"no JavaScript", "press({key: 'Tab'}); const = 1", "", []string{"BAD_ARGS: script: it is no valid JavaScript", "line 1", "Nothing was done"}},
+		{"what to do next is told", "wait_for({text: 'x'})", "", []string{". List the tabs."}},
+		{"a name that is nearly a tool's", "clik({ref: 'e1'})", "", []string{"'clik' is not defined; did you mean click?"}},
+		{"a script would begin another", "run_script({script: ''})", "", []string{"'run_script' is not defined: it cannot be called by a script"}},
 		{"endless", "for (;;);", "", []string{"ended early", "computed for more than"}},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

@@ -72,7 +72,10 @@ func ParseToolsets(list string) ([]Toolset, error) {
 		sets = append(sets, Toolset(name))
 	}
 	slices.Sort(sets)
-	return slices.Compact(sets), nil
+	if sets = slices.Compact(sets); slices.Equal(sets, []Toolset{ToolsBatch}) {
+		return nil, fmt.Errorf("%q alone has no tools to call; say %s,%s", string(ToolsBatch), ToolsCore, ToolsBatch)
+	}
+	return sets, nil
 }
 
 // check returns an error for a name that is no toolset's.

@@ -57,19 +57,32 @@ func (s *settings) rules() (*policy.Policy, error) {
 		return nil, usagef("", "%w", err)
 	}
 	if dir := p.Config().UploadsDir; dir != "" {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, usagef("Make it, or name another with --uploads-dir.", "the folder of uploads, %s, is not there", dir)
+		if err := isFolder(dir, "uploads", "uploads-dir"); err != nil {
+			return nil, err
 		}
 	}
 	if dir := p.Config().StateDir; dir != "" {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, usagef("Make it, or name another with --state-dir.", "the folder of state files, %s, is not there", dir)
+		if err := isFolder(dir, "state files", "state-dir"); err != nil {
+			return nil, err
 		}
 		if inside(dir, p.Config().UploadsDir) {
 			return nil, usagef("Name another with --state-dir.", "the folder of state files, %s, is in the folder of uploads, whose files pages may be given", dir)
 		}
 	}
 	return p, nil
+}
+
+// isFolder returns an error when there is no folder, or no folder is there.
+func isFolder(dir, of, flag string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("Make it, or name another with --"+flag+".", "the folder of %s, %s, is not there", of, dir)
+	case err != nil:
+		return usagef("Name another with --"+flag+".", "the folder of %s: %w", of, err)
+	case !info.IsDir():
+		return usagef("Name another with --"+flag+".", "the folder of %s, %s, is a file", of, dir)
+	}
+	return nil
 }
 
 // inside reports whether a folder is another one or in it. Both are there.

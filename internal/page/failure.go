@@ -72,10 +72,18 @@ func (v *View) navigationError(ctx context.Context, n *navigated) error {
 		hint = "Check the host name."
 	case "net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_CONNECTION_TIMED_OUT", "net::ERR_EMPTY_RESPONSE":
 		hint = "Check that the server runs there, then try again."
+	case "net::ERR_SSL_PROTOCOL_ERROR", "net::ERR_SSL_VERSION_OR_CIPHER_MISMATCH":
+		hint = "Check the scheme and the port: what answers there does not speak https, or none that the browser takes."
+	case "net::ERR_UNSAFE_PORT":
+		hint, retryable = "Browsers open no pages on this port, which is another protocol's.", false
+	case "net::ERR_INTERNET_DISCONNECTED", "net::ERR_NETWORK_CHANGED", "net::ERR_ADDRESS_UNREACHABLE":
+		hint = "Check the network of this machine, then try again."
+	case "net::ERR_TOO_MANY_REDIRECTS":
+		hint, retryable = "The site sends the browser round in a circle; another URL of it may work.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
 		hint = fmt.Sprintf("The server answered with HTTP status %d and no page.", v.answered())
 	}
-	if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
+	if strings.HasPrefix(n.failure, "net::ERR_CERT_") {
 		hint = "The site's certificate is not accepted by the browser."
 	}
 	return &executor.Error{Code: executor.ErrNavigationFailed, Hint: hint, Retryable: retryable,

@@ -30,7 +30,8 @@ function runScript(names, source) {
   /** @param {any} e */
   const thrown = (e) => {
     const error = e instanceof Error;
-    end("throw", error ? (e.code ? `${e.code}: ${e.message}` : `${e.name}: ${e.message}`) : show(e), error ? String(e.stack) : "");
+    const next = error && e.code && e.hint ? `. ${e.hint}` : "";
+    end("throw", error ? `${e.code || e.name}: ${e.message}${next}` : show(e), error ? String(e.stack) : "");
   };
   const untold = () => end("throw", "what it returned or threw cannot be told", "");
   /** @type {any} */
