@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func (s *suite) download(t *testing.T) {
 	})
 	s.page(t, "navigation that becomes a download", "download.html", func(c *scene) {
 		nav := c.goTo(c.path("/file/report.csv"), nil)
-		if nav.Note == "" || nav.URL != c.url("download.html") {
+		if nav.URL != c.url("download.html") || !regexp.MustCompile(`the page stayed; download (running|completed) ".*report.*csv"$`).MatchString(nav.Note) {
 			c.Errorf("ended at %+v, want the old page and a note", *nav)
 		}
 		c.wantValue("document.title", "Download")

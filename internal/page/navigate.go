@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,6 +216,23 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 	return d.wait(ctx, p, result)
 }
 
+// downloadNote tells of the downloads that the tab began, or else what to do.
+func (v *View) downloadNote(ctx context.Context) string {
+	var notes []string
+	if v.opts.Downloads != nil {
+		ctx, cancel := context.WithTimeout(ctx, downloadLimit)
+		defer cancel()
+		for _, d := range v.opts.Downloads(ctx, 1) {
+			note := fmt.Sprintf("download %s %q", d.State, cmp.Or(d.Path, d.SuggestedName))
+			if d.Reason != "" {
+				note += ": " + d.Reason
+			}
+			notes = append(notes, note)
+		}
+	}
+	return cmp.Or(joinNotes(notes...), "use download_file")
+}
+
 // goAttached is goTo while the debugger stays where it is.
 func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigated, error)) (*executor.Navigation, error) {
 	v.letGo(ctx)
@@ -245,7 +263,7 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 	nav := &executor.Navigation{TabID: v.opts.ID}
 	switch {
 	case n.download:
-		nav.Note = "the URL is a download, so the page stayed; use download_file"
+		nav.Note = "the URL is a download, so the page stayed; " + v.downloadNote(ctx)
 	case n.failure == "net::ERR_ABORTED":
 		nav.Note = "the server sent nothing to show, so the page stayed"
 		nav.HTTPStatus = v.answered()
