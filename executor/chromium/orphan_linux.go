@@ -3,6 +3,8 @@ package chromium
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,6 +56,17 @@ func askToEnd(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
 // killProcess ends a process at once.
 func killProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// works reports whether any thread of a process still runs: of one that was
+// killed, the first may have ended while another is in the middle of a write.
+func works(pid int) bool {
+	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
+	return slices.ContainsFunc(threads, func(dir string) bool {
+		tid, _ := strconv.Atoi(filepath.Base(dir))
+		st, err := processid.ReadStat(tid)
+		return err == nil && !st.Ended()
+	})
+}
 
 // processGroup returns the process group of a process, 0 when it is gone.
 func processGroup(pid int) int {

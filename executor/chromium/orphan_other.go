@@ -7,6 +7,8 @@ import (
 	"math"
 
 	ps "github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
 // findProcess returns the process with a number.
@@ -40,6 +42,12 @@ func usersOf(dir string) []int {
 		}
 	}
 	return pids
+}
+
+// works reports whether a process still runs.
+func works(pid int) bool {
+	_, err := processid.Of(pid)
+	return err == nil
 }
 
 // askToEnd lets a process end in an orderly way.

@@ -129,8 +129,9 @@ func sweepNamed(ctx context.Context, dir string, swept *Swept) error {
 }
 
 // endUsers kills the processes that have the profile in dir in their command
-// line and that mine accepts. A helper can fork just as its browser dies and
-// show up late, so it looks until it has found none a few times in a row.
+// line and that mine accepts, and waits until they write no more. A helper can
+// fork just as its browser dies and show up late, so it looks until it has found
+// none a few times in a row.
 func endUsers(ctx context.Context, dir string, mine func(pid int) bool) {
 	const (
 		quietPasses = 2
@@ -140,11 +141,15 @@ func endUsers(ctx context.Context, dir string, mine func(pid int) bool) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	quiet := 0
+	killed := map[int]bool{}
 	poll(ctx, pause, func() bool {
 		found := false
+		for pid := range killed { // which have no command line any more
+			found = found || works(pid)
+		}
 		for _, pid := range usersOf(dir) {
 			if pid != os.Getpid() && mine(pid) {
-				found = true
+				found, killed[pid] = true, true
 				_ = killProcess(pid)
 			}
 		}
