@@ -1,5 +1,5 @@
 # make demo      what it does, in one minute
-# make test      every test, under 15 minutes; sets up what it needs
+# make test      the tests, in 15 minutes; sets up what it needs
 # make check     what must hold before a commit
 # make help      all targets
 #
@@ -23,6 +23,10 @@ GOTEST = $(GO) test $(RACE)
 # The packages whose tests start a browser: one at a time. The others wait more
 # than they compute.
 BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
+
+# Those of them whose long tests are hundreds of cases, each with deadlines: they
+# have the machine to themselves.
+SUITES = /(executor/extension|internal/page)$$
 
 .DEFAULT_GOAL := help
 .PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full fuzz check check-go check-generate check-js check-vulns bench generate clean
@@ -66,7 +70,7 @@ release-snapshot: npm ## make the files of a release in dist/release, and publis
 demo: modules browser build ## fill in and submit a form in a real browser over MCP, step by step
 	$(GO) run ./examples/demo -server bin/chrome-mcp -screenshot bin/demo.png
 
-test: modules node ## run every test but those of test-long and test-full
+test: modules node ## run the tests but those of test-long and test-full
 	@tools/chromium.sh || [ -z "$$CI" ]
 	@$(GOTEST) -run '^$$' $(PKGS) >/dev/null # builds them all at once
 	@$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | xargs -r $(GOTEST) -p 2 -timeout 14m -skip '^Test(Long|Full)'
@@ -74,7 +78,8 @@ test: modules node ## run every test but those of test-long and test-full
 
 test-long: modules node ## run what takes longer: tests named TestLong…, and each fuzz target for a while
 	@tools/chromium.sh || [ -z "$$CI" ]
-	$(GOTEST) -p 2 -timeout 60m -run '^TestLong' $(PKGS)
+	@$(GO) list $(PKGS) | grep -Ev '$(SUITES)' | xargs -r $(GOTEST) -p 2 -timeout 60m -run '^TestLong'
+	@$(GO) list $(PKGS) | grep -E '$(SUITES)' | xargs -r $(GOTEST) -p 1 -timeout 60m -run '^TestLong'
 	@$(MAKE) --no-print-directory fuzz
 
 test-full: modules ## tests named TestFull…: minutes each, on a machine that does nothing else

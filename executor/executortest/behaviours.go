@@ -106,6 +106,33 @@ var (
 	}
 )
 
+// A Part is some of a suite's topics, for tests that are run often and seldom.
+type Part int
+
+// The parts.
+const (
+	Whole  Part = iota
+	Often       // what tells most of a backend in the time that it takes
+	Seldom      // the rest
+)
+
+// seldom are the topics of the part Seldom: of Run, those whose cases meet little
+// but the code that all backends share; of Torture, large pages, many frames and
+// long waits.
+var seldom = []string{
+	"snapshot", "click", "click_targets", "refs", "type", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
+	"drag", "mouse", "wait_for", "console", "requests",
+
+	"snapshot_frames", "snapshot_shadow", "snapshot_budget", "snapshot_deep", "type_focus", "type_editors", "type_frameworks", "press_keys",
+	"travel_dialogs", "travel_loading", "travel_history", "travel_popups", "travel_downloads", "travel_stuck", "travel_waiting",
+	"travel_behind", "travel_picture", "travel_zoom", "travel_sheet", "aim_frames", "aim_controls", "aim_shapes",
+}
+
+// has reports whether a part has a topic.
+func (p Part) has(topic string) bool {
+	return p == Whole || slices.Contains(seldom, topic) == (p == Seldom)
+}
+
 // A Behaviour is one case of the suite.
 type Behaviour struct {
 	Topic   string // the name of the subtest that it is in

@@ -20,3 +20,19 @@ func TestListIsStable(t *testing.T) {
 		}
 	}
 }
+
+// Each topic is in one part, and each name of the list is a topic's.
+func TestParts(t *testing.T) {
+	names := map[string]bool{}
+	for _, topic := range slices.Concat(contract, torture) {
+		names[topic.name] = true
+		if !Whole.has(topic.name) || Often.has(topic.name) == Seldom.has(topic.name) {
+			t.Errorf("%s: whole %v, often %v, seldom %v", topic.name, Whole.has(topic.name), Often.has(topic.name), Seldom.has(topic.name))
+		}
+	}
+	for _, name := range seldom {
+		if !names[name] {
+			t.Errorf("%s is no topic", name)
+		}
+	}
+}

@@ -22,6 +22,8 @@ type Harness struct {
 	// NewSession returns a new client session on the backend, which all cases
 	// share. The suite closes it. It must be safe for concurrent use.
 	NewSession func(t *testing.T, opts executor.SessionOptions) executor.Executor
+	// Part says which topics are run; all of them by default.
+	Part Part
 	// MaxDownload is how many bytes the backend downloads at most; 0 means
 	// 100 MiB.
 	MaxDownload int64
@@ -55,6 +57,9 @@ func run(t *testing.T, h Harness, topics []topic) {
 	s := &suite{h: h, site: newSite(), slots: make(chan struct{}, atOnce)}
 	t.Run("backend="+h.Name, func(t *testing.T) {
 		for _, topic := range topics {
+			if !h.Part.has(topic.name) {
+				continue
+			}
 			t.Run(topic.name, func(t *testing.T) {
 				t.Parallel()
 				topic.cases(s, t)

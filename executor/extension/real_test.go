@@ -19,11 +19,18 @@ const nativeEnv = "EXTENSION_TEST_DATA"
 
 // TestExtension holds the backend to the suite through the extension itself,
 // in a Chromium that finds the server by native messaging.
-func TestExtension(t *testing.T) {
+func TestExtension(t *testing.T) { runReal(t, executortest.Often) }
+
+// TestLongExtension runs the rest of it.
+func TestLongExtension(t *testing.T) { runReal(t, executortest.Seldom) }
+
+func runReal(t *testing.T, part executortest.Part) {
 	server, _ := startReal(t)
 	b := newBackend(t, server)
 	waitConnected(t, b)
-	executortest.Run(t, harness(b, "extension"))
+	h := harness(b, "extension")
+	h.Part = part
+	executortest.Run(t, h)
 }
 
 // TestFullExtension is TestExtension for what goes into the details of pages.

@@ -17,9 +17,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
 )
 
-// TestTorture runs the cases on the details of pages in a real browser and
-// prints a table of them.
-func TestTorture(t *testing.T) {
+// TestTorture runs cases on the details of pages in a real browser and prints a
+// table of them.
+func TestTorture(t *testing.T) { torture(t, executortest.Often) }
+
+// TestLongTorture runs the rest of them.
+func TestLongTorture(t *testing.T) { torture(t, executortest.Seldom) }
+
+func torture(t *testing.T, part executortest.Part) {
 	headless := true
 	b := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))})
 	t.Cleanup(func() {
@@ -34,6 +39,7 @@ func TestTorture(t *testing.T) {
 	t.Cleanup(func() { printResults(results) })
 	executortest.Torture(t, executortest.Harness{
 		Name: "chromium",
+		Part: part,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)
 			if err != nil {
