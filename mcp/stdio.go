@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,7 +34,8 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 // with it every tab and login of the agent's. This one answers such a line
 // with the error that JSON-RPC has for it (-32700 for what is not JSON or
 // longer than 10 MiB, -32600 for what is no message) and goes on. Blank lines
-// are ignored. Batches are taken in every version of the protocol.
+// are ignored. Batches are taken in every version of the protocol. When r ends,
+// calls that are not answered have 700 ms to be.
 func LineTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
 	return &lineTransport{r, &lockedWriter{w: w}}
 }
@@ -50,12 +52,76 @@ func (t *lineTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return versionless{conn}, nil
+	return &lineConn{Connection: conn, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
-// versionless hides from a connection which version of the protocol was
-// agreed on: from 2025-06-18 on the SDK would end the session at a batch.
-type versionless struct{ sdk.Connection }
+// lastAnswers is how long calls have to be answered once the input has ended.
+// Hosts kill a server some two seconds after that.
+const lastAnswers = 700 * time.Millisecond
+
+// A lineConn keeps two things from the SDK. One is the version of the protocol
+// that was agreed on: from 2025-06-18 on it would end the session at a batch. The
+// other is the end of the input while calls are not answered, since it drops them:
+// a client that writes its requests and closes gets the quick answers.
+type lineConn struct {
+	sdk.Connection
+	closing sync.Once
+	closed  chan struct{}
+
+	mu   sync.Mutex // guards what follows
+	open map[jsonrpc.ID]bool
+	idle chan struct{} // when the end is held back: closed once nothing is open
+}
+
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if errors.Is(err, io.EOF) {
+		c.awaitAnswers(ctx)
+	}
+	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
+		c.mu.Lock()
+		c.open[r.ID] = true
+		c.mu.Unlock()
+	}
+	return m, err
+}
+
+func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, r.ID)
+		if len(c.open) == 0 && c.idle != nil {
+			close(c.idle)
+			c.idle = nil
+		}
+	}
+	return err
+}
+
+func (c *lineConn) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return c.Connection.Close()
+}
+
+// awaitAnswers waits until all calls are answered, as long as there is time.
+func (c *lineConn) awaitAnswers(ctx context.Context) {
+	c.mu.Lock()
+	if len(c.open) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	c.idle = idle
+	c.mu.Unlock()
+	select {
+	case <-idle:
+	case <-c.closed:
+	case <-ctx.Done():
+	case <-time.After(lastAnswers):
+	}
+}
 
 // A lockedWriter writes whole messages: the SDK makes one Write of each, and
 // so does lineReader.

@@ -3,14 +3,19 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
@@ -161,6 +166,52 @@ func TestLastLineWithoutNewline(t *testing.T) {
 	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)), replies: io.Discard}
 	if got, err := io.ReadAll(r); err != nil || string(got) != `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// A client that writes its requests and closes gets the answers that come soon;
+// what takes longer is cancelled.
+func TestAnswersAfterTheEnd(t *testing.T) {
+	for _, tt := range []struct {
+		what    string
+		takes   time.Duration
+		answers bool
+		ends    time.Duration
+	}{
+		{"at once", 0, true, 0},
+		{"soon", lastAnswers / 2, true, lastAnswers / 2},
+		{"never", time.Hour, false, lastAnswers},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				canceled := false
+				ex := &fake{listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+					select {
+					case <-time.After(tt.takes):
+						return nil, nil
+					case <-ctx.Done():
+						canceled = true
+						return nil, ctx.Err()
+					}
+				}}
+				lines := initializeLine + `
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"tabs_list","arguments":{}}}
+`
+				var out bytes.Buffer
+				start := time.Now()
+				if err := NewServer(ex, nil).Run(t.Context(), LineTransport(io.NopCloser(strings.NewReader(lines)), &out)); err != nil {
+					t.Errorf("the session ended with %v", err)
+				}
+				if took := time.Since(start); took != tt.ends {
+					t.Errorf("it ended after %v, want %v", took, tt.ends)
+				}
+				synctest.Wait()
+				if answered := strings.Contains(out.String(), `"id":7,"result"`); answered != tt.answers || canceled == tt.answers {
+					t.Errorf("answered %v, cancelled %v, want %v, %v: %s", answered, canceled, tt.answers, !tt.answers, &out)
+				}
+			})
+		})
 	}
 }
 
