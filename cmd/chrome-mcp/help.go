@@ -98,7 +98,7 @@ when any of them could not do it.
 `,
 	"completion": `chrome-mcp completion bash|zsh|fish
 
-Prints what the shell evaluates to complete commands, flags and names of tools:
+Prints what the shell evaluates to complete commands, flags, what they take, and tools:
 source <(chrome-mcp completion bash), in ~/.bashrc, say.
 `,
 	"stop": `chrome-mcp stop [--data FOLDER]
