@@ -268,6 +268,13 @@ func TestLife(t *testing.T) {
 		})
 		l.site.letGo <- struct{}{}
 		within(t, atOnce, "the next call", func(ctx context.Context) {
+			for changed := l.b.Changed(); l.b.Connected(); changed = l.b.Changed() {
+				select { // the connection has ended before the backend hears of it
+				case <-changed:
+				case <-ctx.Done():
+					t.Fatal("the backend does not hear of the end")
+				}
+			}
 			_, err := l.s.Text(ctx, id, nil)
 			wantCode(t, err, executor.ErrNoBackend, "restarts the program")
 		})
