@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,8 +67,6 @@ func TestFlagBeatsEnvironment(t *testing.T) {
 	}
 }
 
-// TestEveryFlagHasAVariable sets each flag by its variable and looks at what
-// that changed.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	environ := []string{"HTTPS_PROXY=http://secure.test:3128", "http_proxy=http://plain.test:3128", "NO_PROXY=near.test"}
 	for _, c := range []struct {
@@ -88,6 +88,29 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// A folder that pages or logins are to come from has to be one.
+func TestFoldersOfRules(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--uploads-dir", "--state-dir"} {
+		for path, want := range map[string]string{dir: "", file: "is a file", filepath.Join(dir, "none"): "is not there", filepath.Join(file, "below"): "not a directory"} {
+			s, err := parse([]string{flag, path}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.rules()
+			if usage, ok := errors.AsType[*usageError](err); want == "" && err != nil || want != "" && (!ok || !strings.Contains(usage.Error(), want)) {
+				t.Errorf("%s %s: %v, want %q", flag, path, err, want)
+			}
+		}
+	}
+}
+
+// TestEveryFlagHasAVariable sets each flag by its variable and looks at what
+// that changed.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	values := map[string]string{
 		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
