@@ -26,6 +26,17 @@ type after struct {
 	dirs  bool     // or those of folders
 }
 
+// names returns what a shell is to do about names of files or folders, or nothing.
+func (f after) names(files, dirs string) string {
+	switch {
+	case f.files:
+		return files
+	case f.dirs:
+		return dirs
+	}
+	return ""
+}
+
 // A completer writes what a shell evaluates to complete words and what may
 // follow some of them.
 type completer func(words []string, follow []after) string
@@ -42,14 +53,7 @@ func completeBash(words []string, follow []after) string {
 	case $before in
 `, strings.Join(words, " "))
 	for _, f := range follow {
-		names := ""
-		switch {
-		case f.files:
-			names = " names=-f"
-		case f.dirs:
-			names = " names=-d"
-		}
-		fmt.Fprintf(&b, "\t%s) words=%q%s ;;\n", f.word, strings.Join(f.words, " "), names)
+		fmt.Fprintf(&b, "\t%s) words=%q%s ;;\n", f.word, strings.Join(f.words, " "), f.names(" names=-f", " names=-d"))
 	}
 	b.WriteString(`	esac
 	if [ -n "$names" ]; then
@@ -70,14 +74,7 @@ func completeZsh(words []string, follow []after) string {
 	var b strings.Builder
 	b.WriteString("#compdef chrome-mcp\n_chrome_mcp() {\n\tcase $words[CURRENT-1] in\n")
 	for _, f := range follow {
-		names := ""
-		switch {
-		case f.files:
-			names = "; _files"
-		case f.dirs:
-			names = "; _files -/"
-		}
-		fmt.Fprintf(&b, "\t%s) compadd -- %s%s ;;\n", f.word, strings.Join(f.words, " "), names)
+		fmt.Fprintf(&b, "\t%s) compadd -- %s%s ;;\n", f.word, strings.Join(f.words, " "), f.names("; _files", "; _files -/"))
 	}
 	fmt.Fprintf(&b, "\t*) compadd -- %s ;;\n\tesac\n}\ncompdef _chrome_mcp chrome-mcp\n", strings.Join(words, " "))
 	return b.String()
@@ -89,13 +86,9 @@ func completeFish(words []string, follow []after) string {
 	followed := map[string]bool{}
 	for _, f := range follow {
 		followed[f.word] = true
-		gives := strings.Join(f.words, " ")
-		if f.dirs {
-			gives = "(__fish_complete_directories)"
-		}
-		gives = "-a '" + gives + "'"
-		if f.files {
-			gives += " -F"
+		gives := f.names("-F", "-a '(__fish_complete_directories)'")
+		if len(f.words) > 0 {
+			gives = strings.TrimSpace(gives + " -a '" + strings.Join(f.words, " ") + "'")
 		}
 		if flag, ok := strings.CutPrefix(f.word, "--"); ok {
 			fmt.Fprintf(&b, "complete -c chrome-mcp -l %s -r %s\n", flag, gives)

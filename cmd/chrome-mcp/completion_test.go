@@ -63,7 +63,7 @@ func TestCompletionInBash(t *testing.T) {
 func TestCompletionElsewhere(t *testing.T) {
 	for shell, wants := range map[string][]string{
 		"zsh":  {"#compdef chrome-mcp\n", "\t--state-dir) compadd -- ; _files -/ ;;\n", "\t--prefer) compadd -- extension cdp ;;\n"},
-		"fish": {"-l state-dir -r -a '(__fish_complete_directories)'\n", "-l policy -r -a '' -F\n", "-l prefer -r -a 'extension cdp'\n", "-l isolated\n"},
+		"fish": {"-l state-dir -r -a '(__fish_complete_directories)'\n", "-l policy -r -F\n", "-l prefer -r -a 'extension cdp'\n", "-l isolated\n"},
 	} {
 		var script, said strings.Builder
 		if code := run(t.Context(), []string{"completion", shell}, strings.NewReader(""), &script, &said); code != 0 {
