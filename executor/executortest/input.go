@@ -194,7 +194,7 @@ func (s *suite) mousing(t *testing.T) {
 			f.style = 'position: fixed; left: -900px; top: 0; width: 700px; height: 500px; border: 0';
 			f.onload = () => done();
 			document.body.append(f);
-			const jump = () => { f.style.left = f.style.left === '0px' ? '-900px' : '0px'; requestAnimationFrame(jump); };
+			const jump = () => { f.style.left = Math.random() < 0.5 ? '-900px' : '0px'; requestAnimationFrame(jump); };
 			jump();
 		})`, c.otherURL("inputdenied.html")), nil)
 		k.denyOrigin(c.otherOrigin())

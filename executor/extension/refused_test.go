@@ -108,7 +108,8 @@ func TestRefusedPage(t *testing.T) {
 }
 
 // newJumpingSite returns the URL of a page that moves a frame of a site which
-// no policy allows under the pointer, and away, in each frame that is drawn.
+// no policy allows under the pointer, or away, by chance in each frame that is
+// drawn: calls take as many frames each, so that any pattern could meet theirs.
 func newJumpingSite(t testing.TB) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -121,7 +122,7 @@ func newJumpingSite(t testing.TB) string {
 		}
 		fmt.Fprintf(w, `<!doctype html><title>jumping</title><iframe src="http://localhost:%s/jumping"></iframe><script>
 			const f = document.querySelector("iframe");
-			const jump = () => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (f.style.left === "0px" ? "-900px" : "0px"); requestAnimationFrame(jump); };
+			const jump = () => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (Math.random() < 0.5 ? "-900px" : "0px"); requestAnimationFrame(jump); };
 			jump();
 		</script>`, r.Host[strings.LastIndex(r.Host, ":")+1:])
 	}))
