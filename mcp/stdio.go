@@ -35,7 +35,7 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 // with the error that JSON-RPC has for it (-32700 for what is not JSON or
 // longer than 10 MiB, -32600 for what is no message) and goes on. Blank lines
 // are ignored. Batches are taken in every version of the protocol. When r ends,
-// calls that are not answered have 700 ms to be.
+// calls that are not answered have [LastAnswers] to be.
 func LineTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
 	return &lineTransport{r, &lockedWriter{w: w}}
 }
@@ -55,9 +55,9 @@ func (t *lineTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &lineConn{Connection: conn, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
-// lastAnswers is how long calls have to be answered once the input has ended.
-// Hosts kill a server some two seconds after that.
-const lastAnswers = 700 * time.Millisecond
+// LastAnswers is how long calls have to be answered once the input of a
+// [LineTransport] has ended. Hosts kill a server some two seconds after that.
+const LastAnswers = 700 * time.Millisecond
 
 // A lineConn keeps two things from the SDK. One is the version of the protocol
 // that was agreed on: from 2025-06-18 on it would end the session at a batch. The
@@ -119,7 +119,7 @@ func (c *lineConn) awaitAnswers(ctx context.Context) {
 	case <-idle:
 	case <-c.closed:
 	case <-ctx.Done():
-	case <-time.After(lastAnswers):
+	case <-time.After(LastAnswers):
 	}
 }
 

@@ -179,8 +179,8 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 		ends    time.Duration
 	}{
 		{"at once", 0, true, 0},
-		{"soon", lastAnswers / 2, true, lastAnswers / 2},
-		{"never", time.Hour, false, lastAnswers},
+		{"soon", LastAnswers / 2, true, LastAnswers / 2},
+		{"never", time.Hour, false, LastAnswers},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,13 +15,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// When stdin ends or a signal comes, everything is over within three seconds.
+// When stdin ends or a signal comes, everything is over within three seconds:
+// calls have mcp.LastAnswers for their answers where it was stdin, and then these.
 // Hosts wait two to five before they kill; a browser that is still there then
 // ends when our end of its pipe does.
 const (
-	// answerTimeout is for calls that run when stdin ends: a client that
-	// writes its requests and closes still gets the quick answers.
-	answerTimeout = 700 * time.Millisecond
 	// cancelTimeout is for calls to end once they are cancelled.
 	cancelTimeout = 300 * time.Millisecond
 	// closeTimeout is for the browser to end.
@@ -134,7 +132,7 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	})
 	line := newQuietLine()
 	defer line.Close()
-	in := &endingReader{Reader: line.reader(stdin), ended: func() { time.AfterFunc(answerTimeout, cancel) }}
+	in := &endingReader{Reader: line.reader(stdin), ended: func() { time.AfterFunc(mcp.LastAnswers, cancel) }}
 	ran := make(chan error, 1)
 	go func() { ran <- server.Run(ctx, mcp.LineTransport(in, line.writer(stdout))) }()
 	select {

@@ -3,7 +3,6 @@ package chromium
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,9 +59,9 @@ func killProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 // works reports whether any thread of a process still runs: of one that was
 // killed, the first may have ended while another is in the middle of a write.
 func works(pid int) bool {
-	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
-	return slices.ContainsFunc(threads, func(dir string) bool {
-		tid, _ := strconv.Atoi(filepath.Base(dir))
+	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none of one that is gone
+	return slices.ContainsFunc(threads, func(thread os.DirEntry) bool {
+		tid, _ := strconv.Atoi(thread.Name())
 		st, err := processid.ReadStat(tid)
 		return err == nil && !st.Ended()
 	})

@@ -82,9 +82,10 @@ func (v *View) navigationError(ctx context.Context, n *navigated) error {
 		hint, retryable = "The site sends the browser round in a circle; another URL of it may work.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
 		hint = fmt.Sprintf("The server answered with HTTP status %d and no page.", v.answered())
-	}
-	if strings.HasPrefix(n.failure, "net::ERR_CERT_") {
-		hint = "The site's certificate is not accepted by the browser."
+	default:
+		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
+			hint = "The site's certificate is not accepted by the browser."
+		}
 	}
 	return &executor.Error{Code: executor.ErrNavigationFailed, Hint: hint, Retryable: retryable,
 		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), n.failure)}
