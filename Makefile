@@ -24,12 +24,15 @@ GOTEST = $(GO) test $(RACE)
 # than they compute.
 BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
 
-# Those of them whose long tests are hundreds of cases, each with deadlines: they
-# have the machine to themselves.
-SUITES = /(executor/extension|internal/page)$$
+# Those of them whose long tests are hundreds of cases, each with deadlines. They
+# mostly wait, so these two run side by side, but beside nothing else.
+SUITES = /(executor/chromium|executor/extension)$$
+
+# Lists the packages that have long tests, so that no others are linked.
+LONG = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $(PKGS) | while read -r pkg dir; do ! grep -qs '^func TestLong' "$$dir"/*_test.go || echo "$$pkg"; done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full fuzz check check-go check-generate check-js check-vulns bench generate clean
+.PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full mutation fuzz check check-go check-generate check-js check-vulns bench generate clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,15 +79,24 @@ test: modules node ## run the tests but those of test-long and test-full
 	@$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | xargs -r $(GOTEST) -p 2 -timeout 14m -skip '^Test(Long|Full)'
 	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | xargs -r $(GOTEST) -p 1 -timeout 14m -skip '^Test(Long|Full)'
 
+# SKIP names tests of the suites that test-long leaves out.
 test-long: modules node ## run what takes longer: tests named TestLong…, and each fuzz target for a while
 	@tools/chromium.sh || [ -z "$$CI" ]
-	@$(GO) list $(PKGS) | grep -Ev '$(SUITES)' | xargs -r $(GOTEST) -p 2 -timeout 60m -run '^TestLong'
-	@$(GO) list $(PKGS) | grep -E '$(SUITES)' | xargs -r $(GOTEST) -p 1 -timeout 60m -run '^TestLong'
+	@$(LONG) | grep -Ev '$(SUITES)' | xargs -r $(GOTEST) -p 1 -timeout 60m -run '^TestLong'
+	@$(LONG) | grep -E '$(SUITES)' | xargs -r $(GOTEST) -p 2 -timeout 60m -run '^TestLong' $(if $(SKIP),-skip '$(SKIP)')
 	@$(MAKE) --no-print-directory fuzz
 
 test-full: modules ## tests named TestFull…: minutes each, on a machine that does nothing else
 	@tools/chromium.sh
 	$(GOTEST) -p 1 -v -timeout 90m -run '^TestFull' ./executor/extension ./cmd/chrome-mcp
+	$(GOTEST) -v -timeout 90m -run '^TestLongHostile$$' ./cmd/chrome-mcp -hostile-calls 1000
+
+# SHARD=i/n runs a part of the mutations.
+SHARD ?= 1/1
+
+mutation: modules ## remove each protection that SECURITY.md promises and check that its tests then fail
+	@tools/chromium.sh
+	$(GO) run ./internal/mutation/run -shard $(SHARD)
 
 FUZZTIME ?= 20s
 

@@ -52,6 +52,7 @@ type Entry struct {
 	Code     string    `json:"code,omitempty"`     // "OK", or the error code of a result
 	Millis   int64     `json:"ms,omitempty"`       // how long a call took
 	Args     string    `json:"args,omitempty"`     // a keyed hash of a call's arguments
+	Acted    bool      `json:"acted,omitempty"`    // of a call that failed: it was allowed to act before, and may have
 	Bytes    int64     `json:"bytes,omitempty"`    // of a download
 	Withheld int       `json:"withheld,omitempty"` // of a call that was allowed: how often part of a page was denied to it
 	Count    int       `json:"count,omitempty"`    // how often the same happened again within a minute

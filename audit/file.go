@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // A file is a file of lines that several processes append to. Each line is
@@ -47,7 +49,7 @@ func (f *file) append(line []byte) error {
 
 // open opens the file, and makes it when it is not there.
 func (f *file) open() (*os.File, error) {
-	if err := checkFolder(filepath.Dir(f.path)); err != nil {
+	if err := owneronly.CheckParents(f.path); err != nil {
 		return nil, err
 	}
 	if info, err := os.Lstat(f.path); err == nil {
@@ -55,7 +57,7 @@ func (f *file) open() (*os.File, error) {
 			return nil, err
 		}
 	}
-	w, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|noFollow, 0o600)
+	w, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|owneronly.NoFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -77,19 +79,10 @@ func check(info fs.FileInfo) error {
 		return errors.New("is a symbolic link")
 	case !info.Mode().IsRegular():
 		return errors.New("is not a plain file")
+	case !owneronly.Private(info):
+		return fmt.Errorf("may be read by others (mode %04o); chmod 600 it", info.Mode().Perm())
 	}
-	return private(info)
-}
-
-func checkFolder(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder", dir)
-	}
-	return shielded(info)
+	return owneronly.CheckOnlyName(info)
 }
 
 // unended reports whether the file ends within a line. Where another process is
@@ -162,7 +155,7 @@ func (f *file) aside() []string {
 // Check returns why [Open] would refuse the file at path, nil if it would not. It
 // changes nothing.
 func Check(path string) error {
-	if err := checkFolder(filepath.Dir(path)); err != nil {
+	if err := owneronly.CheckParents(path); err != nil {
 		return plain(err)
 	}
 	info, err := os.Lstat(path)

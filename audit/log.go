@@ -96,8 +96,12 @@ func (l *Log) line(e Entry) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Record writes an entry. Denials that repeat are folded: the first of a kind
-// is written at once, the others are counted, and told once a minute.
+// Record writes an entry. Denials, downloads that pages began, calls of
+// chrome_status and calls that failed before they acted are folded: the first of
+// a kind is written at once, the others are counted, and the count is written once a minute. The
+// kind of a call is all of its entry but the hash of its arguments, and of one
+// that was refused for its arguments or for their number also but the tab and
+// the origin that it names.
 //
 // An entry that cannot be written waits in memory, for the next Record or
 // Ready to write it; of many the last thousand calls' worth is kept, and the
@@ -108,7 +112,7 @@ func (l *Log) Record(e Entry) {
 	if l.closed {
 		return
 	}
-	if e.Event == EventDenied && !l.folded.first(e, l.unfold) {
+	if folds(e) && !l.folded.first(e, l.unfold) {
 		return
 	}
 	l.put(e)
@@ -164,7 +168,7 @@ func (l *Log) Ready() error {
 	return l.flush()
 }
 
-// unfold writes the denials that were counted.
+// unfold writes the entries that were counted.
 func (l *Log) unfold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -274,3 +274,73 @@ func FuzzOrigin(f *testing.F) {
 		}
 	})
 }
+
+func TestDownloadsAndCallsAreFolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, nil)
+	for i := range 1000 {
+		l.Record(Entry{Event: EventDownload, Tab: "cdp:1:1", Origin: "https://a.test", Code: "OK", Bytes: int64(i)})
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "NOT_ACTIONABLE", Args: fmt.Sprint(i), Millis: int64(i)})
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Count: 0, Args: fmt.Sprint(i)}) // not folded
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	count, bytes, done := map[Event]int{}, int64(0), 0
+	for _, e := range entries(t, path) {
+		if e.Event == EventCall && e.Code == "OK" {
+			done++
+			continue
+		}
+		count[e.Event] += e.Count
+		bytes += e.Bytes
+	}
+	if count[EventDownload] != 999 || count[EventCall] != 999 || bytes != 999*1000/2 || done != 1000 {
+		t.Errorf("counted %v and %d bytes, wrote %d successful calls", count, bytes, done)
+	}
+}
+
+// TestActionsAreNotFolded: what acted and failed has a line of its own, however
+// many calls were refused before it, and so have downloads, however many hosts
+// a page was refused.
+func TestActionsAreNotFolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, nil)
+	for i := range maxCallKinds + 1 {
+		l.Record(Entry{Event: EventCall, Tool: "navigate", Code: "POLICY_DENIED", Origin: fmt.Sprintf("https://h%d.test", i)})
+	}
+	for i := range maxKinds + 1 {
+		l.Record(Entry{Event: EventDenied, Decision: Denied, Origin: fmt.Sprintf("https://h%d.test", i)})
+	}
+	for i := range 3 {
+		l.Record(Entry{Event: EventCall, Tool: "eval", Code: "EVAL_FAILED", Acted: true, Origin: "https://bank.test", Args: fmt.Sprint(i)})
+	}
+	l.Record(Entry{Event: EventDownload, Code: "OK", Origin: "https://bank.test", Bytes: 10})
+	var args string
+	downloaded := false
+	for _, e := range entries(t, path) {
+		if e.Tool == "eval" && e.Origin == "https://bank.test" {
+			args += e.Args
+		}
+		downloaded = downloaded || e.Event == EventDownload && e.Origin == "https://bank.test" && e.Bytes == 10
+	}
+	if args != "012" || !downloaded {
+		t.Errorf("actions %q have lines, and the download %t", args, downloaded)
+	}
+	// Bytes count also where there is no room for another kind.
+	for i := range maxKinds + 9 {
+		l.Record(Entry{Event: EventDownload, Code: "OK", Origin: fmt.Sprintf("https://h%d.test", i), Bytes: 10})
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	sum := int64(0)
+	for _, e := range entries(t, path) {
+		if e.Event == EventDownload {
+			sum += e.Bytes
+		}
+	}
+	if want := int64(10 * (maxKinds + 10)); sum != want {
+		t.Errorf("downloads of %d bytes are in the log, want %d", sum, want)
+	}
+}

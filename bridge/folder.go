@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -43,26 +44,14 @@ func openFolder(path string) (*folder, error) {
 // may put something into it: what is in it is trusted, and the extension's code
 // runs in the user's browser.
 func MakeFolder(path string) error {
-	if err := makeOwn(path); err != nil {
+	if err := owneronly.MakeDir(path); err != nil {
 		return executor.Errorf(executor.ErrNoBackend, folderHint, "folder %s: %w", path, err)
 	}
 	return nil
 }
 
-func makeOwn(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	// The user may have put it elsewhere by a link; what is in it is ours.
-	info, err := os.Stat(path)
-	if err == nil {
-		err = ownFolder(info)
-	}
-	return err
-}
-
 func makeFolders(path string) error {
-	if err := makeOwn(path); err != nil {
+	if err := owneronly.MakeDir(path); err != nil {
 		return err
 	}
 	inner := filepath.Join(path, handshakesName)
@@ -71,36 +60,15 @@ func makeFolders(path string) error {
 	}
 	info, err := os.Lstat(inner)
 	if err == nil {
-		err = ownFolder(info)
+		err = owneronly.CheckDir(info)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", handshakesName, err)
 	}
-	if !onlyOurs(info) {
+	if !owneronly.Private(info) {
 		return os.Chmod(inner, 0o700)
 	}
 	return nil
-}
-
-// ownFolder says why nothing secret should be put into a folder, or returns
-// nil.
-func ownFolder(info fs.FileInfo) error {
-	if !info.IsDir() { // a link, too
-		return errors.New("is not a folder")
-	}
-	return owned(info)
-}
-
-// checkPrivate says why a file is not one that only we can have written and
-// only we can read.
-func checkPrivate(info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return errors.New("is not a plain file")
-	case !onlyOurs(info):
-		return fmt.Errorf("may be read by others (mode %04o)", info.Mode().Perm())
-	}
-	return owned(info)
 }
 
 // writePrivate writes a file that only its user can read, all of it or none,
@@ -121,7 +89,7 @@ func writePrivate(path string, data []byte) (fs.FileInfo, error) {
 	}
 	info, err := os.Lstat(path)
 	if err == nil {
-		err = checkPrivate(info)
+		err = owneronly.CheckFile(info)
 	}
 	if err != nil {
 		os.Remove(path)
@@ -137,7 +105,7 @@ const maxPrivate = 1 << 20
 func readPrivate(path string) ([]byte, fs.FileInfo, error) {
 	named, err := os.Lstat(path)
 	if err == nil {
-		err = checkPrivate(named)
+		err = owneronly.CheckFile(named)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -26,28 +26,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This is for the extension of chrome-mcp only.", http.StatusForbidden)
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		s.log.once(errTooMany.Error())
-		http.Error(w, errTooMany.Error(), http.StatusServiceUnavailable)
-		return
-	}
 	hijack := &hijackRecorder{ResponseWriter: w}
 	ws, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
 		OriginPatterns: []string{s.origin()}, // checked above, and once more
 	})
 	if err != nil { // it has answered
-		<-s.slots
 		s.log.once("a request was no WebSocket handshake")
 		return
 	}
 	st := &socket{ws: ws, conn: hijack.conn}
-	i := s.handshake(st, port)
-	<-s.slots
-	if i != nil {
-		i.run()
+	if s.slots.take(hijack.conn) {
+		s.log.once("too many connections in handshake; closed one to accept a new one")
 	}
+	i := s.handshake(st, port)
+	s.slots.free(hijack.conn)
+	if i == nil {
+		return
+	}
+	if c, ok := hijack.conn.(*boundedConn); ok {
+		c.proved()
+	}
+	i.run()
 }
 
 func (s *Server) origin() string { return "chrome-extension://" + s.opts.ExtensionID }

@@ -267,43 +267,68 @@ func TestLateHello(t *testing.T) {
 	}
 }
 
-// TestFlood: many who only connect do not keep the real extension from
-// working, and leave nothing behind.
+// TestFlood checks that connections in every slot block neither a connected
+// extension nor a new one.
 func TestFlood(t *testing.T) {
 	s, dir, _ := start(t)
 	real := connect(t, s, "real", wire.KeyBoot, token(t, s, dir))
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
-	refused := 0
-	var open []*websocket.Conn
-	for range 3 * maxUnproved {
-		ws, response, err := dialAs(t, s.Port(), "", map[string][]string{"Origin": {"chrome-extension://" + ourID}})
-		switch {
-		case err == nil:
-			open = append(open, ws)
-		case response != nil && response.StatusCode == 503:
-			refused++
-		default:
-			t.Fatal(err)
-		}
+	for range 3 * maxOpen { // that never send anything
+		dialRaw(t, s.Port())
 	}
-	if len(open) != maxUnproved || refused != 2*maxUnproved {
-		t.Errorf("%d got in, %d were refused", len(open), refused)
+	for range 3 * maxUnproved { // that never send hello
+		dial(t, s.Port())
+	}
+	for range 3 * maxOpen {
+		dialRaw(t, s.Port())
+	}
+	if n := s.slots.count(); n > maxUnproved {
+		t.Errorf("%d connections in handshake, want at most %d", n, maxUnproved)
 	}
 	works(t, i)
-	for _, ws := range open {
-		ws.CloseNow()
-	}
-	again := &client{t: t, port: s.Port(), instance: "again", kind: wire.KeyBoot, key: token(t, s, dir)}
-	for deadline := time.Now().Add(timeout); again.ws == nil; { // until the server noticed
-		ws, _, err := dialAs(t, s.Port(), "", map[string][]string{"Origin": {"chrome-extension://" + ourID}})
-		if err == nil {
-			again.ws = ws
-		} else if time.Now().After(deadline) {
-			t.Fatal("no slot became free")
+	again := connect(t, s, "again", wire.KeyBoot, token(t, s, dir))
+	again.answer(echo)
+	works(t, waitInstance(t, s, "again"))
+	works(t, i)
+}
+
+// TestSlots checks that a new connection closes exactly one other connection when
+// all slots are taken.
+func TestSlots(t *testing.T) {
+	var all slots
+	all.max = 2
+	closed := make(chan int)
+	taken := make([]closer, 5)
+	for i := range taken {
+		taken[i] = func() { closed <- i }
+		if got, want := all.take(&taken[i]), i >= all.max; got != want {
+			t.Errorf("connection %d: evicted %v, want %v", i, got, want)
+		}
+		if i >= all.max {
+			if n := <-closed; n == i {
+				t.Errorf("connection %d closed itself", i)
+			}
 		}
 	}
-	again.challenge()
+	for i := range taken {
+		all.free(&taken[i])
+		all.free(&taken[i])
+	}
+	if n := all.count(); n != 0 {
+		t.Errorf("%d slots are taken", n)
+	}
+}
+
+type closer func()
+
+func (c *closer) Close() error { (*c)(); return nil }
+
+// count returns how many slots are taken.
+func (s *slots) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 // TestDisplacement: only the same installation replaces its connection, and

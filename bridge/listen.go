@@ -1,17 +1,16 @@
 package bridge
 
 import (
-	"errors"
 	"net"
+	"net/netip"
 	"strconv"
-	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// maxOpen is how many connections may be open at one time, before the first
-// byte of them is read.
+// maxOpen is the maximum number of open connections that are not authenticated.
+// It applies before their first byte is read.
 const maxOpen = 64
 
 // listen returns a listener on loopback for Options.Port.
@@ -43,11 +42,11 @@ func listenOn(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// A boundedListener closes at once what is dialed while all its slots are
-// taken.
+// A boundedListener limits connections that are not authenticated, and
+// immediately closes connections of other users of the machine.
 type boundedListener struct {
 	net.Listener
-	slots chan struct{}
+	slots *slots
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -56,24 +55,32 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case l.slots <- struct{}{}:
-			return &boundedConn{Conn: conn, free: sync.OnceFunc(func() { <-l.slots })}, nil
-		default:
+		if otherUsers(addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr())) {
 			conn.Close()
+			continue
 		}
+		c := &boundedConn{conn, l.slots}
+		l.slots.take(c)
+		return c, nil
 	}
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort()
+	}
+	return netip.AddrPort{}
 }
 
 type boundedConn struct {
 	net.Conn
-	free func()
+	slots *slots
 }
+
+// proved frees the slot of c after authentication.
+func (c *boundedConn) proved() { c.slots.free(c) }
 
 func (c *boundedConn) Close() error {
-	c.free()
+	c.slots.free(c)
 	return c.Conn.Close()
 }
-
-// errTooMany is of a connection that found no slot.
-var errTooMany = errors.New("too many connections are in their handshake")

@@ -1,10 +1,23 @@
 package bridge
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
+// helperEnv makes the test binary flood the address in this variable.
+const helperEnv = "BRIDGE_TEST_FLOOD"
+
+// flood is nil on systems without the flood test.
+var flood func(address string)
+
 // TestMain fails when a test leaves a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if address := os.Getenv(helperEnv); address != "" {
+		flood(address)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

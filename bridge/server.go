@@ -48,7 +48,7 @@ type Server struct {
 	log    *complaints
 	ctx    context.Context // of all connections; done when Close is called
 	cancel context.CancelFunc
-	slots  chan struct{} // one for each connection that has not proved itself
+	slots  *slots // of connections in handshake
 	wg     sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
@@ -94,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		opts:      opts,
 		log:       newComplaints(opts.Logger),
-		slots:     make(chan struct{}, maxUnproved),
+		slots:     &slots{max: maxUnproved},
 		instances: map[string]*Instance{},
 		sessions:  map[string]string{},
 		changed:   make(chan struct{}),
@@ -146,7 +146,7 @@ func (s *Server) start() error {
 		listener.Close()
 		return err
 	}
-	s.wg.Go(func() { server.Serve(&boundedListener{Listener: listener, slots: make(chan struct{}, maxOpen)}) })
+	s.wg.Go(func() { server.Serve(&boundedListener{Listener: listener, slots: &slots{max: maxOpen}}) })
 	return nil
 }
 

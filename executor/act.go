@@ -5,7 +5,10 @@ import (
 	"time"
 )
 
-// DefaultActionTimeout bounds the wait for an element to become actionable.
+// DefaultActionTimeout bounds the wait for an element to become actionable. Even
+// with a longer timeout, the wait ends after 3 seconds in which nothing is in
+// progress on the page: no request, no animation of the element or of what covers
+// it, no change near them.
 const DefaultActionTimeout = 5 * time.Second
 
 // Actor is the part of an [Executor] that acts on pages with trusted input.
@@ -20,7 +23,10 @@ type Actor interface {
 	Click(ctx context.Context, tab TabID, target Target, opts *ClickOptions) (*Action, error)
 	// Type puts text into the target.
 	Type(ctx context.Context, tab TabID, target Target, text string, opts *TypeOptions) (*Action, error)
-	// Press presses a key or a chord such as "Control+Shift+ArrowLeft".
+	// Press presses a key or a chord such as "Control+Shift+ArrowLeft". It
+	// returns ErrNotActionable if the focused document received no event of the
+	// key press, for example because a dialog of the browser is open over the
+	// page.
 	Press(ctx context.Context, tab TabID, key string, opts *PressOptions) (*Action, error)
 	// Hover moves the pointer onto the target and leaves it there.
 	Hover(ctx context.Context, tab TabID, target Target, opts *ActionOptions) (*Action, error)
@@ -143,14 +149,19 @@ type Changes struct {
 	Origin    string     `json:"origin,omitempty"`
 	Dialog    *Dialog    `json:"dialog,omitempty"` // that opened and waits for HandleDialog
 	NewTabs   []Tab      `json:"newTabs,omitempty"`
-	Downloads []Download `json:"downloads,omitempty"`
-	Errors    []string   `json:"pageErrors,omitempty"` // uncaught page errors
-	Pending   int        `json:"pending,omitempty"`    // requests the action started that still run
-	Diff      string     `json:"diff,omitempty"`       // of the snapshot this client saw last: [+] added, [~] changed, [-] removed
-	Snapshot  string     `json:"snapshot,omitempty"`   // whole, with AfterSnapshot
-	Unchanged bool       `json:"unchanged,omitempty"`  // nothing visible changed
-	Obstacle  *Obstacle  `json:"obstacle,omitempty"`   // that stands before the page now and did not when it was read last
-	Note      string     `json:"note,omitempty"`       // such as "3 elements match; the first visible one was used"
+	Downloads []Download `json:"downloads,omitempty"` // downloads that the action started
+	// EarlierDownloads are downloads that started before the action, and that
+	// started or ended since the previous result.
+	EarlierDownloads []Download `json:"earlierDownloads,omitempty"`
+	// MoreDownloads is the number of downloads that are in neither list.
+	MoreDownloads int       `json:"moreDownloads,omitempty"`
+	Errors        []string  `json:"pageErrors,omitempty"` // uncaught page errors
+	Pending       int       `json:"pending,omitempty"`    // requests of the action that are still running
+	Diff          string    `json:"diff,omitempty"`       // changes since this client's last snapshot: [+] added, [~] changed, [-] removed
+	Snapshot      string    `json:"snapshot,omitempty"`   // full snapshot, with AfterSnapshot
+	Unchanged     bool      `json:"unchanged,omitempty"`  // nothing visible changed
+	Obstacle      *Obstacle `json:"obstacle,omitempty"`   // new obstacle since the page was last read
+	Note          string    `json:"note,omitempty"`       // such as "3 elements match; the first visible one was used"
 }
 
 // AfterAction says what an action reports about the page.
@@ -189,6 +200,7 @@ const (
 	DialogConfirm      DialogType = "confirm"
 	DialogPrompt       DialogType = "prompt"
 	DialogBeforeUnload DialogType = "beforeunload"
+	DialogUnknown      DialogType = "unknown" // the dialog opened before we attached to the tab
 )
 
 // A Dialog is an open JavaScript dialog. Message and DefaultPrompt are page

@@ -53,7 +53,7 @@ type ConsoleOptions struct {
 type Console struct {
 	Messages []ConsoleMessage `json:"messages"`
 	Matched  int              `json:"matched"`           // of which Messages are the newest
-	Dropped  int              `json:"dropped,omitempty"` // older ones that were not kept
+	Dropped  int              `json:"dropped,omitempty"` // more messages that were not stored: older ones, and those of a page that logs too much
 	Origin   string           `json:"origin"`            // of the tab's document
 }
 

@@ -21,30 +21,25 @@ func (s Switch) String() string {
 	return text
 }
 
-// A TabSwitch is that calls which name no tab go to another than before,
-// because the user has shared it.
-type TabSwitch struct {
-	To TabID
+// A SharedTab reports that the user has shared a tab since the last call.
+type SharedTab struct {
+	// Tab is the shared tab. If it is active, calls that name no tab went to
+	// another tab before.
+	Tab Tab
 }
 
-// String says it in one line.
-func (s TabSwitch) String() string {
-	return "the user has shared tab " + string(s.To) + ", so calls without a tabId go to it from now on; tab_select chooses another"
+type sharedTabKey struct{}
+
+// WithSharedTabObserver returns a context whose calls call observe for each tab
+// that the user has shared since the last call, from the goroutine of the call.
+func WithSharedTabObserver(ctx context.Context, observe func(SharedTab)) context.Context {
+	return context.WithValue(ctx, sharedTabKey{}, observe)
 }
 
-type tabSwitchKey struct{}
-
-// WithTabSwitch returns a context whose calls call tell when they find that
-// the user has made another tab the active one by sharing it. It is called
-// from the goroutine of the call.
-func WithTabSwitch(ctx context.Context, tell func(TabSwitch)) context.Context {
-	return context.WithValue(ctx, tabSwitchKey{}, tell)
-}
-
-// Tell tells the caller whose context it is: for backends.
-func (s TabSwitch) Tell(ctx context.Context) {
-	if tell, ok := ctx.Value(tabSwitchKey{}).(func(TabSwitch)); ok {
-		tell(s)
+// Report passes s to the observer of ctx. Backends call it.
+func (s SharedTab) Report(ctx context.Context) {
+	if observe, ok := ctx.Value(sharedTabKey{}).(func(SharedTab)); ok {
+		observe(s)
 	}
 }
 

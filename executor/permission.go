@@ -60,8 +60,10 @@ type Question struct {
 type UserAsker interface {
 	// Connected reports whether there is a user to ask. It does not block.
 	Connected() bool
-	// AskUser asks, and waits for a while. It returns ErrConsentRequired when
-	// there is no answer yet: the question stays, and the same one asked later
-	// finds what was answered meanwhile.
+	// AskUser prompts the user about the call that [CallKeyOf] identifies, and
+	// waits for a limited time. It returns ErrConsentRequired if there is no
+	// answer yet; the prompt stays open. A later answer for the session, or a
+	// later no, is returned by the next AskUser of the client. AnswerOnce is
+	// returned only to a call that is waiting when the user answers.
 	AskUser(ctx context.Context, q Question) (Answer, error)
 }

@@ -47,8 +47,14 @@ type Snapshot struct {
 	Origin    string `json:"origin"`    // of the top document
 	Elements  int    `json:"elements"`  // lines in the whole outline; 0 when Find finds nothing
 	Omitted   int    `json:"omitted"`   // lines left out of Text
-	Truncated bool   `json:"truncated"` // Omitted > 0 because of MaxChars
+	Truncated bool   `json:"truncated"` // Omitted > 0 or Cut > 0 because of MaxChars
 	Offset    int    `json:"nextOffset,omitempty"`
+	// Cut is the number of lines of Text that show only a part of a long text. A
+	// snapshot of the element with a larger MaxChars shows all of it.
+	Cut int `json:"cut,omitempty"`
+	// Unsearched is the number of lines whose text is too long for Find to search
+	// completely.
+	Unsearched int `json:"unsearched,omitempty"`
 	// MissingFrames is how many frames could not be read in time.
 	MissingFrames int `json:"missingFrames,omitempty"`
 	// Obstacle stands between the reader and the page. It is nil when nothing

@@ -37,6 +37,9 @@ type Tab struct {
 	Title  string `json:"title"`
 	Active bool   `json:"active"` // it is this client's active tab
 	Index  int    `json:"index"`
+	// Note is a sentence about something unusual: a dialog blocks the page, or a
+	// download replaced the page of a new tab.
+	Note string `json:"note,omitempty"`
 }
 
 // Tabs is the part of an [Executor] that opens, lists and closes tabs.
@@ -101,8 +104,9 @@ func badRef(s string) error {
 // A Target names an element: exactly one of Selector and Ref.
 //
 // A selector is CSS, matched in document order through open shadow roots and
-// same-origin frames, or text=Sign in, or role=button[name="Save"]. Of
-// several matches the first visible one is taken.
+// same-origin frames, or text=Sign in, or role=button[name="Save"]. A quoted
+// text or name must equal the element's. An unquoted one may be any part of it,
+// ignoring case. Of several matches the first visible one is taken.
 type Target struct {
 	Selector string
 	Ref      Ref

@@ -21,7 +21,7 @@
  */
 export function badgeFor(s) {
   const tabs = s.shared === 1 ? '1 tab is shared' : `${s.shared} tabs are shared`;
-  if (s.asking) return { state: 'ask', text: '?', color: '#b3261e', title: 'chrome-mcp: an agent asks for your leave' };
+  if (s.asking) return { state: 'ask', text: '?', color: '#b3261e', title: 'chrome-mcp: an agent asks for permission' };
   if (s.error !== '') return { state: 'error', text: '!', color: '#b3261e', title: `chrome-mcp: ${s.error}` };
   if (!s.pairable && s.connected === 0) return { state: 'pair', text: 'pair', color: '#8a5a00', title: 'chrome-mcp: pair this browser in the options' };
   if (s.connecting > 0 && s.connected === 0) return { state: 'connecting', text: '…', color: '#5f6368', title: 'chrome-mcp: connecting to an agent' };

@@ -7,16 +7,19 @@ import { Consent } from './consent.js';
 import { SHORT, within } from './deadline.js';
 import { Relay } from './debugger.js';
 import { Downloads } from './downloads.js';
+import { Hosts } from './hosts.js';
 import { Log } from './log.js';
 import { Network } from './network.js';
+import { NewTabs } from './newtabs.js';
 import { Permits } from './permits.js';
 import { compile, decide, siteOf } from './rules.js';
 import { Servers } from './servers.js';
 import { SettingsStore } from './settings.js';
 import { Stored } from './store.js';
-import { Tabs, targetOf, wireTab } from './tabs.js';
+import { Tabs, targetOf } from './tabs.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./debugger.js').Attachment} Attachment */
 /** @typedef {import('./tabs.js').Shared} Shared */
 /** @typedef {import('./wire.js').EventName} EventName */
 /** @typedef {import('./rules.js').Rules} Rules */
@@ -54,7 +57,7 @@ export class Broker {
         if (tab.how === 'popup') this.network.update().catch(() => this.tabs.unshare(tab.tabId, 'stopped'));
       },
       shared: (tab) => {
-        this.log.add({ what: 'shared a tab', tabId: tab.tabId, detail: tab.how });
+        this.log.add({ what: 'shared a tab', tabId: tab.tabId, host: tab.host, detail: tab.how });
         const told = this.tellTab('tab_shared', tab).finally(() => this.telling.delete(tab.tabId));
         this.telling.set(tab.tabId, told);
         this.changed();
@@ -65,12 +68,12 @@ export class Broker {
         this.relay.release(tab.tabId).catch(() => {});
         for (const c of told) this.tell(c, 'tab_unshared', { tabId: tab.tabId, reason });
         this.problems.delete(tab.tabId);
-        this.log.add({ what: 'stopped sharing a tab', tabId: tab.tabId, detail: reason });
+        this.log.add({ what: 'stopped sharing a tab', tabId: tab.tabId, host: tab.host, detail: reason });
         this.changed();
       },
       updated: (tab, now) => {
         for (const c of this.servers.connected()) {
-          if (this.visible(tab, c)) this.tell(c, 'tab_updated', wireTab(tab, now, c.key));
+          if (this.visible(tab, c)) this.tell(c, 'tab_updated', this.tabs.describe(tab, now, c.key));
         }
         this.changed();
       },
@@ -80,29 +83,34 @@ export class Broker {
       },
     });
 
+    this.newTabs = new NewTabs(() => void this.hold());
+    this.hosts = new Hosts();
     this.network = new Network(() => this.fences(), async () => {
       const tabs = await within(SHORT, chrome.tabs.query({}), 'listing tabs');
       return tabs.flatMap((t) => (t.id === undefined ? [] : [t.id]));
-    });
+    }, this.newTabs);
 
     this.relay = new Relay({
-      protect: () => this.network.update(),
+      protect: async (a) => {
+        if (a) await this.frames(a);
+        await this.network.update();
+      },
       detached: (a, reason) => void this.lost(a, reason),
       cancelled: (tabId) => {
         this.tabs.unshare(tabId, 'debugger');
         this.network.update().catch(() => {});
       },
-      doing: (a, what) => {
-        this.log.add({ what, server: this.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(a.url)?.host });
+      doing: (a, what, url) => {
+        this.log.add({ what, server: this.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(url)?.host });
         this.changed();
       },
       askEval: (a, origin) => {
-        this.consent.ask(origin, this.nameOf(a.connection.key));
+        this.consent.ask(origin, this.agentOf(a));
       },
-      evalAnswer: (a, origin) => this.consent.use(origin, this.nameOf(a.connection.key)),
+      evalAnswer: (a, origin) => this.consent.answer(origin, this.agentOf(a)),
       download: (a, url) => this.downloads.begin(a.tabId, url),
       moved: (a) => {
-        if (a.rules.unsafeAll) this.network.update().catch(() => {}); // its sites are not in the policy
+        if (a.rules.unsafeAll) void this.hold(); // its sites are not in the policy
       },
     });
 
@@ -160,6 +168,11 @@ export class Broker {
     return tab.driver === '' || tab.driver === c.key || !this.waitedFor(tab.driver);
   }
 
+  /** How many tabs that the user shares are driven by other servers. @param {Connection} c */
+  elsewhere(c) {
+    return this.tabs.list().filter((tab) => tab.own === '' && !this.visible(tab, c)).length;
+  }
+
   /** When each server was seen last. @type {Map<string, number>} */
   seen = new Map();
 
@@ -215,6 +228,11 @@ export class Broker {
     return this.servers.all().find((c) => c.key === key)?.server?.name ?? 'an agent';
   }
 
+  /** Returns the agent that asks for consent to run scripts. @param {import('./debugger.js').Attachment} a */
+  agentOf({ connection: { key } }) {
+    return { key, name: this.nameOf(key) };
+  }
+
   /** The rules for what a server drives. @param {Connection} c @returns {Rules} */
   rulesOf(c) {
     const rules = compile(c.policy, this.settings.value.blockList);
@@ -227,21 +245,69 @@ export class Broker {
     /** @type {Map<string, import('./network.js').Fence>} */
     const fences = new Map();
     for (const a of this.relay.held.values()) {
-      const key = `${a.connection.port}/${a.session}`;
+      const key = fenceOf(a);
       let fence = fences.get(key);
       if (!fence) fences.set(key, fence = { tabs: [], rules: a.rules, hosts: [] });
-      fence.tabs.push(a.tabId);
       // A page that the rules refuse does not run, and is perhaps one that the
       // user has open as well.
-      const host = decide(a.rules, a.url) === null ? siteOf(a.url)?.host : undefined;
-      if (host) fence.hosts.push(host);
+      if (decide(a.rules, a.url) === null) this.hosts.add(key, a.url);
+      const tabs = [a.tabId, ...this.newTabs.from(a.tabId)];
       for (const tab of this.tabs.list()) {
-        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.held.has(tab.tabId) && !fence.tabs.includes(tab.tabId)) {
-          fence.tabs.push(tab.tabId); // opened by what is held, and about to be
+        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.held.has(tab.tabId)) {
+          tabs.push(tab.tabId); // opened by a held tab, and about to be attached
         }
       }
+      fence.tabs.push(...tabs.filter((id) => !fence.tabs.includes(id)));
     }
+    this.hosts.keep(fences.keys());
+    for (const [key, fence] of fences) fence.hosts = this.hosts.of(key);
     return [...fences.values()];
+  }
+
+  /**
+   * Brings the rules of the network up to date with what is driven. Where the
+   * browser does not take them, no tab is driven any more.
+   */
+  async hold() {
+    try {
+      await this.network.update();
+    } catch (e) {
+      await this.giveUp([...this.relay.held.values()], e);
+    }
+  }
+
+  /** Ends the driving of tabs for which there are no rules. @param {Attachment[]} tabs @param {unknown} e why */
+  async giveUp(tabs, e) {
+    const reason = `the network rules cannot be installed: ${e instanceof Error ? e.message : e}`;
+    await Promise.all(tabs.map((a) => {
+      const released = this.relay.release(a.tabId); // from here on nothing passes
+      this.tell(a.connection, 'detached', { tabId: a.tabId, reason });
+      return released;
+    }));
+  }
+
+  /** Adds the hosts of the documents that are in a tab. @param {Attachment} a */
+  async frames(a) {
+    const frames = await within(SHORT, chrome.webNavigation.getAllFrames({ tabId: a.tabId }), 'listing frames');
+    for (const { frameId, url } of frames ?? []) {
+      if (frameId !== 0 || decide(a.rules, url) === null) this.hosts.add(fenceOf(a), url);
+    }
+  }
+
+  /**
+   * Called when a document loads or has loaded in a tab. In a driven tab, its
+   * site can start workers and open tabs.
+   *
+   * @param {number} tabId
+   * @param {number} frameId
+   * @param {string} url
+   */
+  loads(tabId, frameId, url) {
+    for (const a of this.relay.held.values()) {
+      if (a.tabId !== tabId && !this.newTabs.from(a.tabId).includes(tabId)) continue;
+      if (frameId === 0 && decide(a.rules, url) !== null) continue; // refused
+      if (this.hosts.add(fenceOf(a), url)) this.holdFor(a.connection, this.hold());
+    }
   }
 
   // Telling servers.
@@ -260,7 +326,7 @@ export class Broker {
     const tab = await within(SHORT, chrome.tabs.get(shared.tabId), 'finding the tab').catch(() => null);
     if (!tab || this.tabs.get(shared.tabId) !== shared) return; // what was told since holds
     for (const c of this.servers.connected()) {
-      if (this.visible(shared, c) && whom(c)) this.tell(c, event, wireTab(shared, tab, c.key));
+      if (this.visible(shared, c) && whom(c)) this.tell(c, event, this.tabs.describe(shared, tab, c.key));
     }
   }
 
@@ -285,6 +351,8 @@ export class Broker {
       }
     } else if (c.state !== 'connecting' && this.seen.has(key)) {
       this.seen.set(key, Date.now());
+      this.permits.abandon(key);
+      this.consent.abandon(key);
       if (c.reason === 'stopped') this.noteStopped(this.nameOf(key));
       this.log.add({ what: 'disconnected', server: this.nameOf(key), detail: c.reason });
       for (const a of [...this.relay.held.values()]) if (a.connection === c) this.dropLater(a);
@@ -317,10 +385,7 @@ export class Broker {
       for (const a of mine) a.rules = rules;
       await this.network.update();
     } catch (e) {
-      for (const a of mine) {
-        await this.relay.release(a.tabId);
-        this.tell(c, 'detached', { tabId: a.tabId, reason: `the network rules cannot be installed: ${e instanceof Error ? e.message : e}` });
-      }
+      await this.giveUp(mine, e);
     }
   }
 
@@ -329,7 +394,12 @@ export class Broker {
 
   /** Puts the rules that a server sent in force. @param {Connection} c */
   apply(c) {
-    const done = this.policyChanged(c).finally(() => {
+    this.holdFor(c, this.policyChanged(c));
+  }
+
+  /** Delays the commands of a server until rules are installed. @param {Connection} c @param {Promise<void>} rules */
+  holdFor(c, rules) {
+    const done = Promise.all([this.applying.get(c), rules]).then(() => {}).finally(() => {
       if (this.applying.get(c) === done) this.applying.delete(c);
     });
     this.applying.set(c, done);
@@ -364,7 +434,14 @@ export class Broker {
     const driven = a?.live && parent;
     if (driven) this.relay.seize(tabId); // before anything is waited for
     const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
-    if (this.network.inside.has(source)) this.opening.set(tabId, sharing ? sharing.then(() => true, () => false) : Promise.resolve(false));
+    this.newTabs.opened(tabId, source);
+    if (this.newTabs.fenced(source)) {
+      const join = () => {
+        this.newTabs.join(tabId, source);
+        return false;
+      };
+      this.opening.set(tabId, sharing ? sharing.then(() => true, join) : Promise.resolve(join()));
+    }
     if (!driven) return;
     this.downloads.opened(source, tabId, url);
     try {
@@ -382,22 +459,33 @@ export class Broker {
   opening = new Map();
 
   /**
-   * The rules refused what a tab was to show.
+   * Called when the rules blocked the document of a tab. The tab may have been
+   * new and unknown. This never loads what an active rule denies: a tab in a
+   * fence is navigated only to URLs that its rules allow, and a reload of another
+   * tab keeps the initiator that the rules match.
    *
    * @param {number} tabId
    * @param {string} url
    */
   async blocked(tabId, url) {
-    if (!this.network.fresh.delete(tabId)) return; // it was known whose it is
-    const opening = this.opening.get(tabId);
-    if (opening ? !(await opening) : this.tabs.get(tabId)) return;
-    await this.network.again(tabId, url, opening !== undefined);
+    if (await this.opening.get(tabId)) {
+      const key = this.tabs.get(tabId)?.driver;
+      const c = this.servers.connected().find((o) => o.key === key);
+      if (!this.newTabs.fresh.delete(tabId) || !c || decide(this.rulesOf(c), url) !== null) return;
+      await this.network.update();
+      await within(SHORT, chrome.tabs.update(tabId, { url }), 'reloading a tab');
+      return;
+    }
+    if (!this.newTabs.refused(tabId)) return;
+    await this.network.update();
+    await within(SHORT, chrome.tabs.reload(tabId), 'reloading a tab');
   }
 
   /** @param {number} tabId of a tab that was closed */
   forget(tabId) {
     this.opening.delete(tabId);
-    this.network.fresh.delete(tabId);
+    this.newTabs.forget(tabId);
+    if (this.newTabs.inside.size > 0) void this.hold();
   }
 
   /** The user changed the settings. */
@@ -405,7 +493,7 @@ export class Broker {
     const { access } = this.settings.value;
     for (const tab of this.tabs.list()) {
       const now = await within(SHORT, chrome.tabs.get(tab.tabId), 'finding the tab').catch(() => null);
-      if ((tab.how === 'all' && access !== 'all') || (now && tab.own === '' && this.tabs.obstacle(now.url ?? '') !== null && siteOf(now.url ?? ''))) {
+      if ((tab.how === 'all' && access !== 'all') || (now && tab.own === '' && this.tabs.blocked(now.url ?? ''))) {
         this.tabs.unshare(tab.tabId, 'user');
       }
     }
@@ -489,4 +577,9 @@ export class Broker {
       error: connected > 0 ? '' : list.find((c) => c.state === 'refused')?.message ?? (this.servers.host.state === 'error' ? this.servers.host.message : ''),
     };
   }
+}
+
+/** Returns the key of the fence of a tab. @param {Attachment} a */
+function fenceOf(a) {
+  return `${a.connection.port}/${a.session}`;
 }

@@ -4,7 +4,7 @@ import { PERMIT_KINDS } from './permits.js';
 import { Refusal } from './refusal.js';
 import { compile, decide, deniesAll, siteOf } from './rules.js';
 import { SHORT, within } from './deadline.js';
-import { getTab, wireTab } from './tabs.js';
+import { getTab } from './tabs.js';
 import { METHODS } from './wire.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -15,7 +15,10 @@ import { METHODS } from './wire.js';
 /** @type {{[K in keyof typeof METHODS]: (b: Broker, c: Connection, params: any, timeoutMs: number) => any}} */
 const HANDLERS = {
   ping_probe: () => ({}),
-  tabs_list: async (b, c) => ({ tabs: await listTabs(b, c) }),
+  tabs_list: async (b, c) => {
+    const elsewhere = b.elsewhere(c);
+    return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}) };
+  },
   tab_new: newTab,
   tab_close: closeTab,
   tab_attach: attachTab,
@@ -106,7 +109,7 @@ async function listTabs(b, c) {
   const open = new Map((await within(SHORT, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
   return b.tabs.list().flatMap((shared) => {
     const tab = open.get(shared.tabId);
-    return tab && b.visible(shared, c) ? [wireTab(shared, tab, c.key)] : [];
+    return tab && b.visible(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
   });
 }
 
@@ -125,7 +128,7 @@ async function closeTab(b, c, { tabId }) {
     b.tabs.unshare(tabId, 'user');
     return { closed: false, released: true };
   }
-  b.log.add({ what: 'closed a tab', server: b.nameOf(c.key), tabId });
+  b.log.add({ what: 'closed a tab', server: b.nameOf(c.key), tabId, host: shared.host });
   if (shared.own === c.key) {
     // Its page may ask whether to be left, and nobody else could answer.
     if (!b.relay.holdOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
@@ -172,7 +175,7 @@ async function attachTab(b, c, { tabId }) {
   }
   const [tab] = await Promise.all([getTab(tabId), b.findTarget(shared)]);
   b.changed();
-  return wireTab(shared, tab, c.key);
+  return b.tabs.describe(shared, tab, c.key);
 }
 
 /**
@@ -198,26 +201,27 @@ function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
 /**
  * @param {Broker} b
  * @param {Connection} c
- * @param {{kind: string, origin: string, tool?: string}} params
+ * @param {{kind: string, origin: string, tool?: string, client?: string, call: string}} params
  * @param {number} timeoutMs
  */
-async function consent(b, c, { kind, origin, tool = '' }, timeoutMs) {
+async function consent(b, c, { kind, origin, tool = '', client = '', call }, timeoutMs) {
   const permit = PERMIT_KINDS.find((k) => k === kind);
   if (kind !== 'eval' && !permit) throw new Refusal('BAD_ARGS', `there is no consent of kind ${kind.slice(0, 40)}`);
   const site = siteOf(origin);
   if (!site || new URL(origin).origin !== origin) throw new Refusal('BAD_ARGS', 'the origin is not an origin such as https://example.com');
   // A little less than the server waits, so that it hears of it from here.
   const patience = Math.max(timeoutMs - 1000, timeoutMs / 2);
+  const agent = { key: c.key, name: b.nameOf(c.key) };
   if (permit) {
-    const answer = await b.permits.wait({ key: c.key, name: b.nameOf(c.key) }, { kind: permit, origin, tool: tool.slice(0, 40) }, patience);
+    const answer = await b.permits.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, patience);
     if (answer === undefined) throw new Refusal('CONSENT_REQUIRED', 'the user is being asked in the popup of the chrome-mcp extension');
     return { granted: answer !== 'no', answer };
   }
   const why = decide(b.rulesOf(c), origin + '/');
   if (why) throw new Refusal('POLICY_DENIED', why);
-  const granted = await b.consent.wait(origin, b.nameOf(c.key), patience);
-  if (granted === undefined) {
+  const said = await b.consent.wait(origin, agent, JSON.stringify([client, call]), patience);
+  if (said === undefined) {
     throw new Refusal('CONSENT_REQUIRED', `running scripts in ${origin} needs the leave of the browser's user, who is being asked in the popup of the chrome-mcp extension`);
   }
-  return { granted };
+  return { granted: said.granted, answer: said.answer ?? '' };
 }

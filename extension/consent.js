@@ -1,9 +1,10 @@
 // @ts-check
 
+import { NO_CALL_WAITS } from './permits.js';
 import { Stored } from './store.js';
 
 /**
- * A question that waits for the user in the popup.
+ * A prompt that the popup shows.
  *
  * @typedef {object} Question
  * @property {string} id
@@ -11,18 +12,24 @@ import { Stored } from './store.js';
  * @property {string} origin
  * @property {string} server who asks, in words
  * @property {number} since ms since 1970
+ * @property {boolean} waits a call waits for the answer; otherwise "once" is not possible
  */
 
 /**
- * What the user says: once is what is asked now, session is until the browser
- * closes, always is for good; no is until the browser closes.
+ * The agent that asks: the key of a server, unique per process, and its name.
+ *
+ * @typedef {{key: string, name: string}} Agent
+ */
+
+/**
+ * The user's answer: once applies to the waiting calls, session and no last until
+ * the browser closes, always is permanent.
  *
  * @typedef {'once' | 'session' | 'always' | 'no'} Answer
  */
 
-/** How long a leave for once waits to be used, and how long it lasts from its
- * first use on, in ms: a script is run, then what it gave is read. */
-const ONCE_WAITS = 10 * 60_000;
+/** How long a once grant lasts, in ms: the waiting call runs its script
+ * immediately and then reads the result. */
 const ONCE_LASTS = 10_000;
 
 /** How long a question is shown when nobody waits for its answer, in ms. */
@@ -36,6 +43,8 @@ const SHOWN_FOR = 5 * 60_000;
  * @param {string} server
  */
 const keyOf = (origin, server) => `${origin} ${server}`;
+
+/** @typedef {Question & {agent: Agent, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenQuestion */
 
 /**
  * The user's leave for running scripts in the pages of a site. It is given to
@@ -58,41 +67,39 @@ export class Consent {
     this.once = new Map();
     this.ready = Promise.all([this.forNow.ready, this.forGood.ready]);
     this.changed = changed;
-    /** @type {Map<string, Question & {waiting: Set<(granted: boolean) => void>}>} */
+    /** @type {Map<string, OpenQuestion>} */
     this.questions = new Map();
     this.count = 0;
   }
 
-  /** @param {string} origin @param {string} server @returns {boolean | undefined} undefined while nobody said anything */
-  answer(origin, server) {
+  /** Returns the stored answer of the user. @param {string} origin @param {string} server its name @returns {boolean | undefined} undefined if there is none */
+  kept(origin, server) {
     if (origin === '') return undefined;
     const key = keyOf(origin, server);
-    if (Date.now() < (this.once.get(key) ?? 0)) return true;
-    if (Object.hasOwn(this.forNow.value, key)) return this.forNow.value[key];
-    if (Object.hasOwn(this.forGood.value, key)) return this.forGood.value[key];
+    for (const { value } of [this.forNow, this.forGood]) if (Object.hasOwn(value, key)) return value[key];
     return undefined;
   }
 
-  /** The same, for something that is about to be done: uses up a leave for once. @param {string} origin @param {string} server */
-  use(origin, server) {
-    const answer = this.answer(origin, server);
-    const key = keyOf(origin, server);
-    const until = this.once.get(key);
-    if (until !== undefined) this.once.set(key, Math.min(until, Date.now() + ONCE_LASTS));
-    return answer;
+  /** Reports whether a script may run now. A current once grant counts. @param {string} origin @param {Agent} agent */
+  answer(origin, agent) {
+    if (origin !== '' && Date.now() < (this.once.get(keyOf(origin, agent.key)) ?? 0)) return true;
+    return this.kept(origin, agent.name);
   }
 
   /**
-   * Asks, or finds the question that is open already.
+   * Opens a prompt, or returns the open one. Only identical calls share a prompt.
    *
    * @param {string} origin
-   * @param {string} server
+   * @param {Agent} agent
+   * @param {string} [call] hash of the call, "" for a bare command
    */
-  ask(origin, server) {
-    let q = [...this.questions.values()].find((x) => x.origin === origin && x.server === server);
+  ask(origin, agent, call = '') {
+    const asked = [...this.questions.values()].filter((x) => x.origin === origin && x.agent.key === agent.key);
+    let q = asked.find((x) => x.call === call);
     if (!q) {
+      for (const old of asked) if (old.waiting.size === 0) this.questions.delete(old.id); // this prompt replaces it
       const id = `q${++this.count}-${Date.now()}`;
-      q = { id, kind: 'eval', origin, server, since: Date.now(), waiting: new Set() };
+      q = { id, kind: 'eval', origin, server: agent.name, since: Date.now(), waits: false, agent, call, waiting: new Set() };
       this.questions.set(id, q);
       setTimeout(() => this.expire(id), SHOWN_FOR);
       this.changed();
@@ -113,33 +120,35 @@ export class Consent {
   }
 
   /**
-   * Asks and waits.
+   * Opens a prompt and waits. A once grant of another call does not apply.
    *
    * @param {string} origin
-   * @param {string} server
+   * @param {Agent} agent
+   * @param {string} call hash of the call
    * @param {number} ms
-   * @returns {Promise<boolean | undefined>} undefined when there was no answer in time
+   * @returns {Promise<{granted: boolean, answer?: Answer} | undefined>} undefined without an answer in time
    */
-  wait(origin, server, ms) {
-    const known = this.answer(origin, server);
-    if (known !== undefined) return Promise.resolve(known);
-    const q = this.ask(origin, server);
+  wait(origin, agent, call, ms) {
+    const known = this.kept(origin, agent.name);
+    if (known !== undefined) return Promise.resolve({ granted: known });
+    const q = this.ask(origin, agent, call);
     return new Promise((resolve) => {
-      /** @param {boolean} granted */
-      const done = (granted) => {
+      /** @param {Answer | undefined} answer */
+      const done = (answer) => {
         clearTimeout(timer);
-        resolve(granted);
-      };
-      const timer = setTimeout(() => {
         q.waiting.delete(done);
-        resolve(undefined);
-      }, ms);
+        resolve(answer && { granted: answer !== 'no', answer });
+        this.changed();
+      };
+      const timer = setTimeout(() => done(undefined), ms);
       q.waiting.add(done);
+      this.changed();
     });
   }
 
   /**
-   * Takes the user's answer. It is stored before anybody acts on it.
+   * Accepts the user's answer, and stores it before any call uses it. Throws if
+   * the answer is "once" and no call waits.
    *
    * @param {string} id
    * @param {Answer} answer
@@ -148,25 +157,32 @@ export class Consent {
   async reply(id, answer) {
     const q = this.questions.get(id);
     if (!q) return;
-    const granted = answer !== 'no';
-    const key = keyOf(q.origin, q.server);
     if (answer === 'once') {
-      this.once.set(key, Date.now() + ONCE_WAITS);
+      if (q.waiting.size === 0) throw new Error(NO_CALL_WAITS);
+      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + ONCE_LASTS);
     } else {
       const stored = answer === 'always' ? this.forGood : this.forNow;
-      stored.value[key] = granted;
+      stored.value[keyOf(q.origin, q.server)] = answer !== 'no';
       await stored.save();
     }
     this.questions.delete(id);
-    for (const done of q.waiting) done(granted);
+    for (const done of [...q.waiting]) done(answer);
     this.changed();
     return q;
+  }
+
+  /** Cancels the waiting calls and once grants of a server whose connection was lost. @param {string} server its key */
+  abandon(server) {
+    for (const key of this.once.keys()) if (key.endsWith(` ${server}`)) this.once.delete(key);
+    for (const q of this.questions.values()) {
+      if (q.agent.key === server) for (const done of [...q.waiting]) done(undefined);
+    }
   }
 
   /** @param {string} origin @param {string} [server] all that asked, without */
   async forget(origin, server) {
     const meant = (/** @type {string} */ key) => (server === undefined ? key.startsWith(keyOf(origin, '')) : key === keyOf(origin, server));
-    for (const key of this.once.keys()) if (meant(key)) this.once.delete(key);
+    for (const key of this.once.keys()) if (key.startsWith(keyOf(origin, ''))) this.once.delete(key);
     for (const { value } of [this.forNow, this.forGood]) for (const key of Object.keys(value)) if (meant(key)) delete value[key];
     await Promise.all([this.forNow.save(), this.forGood.save()]);
     this.changed();
@@ -183,6 +199,6 @@ export class Consent {
 
   /** @returns {Question[]} */
   open() {
-    return [...this.questions.values()].map(({ waiting, ...q }) => q);
+    return [...this.questions.values()].map(({ waiting, agent, call, ...q }) => ({ ...q, waits: waiting.size > 0 }));
   }
 }

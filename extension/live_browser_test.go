@@ -84,6 +84,11 @@ type browser struct {
 // start starts the browser, with the extension as Write writes it. Flags come
 // after ours, and win.
 func start(t *testing.T, flags ...string) *browser {
+	return startWith(t, nil, flags...)
+}
+
+// startWith is start with other extensions, in the given directories.
+func startWith(t *testing.T, others []string, flags ...string) *browser {
 	t.Helper()
 	root, err := os.MkdirTemp("", "extension-test-")
 	if err != nil {
@@ -102,7 +107,7 @@ func start(t *testing.T, flags ...string) *browser {
 	b.installHost()
 
 	b.Browser = userbrowser.Start(t, userbrowser.Options{
-		Profile: profile, Extensions: []string{dir}, Flags: append([]string{"--host-resolver-rules=MAP *.test 127.0.0.1"}, flags...),
+		Profile: profile, Extensions: append([]string{dir}, others...), Flags: append([]string{"--host-resolver-rules=MAP *.test 127.0.0.1"}, flags...),
 		Env: append(os.Environ(), hostEnv+"="+b.servers, "HOME="+root),
 	})
 	return b

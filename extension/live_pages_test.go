@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 	}
 	ask := func(t *testing.T, host string) <-chan answer {
 		t.Helper()
-		return c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin(host)})
+		return c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin(host), Call: "1"})
 	}
 
 	step("first run", func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestPages(t *testing.T) {
 			b.Click(t, s, "#share", "Share this tab")
 			c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "a.test")))
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
-			b.shows(t, s, "#tabs", "Nobody works in it")
+			b.shows(t, s, "#tabs", "No agent works in it.")
 			b.holds(t, s, "document.getElementById('keep').checked")
 			b.accessible(t, s)
 		})
@@ -116,11 +116,12 @@ func TestPages(t *testing.T) {
 	step("a tab that an agent opened is none that is shared", func(t *testing.T) {
 		var own wire.Tab
 		c.call(t, wire.MethodTabNew, wire.Nothing{}, &own)
+		c.cdp(t, own.TabID, "Page.navigate", map[string]any{"url": web.at("b.test", "/own?title=Own")})
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#status", "claude connected, 1 tab shared")
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
 			b.shows(t, s, "#own-title", "Tabs that agents opened (1)")
-			b.shows(t, s, "#own-tabs", "Blank tab")
+			b.shows(t, s, "#own-tabs", "Own")
 			b.accessible(t, s)
 		})
 		var badge string
@@ -166,6 +167,49 @@ func TestPages(t *testing.T) {
 		if stored != 0 {
 			t.Errorf("%d leaves are remembered", stored)
 		}
+	})
+
+	step("a double click answers one question", func(t *testing.T) {
+		asked := []<-chan answer{ask(t, "a.test"), ask(t, "b.test")}
+		b.Popup(t, func(s string) {
+			b.holds(t, s, "document.querySelectorAll('#questions button:enabled').length === 6")
+			b.holds(t, s, "document.querySelector('#questions .main') === null") // no answer is suggested
+			// Chrome shows at most 600 pixels of a popup.
+			b.holds(t, s, `(() => {
+				document.scrollingElement.scrollTo(0, 1e6);
+				const { left, top, right, bottom } = document.getElementById('stop-all').getBoundingClientRect();
+				const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+				return scrollY > 0 && at?.id === 'stop-all' && top >= 0 && bottom <= innerHeight;
+			})()`)
+			b.Eval(t, s, "document.scrollingElement.scrollTo(0, 0)", nil)
+			// The second click arrives as soon as the first prompt is removed.
+			var second string
+			b.Eval(t, s, `new Promise((done) => {
+				const list = document.getElementById('questions');
+				const first = list.querySelector('button');
+				const { x, y } = first.getBoundingClientRect();
+				new MutationObserver(() => {
+					if (list.children.length !== 1) return;
+					const second = document.elementFromPoint(x + 5, y + 5);
+					second.click();
+					done(second.textContent);
+				}).observe(list, { childList: true });
+				first.click();
+			})`, &second)
+			if second != "Allow once" {
+				t.Errorf("%q is under the pointer", second)
+			}
+			b.Click(t, s, "#questions button", "No")
+			b.holds(t, s, "document.getElementById('asking').hidden")
+		})
+		for i, want := range []string{`"granted":true`, `"granted":false`} {
+			if a := <-asked[i]; a.err != nil || !strings.Contains(string(a.data), want) {
+				t.Errorf("question %d: answer %s %+v", i, a.data, a.err)
+			}
+		}
+		b.Popup(t, func(s string) {
+			b.Eval(t, s, fmt.Sprintf("import('/client.js').then(({ Client }) => new Client(() => {}).act('forget', { origin: %q }))", origin("b.test")), nil)
+		})
 	})
 
 	step("scripts refused", func(t *testing.T) {
@@ -284,6 +328,11 @@ func TestPages(t *testing.T) {
 				"Stopped sharing a tab (Stop all)", "Stopped sharing a tab (the screen was locked)", "Connected",
 			} {
 				b.shows(t, s, "#log", want)
+			}
+			for what, host := range map[string]string{
+				"Opening a page": "b.test", "Closed a tab": "b.test", "Shared a tab (by you)": "a.test", "Stopped sharing a tab (the screen was locked)": "a.test",
+			} {
+				b.holds(t, s, fmt.Sprintf("[...document.querySelectorAll('#log tr')].some((row) => row.cells[1].textContent === %q && row.cells[3].textContent === %q)", what, host))
 			}
 			b.fill(t, s, "#filter", "claude RELOADING")
 			b.holds(t, s, "document.querySelectorAll('#log tr').length === 1")

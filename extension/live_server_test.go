@@ -35,7 +35,9 @@ type fakeServer struct {
 
 	mu     sync.Mutex // guards what follows
 	policy wire.Policy
-	fails  []string // why handshakes failed
+	hold   chan struct{} // handshakes wait until it is closed; nil if they do not
+	refuse string        // the message that handshakes are refused with, if any
+	fails  []string      // why handshakes failed
 	live   []*fakeConn
 }
 
@@ -166,6 +168,16 @@ func (c *fakeConn) handshake() error {
 	hello, ok := f.(*wire.Hello)
 	if !ok {
 		return fmt.Errorf("got %s, want hello", f.Type())
+	}
+	c.s.mu.Lock()
+	hold, refuse := c.s.hold, c.s.refuse
+	c.s.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	if refuse != "" {
+		c.send(&wire.Refused{Reason: wire.ReasonNotPaired, Message: refuse})
+		return errors.New(refuse)
 	}
 	key := c.s.keys[hello.Key]
 	if key == nil {

@@ -135,7 +135,7 @@ func TestLive(t *testing.T) {
 		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "window.mine = 40 + 2"})
 		c.refused(t, "CONSENT_REQUIRED", wire.MethodCDP, evaluate)
 		origin := strings.TrimSuffix(web.at("a.test", ""), "/")
-		asked := c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin})
+		asked := c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin, Call: "1"})
 		b.popup(t, func(click func(selector, text string)) { click("#questions button", "Allow this session") })
 		var granted wire.ConsentAnswer
 		a := <-asked

@@ -3,9 +3,10 @@
 // Which commands of the browser's protocol go through to a tab. One that is
 // not in the table is refused.
 
+import { EARLY } from './early.js';
 import { Refusal, protocolError } from './refusal.js';
 import { decide, originOf } from './rules.js';
-import { BARS } from './wire.js';
+import { BARS, HIDING } from './wire.js';
 
 /** @typedef {import('./rules.js').Rules} Rules */
 
@@ -14,6 +15,7 @@ import { BARS } from './wire.js';
  *
  * @typedef {object} World
  * @property {boolean} main the page's own, not an isolated one
+ * @property {boolean} ours an isolated world that the server named, not another extension's
  * @property {string} origin "" when it is opaque
  * @property {string} [frame] id of the frame that it is in
  */
@@ -24,10 +26,12 @@ import { BARS } from './wire.js';
  * @typedef {object} Situation
  * @property {Rules} rules
  * @property {string} url of the tab's top document
+ * @property {string} top id of the tab's top frame, "" while unknown
  * @property {boolean} own the tab was opened by the server
  * @property {boolean} child the command is for a frame or a worker with a session of its own, whose site may be another
- * @property {string} site URL of the document that a child's session is of, "" while it has none
+ * @property {string} site URL of the document of a child session, or its origin if the URL is blank; "" if unknown
  * @property {(frame: string) => string | undefined} originOfFrame of the session, as far as it is known
+ * @property {(frame: string) => string | undefined} urlOfFrame undefined if unknown
  * @property {(unique: string) => World | undefined} worldByUnique
  * @property {(id: number) => World | undefined} worldById
  * @property {(origin: string) => boolean | undefined} evalAnswer what the user said of scripts in the pages of a site
@@ -50,8 +54,13 @@ const free = () => {};
 /** For what reads the page or acts in it: its top document must be allowed,
  * and that of the frame which the command is for. @type {Check} */
 const content = (params, s) => {
-  const frame = params.frameId === undefined ? undefined : s.originOfFrame(String(params.frameId));
-  const why = decide(s.rules, s.url) ?? (s.child && s.site !== '' ? decide(s.rules, s.site) : null) ?? (frame ? decide(s.rules, frame + '/') : null);
+  let why = decide(s.rules, s.url) ?? (s.child ? decide(s.rules, s.site) : null); // an unknown site is denied
+  const frame = params.frameId === undefined ? s.top : String(params.frameId);
+  if (frame !== s.top) {
+    const origin = s.originOfFrame(frame);
+    if (!origin) throw new Refusal('POLICY_DENIED', 'the site of the frame is unknown');
+    why ??= decide(s.rules, origin + '/') ?? decide(s.rules, s.urlOfFrame(frame) ?? origin + '/');
+  }
   if (why) throw new Refusal('POLICY_DENIED', why);
 };
 
@@ -84,15 +93,29 @@ function mainWorld(origin, s) {
 }
 
 /**
+ * Checks the world that a script is to run in. A world without an origin is
+ * denied, such as that of a sandboxed document, unless its document is a page of
+ * the browser.
+ *
  * @param {World} world
  * @param {Situation} s
  */
 function inWorld(world, s) {
-  if (world.origin !== '') {
-    const why = decide(s.rules, world.origin + '/');
-    if (why) throw new Refusal('POLICY_DENIED', why);
-  }
+  if (!world.main && !world.ours) throw new Refusal('POLICY_DENIED', 'chrome-mcp did not create the isolated world');
+  const url = world.frame === undefined ? undefined : s.urlOfFrame(world.frame);
+  const why = world.origin === '' ? null : decide(s.rules, world.origin + '/') ?? (url ? decide(s.rules, url) : null);
+  if (why) throw new Refusal('POLICY_DENIED', why);
   if (world.main) mainWorld(world.origin, s);
+  else if (world.origin === '' && (s.child || world.frame !== s.top || !noPage(s))) {
+    // The tab's URL has an origin and the document has none: an error page that the browser is about to replace.
+    if (!s.child && (s.top === '' || world.frame === s.top) && /^https?:/.test(s.url)) throw protocolError(-32000, 'Cannot find context with specified id');
+    throw new Refusal('POLICY_DENIED', 'the document has no origin');
+  }
+}
+
+/** Reports whether the tab shows a blank page that the server opened, or an error page. @param {Situation} s */
+function noPage({ own, url }) {
+  return (own && (url === '' || url === 'about:blank')) || url.startsWith('chrome-error:');
 }
 
 /**
@@ -125,10 +148,25 @@ function namedWorld(params, s, numbered) {
  * @param {Situation} s
  */
 function objectWorld(objectId, s) {
+  inWorld(worldOf(objectId, s), s);
+}
+
+/**
+ * @param {unknown} objectId
+ * @param {Situation} s
+ */
+function worldOf(objectId, s) {
   const parts = String(objectId).split('.');
   const world = parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
   if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
-  inWorld(world, s);
+  return world;
+}
+
+/** Checks a query about the listeners of an element. The element belongs to the
+ * page's world, as its listeners do, but no script runs there. @type {Check} */
+function getEventListeners(params, s) {
+  if (params.pierce) throw new Refusal('BAD_ARGS', 'query each document by itself, without pierce');
+  inWorld({ ...worldOf(params.objectId, s), main: false, ours: true }, s);
 }
 
 /** A number runs nothing: it only shows whether the page answers. */
@@ -142,11 +180,14 @@ function evaluate(params, s) {
   else if (!HARMLESS.test(String(params.expression))) granted(params, s);
 }
 
+/** The scripts that also run in denied documents: verbatim and without arguments. @type {readonly unknown[]} */
+const FOR_DENIED = [...BARS, ...HIDING];
+
 /**
- * bars reports whether a call only keeps presses from a document, or lets them through again.
+ * forDenied reports whether a call only blocks input or hides content of a document, or ends that.
  * @param {Params} params
  */
-const bars = (params) => BARS.includes(/** @type {any} */ (params.functionDeclaration)) && params.arguments === undefined && params.objectId === undefined;
+const forDenied = (params) => FOR_DENIED.includes(params.functionDeclaration) && params.arguments === undefined && params.objectId === undefined;
 
 /** @type {Check} */
 function callFunctionOn(params, s) {
@@ -156,16 +197,28 @@ function callFunctionOn(params, s) {
   }
   const world = namedWorld(params, s, 'executionContextId');
   if (!world) throw new Refusal('BAD_ARGS', 'name the context to call the function in');
-  if (!world.main && bars(params)) return; // a denied document too
+  if (!world.main && forDenied(params)) return; // also in a denied document
   inWorld(world, s);
 }
 
-/** @type {Check} */
+/** What runs in each new document runs in denied ones too. @type {Check} */
 function isolatedScript(params) {
   if (typeof params.worldName !== 'string' || params.worldName === '') {
     throw new Refusal('POLICY_DENIED', "scripts are installed in a world of their own, not in the page's: give a worldName");
   }
   if (params.includeCommandLineAPI) throw new Refusal('BAD_ARGS', 'includeCommandLineAPI is not allowed');
+  if (params.source !== `(${BARS[0]})()` && params.source !== `(${BARS[2]})()`) return earlyScript(String(params.source));
+}
+
+/**
+ * Checks that a script is one of those that run before a document's own.
+ *
+ * @param {string} source
+ */
+async function earlyScript(source) {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(source)));
+  if (EARLY.includes(Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''))) return;
+  throw new Refusal('POLICY_DENIED', "the script is not one that this version of the extension runs in each document: update chrome-mcp and its extension, which may be of different versions");
 }
 
 /** @type {Check} */
@@ -285,6 +338,8 @@ const TABLE = {
   'Accessibility.getPartialAXTree': content,
   'Accessibility.queryAXTree': content,
 
+  'DOMDebugger.getEventListeners': getEventListeners,
+
   'DOM.enable': free,
   'DOM.disable': free,
   'DOM.describeNode': describeNode,
@@ -332,7 +387,6 @@ const TABLE = {
   'Page.captureScreenshot': content,
   'Page.crash': free, // the way out of a page that hangs and hears nothing else
   'Page.createIsolatedWorld': createIsolatedWorld,
-  'Page.disable': free,
   'Page.enable': free,
   'Page.getFrameTree': free,
   'Page.getLayoutMetrics': free,
@@ -375,6 +429,7 @@ const INSTEAD = {
   'Browser.close': "the browser is the user's",
   'DOM.setFileInputFiles': 'files are chosen by the user',
   'Network.getAllCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
+  'Page.disable': 'chrome-mcp needs the events of the page',
   'Page.bringToFront': 'tabs are driven where they are',
   'Page.close': 'use tab_close',
   'Storage.getCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
@@ -420,6 +475,9 @@ export function censored(method, result, rules) {
     return { id: e.id, url, userTypedURL: url, title: '', transitionType: e.transitionType };
   }) };
 }
+
+/** Reports whether a method needs the document of an out-of-process frame. @param {string} method */
+export const needsSite = (method) => Object.hasOwn(TABLE, method) && [content, describeNode, createIsolatedWorld].includes(TABLE[method]);
 
 /** The methods that pass, for tests and documents. */
 export const METHOD_NAMES = Object.keys(TABLE);
@@ -477,7 +535,7 @@ export function describe(method, params, s) {
       if (HARMLESS.test(String(params.expression)) && params.uniqueContextId === undefined && params.contextId === undefined) return null;
       return ofOurs(params, s) ? 'reading the page' : 'running a script';
     case 'Runtime.callFunctionOn':
-      if (bars(params)) return null;
+      if (forDenied(params)) return null;
       return ofOurs(params, s) ? 'reading the page' : 'running a script';
     case 'Accessibility.getFullAXTree':
     case 'DOM.getDocument':

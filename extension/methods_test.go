@@ -18,6 +18,8 @@ var (
 // Chrome, and why the extension refuses them.
 var managedOnly = map[string]string{
 	"Fetch.fulfillRequest":           "a server would put its own pages in the place of a site's",
+	"Fetch.continueWithAuth":         "the user answers requests for passwords",
+	"WebAuthn.enable":                "the user's passkeys stay in use",
 	"Network.getResponseBody":        "nothing tells it of which site a response is",
 	"Emulation.setCPUThrottlingRate": "other tabs may share the process",
 	"Emulation.setLocaleOverride":    "other tabs may share the process",

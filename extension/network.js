@@ -5,6 +5,7 @@
 // a page does by itself: redirects, popups, sockets, workers, prerendering.
 
 import { BUILTIN, deniesAll, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern } from './rules.js';
+import { AMBIGUOUS, below, quote } from './paths.js';
 import { SHORT, within } from './deadline.js';
 
 /** @typedef {import('./rules.js').Rules} Rules */
@@ -18,7 +19,7 @@ import { SHORT, within } from './deadline.js';
  * @typedef {object} Fence
  * @property {number[]} tabs
  * @property {Rules} rules
- * @property {string[]} hosts that the tabs are at
+ * @property {string[] | null} hosts of documents in the tabs, null for any host
  */
 
 /** The start of a URL up to its host; the browser keeps user names there. */
@@ -44,9 +45,6 @@ const PRIVATE = [
   `${UNDER}+`,
 ].map((host) => `^[a-z]+${START}${host}${END}`);
 
-/** @param {string} s */
-const quote = (s) => s.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-
 /**
  * Returns the expressions for what a pattern allows. ws and wss count as http
  * and https.
@@ -62,22 +60,62 @@ export function allowExpressions(p) {
   });
 }
 
-/**
- * Returns the expressions for what a pattern denies, none when a plain list of
- * domains says it. A path that is spelled with percent signs may be one that
- * is denied, and an expression which reads them would be too large: with a
- * path, all such paths of the host are denied.
- *
- * @param {Pattern} p
- * @returns {string[]}
- */
-function denyExpressions(p) {
-  if (!p.subdomains && p.path === '' && !p.host.startsWith('[')) return [];
+/** Matches what precedes the path, if a domain list matches the host. */
+const ANYWHERE = '^[a-z]+://[^/?#]*';
+
+/** @param {Pattern} p */
+function beforePath(p) {
   const address = parseAddress(p.host) !== null;
   const host = (address ? '' : p.subdomains ? `${UNDER}+` : `${UNDER}*`) + quote(p.host);
-  const start = `^[a-z]+${START}${host}(?::[0-9]+)?`;
-  if (p.path === '') return [`${start}/`];
-  return [start + p.path.split('/').map(quote).join('/+'), `${start}/[^?#]*%`];
+  return `^[a-z]+${START}${host}(?::[0-9]+)?`;
+}
+
+/** The maximum cost of a path expression: the browser limits a rule to 2 KiB. */
+const BUDGET = 100;
+
+/**
+ * Shortens a denied path that is too long for a rule. The result denies more
+ * paths.
+ *
+ * @param {string} path
+ * @param {number} budget
+ */
+export function affordable(path, budget) {
+  for (let i = 0; i < path.length; i++) {
+    budget -= path[i] === '/' ? 28 : /[A-Za-z0-9._~-]/.test(path[i]) ? 1 : 5;
+    if (budget < 0 && i > 1) return path.slice(0, i);
+  }
+  return path;
+}
+
+/**
+ * Returns the conditions for what patterns deny. For patterns with a path, these
+ * are the paths that pathUnder denies: those below the prefix, and all ambiguous
+ * paths of the host.
+ *
+ * @param {Pattern[]} denied
+ * @returns {Condition[]}
+ */
+function denyConditions(denied) {
+  const listed = (/** @type {Pattern} */ p) => !p.host.startsWith('[');
+  /** @param {Pattern[]} patterns */
+  const domains = (patterns) => ({ requestDomains: [...new Set(patterns.map((p) => p.host))] });
+  const whole = denied.filter((p) => p.path === '');
+  const pathed = denied.filter((p) => p.path !== '');
+  /** @type {Condition[]} */
+  const out = [];
+  if (whole.some((p) => listed(p) && !p.subdomains)) out.push(domains(whole.filter((p) => listed(p) && !p.subdomains)));
+  for (const p of whole) if (!listed(p) || p.subdomains) out.push({ regexFilter: `${beforePath(p)}/` });
+  for (const p of pathed) {
+    const named = listed(p) && !p.subdomains;
+    const path = affordable(p.path, named ? BUDGET : BUDGET - 15 - p.host.length);
+    out.push({ regexFilter: (named ? ANYWHERE : beforePath(p)) + below(path), ...(named ? domains([p]) : {}) });
+  }
+  for (const expression of AMBIGUOUS) {
+    if (pathed.some(listed)) out.push({ regexFilter: ANYWHERE + expression, ...domains(pathed.filter(listed)) });
+    for (const p of pathed) if (!listed(p)) out.push({ regexFilter: beforePath(p) + expression });
+  }
+  return out;
 }
 
 /**
@@ -97,45 +135,76 @@ const NAMED = (() => {
   ];
 })();
 
+/** Local hosts whose workers may reach private addresses: usually sites in
+ * development on this machine. */
+const LOCAL = ['localhost', '127.0.0.1'];
+
+/** The tab id of requests without a tab: chrome.tabs.TAB_ID_NONE. */
+const NO_TAB = -1;
+
 /** How rules outrank each other. */
 const PRIORITY = { fence: 1, listed: 2, private: 3, named: 4, blocked: 5 };
 
 /**
- * Builds the rules for one fence, in three scopes: the tabs themselves;
- * whatever their sites start without a tab (service and shared workers,
- * prefetch) or in a tab that nobody knows yet; and what begins without a tab
- * that is known and without an origin, for which nothing is opened.
+ * Builds the rules for one fence, in four scopes: the tabs themselves; requests
+ * of the sites of their documents without a tab (service and shared workers,
+ * prefetch) or in an unknown tab; requests without a known tab and without an
+ * origin, for which no allow rule applies; and workers of all sites, which are
+ * blocked from private addresses: a worker may start before the browser reports
+ * that its site has a document in a tab.
  *
  * @param {Fence} fence
- * @param {number[]} otherTabs every tab that is not in the fence
+ * @param {number[]} otherTabs all other tabs in a fence, and the user's tabs
  * @param {chrome.declarativeNetRequest.ResourceType[]} types every type there is: without
  *   them a rule would not apply to main frames
+ * @param {number[]} [tried] tabs in which requests without an origin are not blocked
  * @returns {Omit<Rule, 'id'>[]}
  */
-export function buildRules({ tabs, rules, hosts }, otherTabs, types) {
+export function buildRules({ tabs, rules, hosts }, otherTabs, types, tried = []) {
   if (tabs.length === 0) return [];
-  const initiators = [...new Set([...rules.allow.map((p) => p.host), ...hosts])].filter((h) => !h.startsWith('['));
+  const initiators = hosts && [...new Set([...rules.allow.map((p) => p.host), ...hosts])].filter((h) => !h.startsWith('['));
+  const mainFrame = /** @type {any[]} */ (['main_frame']);
+  const frames = /** @type {any[]} */ (['sub_frame', 'object']);
+  const parts = types.filter((t) => /** @type {string} */ (t) !== 'main_frame');
+  /** @type {Condition} */
+  const unknown = otherTabs.length > 0 ? { excludedTabIds: otherTabs } : {};
   /** @type {Condition[]} */
   const scopes = [{ tabIds: tabs }];
-  if (initiators.length > 0) {
-    scopes.push({ initiatorDomains: initiators, ...(otherTabs.length > 0 ? { excludedTabIds: otherTabs } : {}) });
+  if (!initiators) scopes.push({ excludedTabIds: [...tabs, ...otherTabs] });
+  else if (initiators.length > 0 && tried.length === 0) scopes.push({ initiatorDomains: initiators, ...unknown });
+  else if (initiators.length > 0) {
+    // If a document loads in a tried tab, its initiator is not one of these. The
+    // page is then the user's, with its subresources.
+    scopes.push({ initiatorDomains: initiators, ...unknown, resourceTypes: mainFrame });
+    scopes.push({ initiatorDomains: initiators, excludedTabIds: [...otherTabs, ...tried], resourceTypes: parts });
   }
   /** @type {Condition} */
-  const nobodys = { excludedTabIds: [...tabs, ...otherTabs], excludedInitiatorDomains: NAMED };
+  const nobodys = { excludedTabIds: [...tabs, ...otherTabs, ...tried], excludedInitiatorDomains: NAMED };
+  /** @type {Condition} */
+  const workers = { tabIds: [NO_TAB], excludedInitiatorDomains: LOCAL };
   /** @type {Omit<Rule, 'id'>[]} */
   const out = [];
-  /** @param {number} priority @param {'block' | 'allow'} type @param {Condition} condition */
-  const add = (priority, type, condition) => {
-    for (const scope of type === 'block' ? [...scopes, nobodys] : scopes) {
-      out.push({ priority, action: { type: /** @type {any} */ (type) }, condition: { resourceTypes: types, ...condition, ...scope } });
+  /** @param {number} priority @param {'block' | 'allow'} type @param {Condition} condition @param {Condition[]} more scopes */
+  const add = (priority, type, condition, more = []) => {
+    for (const scope of type === 'block' ? [...scopes, nobodys, ...more] : scopes) {
+      const resourceTypes = (condition.resourceTypes ?? types).filter((t) => scope.resourceTypes?.includes(t) ?? true);
+      if (resourceTypes.length === 0) continue;
+      out.push({ priority, action: { type: /** @type {any} */ (type) }, condition: { ...condition, ...scope, resourceTypes } });
     }
   };
-  const mainFrame = /** @type {any[]} */ (['main_frame']);
-  const parts = types.filter((t) => /** @type {string} */ (t) !== 'main_frame');
 
   if (rules.subresources !== 'public') add(PRIORITY.fence, 'block', rules.unsafeAll ? { resourceTypes: parts } : {});
   else if (!rules.unsafeAll) add(PRIORITY.fence, 'block', { resourceTypes: mainFrame });
   if (deniesAll(rules)) add(PRIORITY.blocked, 'block', {});
+  if (initiators) {
+    // A window that a page of the fence just opened is in no rule yet. A frame in it
+    // from a site that is not an initiator could send requests to which no rule
+    // applies. So such frames are blocked until the window is known.
+    const later = { excludedRequestDomains: initiators, excludedTabIds: [NO_TAB, ...tabs, ...otherTabs, ...tried], resourceTypes: frames };
+    for (const from of [{ initiatorDomains: initiators }, { excludedInitiatorDomains: NAMED }]) {
+      if (initiators.length > 0) out.push({ priority: PRIORITY.private, action: { type: /** @type {any} */ ('block') }, condition: { ...later, ...from } });
+    }
+  }
 
   /** @param {Pattern} p @param {Condition} extra */
   const allow = (p, extra) => {
@@ -149,14 +218,10 @@ export function buildRules({ tabs, rules, hosts }, otherTabs, types) {
   for (const p of rules.allow) allow(p, {});
   if (rules.subresources === 'list') for (const p of rules.resources) allow(p, { resourceTypes: parts });
 
-  for (const regexFilter of PRIVATE) add(PRIORITY.private, 'block', { regexFilter });
+  for (const regexFilter of PRIVATE) add(PRIORITY.private, 'block', { regexFilter }, [workers]);
 
   const denied = [...rules.block, ...rules.mine, ...BUILTIN.map((b) => b.pattern), ...METADATA];
-  const domains = denied.filter((p) => denyExpressions(p).length === 0).map((p) => p.host);
-  if (domains.length > 0) add(PRIORITY.blocked, 'block', { requestDomains: [...new Set(domains)] });
-  for (const p of denied) {
-    for (const regexFilter of denyExpressions(p)) add(PRIORITY.blocked, 'block', { regexFilter });
-  }
+  for (const condition of denyConditions(denied)) add(PRIORITY.blocked, 'block', condition);
   if (rules.ownPorts.size > 0) {
     const host = `(?:${UNDER}*localhost|127\\.[0-9.]+|\\[::1\\])`;
     add(PRIORITY.blocked, 'block', { regexFilter: `^[a-z]+${START}${host}:(?:${[...rules.ownPorts].join('|')})/` });
@@ -175,71 +240,19 @@ export class Network {
   /**
    * @param {() => Fence[]} wanted
    * @param {() => Promise<number[]>} allTabs
+   * @param {import('./newtabs.js').NewTabs} newTabs
    */
-  constructor(wanted, allTabs) {
+  constructor(wanted, allTabs, newTabs) {
     this.wanted = wanted;
     this.allTabs = allTabs;
+    this.newTabs = newTabs;
     this.turn = Promise.resolve();
+    /** An update that has not started yet. @type {Promise<void> | null} */
+    this.next = null;
     /** What was installed last, so that nothing is done twice. */
     this.installed = '';
-    /** Tabs inside a fence. @type {Set<number>} */
-    this.inside = new Set();
-    /** Tabs that are known to be the user's, null while nothing is fenced. A
-     * new tab is not, until it is shown that no driven page opened it: its
-     * first request may come before the browser tells whose it is.
-     * @type {Set<number> | null} */
-    this.known = null;
     /** What foresee did last: the setting outlives us. @type {boolean | null} */
     this.foresight = null;
-    /** New tabs that nothing was loaded in yet. @type {Set<number>} */
-    this.fresh = new Set();
-  }
-
-  /** @param {chrome.tabs.Tab} tab that was just opened */
-  created(tab) {
-    if (tab.id === undefined) return;
-    // At once, or a link that the user opens in a new tab meets rules that do
-    // not know the tab.
-    if (tab.openerTabId !== undefined) this.settle(tab);
-    // While nothing is fenced, too: the first rules may be on their way.
-    this.fresh.add(tab.id);
-  }
-
-  /** @param {number} tabId @param {number} before the number that it had */
-  renamed(tabId, before) {
-    if (!this.known?.has(before)) return;
-    this.known.add(tabId);
-    this.update().catch(() => {});
-  }
-
-  /**
-   * Loads a new tab again whose first request was refused because nobody knew
-   * yet whose tab it is. What holds for it then decides.
-   *
-   * @param {number} tabId
-   * @param {string} url
-   * @param {boolean} fenced it is in a fence now, and else the user's
-   */
-  async again(tabId, url, fenced) {
-    if (!fenced) this.known?.add(tabId);
-    await this.update();
-    await within(SHORT, chrome.tabs.update(tabId, { url }), 'loading a tab again');
-  }
-
-  /**
-   * Takes a new tab for the user's, unless it may come from one that is
-   * fenced: an opener may stand for nothing, but its absence says something.
-   *
-   * @param {chrome.tabs.Tab} tab
-   */
-  settle({ id, openerTabId, url }) {
-    if (id === undefined) return;
-    this.fresh.delete(id);
-    if (!this.known || this.known.has(id)) return;
-    const users = url?.startsWith('chrome://'); // where no page can send it
-    if (!users && openerTabId !== undefined && this.inside.has(openerTabId)) return;
-    this.known.add(id);
-    this.update().catch(() => {}); // until then it is held a little more
   }
 
   /**
@@ -249,21 +262,27 @@ export class Network {
    * @returns {Promise<void>}
    */
   update() {
-    const done = this.turn.then(() => this.install());
+    if (this.next) return this.next; // it will use the current state
+    const done = this.next = this.turn.then(() => this.install());
     this.turn = done.catch(() => {});
     return done;
   }
 
   async install() {
+    this.next = null;
     const fences = this.wanted();
-    this.inside = new Set(fences.flatMap((f) => f.tabs));
     const types = Object.values(chrome.declarativeNetRequest.ResourceType);
     const all = fences.length > 0 ? await this.allTabs() : [];
-    this.known = fences.length > 0 ? this.known ?? new Set(all) : null;
-    const others = all.filter((id) => this.known?.has(id) || this.inside.has(id));
-    const rules = fences.flatMap((fence) => buildRules(fence, others.filter((id) => !fence.tabs.includes(id)), types))
+    this.newTabs.install(new Set(fences.flatMap((f) => f.tabs)), all);
+    const { known, inside, tried } = this.newTabs;
+    const others = all.filter((id) => known?.has(id) || inside.has(id));
+    const build = (/** @type {number[]} */ except) => fences.flatMap((fence) => buildRules(fence, others.filter((id) => !fence.tabs.includes(id)), types, except))
       .map((rule, i) => ({ id: i + 1, ...rule }));
-    const expressions = rules.filter((r) => r.condition.regexFilter !== undefined).length;
+    const count = () => rules.filter((r) => r.condition.regexFilter !== undefined).length;
+    let rules = build([...tried]);
+    // Tabs that are tried take rules of their own: without them these tabs stay refused.
+    if (tried.size > 0 && count() > MAX_EXPRESSIONS) rules = build([]);
+    const expressions = count();
     if (expressions > MAX_EXPRESSIONS) {
       throw new Error(`the policy needs ${expressions} network rules, and the browser takes ${MAX_EXPRESSIONS}: name fewer sites`);
     }
@@ -290,10 +309,5 @@ export class Network {
     const setting = chrome.privacy.network.networkPredictionEnabled;
     await within(SHORT, on ? setting.clear({}) : setting.set({ value: false }), 'having the browser connect nowhere ahead');
     this.foresight = on;
-  }
-
-  /** Whether any tab is fenced: then new tabs concern the rules. */
-  get active() {
-    return this.inside.size > 0;
   }
 }

@@ -9,7 +9,7 @@
  */
 
 /**
- * A question that waits for the user in the popup.
+ * A prompt that the popup shows.
  *
  * @typedef {object} PermitQuestion
  * @property {string} id
@@ -18,6 +18,18 @@
  * @property {string} tool that was called
  * @property {string} server who asks, in words
  * @property {number} since ms since 1970
+ * @property {boolean} waits a call waits for the answer; otherwise "once" is not possible
+ */
+
+/**
+ * The permission that a call asks for.
+ *
+ * @typedef {object} Asked
+ * @property {PermitKind} kind
+ * @property {string} origin
+ * @property {string} tool
+ * @property {string} client id of the server's client, chosen by the server
+ * @property {string} call hash of the call: the tool and its arguments
  */
 
 /** @type {PermitKind[]} */
@@ -26,59 +38,88 @@ export const PERMIT_KINDS = ['site', 'mutations', 'downloads'];
 /** How long a question is shown when nobody waits for its answer, in ms. */
 const SHOWN_FOR = 5 * 60_000;
 
-/** How long an answer waits for the call that it is for, in ms. */
+/** How long a session or no answer is stored for the next call, in ms. */
 const KEPT_FOR = 10 * 60_000;
 
-/** @param {string} server its key @param {PermitKind} kind @param {string} origin */
-const keyOf = (server, kind, origin) => `${server} ${kind} ${kind === 'site' ? origin : ''}`;
+/** Why the answer "once" is rejected. */
+export const NO_CALL_WAITS = 'the call is no longer waiting: you can allow it once when the agent repeats it';
+
+/**
+ * Returns the key of a prompt. Calls share a prompt only if all of these values are equal.
+ *
+ * @param {string} server its key
+ * @param {Asked} what
+ */
+const keyOf = (server, { client, kind, origin, tool, call }) => JSON.stringify([server, client, kind, origin, tool, call]);
+
+/**
+ * Returns the scope of a session or no answer, which does not depend on the call.
+ *
+ * @param {string} server its key
+ * @param {Asked} what
+ */
+const scopeOf = (server, { client, kind, origin }) => JSON.stringify([server, client, kind, kind === 'site' ? origin : '']);
+
+/** @typedef {PermitQuestion & {key: string, scope: string, waiting: Set<(answer: PermitAnswer | undefined) => void>}} OpenQuestion */
 
 /** The questions of servers, and the answers that they have not fetched yet. */
 export class Permits {
   /** @param {() => void} changed */
   constructor(changed) {
     this.changed = changed;
-    /** By what is asked. @type {Map<string, PermitQuestion & {waiting: Set<(answer: PermitAnswer) => void>}>} */
+    /** Prompts by key. @type {Map<string, OpenQuestion>} */
     this.questions = new Map();
-    /** @type {Map<string, {answer: PermitAnswer, until: number}>} */
+    /** Answers by scope. Never "once", which applies to waiting calls only. @type {Map<string, {answer: PermitAnswer, until: number}>} */
     this.answers = new Map();
     this.count = 0;
   }
 
   /**
-   * Asks and waits. An answer is given out once, to whoever waits or to who
-   * asks next.
+   * Opens a prompt and waits. The answer applies to the calls that are waiting. A
+   * later session or no answer applies to the next call.
    *
    * @param {{key: string, name: string}} server
-   * @param {{kind: PermitKind, origin: string, tool: string}} what
+   * @param {Asked} what
    * @param {number} ms
    * @returns {Promise<PermitAnswer | undefined>} undefined when there was none in time
    */
   wait(server, what, ms) {
-    const key = keyOf(server.key, what.kind, what.origin);
-    const kept = this.answers.get(key);
-    this.answers.delete(key);
+    const key = keyOf(server.key, what);
+    const scope = scopeOf(server.key, what);
+    const kept = this.answers.get(scope);
+    this.answers.delete(scope);
     if (kept && Date.now() < kept.until) return Promise.resolve(kept.answer);
-    let q = this.questions.get(key);
-    if (!q) {
-      q = { id: `p${++this.count}-${Date.now()}`, ...what, server: server.name, since: Date.now(), waiting: new Set() };
-      this.questions.set(key, q);
-      const { id } = q;
-      setTimeout(() => this.expire(key, id), SHOWN_FOR);
-      this.changed();
-    }
+    const q = this.questions.get(key) ?? this.ask(server, what, key, scope);
     const { waiting } = q;
     return new Promise((resolve) => {
-      /** @param {PermitAnswer} answer */
+      /** @param {PermitAnswer | undefined} answer */
       const done = (answer) => {
         clearTimeout(timer);
-        resolve(answer);
-      };
-      const timer = setTimeout(() => {
         waiting.delete(done);
-        resolve(undefined);
-      }, ms);
+        resolve(answer);
+        this.changed();
+      };
+      const timer = setTimeout(() => done(undefined), ms);
       waiting.add(done);
+      this.changed();
     });
+  }
+
+  /**
+   * @param {{key: string, name: string}} server
+   * @param {Asked} what
+   * @param {string} key
+   * @param {string} scope
+   */
+  ask(server, { kind, origin, tool }, key, scope) {
+    for (const old of [...this.questions.values()]) {
+      if (old.scope === scope && old.waiting.size === 0) this.questions.delete(old.key); // this prompt replaces it
+    }
+    /** @type {OpenQuestion} */
+    const q = { id: `p${++this.count}-${Date.now()}`, kind, origin, tool, server: server.name, since: Date.now(), waits: true, key, scope, waiting: new Set() };
+    this.questions.set(key, q);
+    setTimeout(() => this.expire(key, q.id), SHOWN_FOR);
+    return q;
   }
 
   /** @param {string} key @param {string} id */
@@ -94,31 +135,43 @@ export class Permits {
   }
 
   /**
-   * Takes the user's answer.
+   * Accepts the user's answer. Throws if it is "once" and no call waits.
    *
    * @param {string} id
    * @param {PermitAnswer} answer
    * @returns {PermitQuestion | undefined} what was answered
    */
   reply(id, answer) {
-    for (const [key, q] of this.questions) {
-      if (q.id !== id) continue;
-      this.questions.delete(key);
-      if (q.waiting.size === 0) this.answers.set(key, { answer, until: Date.now() + KEPT_FOR });
-      for (const done of q.waiting) done(answer);
-      this.changed();
-      return q;
+    const q = [...this.questions.values()].find((x) => x.id === id);
+    if (!q) return undefined;
+    if (q.waiting.size > 0) {
+      for (const done of [...q.waiting]) done(answer);
+    } else {
+      if (answer === 'once') throw new Error(NO_CALL_WAITS);
+      this.answers.set(q.scope, { answer, until: Date.now() + KEPT_FOR });
     }
-    return undefined;
+    this.questions.delete(q.key);
+    this.changed();
+    return q;
+  }
+
+  /** Cancels the waiting calls of a server whose connection was lost. @param {string} server its key */
+  abandon(server) {
+    for (const q of this.questions.values()) {
+      if (serverOf(q.scope) === server) for (const done of [...q.waiting]) done(undefined);
+    }
   }
 
   /** Drops what a server asked that is gone. @param {string} server its key */
   forget(server) {
-    for (const map of [this.questions, this.answers]) for (const key of map.keys()) if (key.startsWith(`${server} `)) map.delete(key);
+    for (const map of [this.questions, this.answers]) for (const key of map.keys()) if (serverOf(key) === server) map.delete(key);
   }
 
   /** @returns {PermitQuestion[]} */
   open() {
-    return [...this.questions.values()].map(({ waiting, ...q }) => q);
+    return [...this.questions.values()].map(({ waiting, key, scope, ...q }) => ({ ...q, waits: waiting.size > 0 }));
   }
 }
+
+/** @param {string} key a prompt key or scope @returns {string} key of the server */
+const serverOf = (key) => JSON.parse(key)[0];

@@ -9,8 +9,8 @@ import { count, endLine, firstSteps, place, plain, policyLine, questionWords, se
 /** @typedef {import('./messages.js').ServerView} ServerView */
 /** @typedef {State['questions'][number]} Question */
 
-/** How long a question stands before it can be answered, in ms: it may come
- * up under a click that was meant for what stood there before. */
+/** How long the answer buttons stay disabled after the list of prompts changed or
+ * moved, in ms: a click may be meant for the previous prompt. */
 const SETTLE = 600;
 
 /** How often times are brought up to date, in ms. */
@@ -48,11 +48,34 @@ function show(state) {
   ownTabs.show(own);
   setText(byId('own-title'), titled('Tabs that agents opened', own.length));
   byId('own').hidden = own.length === 0;
-  const stopAll = byId('stop-all');
+  const stopAll = /** @type {HTMLButtonElement} */ (byId('stop-all'));
   if (state.tabs.length === 0 && document.activeElement === stopAll) share.focus();
-  stopAll.hidden = state.tabs.length === 0;
+  stopAll.disabled = state.tabs.length === 0;
   servers.show(state.servers);
   byId('agents').hidden = state.servers.length === 0;
+  settle();
+}
+
+/** The list of prompts and its position. */
+let listed = '';
+let settled = false;
+/** @type {ReturnType<typeof setTimeout>} */
+let settling;
+
+/** Disables the answer buttons if the list of prompts changed or moved. */
+function settle() {
+  const now = JSON.stringify([byId('asking').offsetTop, (last?.questions ?? []).map((q) => [q.id, q.waits])]);
+  if (now === listed) return;
+  listed = now;
+  enable(false);
+  clearTimeout(settling);
+  settling = setTimeout(() => enable(true), SETTLE);
+}
+
+/** @param {boolean} on */
+function enable(on) {
+  settled = on;
+  questions.show(last?.questions ?? []);
 }
 
 /** @param {string} title of a list @param {number} n how long it is */
@@ -64,7 +87,7 @@ function titled(title, n) {
 function statusLine(state, connected) {
   const n = state.tabs.filter((t) => !t.own).length;
   const shared = n === 0 ? 'no tab shared' : `${count(n, 'tab')} shared`;
-  if (state.questions.length > 0) return 'An agent asks for your leave';
+  if (state.questions.length > 0) return 'An agent asks for permission';
   if (connected.length > 0) return `${connected.length === 1 ? plain(connected[0].name, 40) : count(connected.length, 'agent')} connected, ${shared}`;
   if (state.servers.some((s) => s.state === 'connecting')) return 'Connecting…';
   return `Not connected, ${shared}`;
@@ -100,24 +123,30 @@ function showCurrent({ current, settings }) {
 }
 
 const questions = new Rows(byId('questions'), (/** @type {Question} */ q) => q.id, (q) => {
+  const once = button('Allow once', () => answer('once'), { disabled: true });
   const answers = [
-    button('Allow once', () => answer('once'), { className: 'main', disabled: true }),
+    once,
     button('Allow this session', () => answer('session'), { disabled: true }),
     button('No', () => answer('no'), { disabled: true }),
   ];
   /** @param {import('./consent.js').Answer} said */
   const answer = (said) => act('answer', { question: q.id, answer: said });
-  setTimeout(() => {
-    for (const b of answers) b.disabled = false;
-  }, SETTLE);
   const id = `about-${q.id}`;
   for (const b of answers) b.setAttribute('aria-describedby', id);
   const { wants: [before, after], follows } = questionWords(q);
+  const late = make('p', { className: 'quiet' }, 'This call has ended. You can allow it once when the agent repeats it.');
   const element = make('li', {},
     make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, plain(q.server, 60)), before, make('strong', { className: 'theirs' }, q.origin), after),
     make('p', { className: 'quiet' }, follows),
+    late,
     make('div', { className: 'row' }, ...answers));
-  return { element, update: () => {} };
+  return {
+    element,
+    update: ({ waits }) => {
+      late.hidden = waits;
+      for (const b of answers) b.disabled = !settled || (b === once && !waits);
+    },
+  };
 }, () => share);
 
 /** @param {TabView} t */
@@ -217,11 +246,17 @@ keep.onchange = () => {
 byId('stop-all').onclick = () => act('stopAll');
 byId('again').onclick = () => act('retry');
 byId('options').onclick = byId('pair').onclick = () => {
-  chrome.runtime.openOptionsPage().then(() => window.close(), (e) => setText(byId('trouble'), sentence(String(e.message))));
+  chrome.runtime.openOptionsPage().then(() => window.close(), (e) => trouble(sentence(String(e.message))));
 };
 
 /** @param {import('./messages.js').Action} action @param {Record<string, unknown>} [args] */
 function act(action, args) {
-  setText(byId('trouble'), '');
-  client.act(action, args).catch((e) => setText(byId('trouble'), sentence(plain(e.message, 300))));
+  trouble('');
+  client.act(action, args).catch((e) => trouble(sentence(plain(e.message, 300))));
+}
+
+/** @param {string} text */
+function trouble(text) {
+  setText(byId('trouble'), text);
+  settle(); // the message moves the list of prompts
 }

@@ -5,6 +5,8 @@
 // pattern-syntax.json hold the two equal. What is not here on purpose: the list of public suffixes and the
 // validity of punycode, which the server checks when it reads its policy.
 
+import { pathUnder } from './paths.js';
+
 /** @typedef {import('./wire.js').Policy} Policy */
 
 /**
@@ -201,37 +203,6 @@ export function denies(p, site) {
  */
 function isSubdomain(host, parent) {
   return host.length > parent.length + 1 && host.endsWith('.' + parent);
-}
-
-/**
- * Compares as a lenient server would read the path: decoded, with runs of
- * slashes joined, in any case. It is for what blocks, where matching too much
- * is the safe side.
- *
- * @param {string} path
- * @param {string} prefix
- */
-function pathUnder(path, prefix) {
-  let plain = path;
-  for (let i = 0; i < 3; i++) { // some servers decode twice
-    const decoded = unescapeBytes(plain);
-    if (decoded === null) return true;
-    if (decoded === plain) break;
-    plain = decoded;
-  }
-  plain = plain.replaceAll('\\', '/').replace(/\/{2,}/g, '/');
-  return plain.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase();
-}
-
-/**
- * Decodes percent signs byte by byte; null where one is not followed by two
- * hex digits.
- *
- * @param {string} s
- */
-function unescapeBytes(s) {
-  if (/%(?![0-9a-fA-F]{2})/.test(s)) return null;
-  return s.replace(/%([0-9a-fA-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 /** @param {string} host */

@@ -68,7 +68,7 @@ func TestScreenshots(t *testing.T) {
 	e.cdp(t, docs, "Page.captureScreenshot", map[string]any{"format": "jpeg", "quality": 1})
 	click := map[string]any{"type": "mousePressed", "x": 5, "y": 5, "button": "left", "clickCount": 1}
 	c.cdp(t, shop, "Input.dispatchMouseEvent", click)
-	c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: "http://shop.example"})
+	c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: "http://shop.example", Call: "1"})
 
 	// A popup is at most 600 pixels high; in a window beside the others all of
 	// it can be seen.

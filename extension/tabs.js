@@ -23,6 +23,7 @@ import { Stored } from './store.js';
  * @property {boolean} chosen the user chose the driver
  * @property {number} group of ours that it is in, -1 for none
  * @property {number} since ms since 1970
+ * @property {string} host of its page when it was last seen, "" for none
  */
 
 /**
@@ -70,6 +71,8 @@ export class Tabs {
     this.watcher = watcher;
     /** Changes of groups run one after another: two that make one would make two. */
     this.turn = Promise.resolve();
+    /** How often all sharing was ended: what began before shares nothing after it. */
+    this.ends = 0;
     this.ready = this.stored.ready;
   }
 
@@ -97,9 +100,10 @@ export class Tabs {
    * @param {number} tabId
    * @param {Shared['how']} how
    * @param {string | Shared} [from] key of the server that opened it, or the tab whose page did
+   * @param {number} [ends] how often all sharing had been ended when this began
    * @returns {Promise<Shared>}
    */
-  async share(tabId, how, from = '') {
+  async share(tabId, how, from = '', ends = this.ends) {
     const opener = typeof from === 'string' ? undefined : from;
     const own = typeof from === 'string' ? from : from.own;
     const known = this.get(tabId);
@@ -108,10 +112,11 @@ export class Tabs {
     const why = own === '' ? this.obstacle(tab.url ?? '') : null;
     if (why) throw new Refusal('POLICY_DENIED', why);
     if (this.get(tabId)) return this.book.tabs[tabId];
+    if (this.ends !== ends || (opener && this.book.declined.includes(opener.tabId))) throw new Refusal('TAB_NOT_FOUND', `tab ${tabId} is not shared: sharing was stopped meanwhile`);
     /** @type {Shared} */
     const shared = {
       tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? own, chosen: opener?.chosen ?? false,
-      group: -1, since: Date.now(),
+      group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '',
     };
     if (tab.groupId !== undefined && this.book.groups[tab.groupId]) shared.group = tab.groupId;
     this.book.tabs[tabId] = shared;
@@ -155,6 +160,7 @@ export class Tabs {
    * @param {'stopped' | 'locked'} reason
    */
   unshareAll(reason) {
+    this.ends++;
     if (this.book.halted !== 'stopped') this.book.halted = reason;
     this.stored.saveSoon();
     for (const { tabId } of this.list()) this.unshare(tabId, reason);
@@ -188,6 +194,16 @@ export class Tabs {
     return null;
   }
 
+  /** Reports whether a URL cannot be shared. @param {string} url */
+  blocked(url) {
+    return siteOf(url) !== null && this.obstacle(url) !== null;
+  }
+
+  /** Describes a tab for a server. @param {Shared} shared @param {chrome.tabs.Tab} tab @param {string} server key */
+  describe(shared, tab, server) {
+    return wireTab(shared, tab, server, this.blocked(tab.url ?? ''));
+  }
+
   /**
    * Opens a blank tab of a server's own: in the background, in its group.
    *
@@ -198,11 +214,22 @@ export class Tabs {
   async open(server, name) {
     if (this.book.halted === 'stopped') throw new Refusal('POLICY_DENIED', "the browser's user stopped all sharing, and has shared no tab since: ask before you go on");
     if (this.book.halted === 'locked') throw new Refusal('POLICY_DENIED', 'the screen is locked, which ends sharing: ask the user to unlock it');
+    const { ends } = this;
     const windowId = await this.windowForOwn();
-    const tab = await within(SHORT, chrome.tabs.create({ url: 'about:blank', active: false, ...(windowId >= 0 ? { windowId } : {}) }), 'opening a tab');
+    /** @param {{windowId?: number}} where */
+    const create = (where) => within(SHORT, chrome.tabs.create({ url: 'about:blank', active: false, ...where }), 'opening a tab');
+    const tab = await create(windowId >= 0 ? { windowId } : {}).catch((e) => {
+      // The window closed during the call. A page can close a picture-in-picture window.
+      if (windowId < 0 || !/No window with id/.test(String(e))) throw e;
+      return create({});
+    });
     if (tab.id === undefined) throw new Refusal('INTERNAL', 'the browser opened a tab without an id');
+    const { id } = tab;
     this.titles.set(server, name);
-    return this.share(tab.id, 'own', server);
+    return this.share(id, 'own', server, ends).catch(async (e) => {
+      await within(SHORT, chrome.tabs.remove(id), 'closing the tab').catch(() => {});
+      throw e;
+    });
   }
 
   /** Names of servers, for the titles of their groups. @type {Map<string, string>} */
@@ -264,7 +291,7 @@ export class Tabs {
     const shared = this.get(tabId);
     if (change.groupId !== undefined) this.onGrouped(tabId, change.groupId);
     if (shared && this.get(tabId)) {
-      if (change.url !== undefined && shared.own === '' && this.obstacle(change.url) !== null && siteOf(change.url)) {
+      if (change.url !== undefined && shared.own === '' && this.blocked(change.url)) {
         this.unshare(tabId, 'user'); // a site on the block list
         return;
       }
@@ -274,6 +301,7 @@ export class Tabs {
         this.stored.saveSoon();
         return;
       }
+      shared.host = siteOf(tab.url ?? '')?.host ?? '';
       this.watcher.updated(shared, tab);
     } else if (!shared && (change.url !== undefined || change.status === 'loading')) {
       this.shareByItself(tab);
@@ -347,7 +375,11 @@ export class Tabs {
     this.stored.saveSoon();
   }
 
-  /** Forgets tabs that went while the worker slept, and group memberships that changed. */
+  /**
+   * Forgets tabs that went while the worker slept, and group memberships that
+   * changed. It shares nothing: the browser puts what a page opens in the group
+   * of that page, and wakes the worker when the user drags a tab there.
+   */
   async reconcile() {
     const open = new Map((await within(SHORT, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
     for (const shared of this.list()) {
@@ -357,11 +389,6 @@ export class Tabs {
     }
     for (const id of Object.keys(this.book.groups)) {
       if (![...open.values()].some((t) => t.groupId === Number(id))) delete this.book.groups[id];
-    }
-    for (const tab of open.values()) {
-      // One that was stopped may sit in the group still: it could not be taken out.
-      if (tab.id === undefined || this.get(tab.id) || this.book.declined.includes(tab.id)) continue;
-      if (this.book.groups[tab.groupId ?? -1]?.server === '') this.onGrouped(tab.id, tab.groupId ?? -1);
     }
   }
 }
@@ -390,16 +417,19 @@ export async function targetOf(tabId) {
 }
 
 /**
- * Describes a tab for a server.
+ * Describes a tab for a server. If the tab shows a blocked URL, only its origin is
+ * included.
  *
  * @param {Shared} shared
  * @param {chrome.tabs.Tab} tab
  * @param {string} server key
+ * @param {boolean} blocked whether the user blocks the URL of the tab
  * @returns {WireTab}
  */
-export function wireTab(shared, tab, server) {
+function wireTab(shared, tab, server, blocked) {
   return {
-    tabId: shared.tabId, targetId: shared.targetId, url: tab.url ?? '', title: tab.title ?? '',
+    tabId: shared.tabId, targetId: shared.targetId,
+    ...(blocked ? { url: `${originOf(tab.url ?? '')}/`, title: '' } : { url: tab.url ?? '', title: tab.title ?? '' }),
     active: tab.active, own: shared.own !== '' && shared.own === server, index: tab.index,
     ...(shared.opener > 0 ? { openerTabId: shared.opener } : {}),
     ...(shared.how === 'user' || shared.how === 'group' ? { chosen: shared.since } : {}),

@@ -109,7 +109,7 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 	},
 	consent: {
 		timeoutMs: 60000,
-		params: { kind: "string", origin: "string", "tool?": "string" },
+		params: { kind: "string", origin: "string", "tool?": "string", "client?": "string", call: "string" },
 	},
 	download_cancel: {
 		timeoutMs: 30000,
@@ -120,8 +120,11 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 /** Methods of the browser's protocol for which the server waits 60 s. */
 export const SLOW_CDP = Object.freeze(/** @type {const} */ (["Page.captureScreenshot", "Page.printToPDF", "Page.navigate", "Page.navigateToHistoryEntry", "Page.reload"]));
 
-/** The scripts that keep presses from a document and let them through again. */
-export const BARS = Object.freeze(/** @type {const} */ (["function () {\n  globalThis.__cmBar?.();\n  const until = performance.now() + 5000;\n  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'touchstart', 'touchmove', 'touchend'];\n  const hold = (e) =\u003e {\n    if (!e.isTrusted || performance.now() \u003e until || !types.includes(e.type)) return;\n    e.preventDefault();\n    e.stopImmediatePropagation();\n  };\n  // These were there before any listener of the page, which may stop the event.\n  const early = globalThis.__cmEarly;\n  early?.add(hold);\n  for (const type of types) addEventListener(type, hold, { capture: true, passive: false });\n  Object.defineProperty(globalThis, '__cmBar', { configurable: true, value: () =\u003e {\n    early?.delete(hold);\n    for (const type of types) removeEventListener(type, hold, { capture: true });\n    delete globalThis.__cmBar;\n  } });\n}", "function () { globalThis.__cmBar?.(); }"]));
+/** The scripts that block input in a document, unblock it, and keep input from scrolling it. */
+export const BARS = Object.freeze(/** @type {const} */ (["function () {\n  // Our own frames and timers must not look like those of the page.\n  const own = Object.hasOwn(globalThis, '__cmOwn') ? globalThis.__cmOwn : { frames: 0, timers: 0 };\n  const frame = (f) =\u003e { own.frames++; requestAnimationFrame(f); };\n  const after = (ms, f) =\u003e { own.timers++; return setTimeout(f, ms); };\n  const drawn = () =\u003e new Promise((done) =\u003e { frame(() =\u003e frame(done)); after(100, done); });\n  if (Object.hasOwn(globalThis, '__cmBar')) {\n    globalThis.__cmBar.extend();\n    return drawn();\n  }\n  const reported = ['keydown', 'keypress', 'beforeinput', 'compositionstart', 'paste', 'cut', 'drop', 'pointerdown', 'mousedown', 'touchstart', 'click', 'contextmenu', 'auxclick', 'wheel'];\n  const types = [...reported, 'keyup', 'input', 'textInput', 'compositionupdate', 'compositionend', 'copy',\n    'pointerover', 'pointerenter', 'pointermove', 'pointerup', 'pointerout', 'pointerleave', 'pointercancel',\n    'mouseover', 'mouseenter', 'mousemove', 'mouseup', 'mouseout', 'mouseleave', 'dblclick',\n    'touchmove', 'touchend', 'touchcancel', 'mousewheel', 'dragstart', 'drag', 'dragenter', 'dragover', 'dragleave', 'dragend'];\n  const hold = (e) =\u003e {\n    if (!e.isTrusted || !types.includes(e.type)) return;\n    // Input method text cannot be canceled. Without focus and selection it has no target.\n    if (e.type === 'compositionstart' || (e.type === 'beforeinput' \u0026\u0026 !e.cancelable)) {\n      document.activeElement?.blur();\n      getSelection()?.removeAllRanges();\n    }\n    if (e.type === 'dragenter' || e.type === 'dragover') e.dataTransfer.dropEffect = 'none';\n    e.preventDefault();\n    e.stopImmediatePropagation();\n    if (reported.includes(e.type) \u0026\u0026 Object.hasOwn(globalThis, '__cmReport')) globalThis.__cmReport(JSON.stringify({ blocked: e.type }));\n  };\n  // These were there before any listener of the page, which may stop the event.\n  const early = Object.hasOwn(globalThis, '__cmEarly') ? globalThis.__cmEarly : null;\n  early?.add(hold);\n  for (const type of types) addEventListener(type, hold, { capture: true, passive: false });\n  // The compositor chooses what to scroll after the page has handled the input. The page\n  // may have moved this frame there by then, and no event can be canceled.\n  let sheet = null;\n  const lock = () =\u003e {\n    if (sheet === null) {\n      sheet = new CSSStyleSheet();\n      const root = document.documentElement;\n      const gutter = root !== null \u0026\u0026 innerWidth \u003e root.clientWidth ? 'scrollbar-gutter: stable !important;' : '';\n      const css = ':root { overflow: hidden !important; ' + gutter + ' } * { pointer-events: none !important; }';\n      sheet.replaceSync('@layer {' + css + '}' + css); // the layer overrides important declarations of the page\n      document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];\n    }\n    return drawn();\n  };\n  // A timer, not the clock: after a busy period, pending input is handled before it.\n  let timer = 0;\n  const end = () =\u003e {\n    clearTimeout(timer);\n    early?.delete(hold);\n    for (const type of types) removeEventListener(type, hold, { capture: true });\n    if (sheet !== null) document.adoptedStyleSheets = document.adoptedStyleSheets.filter((s) =\u003e s !== sheet);\n    delete globalThis.__cmBar;\n  };\n  const extend = () =\u003e {\n    clearTimeout(timer);\n    timer = after(5000, end);\n  };\n  extend();\n  Object.defineProperty(globalThis, '__cmBar', { configurable: true, value: { extend, end, lock } });\n  return drawn();\n}", "function () { if (Object.hasOwn(globalThis, '__cmBar')) globalThis.__cmBar.end(); }", "function () { return Object.hasOwn(globalThis, '__cmBar') ? globalThis.__cmBar.lock() : null; }"]));
+
+/** The scripts that hide a document's content, wait until that is drawn and show it again. */
+export const HIDING = Object.freeze(/** @type {const} */ (["function () {\n  globalThis.__cmShow?.();\n  const roots = [document];\n  // A shadow root has its own styles, dialogs and popovers, which outer styles do not\n  // reach. Custom elements may have a closed shadow root, which inherits.\n  const names = new Set();\n  const find = (root) =\u003e {\n    for (const e of root.querySelectorAll('*')) {\n      if (e.shadowRoot) { roots.push(e.shadowRoot); find(e.shadowRoot); }\n      else if (e.localName.includes('-')) names.add(CSS.escape(e.localName));\n    }\n  };\n  find(document);\n  const top = ':modal, :popover-open, :fullscreen';\n  const all = [':root', top, '::backdrop', '::view-transition'].join();\n  const closed = [...names].join();\n  const css = all + '{ opacity: 0 !important; transition: none !important; }'\n    + (closed \u0026\u0026 closed + '{ visibility: hidden !important; transition: none !important; }');\n  const sheet = new CSSStyleSheet();\n  sheet.replaceSync('@layer {' + css + '}' + css);\n  for (const root of roots) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];\n  const parts = () =\u003e [document.documentElement, ...roots.flatMap((root) =\u003e [...root.querySelectorAll(top)])].filter((e) =\u003e e);\n  const clear = (e) =\u003e getComputedStyle(e).opacity === '0';\n  const inline = [];\n  for (const e of parts()) {\n    if (clear(e) || !e.style) continue;\n    for (const name of ['transition', 'opacity']) {\n      inline.push([e, name, e.style.getPropertyValue(name), e.style.getPropertyPriority(name)]);\n      e.style.setProperty(name, name === 'opacity' ? '0' : 'none', 'important');\n    }\n  }\n  const hidden = () =\u003e roots[0].adoptedStyleSheets.includes(sheet) \u0026\u0026 parts().every(clear);\n  const drawn = new Promise((resolve) =\u003e {\n    // The second frame starts when the first was submitted, the third when it was drawn.\n    let frames = 0;\n    const step = () =\u003e { if (++frames === 3) resolve(true); else requestAnimationFrame(step); };\n    requestAnimationFrame(step);\n  });\n  const timer = setTimeout(() =\u003e globalThis.__cmShow?.(), 30000);\n  const show = () =\u003e {\n    const was = hidden();\n    clearTimeout(timer);\n    delete globalThis.__cmShow;\n    delete globalThis.__cmDrawn;\n    // A transition of the page must not fade its content in.\n    sheet.replaceSync([all, ...names].join() + '{ transition: none !important; }');\n    for (const [e, name, value, priority] of inline) if (name === 'opacity') e.style.setProperty(name, value, priority);\n    for (const e of parts()) clear(e);\n    for (const [e, name, value, priority] of inline) if (name !== 'opacity') e.style.setProperty(name, value, priority);\n    for (const root of roots) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((s) =\u003e s !== sheet);\n    return was;\n  };\n  Object.defineProperty(globalThis, '__cmShow', { configurable: true, value: show });\n  Object.defineProperty(globalThis, '__cmDrawn', { configurable: true, value: drawn });\n  return hidden();\n}", "function () { return globalThis.__cmDrawn; }", "function () { return globalThis.__cmShow?.() ?? false; }"]));
 
 /** The events, with the keys of their data. */
 export const EVENTS = Object.freeze(/** @type {const} */ ({
@@ -437,6 +440,7 @@ export const FRAMES = Object.freeze(/** @type {const} */ ({
  * A TabsList is the answer to tabs_list.
  * @typedef {object} TabsList
  * @property {Tab[]} tabs
+ * @property {number} [elsewhere]
  */
 
 /**
@@ -462,18 +466,20 @@ export const FRAMES = Object.freeze(/** @type {const} */ ({
  */
 
 /**
- * A ConsentQuestion asks the user.
+ * A ConsentQuestion is a prompt for the user. Calls share a prompt only if all fields are equal. The answer "once" applies only to the waiting calls.
  * @typedef {object} ConsentQuestion
  * @property {string} kind
  * @property {string} origin of the site that the call is about
- * @property {string} [tool] that was called; not with ConsentEval
+ * @property {string} [tool] name of the tool; empty with ConsentEval
+ * @property {string} [client] id of the client, chosen by the server
+ * @property {string} call hash of the tool and all its arguments
  */
 
 /**
  * A ConsentAnswer is what the user said.
  * @typedef {object} ConsentAnswer
  * @property {boolean} granted
- * @property {string} [answer] once, session or no; not with ConsentEval
+ * @property {string} [answer] once, session or no; with ConsentEval also always, and empty for a stored answer
  */
 
 /**

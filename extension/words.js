@@ -104,7 +104,7 @@ export function tabLine(t, driver, now = Date.now()) {
   if (t.doing) return `${driver}: ${t.doing.what}, ${ago(t.doing.at, now)}`;
   if (t.left) return `${driver} worked in it, and is not connected`;
   if (t.driver) return `${driver} holds it, and has done nothing yet`;
-  return 'Nobody works in it';
+  return 'No agent works in it. If yours works in another tab, ask it to use this one';
 }
 
 /** @type {Record<string, string>} */

@@ -24,11 +24,8 @@ chrome.alarms.onAlarm.addListener((alarm) => {
   if (alarm.name === ALARM) then(() => broker.tick());
 });
 
-chrome.tabs.onCreated.addListener((tab) => broker.network.created(tab));
-chrome.tabs.onUpdated.addListener((tabId, change, tab) => {
-  if (change.status === 'complete' && tab.url && tab.url !== 'about:blank') broker.network.settle(tab);
-  then(() => broker.tabs.onUpdated(tabId, change, tab));
-});
+chrome.tabs.onCreated.addListener((tab) => broker.newTabs.created(tab));
+chrome.tabs.onUpdated.addListener((tabId, change, tab) => then(() => broker.tabs.onUpdated(tabId, change, tab)));
 chrome.tabs.onActivated.addListener(() => then(() => {
   broker.changed();
   broker.servers.glance();
@@ -40,14 +37,20 @@ chrome.tabs.onRemoved.addListener((tabId) => then(() => {
   broker.downloads.closed(tabId);
   broker.tabs.onRemoved(tabId);
   broker.forget(tabId);
-  if (broker.network.active) broker.network.update().catch(() => {});
 }));
 chrome.tabs.onReplaced.addListener((added, removed) => {
-  broker.network.renamed(added, removed);
+  broker.newTabs.renamed(added, removed);
   then(() => broker.tabs.onRemoved(removed));
 });
 chrome.tabGroups.onRemoved.addListener((group) => then(() => broker.tabs.onGroupRemoved(group.id)));
 chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() => broker.opened(details.sourceTabId, details.tabId, details.url)));
+// Called with the URL that a frame navigates to, and with the URL that it commits:
+// they differ after a redirect.
+chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.loads(details.tabId, details.frameId, details.url));
+chrome.webNavigation.onCommitted.addListener((details) => {
+  broker.loads(details.tabId, details.frameId, details.url);
+  if (details.frameId === 0) broker.newTabs.committed(details.tabId, details.url, details.transitionType);
+});
 chrome.webNavigation.onErrorOccurred.addListener((details) => {
   if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.blocked(details.tabId, details.url));
 });

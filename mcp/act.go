@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -108,7 +107,7 @@ func (s *session) scroll(ctx context.Context, a scrollArgs) (scrolled, error) {
 type scrolled struct{ *executor.ScrollResult }
 
 func (r scrolled) render(t *text) {
-	where := ""
+	where := own("")
 	if r.AtTop {
 		where += ", at the top"
 	}
@@ -135,11 +134,11 @@ func (s *session) selectOption(ctx context.Context, a selectArgs) (selected, err
 type selected struct{ *executor.Selection }
 
 func (r selected) render(t *text) {
-	names := make([]string, len(r.Selected))
+	names := make([]own, len(r.Selected))
 	for i, v := range r.Selected {
 		names[i] = quote(v, maxTitle)
 	}
-	t.line("selected %s", or(strings.Join(names, ", "), "nothing"))
+	t.line("selected %s", or(join(names, ", "), "nothing"))
 	t.changes(&r.Changes)
 }
 
@@ -151,7 +150,7 @@ type fillFormArgs struct {
 }
 
 func (a fillFormArgs) submit() executor.Target {
-	return executor.Target{Selector: a.SubmitSelector, Ref: a.SubmitRef}
+	return newTarget(a.SubmitSelector, a.SubmitRef)
 }
 
 func (a fillFormArgs) check() error {
@@ -172,7 +171,7 @@ func (s *session) fillForm(ctx context.Context, a fillFormArgs) (filled, error) 
 type filled struct{ *executor.FillResult }
 
 func (r filled) render(t *text) {
-	submitted := ""
+	submitted := own("")
 	if r.Submitted {
 		submitted = ", submitted"
 	}
@@ -180,11 +179,11 @@ func (r filled) render(t *text) {
 	t.changes(&r.Changes)
 }
 
-func plural(n int, noun string) string {
+func plural(n int, noun own) own {
 	if n != 1 {
 		noun += "s"
 	}
-	return strconv.Itoa(n) + " " + noun
+	return own(strconv.Itoa(n)) + " " + noun
 }
 
 type handleDialogArgs struct {
@@ -211,7 +210,7 @@ type answered struct {
 }
 
 func (r answered) render(t *text) {
-	verb := "dismissed "
+	verb := own("dismissed ")
 	if r.accepted {
 		verb = "accepted "
 	}

@@ -2,8 +2,12 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -30,6 +34,10 @@ const (
 	maxQuestions = 5
 	// maxOpen bounds the questions that are kept for their answers.
 	maxOpen = 64
+	// maxQuiet limits the questions without an answer in quietFor, and maxRefused
+	// those that the user said no to. Then nothing else is asked.
+	maxQuiet   = 64
+	maxRefused = 256
 )
 
 // An answer is what came of a question.
@@ -43,7 +51,8 @@ const (
 	answerNone    answer = "closed without an answer"
 	answerLate    answer = "no answer in time"
 	answerUnclear answer = "an answer that is none"
-	answerPending answer = "no answer yet" // the question stays where it is
+	answerPending answer = "no answer yet"      // the question stays where it is
+	answerTooMany answer = "too many questions" // it is not asked
 )
 
 // asking asks one session's user for what calls are denied. A nil one never
@@ -204,9 +213,11 @@ func unpermitted(denied *executor.Error, said answer) error {
 	case answerPending:
 		e.Code, e.Rule, e.Retryable = executor.ErrConsentRequired, "", true
 		what = "the user is asked, and has not answered yet"
-		hint = "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, and go on with something else; make this call again when they have answered."
+		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then make this call again: the user can allow it once while it waits."
 	case answerNo:
 		what, hint = "the user was asked and said no", "Go on without it: it is not asked again in this session."
+	case answerTooMany:
+		what, hint = "the user is not asked: too many questions were refused or not answered", "Go on without it."
 	case answerNone:
 		what = "the user was asked and closed the question without an answer"
 	case answerLate:
@@ -219,6 +230,18 @@ func unpermitted(denied *executor.Error, said answer) error {
 		e.Hint = hint
 	}
 	return &e
+}
+
+// callKey returns the key of a call of t with args by this session's client.
+func (s *session) callKey(t *tool, args any) executor.CallKey {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return executor.CallKey{Client: s.client} // equals no other
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %s ", s.client, t.name)
+	hash.Write(text)
+	return executor.CallKey{Client: s.client, Hash: hex.EncodeToString(hash.Sum(nil))}
 }
 
 // A question is one to the user.
@@ -254,13 +277,9 @@ func (a *asking) ask(ctx context.Context, by *asker, q *question) (answer, error
 // askOnce returns an answer and the question that it is one to.
 func (a *asking) askOnce(ctx context.Context, by *asker, q *question) (answer, *question, error) {
 	a.mu.Lock()
-	if a.refused[q.missing] {
+	if said, ok := a.unasked(q.missing); ok {
 		a.mu.Unlock()
-		return answerNo, q, nil
-	}
-	if s, ok := a.quiet[q.missing]; ok && time.Since(s.since) < quietFor {
-		a.mu.Unlock()
-		return s.why, q, nil
+		return said, q, nil
 	}
 	if other := a.open[q.missing]; other != nil && (!by.returns || time.Since(other.since) < askTimeout) {
 		q = other
@@ -305,14 +324,36 @@ func (a *asking) askOnce(ctx context.Context, by *asker, q *question) (answer, *
 	return "", q, context.Cause(ctx)
 }
 
+// unasked returns the answer to a question for p that the user is not asked. a.mu
+// is held.
+func (a *asking) unasked(p executor.Permission) (said answer, ok bool) {
+	if a.refused[p] {
+		return answerNo, true
+	}
+	maps.DeleteFunc(a.quiet, func(_ executor.Permission, s silence) bool { return time.Since(s.since) >= quietFor })
+	if s, ok := a.quiet[p]; ok {
+		return s.why, true
+	}
+	return answerTooMany, len(a.refused) >= maxRefused || len(a.quiet) >= maxQuiet
+}
+
 // keep keeps q for the answer that comes with another call. a.mu is held.
 func (a *asking) keep(q *question) {
 	for id, old := range a.asked {
 		if time.Since(old.since) > answerFor || len(a.asked) >= maxOpen {
 			delete(a.asked, id)
+			a.closeQuestion(old)
 		}
 	}
 	a.asked[q.id] = q
+}
+
+// closeQuestion has the next call that needs what q asked for ask again. a.mu is
+// held.
+func (a *asking) closeQuestion(q *question) {
+	if a.open[q.missing] == q {
+		delete(a.open, q.missing)
+	}
 }
 
 // show asks the user through their browser, or else the client, and waits.
@@ -369,9 +410,7 @@ func (a *asking) answered(q *question, said answer) {
 	case answerLate, answerUnclear:
 		a.quiet[q.missing] = silence{said, time.Now()}
 	}
-	if a.open[q.missing] == q {
-		delete(a.open, q.missing)
-	}
+	a.closeQuestion(q)
 	q.said = said
 	close(q.done)
 }

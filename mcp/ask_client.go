@@ -51,8 +51,12 @@ func (a *asking) returned(id string, response sdk.InputResponse, t *tool, req *s
 	a.mu.Lock()
 	q := a.asked[id]
 	delete(a.asked, id)
+	late := q == nil || time.Since(q.since) > answerFor
+	if q != nil && late {
+		a.closeQuestion(q)
+	}
 	a.mu.Unlock()
-	if q == nil || time.Since(q.since) > answerFor {
+	if late {
 		return p, "", false
 	}
 	said = answerUnclear

@@ -290,6 +290,56 @@ func TestReturnedQuestions(t *testing.T) {
 	}
 }
 
+// TestManyQuestions: a user who says no very often is asked nothing else, and a
+// client that does not answer is asked again after a while.
+func TestManyQuestions(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer *sdk.ElicitResult
+		limit  int32
+		ends   bool
+	}{
+		"refused":      {&sdk.ElicitResult{Action: "decline"}, maxRefused, false},
+		"not answered": {&sdk.ElicitResult{Action: "maybe"}, maxQuiet, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHousehold(t)
+				cs := connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) { return tt.answer, nil }), legacy)
+				visit := func(n int32) string {
+					return errorText(t, callTool(t, cs, "navigate", fmt.Sprintf(`{"url":"https://shop%d.example.com/"}`, n)))
+				}
+				for n := range tt.limit {
+					visit(n)
+				}
+				if text := visit(tt.limit); !strings.Contains(text, "too many questions") || h.asked.Load() != tt.limit {
+					t.Errorf("the user was asked %d times, want %d; then: %s", h.asked.Load(), tt.limit, text)
+				}
+				time.Sleep(quietFor)
+				visit(tt.limit)
+				if again := h.asked.Load() > tt.limit; again != tt.ends {
+					t.Errorf("asked again after a while: %t", again)
+				}
+			})
+		})
+	}
+}
+
+// TestUnansweredQuestions: a client that never makes its calls again leaves
+// nothing behind.
+func TestUnansweredQuestions(t *testing.T) {
+	a := newAsking(nil, nil, nil)
+	defer a.close()
+	for i := range 10 * maxOpen {
+		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}
+		if _, _, err := a.askOnce(t.Context(), &asker{returns: true}, &question{id: fmt.Sprint(i), missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
+			t.Fatal(err)
+		}
+	}
+	if len(a.open) > maxOpen || len(a.asked) > maxOpen {
+		t.Errorf("%d questions are open and %d are kept, want at most %d", len(a.open), len(a.asked), maxOpen)
+	}
+}
+
 // TestNobodyToAsk: without a client that asks, without the option and in
 // batches of a client that would have to make them again, calls are denied.
 func TestNobodyToAsk(t *testing.T) {
@@ -371,5 +421,32 @@ func TestPopupAsks(t *testing.T) {
 		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.Contains(text, "said no") || h.asked.Load() != 1 {
 			t.Errorf("without it: %s, the client was asked %d times", text, h.asked.Load())
 		}
+	}
+}
+
+// TestCallKey checks that calls have equal keys only if client, tool and arguments
+// are equal.
+func TestCallKey(t *testing.T) {
+	type args struct {
+		Ref  string `json:"ref"`
+		Text string `json:"text"`
+	}
+	click, fill := &tool{name: "click"}, &tool{name: "fill_form"}
+	one, two := &session{client: "one"}, &session{client: "two"}
+	key := one.callKey(click, args{"e1", "x"})
+	if key.Client != "one" || key.Hash == "" || key != one.callKey(click, args{"e1", "x"}) {
+		t.Errorf("the same call has the keys %+v and %+v", key, one.callKey(click, args{"e1", "x"}))
+	}
+	for what, other := range map[string]executor.CallKey{
+		"arguments": one.callKey(click, args{"e2", "x"}),
+		"tool":      one.callKey(fill, args{"e1", "x"}),
+		"client":    two.callKey(click, args{"e1", "x"}),
+	} {
+		if other.Hash == key.Hash {
+			t.Errorf("a call with another %s has the same key", what)
+		}
+	}
+	if key := one.callKey(click, func() {}); key.Hash != "" {
+		t.Errorf("a call with unknown arguments has the key %+v", key)
 	}
 }

@@ -137,12 +137,15 @@ func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (co
 	return executor.WithDecisions(ctx, r.decided), r
 }
 
+// actedWeight is the weight of what does more than to read or dismiss.
+const actedWeight = 3
+
 // decided takes note of a decision. A call is about many documents, its entry
 // tells one: the last that it acted on, or else the first that it read.
 func (r *callRecord) decided(d executor.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	weight := 3
+	weight := actedWeight
 	switch d.Access.Op {
 	case executor.OpList:
 		return
@@ -155,7 +158,7 @@ func (r *callRecord) decided(d executor.Decision) {
 	case d.Err != nil:
 		r.denied = d
 		r.withheld++
-	case weight > r.weight || weight == r.weight && weight == 3:
+	case weight > r.weight || weight == r.weight && weight == actedWeight:
 		r.allowed, r.weight = d, weight
 	}
 }
@@ -166,7 +169,7 @@ func (r *callRecord) end(out result, err error) {
 		return
 	}
 	r.mu.Lock()
-	d, withheld := r.allowed, r.withheld
+	d, withheld, acted := r.allowed, r.withheld, r.weight == actedWeight
 	e := audit.Entry{
 		Event: audit.EventCall, Session: r.a.session, Client: r.a.name(), Tool: r.tool, Code: "OK",
 		Millis: time.Since(r.start).Milliseconds(), Args: r.a.hash(r.args), Withheld: withheld,
@@ -180,7 +183,7 @@ func (r *callRecord) end(out result, err error) {
 	}
 	r.mu.Unlock()
 	if err != nil {
-		e.Code = string(executor.CodeOf(err))
+		e.Code, e.Acted = string(executor.CodeOf(err)), acted
 	}
 	e.Tab, e.Origin = string(d.Access.Tab), audit.Origin(d.Access.Origin)
 	if d.Access.Destination != "" {

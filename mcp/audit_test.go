@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -74,8 +78,12 @@ func TestAudit(t *testing.T) {
 			tell(ctx, executor.OpRead, "https://evil.example", "", refused.Rule, refused)
 			return &executor.Text{Text: secret, Origin: shop}, nil
 		},
-		typeText: func(ctx context.Context, _ executor.TabID, _ executor.Target, _ string, _ *executor.TypeOptions) (*executor.Action, error) {
+		typeText: func(ctx context.Context, _ executor.TabID, _ executor.Target, text string, _ *executor.TypeOptions) (*executor.Action, error) {
 			tell(ctx, executor.OpAct, card, "", "allow:card.example", nil)
+			if text == "then denied" {
+				tell(ctx, executor.OpAct, shop, "", refused.Rule, refused)
+				return nil, refused
+			}
 			return nil, executor.Errorf(executor.ErrNotActionable, "", "%s is covered", secret)
 		},
 	}
@@ -104,10 +112,19 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	want(call("navigate", `{"url":"https://shop.example/cart?token=1","tabId":"cdp:b7:1"}`), shop, audit.Allowed, "allow:shop.example", "OK", 0)
-	want(call("navigate", `{"url":"https://evil.example/cart?token=1","tabId":"cdp:b7:1"}`), "https://evil.example", audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	evil := call("navigate", `{"url":"https://evil.example/cart?token=1","tabId":"cdp:b7:1"}`)
+	want(evil, "https://evil.example", audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	if evil.Acted {
+		t.Errorf("what was denied at once acted: %+v", evil)
+	}
 	want(call("get_text", `{}`), shop, audit.Allowed, "allow:shop.example", "OK", 1)
 	one := call("type", `{"ref":"e1","text":"`+secret+`"}`)
 	want(one, card, audit.Allowed, "allow:card.example", "NOT_ACTIONABLE", 0)
+	later := call("type", `{"ref":"e1","text":"then denied","tabId":"cdp:b7:1"}`)
+	want(later, shop, audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	if !one.Acted || !later.Acted {
+		t.Errorf("the log does not say that these acted before they failed: %+v, %+v", one, later)
+	}
 	want(call("navigate", `{"url":"https://shop.example/cart","tabId":"cdp:b7:1","timeoutMS":"`+secret+`"}`), shop, "", "", "BAD_ARGS", 0)
 
 	// The same arguments have the same hash, however they are written, in this
@@ -172,5 +189,60 @@ func TestAuditOutage(t *testing.T) {
 	log.mu.Unlock()
 	if res := callTool(t, cs, "click", `{"ref":"e6"}`); res.IsError {
 		t.Error(textOf(res))
+	}
+}
+
+// TestAuditFlood makes 10,000 calls without cost. The log grows by a few lines and
+// keeps its earlier entries.
+func TestAuditFlood(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := audit.Open(path, &audit.Options{MaxBytes: 8 << 10, Keep: 1}) // 10,000 lines would push all others out
+	if err != nil {
+		t.Fatal(err)
+	}
+	var did recorder
+	ex := canned(&did)
+	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5}).session(ex)
+	call := func(tool, args string) { s.run(t.Context(), s.tool(tool), json.RawMessage(args), false, nil) }
+	call("click", `{"ref":"e6"}`)
+	const n = 10_000
+	for i := range n {
+		switch i % 3 {
+		case 0:
+			call("chrome_status", `{}`)
+		case 1:
+			call("navigate", fmt.Sprintf(`{"url":"https://h%d.example/","none":%d,"tabId":"cdp:b7:%d"}`, i, i, i))
+		case 2:
+			call("get_text", fmt.Sprintf(`{"tabId":"cdp:b7:%d"}`, i))
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	lines, counted := 0, 0
+	clicked := false
+	for _, name := range audit.Files(path) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var e audit.Entry
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Fatal(err)
+			}
+			lines++
+			if e.Event != audit.EventCall {
+				continue
+			}
+			clicked = clicked || e.Tool == "click"
+			if e.Count == 0 {
+				counted++
+			}
+			counted += e.Count
+		}
+	}
+	if lines > 30 || counted != n+1 || !clicked {
+		t.Errorf("%d lines of %d calls, the click among them: %t", lines, counted, clicked)
 	}
 }

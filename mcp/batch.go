@@ -252,7 +252,7 @@ func (r batched) render(t *text) {
 			notRun++
 			continue
 		}
-		t.line("%d. %s: %s", i+1, res.Tool, res.text)
+		t.line("%d. %s: %s", i+1, own(res.Tool), own(res.text))
 	}
 	if notRun > 0 {
 		t.line("%s not run", plural(notRun, "call"))

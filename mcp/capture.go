@@ -49,7 +49,7 @@ func (r pictured) render(t *text) {
 	if !r.Truncated {
 		return
 	}
-	what := "page"
+	what := own("page")
 	if !r.asked.target().IsZero() {
 		what = "element"
 	}

@@ -240,7 +240,7 @@ func alternatives(words []string) string {
 }
 
 // shown returns s quoted and cut, for an error text.
-func shown(s string) string { return quote(s, 60) }
+func shown(s string) string { return string(quote(s, 60)) }
 
 // jsonKind names the kind of a JSON value.
 func jsonKind(raw json.RawMessage) string {

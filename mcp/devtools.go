@@ -60,7 +60,7 @@ type pageErrors struct{ *executor.PageErrors }
 func (r pageErrors) render(t *text) {
 	t.records("error", len(r.Errors), r.Matched, r.Dropped)
 	for _, e := range r.Errors {
-		kind := "error"
+		kind := own("error")
 		if e.Rejection {
 			kind = "rejection"
 		}
@@ -72,7 +72,7 @@ func (r pageErrors) render(t *text) {
 const maxRecord = 1000
 
 // records adds a line on how many records follow.
-func (t *text) records(noun string, told, matched, dropped int) {
+func (t *text) records(noun own, told, matched, dropped int) {
 	switch {
 	case matched == 0:
 		t.line("no %s", noun)
@@ -82,16 +82,16 @@ func (t *text) records(noun string, told, matched, dropped int) {
 		t.line("%s", plural(told, noun))
 	}
 	if dropped > 0 {
-		t.line("%d older not kept", dropped)
+		t.line("%d more not kept", dropped)
 	}
 }
 
 // where returns words on a place in a script.
-func where(at string) string {
+func where(at string) own {
 	if at == "" {
 		return ""
 	}
-	return " at " + escapeURL(at)
+	return " at " + address(at)
 }
 
 type requestsArgs struct {
@@ -139,7 +139,7 @@ func (r requested) render(t *text) {
 
 // request adds a line on one request.
 func (t *text) request(q executor.Request) {
-	line := q.ID + " " + strings.Trim(quote(q.Method, 20), `"`) + " " + escapeURL(q.URL) + " " + q.Type
+	line := own(q.ID) + " " + method(q.Method) + " " + address(q.URL) + " " + own(q.Type)
 	switch {
 	case q.Refused:
 		line += " refused by policy"
@@ -155,7 +155,19 @@ func (t *text) request(q executor.Request) {
 	t.line("%s, %d ms%s", line, q.Millis, running(q))
 }
 
-func running(q executor.Request) string {
+// method returns the method of a request, quoted unless it is a standard method.
+func method(name string) own {
+	switch name {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return own(name)
+	}
+	return quote(name, maxMethod)
+}
+
+// maxMethod is the maximum number of characters of a quoted method.
+const maxMethod = 20
+
+func running(q executor.Request) own {
 	if q.Running {
 		return ", running"
 	}
@@ -172,7 +184,7 @@ func originOf(raw string) string {
 }
 
 // headers adds the headers of one side of a request.
-func (t *text) headers(origin, side string, h map[string]string) {
+func (t *text) headers(origin string, side own, h map[string]string) {
 	if len(h) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ type session struct {
 	audit      *auditor      // nil is none
 	calls      *rate.Limiter // nil is none
 	asking     *asking       // nil is never
+	client     string        // id of the session for permission prompts
 	maxResult  int64
 }
 
@@ -67,13 +69,9 @@ func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structu
 	var err error
 	var out result
 	ctx, record := s.audit.record(ctx, t, raw)
-	note := ""
-	ctx = executor.WithSwitch(ctx, func(sw executor.Switch) { note = sw.String() })
-	ctx = executor.WithTabSwitch(ctx, func(sw executor.TabSwitch) {
-		if note == "" { // else the tabs of before are another browser's anyway
-			note = sw.String()
-		}
-	})
+	var notes []string
+	ctx = executor.WithSwitch(ctx, func(sw executor.Switch) { notes = append(notes, sw.String()) })
+	ctx = executor.WithSharedTabObserver(ctx, func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) })
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
@@ -85,8 +83,8 @@ func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structu
 			}
 		}
 		record.end(out, err)
-		if note != "" && len(res.Content) > 0 {
-			remark(res, oneLine(note))
+		if len(notes) > 0 && len(res.Content) > 0 {
+			remark(res, oneLine(strings.Join(notes, "; ")))
 		}
 		s.log.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
@@ -103,16 +101,30 @@ func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structu
 	if begin != nil {
 		defer begin(args)()
 	}
-	if out, err = s.carryOut(ctx, t, raw, args); err != nil {
+	if out, err = s.carryOut(executor.WithCallKey(ctx, s.callKey(t, args)), t, raw, args); err != nil {
 		return nil
 	}
 	if t.name != "chrome_status" { // the only one that needs no browser
 		s.warm.Store(true)
 	}
 	if res, err = s.succeeded(out, structured); err == nil {
-		err = s.fits(res)
+		if err = s.fits(res); err != nil && !t.kind.hints.readOnly {
+			res, err = shortened(res), nil // the action is completed
+		}
 	}
 	return res
+}
+
+// sharedNote returns the note on a tab that the user shared since the last call.
+func sharedNote(t executor.Tab) string {
+	what := ownf("the user has shared tab %s", t.ID)
+	if t.Title != "" {
+		what += " " + quote(t.Title, maxTitle)
+	}
+	if t.Active {
+		return string(what + ", so calls without a tabId go to it from now on")
+	}
+	return string(what + ", which is not the active tab: give its tabId or choose it with tab_select to work in it")
 }
 
 // metaNote is the key of a remark in a result's _meta, for programs that do
@@ -153,7 +165,7 @@ func (s *session) succeeded(out result, structured bool) (*sdk.CallToolResult, e
 		if err != nil {
 			return nil, fmt.Errorf("marshal the result: %w", err)
 		}
-		res.StructuredContent = json.RawMessage(cleanJSON(raw))
+		res.StructuredContent = json.RawMessage(boundJSON(cleanJSON(raw)))
 	}
 	return res, nil
 }

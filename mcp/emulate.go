@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -70,10 +69,10 @@ func (s *session) emulate(ctx context.Context, a emulateArgs) (emulated, error) 
 type emulated struct{ *executor.Emulation }
 
 func (r emulated) render(t *text) {
-	var facts []string
-	add := func(name, value string) {
+	var facts []own
+	add := func(name own, value string) {
 		if value != "" {
-			facts = append(facts, name+" "+value)
+			facts = append(facts, name+" "+own(value))
 		}
 	}
 	add("device", string(r.Device))
@@ -89,8 +88,8 @@ func (r emulated) render(t *text) {
 		add("cpu", fmt.Sprintf("slower by %v", r.Slowdown))
 	}
 	if len(facts) == 0 {
-		facts = []string{"nothing"}
+		facts = []own{"nothing"}
 	}
-	t.line("emulated: %s", strings.Join(facts, ", "))
+	t.line("emulated: %s", join(facts, ", "))
 	t.viewport(r.Viewport)
 }

@@ -53,7 +53,7 @@ func (s *session) failed(t *tool, err error) *sdk.CallToolResult {
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
-		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), e.Hint, e.Retryable
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), t.hint(e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 	case errors.Is(err, context.Canceled):
 		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCancelled.Error(), true
@@ -82,7 +82,7 @@ func (s *session) failed(t *tool, err error) *sdk.CallToolResult {
 	}
 	m.Message, m.Hint = oneLine(m.Message), oneLine(m.Hint)
 	for i, c := range m.Candidates {
-		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: clean(c.Name), Ref: c.Ref}
+		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: ended(clean(c.Name), maxErrorText), Ref: c.Ref}
 	}
 	return &sdk.CallToolResult{
 		IsError: true,
@@ -108,9 +108,21 @@ func (m *errorMeta) text(t *tool) string {
 		if i == 0 {
 			b.WriteString("\nPerhaps one of these was meant:")
 		}
-		fmt.Fprintf(&b, "\n%s %s [ref=%s]", c.Role, quote(c.Name, maxName), c.Ref)
+		fmt.Fprintf(&b, "\n%s %s [ref=%s]", roleOf(c.Role), quote(c.Name, maxName), c.Ref)
 	}
 	return b.String()
+}
+
+// maxRole is the length of the longest role, menuitemcheckbox.
+const maxRole = 16
+
+// roleOf returns the role of a candidate, quoted if it may be page text. Our
+// executors only return roles of a fixed list.
+func roleOf(role string) own {
+	if len(role) <= maxRole && isWord(role) {
+		return own(role)
+	}
+	return quote(role, maxName)
 }
 
 func firstWord(s string) string {
@@ -151,11 +163,18 @@ func (t *tool) hasParam(name string) bool {
 // oneLine cleans s, joins its lines and cuts it to what an error may tell.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(clean(s)), " ")
-	n := 0
-	for i := range s {
+	n, quoted, escaped := 0, false, false
+	for i, r := range s {
 		if n++; n > maxErrorText {
-			return s[:i] + "…"
+			if s = s[:i] + "…"; quoted {
+				s += `"` // close the truncated quote
+			}
+			return s
 		}
+		if r == '"' && !escaped {
+			quoted = !quoted
+		}
+		escaped = r == '\\' && !escaped
 	}
 	return s
 }

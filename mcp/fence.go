@@ -37,7 +37,7 @@ func (f fence) wrap(origin, text string) string {
 	if origin == "" {
 		origin = "blank"
 	}
-	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, escapeURL(origin), text, nonce)
+	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, escapeURL(ended(origin, maxURL)), text, nonce)
 }
 
 // absentFrom returns the session's nonce, or one derived from it that is not
@@ -53,7 +53,7 @@ func (f fence) absentFrom(text string) string {
 
 // quote cleans a small piece of page text and puts it in double quotes, on
 // one line, cut to limit characters.
-func quote(s string, limit int) string {
+func quote(s string, limit int) own {
 	s = clean(s)
 	var b strings.Builder
 	b.WriteByte('"')
@@ -76,7 +76,7 @@ func quote(s string, limit int) string {
 		}
 	}
 	b.WriteByte('"')
-	return b.String()
+	return own(b.String())
 }
 
 // maxURL is how many bytes of a URL are shown.
@@ -115,6 +115,7 @@ func clean(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	prev := '\n' // what was written last
+	unended := 0 // no string of an escape sequence that begins before here ends
 	write := func(r rune) {
 		b.WriteRune(r)
 		prev = r
@@ -122,7 +123,9 @@ func clean(s string) string {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if r == 0x1b || r == 0x9b || r == 0x9d {
-			i += escapeLen(s[i:], size)
+			length, searched := escapeLen(s[i:], size, i < unended)
+			unended = max(unended, i+searched)
+			i += length
 			continue
 		}
 		i += size
@@ -172,12 +175,15 @@ func invisible(r rune) bool {
 
 // escapeLen returns the length of the terminal escape sequence at the start
 // of s, whose introducer is size bytes long. A sequence that does not end
-// within its own kind of characters is only its introducer.
-func escapeLen(s string, size int) int {
+// within its own kind of characters is only its introducer. Where a
+// string does not end, searched is how far that was looked for. Strings that
+// begin before there do not end either, and are to be called unended, since a
+// page may begin a million of them.
+func escapeLen(s string, size int, unended bool) (length, searched int) {
 	kind, at := s[0], size
 	if kind == 0x1b {
 		if len(s) < 2 {
-			return 1
+			return 1, 0
 		}
 		kind, at = s[1], 2
 	} else if r, _ := utf8.DecodeRuneInString(s); r == 0x9b {
@@ -190,27 +196,31 @@ func escapeLen(s string, size int) int {
 		for i := at; i < len(s); i++ {
 			switch c := s[i]; {
 			case c >= 0x40 && c <= 0x7e:
-				return i + 1
+				return i + 1, 0
 			case c < 0x20 || c > 0x3f:
-				return at
+				return at, 0
 			}
 		}
-		return at
+		return at, 0
 	case ']', 'P', '^', '_': // strings, ended by BEL or ESC \
-		for i := at; i < len(s) && s[i] != '\n'; i++ {
+		if unended {
+			return at, 0
+		}
+		i := at
+		for ; i < len(s) && s[i] != '\n'; i++ {
 			if s[i] == 0x07 {
-				return i + 1
+				return i + 1, 0
 			}
 			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
+				return i + 2, 0
 			}
 		}
-		return at
+		return at, i
 	}
 	if kind >= 0x20 && kind <= 0x7e {
-		return 2
+		return 2, 0
 	}
-	return 1
+	return 1, 0
 }
 
 // controlEscapes are how JSON writes the characters that clean looks for.
@@ -223,6 +233,12 @@ func cleanJSON(raw []byte) []byte {
 	if isPlain(string(raw)) && !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) {
 		return raw
 	}
+	return rewriteJSON(raw, cleanValue)
+}
+
+// rewriteJSON returns raw with its value replaced by what f returns for it. Numbers
+// keep their digits. If raw is not JSON, rewriteJSON returns it unchanged.
+func rewriteJSON(raw []byte, f func(any) any) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -232,7 +248,7 @@ func cleanJSON(raw []byte) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(cleanValue(v)) != nil {
+	if enc.Encode(f(v)) != nil {
 		return raw
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))

@@ -95,7 +95,7 @@ func TestQuote(t *testing.T) {
 		if len(c.in) != 9 {
 			limit = 100
 		}
-		if got := quote(c.in, limit); got != c.want {
+		if got := string(quote(c.in, limit)); got != c.want {
 			t.Errorf("quote(%q) = %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -130,7 +130,7 @@ func FuzzFence(f *testing.F) {
 		if n := strings.Count(strings.ToLower(wrapped), nonce); n != 2 {
 			t.Errorf("wrap(%q) has its nonce %d times: %q", s, n, wrapped)
 		}
-		for _, line := range []string{quote(s, 50), escapeURL(s)} {
+		for _, line := range []string{string(quote(s, 50)), escapeURL(s)} {
 			if strings.ContainsAny(line, "\n\r\x1b") {
 				t.Errorf("%q is more than a line", line)
 			}

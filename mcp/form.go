@@ -28,10 +28,7 @@ func (f *formFields) decodeArg(raw json.RawMessage) error {
 	}
 	seen := make(map[executor.Target]bool, len(members))
 	for _, m := range members {
-		field := executor.Field{Target: executor.Target{Selector: m.key}}
-		if ref, err := executor.ParseRef(m.key); err == nil {
-			field.Target = executor.Target{Ref: ref}
-		}
+		field := executor.Field{Target: newTarget(m.key, "")}
 		switch {
 		case m.key == "":
 			return errors.New("must not have an empty selector")

@@ -20,7 +20,7 @@ type dragArgs struct {
 }
 
 func (a dragArgs) to() executor.Target {
-	return executor.Target{Selector: a.ToSelector, Ref: a.ToRef}
+	return newTarget(a.ToSelector, a.ToRef)
 }
 
 func (a dragArgs) check() error {

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -50,6 +52,53 @@ func sizeOf(res *sdk.CallToolResult) (n int64) {
 		}
 	}
 	return n
+}
+
+// Limits of a shortened result.
+const (
+	maxLeftString = 200 // characters
+	maxLeftList   = 5   // elements
+)
+
+// shortened returns the result of a completed action whose result is too large. It
+// reports completion and keeps the short parts of the structured content.
+func shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
+	short := &sdk.CallToolResult{Meta: res.Meta, Content: []sdk.Content{&sdk.TextContent{
+		Text: "done; the result is omitted because it is too large; take a snapshot to see the page"}}}
+	raw, ok := res.StructuredContent.(json.RawMessage)
+	if !ok {
+		return short
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return short
+	}
+	if raw, err := json.Marshal(shortValue(v)); err == nil {
+		short.StructuredContent = json.RawMessage(raw)
+	}
+	return short
+}
+
+// shortValue shortens the strings and lists in a JSON value. It keeps all members
+// of objects, because a schema may require them.
+func shortValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return ended(v, maxLeftString)
+	case []any:
+		v = v[:min(len(v), maxLeftList)]
+		for i := range v {
+			v[i] = shortValue(v[i])
+		}
+		return v
+	case map[string]any:
+		for k, e := range v {
+			v[k] = shortValue(e)
+		}
+	}
+	return v
 }
 
 // fits returns an error for a result that is larger than anybody should get.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,29 @@ func TestMaxResult(t *testing.T) {
 			if res := callTool(t, cs, "screenshot", `{}`); res.IsError != (n > 10_000) {
 				t.Errorf("a picture of %d bytes: %.200s", n, textOf(res))
 			}
+		}
+	}
+}
+
+// TestOversizedActionResult checks that a completed action is not an error if its result
+// is too large.
+func TestOversizedActionResult(t *testing.T) {
+	var many []executor.Download
+	for range 1000 {
+		many = append(many, executor.Download{SuggestedName: strings.Repeat("n", 500), State: "canceled", Reason: "refused"})
+	}
+	ex := &fake{click: func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+		return &executor.Action{OK: true, Changes: executor.Changes{URL: shop, Downloads: many, Diff: strings.Repeat("x", 20_000)}}, nil
+	}}
+	for _, structured := range []bool{false, true} {
+		cs := connect(t, NewServer(ex, &Options{MaxResultBytes: 10_000, Structured: structured}), nil)
+		res := callTool(t, cs, "click", `{"ref":"e1"}`)
+		if res.IsError || !strings.HasPrefix(textOf(res), "done; the result is omitted") {
+			t.Errorf("structured %t: %.200s", structured, textOf(res))
+		}
+		raw, err := json.Marshal(res.StructuredContent)
+		if err != nil || len(raw) > 10_000 || structured && !strings.Contains(string(raw), `"ok":true`) {
+			t.Errorf("%d bytes structured, %v: %.200s", len(raw), err, raw)
 		}
 	}
 }

@@ -138,6 +138,6 @@ func (r waited) render(t *text) {
 		t.line("ref %s", r.Ref)
 	}
 	if len(r.Unmet) > 0 {
-		t.line("unmet: %s", oneLine(strings.Join(r.Unmet, ", ")))
+		t.line("unmet: %s", own(oneLine(strings.Join(r.Unmet, ", "))))
 	}
 }

@@ -42,6 +42,29 @@ func TestSwitchIsTold(t *testing.T) {
 	}
 }
 
+// TestSharedTabIsTold names the tabs that the user has shared since the last
+// call in its result, and in its error.
+func TestSharedTabIsTold(t *testing.T) {
+	shares := func(ctx context.Context) {
+		executor.SharedTab{Tab: executor.Tab{ID: "ext:a:1", Title: "Mail\" is yours"}}.Report(ctx)
+		executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2", Active: true}}.Report(ctx)
+	}
+	const want = `note: the user has shared tab ext:a:1 "Mail\" is yours", which is not the active tab: give its tabId or choose it with tab_select to work in it; ` +
+		`the user has shared tab ext:a:2, so calls without a tabId go to it from now on`
+	c := connect(t, NewServer(&fake{
+		listTabs: func(ctx context.Context) ([]executor.Tab, error) { shares(ctx); return nil, nil },
+		selectTab: func(ctx context.Context, _ executor.TabID) (*executor.Tab, error) {
+			shares(ctx)
+			return nil, executor.ErrTabNotFound
+		},
+	}, nil), nil)
+	for name, args := range map[string]string{"tabs_list": "", "tab_select": `{"tabId":"ext:a:3"}`} {
+		if res := callTool(t, c, name, args); res.IsError != (name == "tab_select") || !strings.HasSuffix(textOf(res), "\n"+want) {
+			t.Errorf("%s says %q", name, textOf(res))
+		}
+	}
+}
+
 // TestClientIsNamed: once a session, in whatever version of the protocol.
 func TestClientIsNamed(t *testing.T) {
 	names := make(chan string, 10)

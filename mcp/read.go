@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -22,8 +21,13 @@ type snapshotArgs struct {
 }
 
 func (a snapshotArgs) check() error {
-	if a.Diff && a.Offset > 0 {
-		return badArgs("Leave one of them out.", "diff and offset contradict each other")
+	for _, o := range []struct {
+		name  string
+		given bool
+	}{{"find", a.Find != ""}, {"depth", a.Depth > 0}, {"interactiveOnly", a.InteractiveOnly}, {"offset", a.Offset > 0}} {
+		if a.Diff && o.given {
+			return badArgs("Leave one of them out.", "diff and %s contradict each other", o.name)
+		}
 	}
 	return a.optionalTarget.check()
 }
@@ -53,12 +57,13 @@ func (r snapshotted) render(t *text) {
 		return
 	case r.asked.Find != "" && r.Elements == 0:
 		t.line("no line matches find")
+		r.unsearched(t)
 		return
 	case r.asked.Offset > 0 && r.asked.Offset >= r.Elements:
 		t.line("offset %d is past the end: %s in all", r.asked.Offset, plural(r.Elements, "line"))
 		return
 	}
-	otherwise := "nothing to show"
+	otherwise := own("nothing to show")
 	if r.Omitted > 0 {
 		otherwise = "no line fits into maxChars"
 	}
@@ -71,11 +76,21 @@ func (r snapshotted) render(t *text) {
 		}
 	}
 	if left > 0 {
-		more := "narrow it with ref, selector or find"
+		more := own("narrow it with ref, selector or find")
 		if r.Offset > 0 {
-			more = fmt.Sprintf("read on with offset %d, or %s", r.Offset, more)
+			more = ownf("read on with offset %d, or %s", r.Offset, more)
 		}
 		t.line("cut: %d of %s left out; %s", left, plural(r.Elements, "line"), more)
+	}
+	if r.Cut > 0 {
+		t.line("cut: %s with a part of a long text; to read all of it, give its ref or a selector and a larger maxChars", plural(r.Cut, "line"))
+	}
+	r.unsearched(t)
+}
+
+func (r snapshotted) unsearched(t *text) {
+	if r.Unsearched > 0 {
+		t.line("not searched in full: %s with more text than find reads; give a selector or ref to get_text", plural(r.Unsearched, "line"))
 	}
 }
 
@@ -100,7 +115,7 @@ func (r gotText) render(t *text) {
 }
 
 // content adds page text, or a word when there is none.
-func (t *text) content(origin, content, otherwise string) {
+func (t *text) content(origin, content string, otherwise own) {
 	if strings.TrimSpace(content) == "" {
 		t.line("%s", otherwise)
 		return
@@ -205,7 +220,7 @@ func (r gotLinks) render(t *text) {
 	var b strings.Builder
 	told := 0
 	for _, l := range r.Links.Links {
-		line := string(l.Ref) + " " + quote(l.Text, maxTitle) + " " + escapeURL(linkURL(l.Href)) + "\n"
+		line := string(l.Ref) + " " + string(quote(l.Text, maxTitle)) + " " + escapeURL(linkURL(l.Href)) + "\n"
 		if told > 0 && r.limit <= 0 && b.Len()+len(line) > executor.DefaultMaxChars {
 			break
 		}
@@ -233,10 +248,10 @@ const (
 // linkURL returns the URL of a link as it is listed.
 func linkURL(u string) string {
 	if len(u) > maxLinkURL && !strings.EqualFold(u[:5], "data:") {
-		return firstChars(u, maxLinkURL) + "…"
+		return ended(u, maxLinkURL)
 	}
 	if len(u) > maxDataURL && strings.EqualFold(u[:5], "data:") {
-		return firstChars(u, maxDataURL) + "…"
+		return ended(u, maxDataURL)
 	}
 	return u
 }
@@ -273,13 +288,13 @@ func (r evaluated) render(t *text) {
 		what, _, _ := strings.Cut(r.Error, "\n")
 		t.line("the page threw %s", quote(what, maxMessage))
 	case value == "" && !isString:
-		t.line("%s", or(r.Type, "undefined"))
+		t.line("%s", own(or(r.Type, "undefined")))
 	case r.Type == "number" || r.Type == "boolean" || r.Type == "null":
-		t.line("%s", value)
+		t.line("%s", own(value))
 	case isString && !r.Truncated && len(value) <= maxInlineValue && !strings.ContainsAny(value, "\"\\\n\t"):
 		t.line("%s", quote(value, maxInlineValue))
 	default:
-		t.line("%s", or(r.Type, "value"))
+		t.line("%s", own(or(r.Type, "value")))
 		t.page(r.Origin, firstChars(value, maxEvalText))
 	}
 	switch {

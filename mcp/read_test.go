@@ -165,7 +165,7 @@ func TestObstacleIsOneLineOfOurs(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
 		{"snapshot", `{}`, line + "\n" + fenced},
 		{"read_as_markdown", `{}`, line + "\ntitle \"Shop\"\n" + fenced},
-		{"navigate", `{"url":"https://shop.example/","tabId":"cdp:b:1"}`, "https://shop.example/\nHTTP 403\n" + line},
+		{"navigate", `{"url":"https://shop.example/","tabId":"cdp:b:1"}`, "\"https://shop.example/\"\nHTTP 403\n" + line},
 		{"click", `{"ref":"e1"}`, line + "\n" + fenced},
 	} {
 		res := callTool(t, cs, c.tool, c.args)

@@ -2,13 +2,15 @@ package mcp
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 // A text collects what a model reads: lines of ours, and page text that is
-// fenced or quoted. Page text goes in by page, quote or url and no other way.
+// fenced or quoted. A string is page text unless its type is own, so that
+// strings are quoted by default.
 type text struct {
 	fence fence
 	b     strings.Builder
@@ -16,18 +18,70 @@ type text struct {
 
 func (t *text) String() string { return t.b.String() }
 
-// line adds one line of ours. Arguments that come from a page must have gone
-// through quoted or escapeURL.
+// own is our own text. Page text in it is fenced or quoted.
+type own string
+
+// ownf is fmt.Sprintf for our own text. It quotes arguments like line.
+func ownf(format string, args ...any) own {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		safe[i] = unlessOwn(a)
+	}
+	return own(fmt.Sprintf(format, safe...))
+}
+
+// unlessOwn returns a, quoted if it is a string. It does not quote values of type
+// own, and single words of executor types, such as tab ids.
+func unlessOwn(a any) any {
+	v := reflect.ValueOf(a)
+	if v.Kind() != reflect.String {
+		return a
+	}
+	switch v.Type() {
+	case reflect.TypeFor[own]():
+		return a
+	case reflect.TypeFor[string]():
+	default:
+		if isWord(v.String()) {
+			return a
+		}
+	}
+	return quote(v.String(), maxTitle)
+}
+
+// maxWord is the maximum length of a word that is not quoted.
+const maxWord = 40
+
+// isWord reports whether s is one word, such as an id.
+func isWord(s string) bool {
+	return len(s) <= maxWord && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(":_-", r)
+	})
+}
+
+// join is strings.Join for our own text.
+func join(list []own, sep own) own {
+	var all own
+	for i, s := range list {
+		if i > 0 {
+			all += sep
+		}
+		all += s
+	}
+	return all
+}
+
+// line adds one line of our own. It quotes string arguments that are not own.
 func (t *text) line(format string, args ...any) {
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')
 	}
-	fmt.Fprintf(&t.b, format, args...)
+	t.b.WriteString(string(ownf(format, args...)))
 }
 
 // page adds a block of page text that came from origin.
 func (t *text) page(origin, content string) {
-	t.line("%s", t.fence.wrap(origin, content))
+	t.line("%s", own(t.fence.wrap(origin, content)))
 }
 
 // Limits of quoted page text, in characters. What is longer is cut; a dialog's
@@ -38,10 +92,10 @@ const (
 )
 
 // titled returns a URL and, when there is one, the title of its page.
-func titled(url, title string) string {
-	s := escapeURL(or(url, "about:blank"))
+func titled(url, title string) own {
+	s := address(or(url, "about:blank"))
 	if url == executor.DeniedURL {
-		s = url
+		s = executor.DeniedURL
 	}
 	if title != "" {
 		s += " " + quote(title, maxTitle)
@@ -49,37 +103,40 @@ func titled(url, title string) string {
 	return s
 }
 
+// address quotes a URL.
+func address(url string) own { return quote(escapeURL(url), maxURL+1) }
+
 // tab adds a line on one tab.
 func (t *text) tab(tab executor.Tab) {
-	active := ""
+	active := own("")
 	if tab.Active {
 		active = " (active)"
 	}
 	t.line("%s %s%s", tab.ID, titled(tab.URL, tab.Title), active)
 }
 
-// note adds a sentence of the executor's.
+// note adds a sentence of the executor, in which page text is already quoted.
 func (t *text) note(note string) {
 	if note != "" {
-		t.line("%s", oneLine(note))
+		t.line("%s", own(oneLine(note)))
 	}
 }
 
 // obstacle adds a line on what stands before the page. All of it is ours.
 func (t *text) obstacle(o *executor.Obstacle) {
 	if o != nil {
-		t.line("obstacle: %s, %s confidence. %s", o.Kind, o.Confidence, oneLine(o.Advice))
+		t.line("obstacle: %s, %s confidence. %s", o.Kind, o.Confidence, own(oneLine(o.Advice)))
 	}
 }
 
 // dialog adds the message of a dialog after a word on it.
-func (t *text) dialog(intro, origin string, typ executor.DialogType, message string) {
+func (t *text) dialog(intro own, origin string, typ executor.DialogType, message string) {
 	if len(message) <= maxMessage {
 		t.line("%s%s %s", intro, typ, quote(message, maxMessage))
 		return
 	}
 	t.line("%s%s", intro, typ)
-	t.page(origin, message)
+	t.page(origin, ended(message, maxField))
 }
 
 // maxPageErrors is how many uncaught errors of a page are told.
@@ -107,11 +164,13 @@ func (t *text) changes(c *executor.Changes) {
 		t.line("opened tab %s %s", tab.ID, titled(tab.URL, tab.Title))
 	}
 	for _, d := range c.Downloads {
-		why := ""
-		if d.Reason != "" {
-			why = ": " + oneLine(d.Reason)
-		}
-		t.line("download %s %s%s", or(d.State, "running"), downloadName(&d), why)
+		t.download("download", d)
+	}
+	for _, d := range c.EarlierDownloads {
+		t.download("earlier download", d)
+	}
+	if c.MoreDownloads > 0 {
+		t.line("and %d more downloads", c.MoreDownloads)
 	}
 	for i, e := range c.Errors {
 		if i == maxPageErrors {
@@ -142,11 +201,20 @@ func untold(c *executor.Changes) bool {
 		len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
 }
 
-func downloadName(d *executor.Download) string {
+// download adds a line on a download.
+func (t *text) download(what own, d executor.Download) {
+	why := own("")
+	if d.Reason != "" {
+		why = own(": " + oneLine(d.Reason))
+	}
+	t.line("%s %s %s%s", what, own(or(d.State, "running")), downloadName(&d), why)
+}
+
+func downloadName(d *executor.Download) own {
 	return quote(or(d.Path, d.SuggestedName), maxTitle)
 }
 
-func or(s, otherwise string) string {
+func or[T ~string](s, otherwise T) T {
 	if s == "" {
 		return otherwise
 	}

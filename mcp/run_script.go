@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -67,7 +66,7 @@ func (s *session) runScript(ctx context.Context, a scriptArgs) (scripted, error)
 		return scripted{}, badArgs("Nothing was done.", "script: %v", err)
 	case errors.Is(err, script.ErrBusy):
 		return scripted{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
-			Hint: "Try again when one of them has ended, or make the calls one by one; the user can start chrome-mcp anew if none ends."}
+			Hint: "Try again when one of them has ended, or make the calls one by one."}
 	case whole.Err() != nil:
 		return scripted{}, context.Cause(whole)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -132,13 +131,13 @@ func (r scripted) images() []sdk.Content { return r.pictures }
 const scriptOrigin = "script"
 
 func (r scripted) render(t *text) {
-	after := " after " + plural(r.Calls, "call")
+	after := own(" after ") + plural(r.Calls, "call")
 	if r.OK {
 		t.line("ok%s", after)
 	} else {
-		where := ""
+		where := own("")
 		if r.Line > 0 {
-			where = fmt.Sprintf(" in line %d", r.Line)
+			where = ownf(" in line %d", r.Line)
 		}
 		t.line("the script ended early%s%s: %s", where, after, quote(r.Error, maxErrorText))
 	}

@@ -135,12 +135,15 @@ func (p *param) enumSchema() string {
 
 // outputSchema returns the schema of what result type t marshals to. It tells
 // the fields of the top level and their types. The page changes that all
-// actions share are documented, not listed: seven times would cost a client
+// actions share, and notes, are documented, not listed: they would cost a client
 // more than the rest of its tool list, and the schema allows more fields.
 func outputSchema(t reflect.Type) string {
 	var props []string
 	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "note" {
+			continue
+		}
 		props = append(props, strconv.Quote(name)+":"+valueSchema(f.Type))
 	}
 	return `{"type":"object","properties":{` + strings.Join(props, ",") + `}}`

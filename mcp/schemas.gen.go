@@ -22,19 +22,19 @@ var schemas = map[string]toolSchemas{
 	},
 	"navigate": {
 		input:  `{"type":"object","properties":{"url":{"type":"string","description":"absolute http or https URL"},"tabId":{"type":"string"},"waitUntil":{"type":"string","enum":["load","domcontentloaded","networkidle","commit"]},"timeoutMs":{"type":"integer","minimum":1,"maximum":600000}},"required":["url"],"additionalProperties":false}`,
-		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"note":{"type":"string"},"obstacle":{"type":"object"}}}`,
+		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"obstacle":{"type":"object"}}}`,
 	},
 	"back": {
 		input:  `{"type":"object","properties":{"tabId":{"type":"string"}},"additionalProperties":false}`,
-		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"note":{"type":"string"},"obstacle":{"type":"object"}}}`,
+		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"obstacle":{"type":"object"}}}`,
 	},
 	"forward": {
 		input:  `{"type":"object","properties":{"tabId":{"type":"string"}},"additionalProperties":false}`,
-		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"note":{"type":"string"},"obstacle":{"type":"object"}}}`,
+		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"obstacle":{"type":"object"}}}`,
 	},
 	"reload": {
 		input:  `{"type":"object","properties":{"tabId":{"type":"string"},"waitUntil":{"type":"string","enum":["load","domcontentloaded","networkidle","commit"]}},"additionalProperties":false}`,
-		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"note":{"type":"string"},"obstacle":{"type":"object"}}}`,
+		output: `{"type":"object","properties":{"tabId":{"type":"string"},"url":{"type":"string"},"title":{"type":"string"},"httpStatus":{"type":"integer"},"obstacle":{"type":"object"}}}`,
 	},
 	"click": {
 		input:  `{"type":"object","properties":{"selector":{"type":"string"},"ref":{"type":"string"},"tabId":{"type":"string"},"button":{"type":"string","enum":["left","right","middle"]},"clickCount":{"type":"integer","minimum":1,"maximum":3},"modifiers":{"type":"array","items":{"type":"string","enum":["Alt","Control","Meta","Shift"]}},"timeoutMs":{"type":"integer","minimum":1,"maximum":600000}},"additionalProperties":false}`,
@@ -62,7 +62,7 @@ var schemas = map[string]toolSchemas{
 	},
 	"snapshot": {
 		input:  `{"type":"object","properties":{"tabId":{"type":"string"},"selector":{"type":"string"},"ref":{"type":"string"},"interactiveOnly":{"type":"boolean"},"depth":{"type":"integer","minimum":1,"maximum":1000},"find":{"type":"string","description":"only lines with this text or /regex/"},"diff":{"type":"boolean","description":"only what changed since the last one"},"maxChars":{"type":"integer","minimum":1,"maximum":1000000},"offset":{"type":"integer","minimum":0,"description":"lines to skip"}},"additionalProperties":false}`,
-		output: `{"type":"object","properties":{"text":{"type":"string"},"origin":{"type":"string"},"elements":{"type":"integer"},"omitted":{"type":"integer"},"truncated":{"type":"boolean"},"nextOffset":{"type":"integer"},"missingFrames":{"type":"integer"},"obstacle":{"type":"object"}}}`,
+		output: `{"type":"object","properties":{"text":{"type":"string"},"origin":{"type":"string"},"elements":{"type":"integer"},"omitted":{"type":"integer"},"truncated":{"type":"boolean"},"nextOffset":{"type":"integer"},"cut":{"type":"integer"},"unsearched":{"type":"integer"},"missingFrames":{"type":"integer"},"obstacle":{"type":"object"}}}`,
 	},
 	"screenshot": {
 		input:  `{"type":"object","properties":{"selector":{"type":"string"},"ref":{"type":"string"},"fullPage":{"type":"boolean"},"format":{"type":"string","enum":["png","jpeg"]},"quality":{"type":"integer","minimum":1,"maximum":100,"description":"of jpeg"},"labels":{"type":"boolean","description":"draw refs on elements"},"tabId":{"type":"string"}},"additionalProperties":false}`,
@@ -133,7 +133,7 @@ var schemas = map[string]toolSchemas{
 		output: `{"type":"object","properties":{"origin":{"type":"string"},"items":{"type":"array"},"total":{"type":"integer"},"after":{"type":"string"},"count":{"type":"integer"}}}`,
 	},
 	"session_state": {
-		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["save","load"]},"name":{"type":"string","description":"of the file: letters, digits, - and _"}},"required":["action","name"],"additionalProperties":false}`,
+		input:  `{"type":"object","properties":{"action":{"type":"string","enum":["save","load"]},"name":{"type":"string","description":"of the file: up to 64 letters, digits, - and _, the first a letter or digit; .json may follow"}},"required":["action","name"],"additionalProperties":false}`,
 		output: `{"type":"object","properties":{"file":{"type":"string"},"cookies":{"type":"integer"},"items":{"type":"integer"},"origins":{"type":"array"},"deniedCookies":{"type":"integer"},"deniedOrigins":{"type":"integer"},"deadCookies":{"type":"integer"}}}`,
 	},
 	"drag": {

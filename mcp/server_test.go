@@ -112,7 +112,7 @@ func TestOneExecutorASession(t *testing.T) {
 	t.Run("two", func(t *testing.T) {
 		s := NewSessionServer(open, nil)
 		a, b := connect(t, s, nil), connect(t, s, nil)
-		if got := textOf(callTool(t, a, "tabs_list", "")) + textOf(callTool(t, b, "tabs_list", "")); got != "cdp:b7:1 "+shop+"cdp:b7:2 "+shop {
+		if got := textOf(callTool(t, a, "tabs_list", "")) + textOf(callTool(t, b, "tabs_list", "")); got != `cdp:b7:1 "`+shop+`"cdp:b7:2 "`+shop+`"` {
 			t.Errorf("the sessions see %s", got)
 		}
 	})

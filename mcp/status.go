@@ -27,7 +27,7 @@ type status struct{ executor.Status }
 func (r status) render(t *text) {
 	t.line("ready: %t", r.Ready)
 	if r.Detail != "" {
-		t.line("detail: %s", oneLine(r.Detail))
+		t.line("detail: %s", own(oneLine(r.Detail)))
 	}
 	if r.Backend != "" {
 		t.line("backend: %s", r.Backend)
@@ -41,20 +41,20 @@ func (r status) render(t *text) {
 		t.line("displaced: another connection took this one's place")
 	}
 	if p := r.Policy; p != nil {
-		allowed := or(strings.Join(p.AllowDomains, " "), "none")
+		allowed := own(or(strings.Join(p.AllowDomains, " "), "none"))
 		if p.AllDomains {
 			allowed = "all"
 		}
 		t.line("allowed domains: %s", allowed)
 		if len(p.BlockDomains) > 0 {
-			t.line("blocked domains: %s", strings.Join(p.BlockDomains, " "))
+			t.line("blocked domains: %s", own(strings.Join(p.BlockDomains, " ")))
 		}
 		t.line("mutations: %t, eval: %t, downloads: %t, uploads: %t, storage: %t, state files: %t", p.Mutations, p.Eval, p.Downloads, p.Uploads, p.Storage, p.State)
 		if p.Subresources != "" {
-			t.line("subresources: %s", p.Subresources)
+			t.line("subresources: %s", own(p.Subresources))
 		}
 	}
 	if r.Version != "" {
-		t.line("version: %s", r.Version)
+		t.line("version: %s", own(r.Version))
 	}
 }

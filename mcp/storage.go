@@ -99,7 +99,7 @@ type cookieJar struct {
 
 func (r cookieJar) render(t *text) {
 	if r.asked.Action != "get" {
-		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "cookie"), escapeURL(r.Origin))
+		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "cookie"), address(r.Origin))
 		if r.Left > 0 {
 			t.line("left %s of domains that the policy does not allow", plural(r.Left, "cookie"))
 		}
@@ -128,7 +128,7 @@ func cookieLine(c executor.Cookie, values bool) string {
 	}
 	line := strings.Join(facts, ", ")
 	if values {
-		line += ": " + quote(c.Value, maxKept)
+		line += ": " + string(quote(c.Value, maxKept))
 	}
 	return line
 }
@@ -199,14 +199,14 @@ type shelf struct {
 
 func (r shelf) render(t *text) {
 	if r.asked.Action != "get" {
-		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "item"), escapeURL(r.Origin))
+		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "item"), address(r.Origin))
 		return
 	}
 	var lines []string
 	for _, item := range r.Items {
 		line := fmt.Sprintf("%s, %d characters", quote(item.Key, maxKept), item.Chars)
 		if r.asked.Values {
-			line += ": " + quote(item.Value, maxKept)
+			line += ": " + string(quote(item.Value, maxKept))
 		}
 		if item.Cut {
 			line += " (cut; raise maxChars)"
@@ -217,7 +217,7 @@ func (r shelf) render(t *text) {
 }
 
 // past says what an action did.
-func past(action string) string {
+func past(action string) own {
 	switch action {
 	case "set":
 		return "set"
@@ -235,9 +235,9 @@ const maxKept = 1_000_000
 
 // listed adds what a site keeps, each line of it quoted, and where the list
 // goes on.
-func (t *text) listed(origin string, lines []string, noun string, total int, after string) {
+func (t *text) listed(origin string, lines []string, noun own, total int, after string) {
 	if len(lines) == 0 {
-		t.line("no %s listed of %s", noun+"s", escapeURL(origin))
+		t.line("no %s listed of %s", noun+"s", address(origin))
 		return
 	}
 	t.page(origin, strings.Join(lines, "\n"))
@@ -248,7 +248,7 @@ func (t *text) listed(origin string, lines []string, noun string, total int, aft
 
 type stateArgs struct {
 	Action string `json:"action" enum:"save|load"`
-	Name   string `json:"name" jsonschema:"of the file: letters, digits, - and _"`
+	Name   string `json:"name" jsonschema:"of the file: up to 64 letters, digits, - and _, the first a letter or digit; .json may follow"`
 }
 
 func (s *session) sessionState(ctx context.Context, a stateArgs) (stateResult, error) {
@@ -269,9 +269,9 @@ type stateResult struct {
 }
 
 func (r stateResult) render(t *text) {
-	t.line("%s %s: %s, and %s of local storage", r.done, quote(r.File, maxName), plural(r.Cookies, "cookie"), plural(r.Items, "item"))
+	t.line("%s %s: %s, and %s of local storage", own(r.done), quote(r.File, maxName), plural(r.Cookies, "cookie"), plural(r.Items, "item"))
 	for _, origin := range r.Origins {
-		t.line("storage of %s", escapeURL(origin))
+		t.line("storage of %s", address(origin))
 	}
 	if r.DeniedCookies+r.DeniedOrigins > 0 {
 		t.line("left out, of sites that the policy does not allow: %s, %s", plural(r.DeniedCookies, "cookie"), plural(r.DeniedOrigins, "origin"))

@@ -23,12 +23,16 @@ func (r tabsResult) render(t *text) {
 	}
 	for _, tab := range r.Tabs {
 		t.tab(tab)
+		t.note(tab.Note)
 	}
 }
 
 type tabResult struct{ *executor.Tab }
 
-func (r tabResult) render(t *text) { t.tab(*r.Tab) }
+func (r tabResult) render(t *text) {
+	t.tab(*r.Tab)
+	t.note(r.Note)
+}
 
 type tabSelectArgs struct {
 	Tab executor.TabID `json:"tabId"`

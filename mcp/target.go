@@ -18,8 +18,15 @@ type optionalTarget struct {
 	Ref      executor.Ref `json:"ref,omitempty"`
 }
 
-func (t optionalTarget) target() executor.Target {
-	return executor.Target{Selector: t.Selector, Ref: t.Ref}
+func (t optionalTarget) target() executor.Target { return newTarget(t.Selector, t.Ref) }
+
+// newTarget returns the target that a tool was given. A selector that looks like
+// a ref is a ref: models mix them up, and there is no element of that name.
+func newTarget(selector string, ref executor.Ref) executor.Target {
+	if r, err := executor.ParseRef(selector); err == nil && ref == "" {
+		return executor.Target{Ref: r}
+	}
+	return executor.Target{Selector: selector, Ref: ref}
 }
 
 func (t optionalTarget) check() error {

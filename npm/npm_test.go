@@ -76,6 +76,7 @@ func TestPackages(t *testing.T) {
 	}
 
 	t.Run("tools", func(t *testing.T) { listTools(t, home) })
+	t.Run("the README's entry for npx", func(t *testing.T) { readmeEntry(t, dir) })
 	t.Run("exit codes", func(t *testing.T) {
 		if stdout, _, code := run(t, home, "npx", "chrome-mcp", "version"); code != 0 || strings.TrimSpace(stdout) != "chrome-mcp "+version {
 			t.Errorf("version: %q, exit code %d", stdout, code)
@@ -174,6 +175,45 @@ func listTools(t *testing.T, home string) {
 	res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "chrome_status", Arguments: map[string]any{}})
 	if err != nil || res.IsError {
 		t.Errorf("chrome_status: %+v, %v", res, err)
+	}
+}
+
+// readmeEntry starts the server as a host does that has the README's entry, with
+// the tarballs in dir.
+func readmeEntry(t *testing.T, dir string) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, entry, found := strings.Cut(string(text), "<!-- npx -->\n```json\n")
+	entry, _, closed := strings.Cut(entry, "\n```\n")
+	if !found || !closed {
+		t.Fatal("the README has no entry for npx")
+	}
+	entry = strings.NewReplacer("/path/to/dist/npm", dir, "0.0.0-devel", version, "linux-x64", platform()).Replace(entry)
+	var config struct {
+		MCPServers struct {
+			Chrome struct {
+				Command string
+				Args    []string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(entry), &config); err != nil {
+		t.Fatalf("%v\n%s", err, entry)
+	}
+	home := t.TempDir()
+	cmd := exec.Command(config.MCPServers.Chrome.Command, append(config.MCPServers.Chrome.Args, "--data", filepath.Join(home, "data"))...)
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "npm_config_cache="+filepath.Join(home, "cache"), "npm_config_offline=true")
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if list, err := session.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 26 {
+		t.Fatalf("%d tools, %v", len(list.Tools), err)
 	}
 }
 

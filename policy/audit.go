@@ -58,6 +58,11 @@ func (n *Network) CheckHost(scheme, host string, port int) error {
 	return n.told(scheme, host, port, n.guard.Policy().CheckHost(scheme, host, port))
 }
 
+// CheckPath decides as [Policy.CheckPath] does.
+func (n *Network) CheckPath(scheme, host string, port int, path string) error {
+	return n.told(scheme, host, port, n.guard.Policy().CheckPath(scheme, host, port, path))
+}
+
 // CheckAddr decides as [Policy.CheckAddr] does.
 func (n *Network) CheckAddr(host string, port int, addr netip.Addr) error {
 	return n.told("", host, port, n.guard.Policy().CheckAddr(host, port, addr))

@@ -7,8 +7,9 @@
 //   - [Policy.CheckURL]: may a caller name this URL?
 //   - [Policy.CheckOrigin]: may a document of this effective origin be read
 //     and acted on?
-//   - [Policy.CheckHost] and [Policy.CheckAddr]: may a page's request go to
-//     this host, and to this address? A filtering proxy asks these.
+//   - [Policy.CheckHost], [Policy.CheckPath] and [Policy.CheckAddr]: may a
+//     page's request go to this host, with this path, and to this address? A
+//     filtering proxy asks these.
 //
 // A [Guard] puts a Policy in front of an executor.Executor: it is the
 // executor.Gate that a backend asks about each document, and [Guard.Wrap]
@@ -30,7 +31,10 @@
 //	[::1]:3000                http and https on port 3000
 //
 // A pattern that blocks covers subdomains, both schemes and all ports,
-// whatever it says of them; a path narrows it to what lies under that path.
+// whatever it says of them; a path narrows it to what begins with that path,
+// in upper or lower case, and to the ambiguous paths of the host, which servers
+// may read differently: paths with escapes of letters, digits, / \ . ; or %, with
+// malformed UTF-8 or characters that resemble ASCII, or with a dot segment.
 // A path on a pattern that allows is no boundary: documents of one origin can
 // read each other, so the whole origin is allowed and [Policy.Notes] says so.
 // A block beats what allows.

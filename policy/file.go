@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // maxFile bounds a policy file, in bytes: a longer one is not a policy.
@@ -25,12 +27,22 @@ const maxFile = 1 << 20
 // and reason:
 //
 //	policy.json:4: allow_domains[1]: "*.com" is a public suffix: unrelated sites share it
+//
+// On Unix, a file that a user other than this one and root can change or replace is
+// an error.
 func ParseFile(name string) (Config, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return Config{}, err // names the file
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = owneronly.CheckTrusted(name, info)
+	}
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", name, err)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return Config{}, err

@@ -399,6 +399,10 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {
 		t.Error(e.Hint)
 	}
+	_, err = x.Cookies(t.Context(), "", &executor.CookiesOptions{Values: true})
+	denied(t, "cookie values", err)
+	_, err = x.Items(t.Context(), "", executor.StorageLocal, &executor.ItemsOptions{Values: true})
+	denied(t, "storage values", err)
 	if len(s.calls) != 0 {
 		t.Errorf("called %q", s.calls)
 	}

@@ -9,7 +9,7 @@ import (
 // CheckHost decides whether a page's request may go to host and port, before
 // its name is resolved. scheme is "http" or "https", or empty when it is not
 // known: ws, wss and https all reach a proxy as a tunnel. Blocks that have a
-// path cannot be decided here. What CheckURL allows, CheckHost allows.
+// path are for CheckPath. What CheckURL allows, CheckHost allows.
 func (p *Policy) CheckHost(scheme, host string, port int) error {
 	if p.deniesAll() {
 		return deniedEmpty()
@@ -25,6 +25,20 @@ func (p *Policy) CheckHost(scheme, host string, port int) error {
 		return deniedUnlisted(s, false)
 	}
 	return p.literal(s)
+}
+
+// CheckPath checks the path of a request that CheckHost allowed. path is as sent,
+// without the query.
+func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
+	if p.deniesAll() {
+		return deniedEmpty()
+	}
+	s, err := networkSite(scheme, host, port)
+	if err != nil {
+		return err
+	}
+	s.path = path
+	return p.blocked(s, true)
 }
 
 // loadable reports whether pages may load from s although it is not in the

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -16,12 +16,13 @@ import (
 // for which a suffix comparison cannot be read in two ways.
 type Pattern struct {
 	text       string
-	scheme     string     // "http", "https", or "" for both (loopback only)
-	host       string     // without the "*."
-	addr       netip.Addr // when host is an address
-	subdomains bool       // it began with "*."
-	port       uint16     // 0 is any
-	path       string     // prefix with its leading slash, or ""
+	scheme     string         // "http", "https", or "" for both (loopback only)
+	host       string         // without the "*."
+	addr       netip.Addr     // when host is an address
+	subdomains bool           // it began with "*."
+	port       uint16         // 0 is any
+	path       string         // prefix with its leading slash, or ""
+	below      *regexp.Regexp // matches paths below path; nil without path
 }
 
 // ParsePattern parses s. Its error gives the reason and does not repeat s.
@@ -46,6 +47,9 @@ func ParsePattern(s string) (Pattern, error) {
 	}
 	if p.path == "/" {
 		p.path = ""
+	}
+	if p.path != "" {
+		p.below = regexp.MustCompile("(?i)^" + below(p.path))
 	}
 
 	host, port, hasPort, err := cutPort(authority)
@@ -113,8 +117,15 @@ func plainText(s string) error {
 	return nil
 }
 
+// maxPrefix is the length limit, in bytes, of a path in a pattern. Each byte
+// becomes a part of a regular expression.
+const maxPrefix = 2000
+
 // checkPrefix accepts a path that a browser leaves as it is.
 func checkPrefix(path string) error {
+	if len(path) > maxPrefix {
+		return fmt.Errorf("the path is longer than %d bytes; write a shorter prefix", maxPrefix)
+	}
 	if strings.Contains(path, "*") {
 		return errors.New("the path is a prefix and takes no *")
 	}
@@ -193,33 +204,11 @@ func (p Pattern) denies(s site, pathless bool) bool {
 	case s.path == "":
 		return pathless
 	}
-	return pathUnder(s.path, p.path)
+	return isAmbiguous(s.path) || p.below.MatchString(s.path)
 }
 
 func isSubdomain(host, parent string) bool {
 	return len(host) > len(parent)+1 && strings.HasSuffix(host, parent) && host[len(host)-len(parent)-1] == '.'
-}
-
-// pathUnder compares as a lenient server would read the path: decoded, with
-// runs of slashes joined, in any case. It is for what blocks, where matching
-// too much is the safe side.
-func pathUnder(path, prefix string) bool {
-	plain := path
-	for range 3 { // some servers decode twice
-		dec, err := url.PathUnescape(plain)
-		if err != nil {
-			return true
-		}
-		if dec == plain {
-			break
-		}
-		plain = dec
-	}
-	plain = strings.ReplaceAll(plain, `\`, "/")
-	for strings.Contains(plain, "//") {
-		plain = strings.ReplaceAll(plain, "//", "/")
-	}
-	return len(plain) >= len(prefix) && strings.EqualFold(plain[:len(prefix)], prefix)
 }
 
 func hasDotSegment(path string) bool {

@@ -120,10 +120,11 @@ func cutScheme(raw string) (scheme, rest string, err error) {
 		}
 		return scheme, rest, nil
 	}
-	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(scheme, "+") {
+	lower := strings.ToLower(scheme)
+	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(scheme, "+") && lower != "tel" && lower != "sms" {
 		return "", "", badURL(inFull, "has no scheme") // localhost:8080
 	}
-	switch lower := strings.ToLower(scheme); {
+	switch {
 	case lower == "http" || lower == "https":
 		return "", "", badURL("Write the scheme in lower case.", "has an upper-case scheme")
 	case len(lower) <= 32 && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":

@@ -68,7 +68,7 @@ func TestParseURLRefuses(t *testing.T) {
 	}
 	for _, raw := range []string{"javascript:alert(1)", "file:///etc/passwd", "chrome://settings", "devtools://x", "chrome-extension://abc/x.html",
 		"view-source:https://example.com/", "data:text/html,x", "blob:https://example.com/x", "filesystem:https://example.com/x", "about:srcdoc",
-		"about:blank#x", "ftp://example.com/", "ws://example.com/", "JavaScript:alert(1)", "mailto:a@b"} {
+		"about:blank#x", "ftp://example.com/", "ws://example.com/", "JavaScript:alert(1)", "mailto:a@b", "tel:5551234567", "sms:911"} {
 		if u, err := ParseURL(raw); !errors.Is(err, executor.ErrPolicyDenied) {
 			t.Errorf("ParseURL(%q) = %v, %v, want POLICY_DENIED", raw, u, err)
 		}

@@ -31,7 +31,7 @@ func TestAskInPopup(t *testing.T) {
 	b.open()
 	s.until(t, "no tab shared", "chrome_status", nil)
 	// asks makes a call that the popup asks about.
-	asks := func(tool string, args map[string]any, question, answer string) (text string) {
+	asks := func(tool string, args map[string]any, question, answer string, during ...func()) (text string) {
 		t.Helper()
 		answered := make(chan string, 1)
 		go func() {
@@ -48,8 +48,13 @@ func TestAskInPopup(t *testing.T) {
 			if badge != "?" {
 				t.Errorf("the badge is %q", badge)
 			}
+			for _, do := range during {
+				do()
+			}
 			b.Click(t, popup, "#questions button", answer)
-			b.holds(t, popup, "document.getElementById('asking').hidden")
+			if len(during) == 0 {
+				b.holds(t, popup, "document.getElementById('asking').hidden")
+			}
 		})
 		return <-answered
 	}
@@ -62,6 +67,7 @@ func TestAskInPopup(t *testing.T) {
 			t.Fatalf("navigate answered %s", text)
 		}
 	}
+	goes("docs.example.com", "Allow this session")
 	goes("shop.example.com", "Allow this session")
 	s.call(t, "get_text", nil, "This is shop.example.com")
 	// A tab that is attached already goes to another site: the rules of its
@@ -75,8 +81,8 @@ func TestAskInPopup(t *testing.T) {
 		t.Errorf("%d requests to what the user refused", n)
 	}
 
-	// Nobody answers: the call ends, others go on, and a later one finds what
-	// was said meanwhile.
+	// Without an answer the call ends and others continue. "Once" is no longer
+	// possible, and the answer applies to no other call.
 	button := map[string]any{"selector": "button"}
 	begin := time.Now()
 	s.refused(t, "CONSENT_REQUIRED", "click", button, "has not answered yet", "popup")
@@ -84,13 +90,41 @@ func TestAskInPopup(t *testing.T) {
 	s.call(t, "get_text", nil, "This is shop.example.com")
 	b.Popup(t, func(popup string) {
 		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
-		b.Click(t, popup, "#questions button", "Allow once")
+		b.holds(t, popup, "[...document.querySelectorAll('#questions button')].map((e) => e.disabled).join() === 'true,false,false'")
+		var said string
+		b.Eval(t, popup, `import('/client.js').then(({ Client }) => new Promise((done) => {
+			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('taken'), (e) => done(e.message)));
+		}))`, &said)
+		if !strings.Contains(said, "no longer waiting") {
+			t.Errorf("an answer of once for a call that has ended: %s", said)
+		}
 	})
-	s.call(t, "click", button)
-	userbrowser.Eventually(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
-	if text := asks("click", button, "wants to act on", "No"); !strings.HasPrefix(text, "POLICY_DENIED: ") {
+	s.call(t, "navigate", to("http://docs.example.com/page"))
+	if text := asks("press", map[string]any{"key": "Tab"}, "wants to act on http://docs.example.com (tool press)", "Allow once"); strings.Contains(text, "DENIED") {
+		t.Errorf("press answered %s", text)
+	}
+	s.call(t, "navigate", to("http://shop.example.com/page"))
+	// Two concurrent calls: permission for one does not apply to the other.
+	other := make(chan string, 1)
+	text = asks("click", button, "wants to act on http://shop.example.com (tool click)", "Allow once", func() {
+		go func() {
+			text, _, err := s.try(t.Context(), "press", map[string]any{"key": "Tab"})
+			if err != nil {
+				text = err.Error()
+			}
+			other <- text
+		}()
+	})
+	if strings.Contains(text, "DENIED") {
 		t.Errorf("click answered %s", text)
 	}
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool press)')")
+		b.Click(t, popup, "#questions button", "No")
+	})
+	wants(t, "press", <-other, []string{"POLICY_DENIED: ", "said no"})
+	userbrowser.Eventually(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
+	s.refused(t, "POLICY_DENIED", "click", button, "said no")
 	if n := net.asked("/clicked"); n != 1 {
 		t.Errorf("%d clicks arrived", n)
 	}

@@ -102,7 +102,8 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	e.page = b.Find(t, "page", "about:blank").ID
 	b.goTo(t, e.page, e.site.URL+"/kept")
 	s.until(t, "/kept", "tabs_list", nil)
-	s.call(t, "get_text", nil, "Lamps of walnut")
+	s.refused(t, "TAB_NOT_FOUND", "get_text", nil, "the active tab is gone", "/kept")
+	e.selectTab(t, "/kept")
 }
 
 // freeze: an extension that is connected and silent is found out.

@@ -243,7 +243,7 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 		}},
 		{"Stop all", "the user pressed Stop", func(began func()) {
 			b.Popup(t, func(s string) {
-				b.holds(t, s, "!document.getElementById('stop-all').hidden")
+				b.holds(t, s, "!document.getElementById('stop-all').disabled")
 				began()
 				b.Click(t, s, "#stop-all", "Stop all")
 			})
@@ -290,13 +290,25 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 	}
 }
 
-// share shares the tab in front, once it is at a page.
+// share shares the tab in front, once it is at a page, and has the agent select
+// it: it has chosen a tab before.
 func (e *endToEnd) share(t *testing.T) {
 	t.Helper()
 	e.browser.goTo(t, e.page, e.site.URL+"/shared")
 	e.browser.Call(t, "", "Target.activateTarget", map[string]any{"targetId": e.page}, nil)
 	e.browser.press(t, "#share", "Share this tab")
 	e.server.until(t, "/shared", "tabs_list", nil)
+	e.selectTab(t, "/shared")
+}
+
+// selectTab selects the tab at a path, and uses it.
+func (e *endToEnd) selectTab(t *testing.T, path string) {
+	t.Helper()
+	for line := range strings.Lines(e.server.call(t, "tabs_list", nil, path)) {
+		if strings.Contains(line, path) {
+			e.server.call(t, "tab_select", map[string]any{"tabId": strings.Fields(line)[0]}, path)
+		}
+	}
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -26,9 +27,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
 )
 
+// hostileCalls is the number of calls to the real program.
+var hostileCalls = flag.Int("hostile-calls", 200, "number of calls that TestLongHostile makes")
+
 const (
-	// hostileCalls are made of the real program, by hostileWorkers at once.
-	hostileCalls   = 1000
+	// hostileWorkers make the calls at the same time.
 	hostileWorkers = 2
 
 	// hostileMemory is what the server may hold when it is over, in bytes of
@@ -124,13 +127,15 @@ type hostileWorker struct {
 	tab    string // empty until there is one
 	asked  bool   // a dialog was open
 	names  []string
+	todo   []string // tools that the worker has not called yet
 	pages  []string
 }
 
 func newHostileWorker(seed uint64, client *sdk.ClientSession, site string, but []string) *hostileWorker {
 	pages := append(slices.Sorted(maps.Keys(hostilePages)), "turns", "silent", "stream", "bytes", "bomb", "file")
 	pages = slices.DeleteFunc(pages, func(name string) bool { return slices.Contains(but, name) })
-	return &hostileWorker{Rand: rand.New(rand.NewPCG(seed, 0)), client: client, site: site, names: slices.Sorted(maps.Keys(hostileTools)), pages: pages}
+	names := slices.Sorted(maps.Keys(hostileTools))
+	return &hostileWorker{Rand: rand.New(rand.NewPCG(seed, 0)), client: client, site: site, names: names, todo: names, pages: pages}
 }
 
 func (w *hostileWorker) one(list ...string) string { return list[w.IntN(len(list))] }
@@ -182,6 +187,8 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 		tool = "handle_dialog"
 	case w.IntN(4) == 0:
 		tool = "navigate"
+	case len(w.todo) > 0:
+		tool, w.todo = w.todo[0], w.todo[1:]
 	}
 	args := hostileTools[tool](w)
 	if w.tab == "" {
@@ -350,10 +357,10 @@ func hostileFlags(data, site string) []string {
 		"--unsafe-enable-eval", "--headless", "--isolated")
 }
 
-// TestFullHostile: a thousand calls of all kinds, on pages that are out to hang
-// and to flood. Each ends in time, and when it is over the server is small and
-// leaves nothing.
-func TestFullHostile(t *testing.T) {
+// TestLongHostile makes calls of all kinds on pages that try to hang and flood
+// the server. Each call returns in time. Afterwards the server uses little memory
+// and leaves no processes or files.
+func TestLongHostile(t *testing.T) {
 	needChromium(t)
 	site := newHostileSite(t)
 	temp := t.TempDir()
@@ -365,15 +372,15 @@ func TestFullHostile(t *testing.T) {
 	filesBefore := openFiles(t, pid)
 
 	begin := time.Now()
-	tally := driveHostile(t, s.client, site.URL, hostileSeed(t), hostileWorkers, hostileCalls)
-	t.Logf("%d calls in %v", hostileCalls, time.Since(begin).Round(time.Second))
+	tally := driveHostile(t, s.client, site.URL, hostileSeed(t), hostileWorkers, *hostileCalls)
+	t.Logf("%d calls in %v", *hostileCalls, time.Since(begin).Round(time.Second))
 	tally.report(t)
 	for tool := range hostileTools {
 		if tally.calls[tool] == 0 {
 			t.Errorf("%s was not called", tool)
 		}
 	}
-	if tally.codes["ok"] < hostileCalls/4 {
+	if tally.codes["ok"] < *hostileCalls/4 {
 		t.Error("too few calls did anything")
 	}
 
@@ -455,9 +462,9 @@ func nothingLeft(t *testing.T, temp, data string) {
 	}
 }
 
-// TestFullHostileSessions is the same in this process, by two servers at once,
-// for what can be seen from the inside only: goroutines, and races.
-func TestFullHostileSessions(t *testing.T) {
+// TestLongHostileSessions makes the same calls in this process, with two servers at
+// the same time, to detect goroutine leaks and data races.
+func TestLongHostileSessions(t *testing.T) {
 	needChromium(t)
 	site := newHostileSite(t)
 	seed := hostileSeed(t)
@@ -486,7 +493,7 @@ func TestFullHostileSessions(t *testing.T) {
 			}
 			// These two say 10 MB a second, which code that is watched for races does
 			// not read as fast.
-			driveHostile(t, session, site.URL, seed+uint64(100*i), 2, 120, "console", "throws").report(t)
+			driveHostile(t, session, site.URL, seed+uint64(100*i), 2, 60, "console", "throws").report(t)
 			stdin.Close()
 			session.Close()
 			if c := <-code; c != exitOK {

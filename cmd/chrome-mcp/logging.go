@@ -3,18 +3,23 @@ package main
 import (
 	"io"
 	"log/slog"
-	"os"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // newLogger returns the program's logger and what closes it.
 func newLogger(s *settings, stderr io.Writer) (*slog.Logger, func(), error) {
 	w, closeLog := stderr, func() {}
 	if s.logFile != "" {
-		f, err := os.OpenFile(s.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		f, err := owneronly.OpenAppend(s.logFile)
 		if err != nil {
-			return nil, nil, usagef("Name a file in a folder that is there.", "%s: %v", s.named("log-file"), err)
+			return nil, nil, usagef("Name a regular file that you own, or a new file in an existing directory.", "%s: %v", s.named("log-file"), err)
 		}
 		w, closeLog = f, func() { f.Close() }
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: s.logLevel.Level()})), closeLog, nil
+	h := newLogLimiter(slog.NewTextHandler(w, &slog.HandlerOptions{Level: s.logLevel.Level()}))
+	return slog.New(h), func() {
+		h.counts.close()
+		closeLog()
+	}, nil
 }

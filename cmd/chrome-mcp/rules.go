@@ -27,7 +27,7 @@ func (s *settings) rules() (*policy.Policy, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, usagef("Correct the path; policy.example.json shows the format.", "policy file %s does not exist", s.policyFile)
 		case err != nil:
-			return nil, usagef("Correct the file; policy.example.json shows the format.", "%w", err)
+			return nil, usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.", "%w", err)
 		}
 	}
 	flags := policy.Config{

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/chromedp/chromedp/remote"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
@@ -60,7 +58,7 @@ func dial(ctx context.Context, address string) (transport, endpoint, error) {
 
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := remote.DialContext(dialCtx, u.String())
+	conn, err := dialWebSocket(dialCtx, u.String())
 	if err != nil {
 		return nil, endpoint{}, unreachable(ctx, u, err,
 			"Give the http:// address of the debugging port, whose WebSocket is then found, or the whole ws:// address with its path.")

@@ -202,6 +202,21 @@ func BenchmarkExecutor(b *testing.B) {
 			b.Errorf("the page got %d clicks of %d, %v", n, clicks, err)
 		}
 	})
+
+	b.Run("press", func(b *testing.B) {
+		id, raw := open(b, "/form")
+		compare(b, func() error {
+			for _, kind := range []string{"rawKeyDown", "keyUp"} {
+				if err := raw.Call(ctx, "Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "F8", "code": "F8", "windowsVirtualKeyCode": 119}, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() error {
+			_, err := session.Press(ctx, id, "F8", nil)
+			return err
+		}, nil)
+	})
 }
 
 // clickRaw clicks where the element is, whatever is there.

@@ -25,6 +25,9 @@ type NetworkPolicy interface {
 	// for a tunnel, which https and WebSockets use. An IPv6 host has its
 	// brackets.
 	CheckHost(scheme, host string, port int) error
+	// CheckPath checks the path of a request that CheckHost allowed, if the path
+	// is visible, as in plain http. path is as sent.
+	CheckPath(scheme, host string, port int, path string) error
 	// CheckAddr decides on an address of host, immediately before it is
 	// dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -67,7 +68,7 @@ func (r *run) wall() *page.Wall {
 	if r.proc != nil || r.opts.Network == nil {
 		return nil
 	}
-	return &page.Wall{Documents: r.filtered(), Decide: func(address string, document bool) error {
+	return &page.Wall{AtOnce: r.context != "", Documents: r.filtered(), Decide: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser writes it
 		switch {
 		case !isWeb(address):
@@ -87,8 +88,8 @@ func (r *run) wall() *page.Wall {
 	}}
 }
 
-// checkLoad decides on something that a page loads, as the proxy would before
-// it resolves the host.
+// checkLoad checks a URL that a page loads, as the proxy does before it resolves
+// the host. Unlike the proxy, it also sees the path of https URLs.
 func (r *run) checkLoad(u *url.URL) error {
 	scheme, port := "", 443
 	if u.Scheme == "http" {
@@ -102,7 +103,10 @@ func (r *run) checkLoad(u *url.URL) error {
 		}
 		host = strings.TrimSuffix(host, ":"+p)
 	}
-	return r.opts.Network.CheckHost(scheme, host, port)
+	if err := r.opts.Network.CheckHost(scheme, host, port); err != nil {
+		return err
+	}
+	return r.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
 }
 
 // framed reports whether a frame is inside a page. The browser knows: the top

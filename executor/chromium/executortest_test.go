@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -19,6 +20,18 @@ func TestExecutor(t *testing.T) {
 	})
 	executortest.Run(t, executortest.Harness{
 		Name: "chromium",
+		Raw: func(t *testing.T, url, method string, params any) {
+			t.Helper()
+			for _, tab := range (host{b}).Current().Tabs() {
+				if strings.HasPrefix(tab.Page.URL(), url) {
+					if err := tab.Page.Session().Call(t.Context(), method, params, nil); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+			}
+			t.Fatalf("no tab at %s", url)
+		},
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)
 			if err != nil {

@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -160,5 +161,64 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	}
 	if left := filesBelow(t, dir.Path()); len(left) > 0 {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// TestKilledWhileAttached kills a program that is attached to a browser and that
+// does not respond when the browser's user opens tabs. The tabs load.
+func TestKilledWhileAttached(t *testing.T) {
+	ctx := limited(t)
+	_, address := startForeign(t, t.TempDir())
+	users := newTheirTabs(t, address)
+	o := testOptions(t)
+	o.CDPEndpoint = address
+	s := startServer(t, o)
+	s.stop(t)
+	const tabs = 3
+	for i := range tabs {
+		users.open(fmt.Sprint("/", i))
+	}
+	s.kill()
+	for range tabs {
+		users.await(ctx)
+	}
+}
+
+// stop stops all threads of the server.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	// Wait until no thread runs. On a busy machine a signal takes time.
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(s.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the program is not stopped: %v, %v", status, err)
+	}
+}
+
+// TestKilledBeforePopupResumes kills a program that is attached to a browser
+// after the browser paused a popup window of a user's page for it. The popup
+// window and its opener continue.
+func TestKilledBeforePopupResumes(t *testing.T) {
+	for way := range popupScripts {
+		t.Run(way, func(t *testing.T) {
+			ctx := limited(t)
+			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
+			users := newTheirTabs(t, address)
+			o := testOptions(t)
+			o.CDPEndpoint = address
+			s := startServer(t, o)
+			users.openOpener(ctx, way)
+			before := users.count()
+			s.stop(t)
+			close(users.openNow)
+			users.awaitPaths(ctx, "/opens")
+			if !poll(ctx, 20*time.Millisecond, func() bool { return users.count() > before }) {
+				t.Fatal("the popup window is not created")
+			}
+			s.kill()
+			users.awaitPaths(ctx, "/opened", "/popup")
+		})
 	}
 }

@@ -107,11 +107,9 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 		path: path, dir: prof.dir, headless: headless, profile: prof, logger: o.Logger,
 		exited: make(chan struct{}), closed: make(chan struct{}), swept: make(chan struct{}),
 	}
-	if o.ProxyServer != "" {
-		if err := predictNothing(prof.dir); err != nil {
-			err = executor.Errorf(executor.ErrLaunchFailed, "Look at the profile's folder, or use another profile.", "the profile's preferences: %w", err)
-			return nil, errors.Join(err, prof.release(context.WithoutCancel(ctx)))
-		}
+	if err := o.prepareProfile(prof.dir); err != nil {
+		err = executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile preferences: %w", err)
+		return nil, errors.Join(err, prof.release(context.WithoutCancel(ctx)))
 	}
 	began := time.Now()
 	if err := p.start(&o); err != nil {
@@ -146,10 +144,14 @@ func (p *process) start(o *Options) error {
 	cmd := exec.Command(p.path, args...)
 	cmd.Stdout, cmd.Stderr = &p.output, &p.output // never our stdout: it may be a protocol
 	cmd.WaitDelay = outputGrace
+	if cmd.Env, err = noOtherPrograms(p.dir); err != nil {
+		return executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile directory: %w", err)
+	}
+	cmd.Env = withUTF8(cmd.Env)
 	if p.headless {
 		// Nobody hears it; the folder that PulseAudio's library makes for its
 		// socket would stay in the system's temporary one.
-		cmd.Env = append(os.Environ(), "PULSE_RUNTIME_PATH="+filepath.Join(p.dir, "pulse"))
+		cmd.Env = append(cmd.Env, "PULSE_RUNTIME_PATH="+filepath.Join(p.dir, "pulse"))
 	}
 	ownProcess(cmd, p.profile.temporary)
 	if p.pipes, err = newPipes(cmd); err != nil {
@@ -178,7 +180,7 @@ func (p *process) start(o *Options) error {
 		return startError(p.path, err)
 	}
 	p.pid = cmd.Process.Pid
-	p.transport = chromedp.NewPipeConn(p.pipes.r, p.pipes.w)
+	p.transport = newPipeTransport(p.pipes.r, p.pipes.w)
 	id, err := identify(p.pid)
 	if err == nil {
 		err = p.profile.note(id)

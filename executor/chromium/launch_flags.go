@@ -77,11 +77,53 @@ var ownFlags = []string{
 	"user-data-dir", "headless", "no-startup-window",
 }
 
-// wallFlags are switches that lead around a proxy.
+// wallFlags are switches that bypass a proxy or weaken browser features that a
+// policy depends on.
 var wallFlags = []string{
-	"proxy-server", "proxy-bypass-list", "proxy-pac-url", "proxy-auto-detect", "no-proxy-server",
+	// Where connections go.
+	"proxy-server", "proxy-bypass-list", "proxy-pac-url", "proxy-auto-detect", "no-proxy-server", "winhttp-proxy-resolver",
 	"host-resolver-rules", "host-rules", "webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy",
 	"enable-quic", "origin-to-force-quic-on", "dns-over-https-mode", "dns-over-https-templates",
+	"explicitly-allowed-ports", "auth-server-allowlist", "auth-negotiate-delegate-allowlist",
+	// Process isolation between sites, and the same-origin policy.
+	"disable-site-isolation-trials", "disable-site-isolation-for-policy", "single-process", "process-per-site", "renderer-process-limit",
+	"disable-web-security", "allow-file-access-from-files", "allow-running-insecure-content", "unsafely-treat-insecure-origin-as-secure",
+	"ip-address-space-overrides", "force-fieldtrials", "force-fieldtrial-params",
+	// TLS certificates and keys.
+	"ignore-certificate-errors", "ignore-urlfetcher-cert-requests", "allow-insecure-localhost", "ssl-key-log-file",
+	// Extensions and DevTools clients.
+	"load-extension", "disable-extensions-except", "allowlisted-extension-id", "extensions-on-chrome-urls", "enable-unsafe-extension-debugging",
+	"silent-debugger-extension-api", "remote-allow-origins", "custom-devtools-frontend", "enable-devtools-experiments",
+	// Executables of browser processes.
+	"renderer-cmd-prefix", "utility-cmd-prefix", "gpu-launcher", "browser-subprocess-path",
+}
+
+// requiredFeatures are the features that a policy depends on, under all past and
+// present Chromium names.
+var requiredFeatures = []string{
+	"IsolateOrigins", "isolate-origins", "SitePerProcess", "site-per-process", "IsolateSandboxedIframes", "OriginIsolationHeader",
+	"LocalNetworkAccessChecks", "BlockInsecurePrivateNetworkRequests", "PrivateNetworkAccessForNavigations", "OpaqueResponseBlockingV02",
+}
+
+// unsafeUnderProxy returns the part of a switch that is not allowed in a browser
+// behind the egress proxy, or "" if the switch is allowed.
+func unsafeUnderProxy(name, value string) string {
+	if slices.Contains(wallFlags, name) {
+		return "--" + name
+	}
+	if name == "disable-features" {
+		for feature := range strings.SplitSeq(value, ",") {
+			// Other spellings are "Name<Trial", "Name:parameters" and "*Name".
+			feature = strings.TrimPrefix(strings.TrimSpace(feature), "*")
+			if i := strings.IndexAny(feature, "<:."); i >= 0 {
+				feature = feature[:i]
+			}
+			if slices.ContainsFunc(requiredFeatures, func(kept string) bool { return strings.EqualFold(kept, feature) }) {
+				return "--" + name + "=" + feature
+			}
+		}
+	}
+	return ""
 }
 
 // arguments returns the command line, without the program, of a browser on
@@ -93,7 +135,7 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height+windowFrame),
 	}
 	args = append(args, quietFlags...)
-	off := slices.Clone(disabledFeatures)
+	off := slices.Concat(disabledFeatures, dialogFeatures)
 	if headless {
 		args = append(args, "--headless=new", "--hide-scrollbars", "--mute-audio")
 	}
@@ -121,13 +163,17 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 
 	for _, arg := range o.ExtraArgs {
 		name, value, err := splitSwitch(arg)
+		unsafe := ""
+		if o.ProxyServer != "" {
+			unsafe = unsafeUnderProxy(name, value)
+		}
 		switch {
 		case err != nil:
 			return nil, err
 		case slices.Contains(ownFlags, name):
 			return nil, executor.Errorf(executor.ErrBadArgs, "There is an option for it, or it cannot be changed.", "browser argument --%s is set by the launch itself", name)
-		case o.ProxyServer != "" && slices.Contains(wallFlags, name):
-			return nil, executor.Errorf(executor.ErrBadArgs, "", "browser argument --%s would lead around the filtering proxy", name)
+		case unsafe != "":
+			return nil, executor.Errorf(executor.ErrBadArgs, "Remove the argument. The network policy does not allow it.", "browser argument %s bypasses the egress proxy or weakens site isolation", unsafe)
 		case name == "disable-features":
 			// Chromium takes the last of several; ours must stay in force.
 			off = append(off, strings.Split(value, ",")...)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -279,6 +280,14 @@ func TestProfileInUse(t *testing.T) {
 // profile in dir, and returns its process and its debugging port's address.
 func startForeign(t *testing.T, dir string, args ...string) (pid int, address string) {
 	t.Helper()
+	pid, address, _ = runForeign(t, dir, args...)
+	return pid, address
+}
+
+// runForeign is like startForeign, but also returns end, which closes the browser
+// before the end of the test.
+func runForeign(t *testing.T, dir string, args ...string) (pid int, address string, end func()) {
+	t.Helper()
 	path, err := Find(os.Getenv("CHROME_MCP_TEST_BROWSER"))
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
@@ -300,20 +309,21 @@ func startForeign(t *testing.T, dir string, args ...string) (pid int, address st
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		_ = syscall.Kill(cmd.Process.Pid, syscall.SIGTERM)
 		_ = cmd.Wait()
 		endUsers(context.Background(), dir, func(int) bool { return true })
 		removeSocket(socketOf(dir))
 	})
+	t.Cleanup(end)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if _, ws, ok := strings.Cut(lines.Text(), "DevTools listening on "); ok {
-			return cmd.Process.Pid, ws
+			return cmd.Process.Pid, ws, end
 		}
 	}
 	t.Fatal("the browser told no debugging address")
-	return 0, ""
+	return 0, "", nil
 }
 
 func TestProfileOfForeignBrowser(t *testing.T) {
@@ -360,6 +370,9 @@ func TestArgumentsUnderProxy(t *testing.T) {
 	}
 	for _, refused := range []string{
 		"--proxy-server=http://evil:1", "--host-resolver-rules=MAP * 1.2.3.4", "--no-proxy-server", "--proxy-pac-url=http://x",
+		"--winhttp-proxy-resolver", "--disable-site-isolation-trials", "--Disable-Web-Security", "--single-process",
+		"--disable-features=IsolateOrigins", "--disable-features=Mine,site-per-process", "--disable-features=Mine, *IsolateOrigins<Trial.Group:a/b",
+		"--ignore-certificate-errors", "--load-extension=/x", "--disable-extensions-except=/x", "--renderer-cmd-prefix=/x", "--force-fieldtrials=A/B",
 		"--remote-debugging-port=9222", "-user-data-dir=/x", "--User-Data-Dir=/x", "https://example.com/", "--", "-", "",
 	} {
 		o.ExtraArgs = []string{refused}

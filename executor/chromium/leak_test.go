@@ -8,22 +8,56 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
 )
 
-// TestLeaks walks a few of the ways in which a page can reach another host.
-func TestLeaks(t *testing.T) {
-	leaktest.Run(t, leaktest.Harness{Backend: "chromium", Start: startLeaky, Routes: leaktest.Few})
+// leaky are the harnesses of a managed browser, and of an attached browser with
+// our own browser context.
+var leaky = []leaktest.Harness{
+	{Backend: "chromium", Start: startLeaky},
+	{Backend: "attached", Start: attachLeaky, Connects: true}, // we pass it no flag that prevents this
 }
 
-// TestLongLeaks walks them all, twice.
+// TestLeaks walks a few of the ways in which a page can reach another host.
+func TestLeaks(t *testing.T) {
+	for _, h := range leaky {
+		h.Routes = leaktest.Few
+		t.Run(h.Backend, func(t *testing.T) { leaktest.Run(t, h) })
+	}
+}
+
+// TestLongLeaks tests all routes.
 func TestLongLeaks(t *testing.T) {
-	leaktest.Full(t, leaktest.Harness{Backend: "chromium", Start: startLeaky})
+	for _, h := range leaky {
+		t.Run(h.Backend, func(t *testing.T) { leaktest.Full(t, h) })
+	}
+}
+
+// TestDeniedPaths opens many spellings of a denied path.
+func TestDeniedPaths(t *testing.T) {
+	leaktest.Paths(t, leaktest.Harness{Backend: "chromium", Start: startLeaky})
 }
 
 // startLeaky starts a browser for the ways out of it.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
+		o.Isolated, o.ExtraArgs = true, flags
+		return func() {}
+	})
+}
+
+// attachLeaky starts a browser of another program and attaches to it.
+func attachLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
+		_, o.CDPEndpoint, end = runForeign(t, t.TempDir(), flags...)
+		return end
+	})
+}
+
+// leakyBrowser returns a browser under the policy of setup. provide sets the
+// options for a browser with the given flags. end is called after our Browser is
+// closed.
+func leakyBrowser(t *testing.T, setup leaktest.Setup, provide func(o *Options, flags []string) (end func())) leaktest.Browser {
 	o := testOptions(t)
-	o.Isolated = true
 	log, flag := leaktest.NetLog(t)
-	o.ExtraArgs = append(setup.Flags, flag)
+	flags := append(setup.Flags, flag)
 	names := &leaktest.Names{}
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
@@ -31,8 +65,9 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		guard := policy.NewGuard(p, nil)
 		gate, wrap = guard, guard.Wrap
 	} else {
-		o.ExtraArgs = append(o.ExtraArgs, leaktest.MapNames)
+		flags = append(flags, leaktest.MapNames)
 	}
+	end := provide(&o, flags)
 	b := newBrowser(t, o)
 	return leaktest.Browser{
 		NewSession: func(t *testing.T) executor.Executor {
@@ -46,6 +81,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 			if err := b.Close(); err != nil {
 				t.Errorf("closing the browser: %v", err)
 			}
+			end()
 			return append(names.Asked(), leaktest.LookedUp(t, log)...)
 		},
 	}

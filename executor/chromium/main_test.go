@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test binary a program that launches a browser and waits
+// childEnv makes the test binary a program that launches or attaches to a browser and waits
 // to be killed. It holds the options, as JSON.
 const childEnv = "CHROMIUM_TEST_LAUNCH"
 
@@ -91,6 +91,14 @@ func launchAndWait(spec string) {
 	var o Options
 	if err := json.Unmarshal([]byte(spec), &o); err != nil {
 		panic(err)
+	}
+	if o.CDPEndpoint != "" {
+		if _, err := (host{New(o)}).Acquire(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		json.NewEncoder(os.Stdout).Encode(launched{})
+		select {}
 	}
 	p, err := launch(context.Background(), o)
 	if err != nil {

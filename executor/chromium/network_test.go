@@ -31,6 +31,8 @@ func (h hosts) CheckHost(_, host string, _ int) error {
 	return errors.New(host + " is not on the list")
 }
 
+func (h hosts) CheckPath(string, string, int, string) error { return nil }
+
 func (h hosts) CheckAddr(_ string, _ int, addr netip.Addr) error {
 	if !addr.IsLoopback() {
 		return errors.New("not on this machine")
@@ -217,4 +219,32 @@ func filesBelow(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestPageForgetsNoCredentials checks that a server that responds like a proxy
+// does not make the browser forget the proxy's credentials. Without them every
+// call would fail.
+func TestPageForgetsNoCredentials(t *testing.T) {
+	ctx := limited(t)
+	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/proxy" {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+		}
+	}))
+	t.Cleanup(hostile.Close)
+	srv := pages(t)
+	o := testOptions(t)
+	o.Network = hosts{"127.0.0.1"}
+	s := newSession(t, newBrowser(t, o))
+	nav, err := s.Navigate(ctx, "", hostile.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Eval(ctx, nav.TabID, "fetch('/proxy').then((r) => r.status, String)", nil)
+	if err != nil || string(res.Value) != "502" {
+		t.Errorf("the page has %+v, %v", res, err)
+	}
+	if _, err := s.Navigate(ctx, nav.TabID, srv.URL+"/first", nil); err != nil {
+		t.Errorf("the next page: %v", err)
+	}
 }

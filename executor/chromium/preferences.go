@@ -8,32 +8,61 @@ import (
 	"path/filepath"
 )
 
-// noPrediction is Chromium's number for "load nothing ahead".
-const noPrediction = "2"
+// A preference is a setting of Chromium that no switch changes.
+type preference struct {
+	group, name string
+	value       any
+}
 
-// predictNothing has the browser of a profile make no connection before it is
-// needed. There is no switch for it. With it on, Chromium connects to where a
-// tab is about to go before anybody is asked whether it may.
-func predictNothing(profile string) error {
-	file := filepath.Join(profile, "Default", "Preferences")
-	all, net := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+// predictNothing prevents the browser of a profile from connecting to a host
+// before it needs the connection. With prediction on, Chromium connects to the
+// target of a navigation before the policy is checked.
+var predictNothing = preference{"net", "network_prediction_options", 2}
+
+// prepareProfile sets the preferences that a browser with options o needs, in
+// the profile in dir. No browser may be using the profile.
+func (o *Options) prepareProfile(dir string) error {
+	profile := []preference{noScreenCapture}
+	if o.ProxyServer != "" {
+		profile = append(profile, predictNothing)
+	}
+	return errors.Join(
+		setPreferences(filepath.Join(dir, "Default", "Preferences"), profile),
+		setPreferences(filepath.Join(dir, "Local State"), noServerAuth(o.ProxyServer)),
+	)
+}
+
+// setPreferences sets preferences in a preferences file of Chromium.
+func setPreferences(file string, list []preference) error {
+	all := map[string]json.RawMessage{}
 	switch data, err := os.ReadFile(file); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case json.Unmarshal(data, &all) != nil:
-		clear(all) // Chromium would throw it away as well
+	case json.Unmarshal(data, &all) != nil || all == nil:
+		all = map[string]json.RawMessage{} // Chromium would also discard an invalid file
 	}
-	if json.Unmarshal(all["net"], &net) != nil || net == nil {
-		net = map[string]json.RawMessage{}
+	changed := false
+	for _, p := range list {
+		group := map[string]json.RawMessage{}
+		if json.Unmarshal(all[p.group], &group) != nil || group == nil {
+			group = map[string]json.RawMessage{}
+		}
+		value, err := json.Marshal(p.value)
+		if err != nil {
+			return err
+		}
+		if string(group[p.name]) == string(value) {
+			continue
+		}
+		changed = true
+		group[p.name] = value
+		if all[p.group], err = json.Marshal(group); err != nil {
+			return err
+		}
 	}
-	if string(net["network_prediction_options"]) == noPrediction {
+	if !changed {
 		return nil
-	}
-	net["network_prediction_options"] = json.RawMessage(noPrediction)
-	var err error
-	if all["net"], err = json.Marshal(net); err != nil {
-		return err
 	}
 	data, err := json.Marshal(all)
 	if err != nil {
@@ -42,7 +71,7 @@ func predictNothing(profile string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), "Preferences-*")
+	temporary, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+"-*")
 	if err != nil {
 		return err
 	}

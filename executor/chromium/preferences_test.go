@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPredictNothing(t *testing.T) {
+func TestSetPreferences(t *testing.T) {
 	for name, before := range map[string]string{
 		"a new profile": "", "one with preferences": `{"net": {"x": 12345678901234567890}, "y": [1]}`, "one that is spoilt": "{", "null": `{"net": null}`,
 		"one that was told before": `{"net": {"network_prediction_options": 2}}`,
@@ -24,7 +24,7 @@ func TestPredictNothing(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if err := predictNothing(dir); err != nil {
+				if err := setPreferences(file, []preference{predictNothing}); err != nil {
 					t.Fatal(err)
 				}
 			}

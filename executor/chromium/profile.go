@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 const (
@@ -58,8 +58,8 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 		return newTemporaryProfile(o.DataDir)
 	}
 	dir := filepath.Join(profilesDir(o.DataDir), o.Profile)
-	if err := makePrivate(dir); err != nil {
-		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "profile folder: %w", err)
+	if err := makePrivate(o.DataDir, dir); err != nil {
+		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "profile directory %s: %w", dir, err)
 	}
 	p, err := lockProfile(ctx, dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 // is simply another one.
 func newTemporaryProfile(dataDir string) (*profile, error) {
 	parent := temporaryDir(dataDir)
-	if err := makePrivate(parent); err != nil {
+	if err := makePrivate(dataDir, parent); err != nil {
 		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profiles: %w", err)
 	}
 	var err error
@@ -267,22 +267,13 @@ func readRecord(path string) (record, error) {
 	return r, err
 }
 
-// makePrivate makes the folder dir, and takes away the rights of others when
-// it was there with wider ones: cookies and logins are in it.
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// makePrivate creates dir in the data directory. Other users can neither read,
+// write nor replace it: it contains cookies and logins.
+func makePrivate(dataDir, dir string) error {
+	if err := owneronly.MakeDir(dataDir); err != nil {
+		return fmt.Errorf("data directory %s: %w", dataDir, err)
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(dir, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-	}
-	return nil
+	return owneronly.MakePrivateDir(dir)
 }
 
 // singleton reads Chromium's own lock of the profile in dir: the host and the

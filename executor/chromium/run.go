@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
@@ -30,8 +31,9 @@ type run struct {
 	browser *Browser
 	opts    Options
 	conn    *cdpconn.Conn
-	proc    *process      // nil when it was joined
-	proxy   *egress.Proxy // nil without a NetworkPolicy
+	proc    *process       // nil for an attached browser
+	proxy   *egress.Proxy  // nil without a NetworkPolicy
+	resumer *child.Process // nil for a launched browser
 	version version
 	context string // the browser context we work in; empty for the default one
 	work    sync.WaitGroup
@@ -88,8 +90,8 @@ func (b *Browser) connect(ctx context.Context) (*run, error) {
 		r.close()
 		return nil, err
 	}
-	if opts.Network != nil && !r.filtered() {
-		b.log.Warn("the joined browser's network is not filtered: of the tabs that are driven, documents and what they load are decided on as far as the protocol tells of them")
+	if limits := r.unenforced(); limits != "" {
+		b.log.Warn("policy is only partly enforced in the attached browser", "limits", limits)
 	}
 	return r, nil
 }
@@ -97,22 +99,11 @@ func (b *Browser) connect(ctx context.Context) (*run, error) {
 // startProxy starts the proxy that asks opts.Network about every connection,
 // and closes its own port to pages.
 func startProxy(opts Options) (*egress.Proxy, error) {
-	upstream, err := egress.ParseUpstream(opts.Proxy)
-	if err != nil {
-		return nil, err
+	p, err := egress.NewPrivate(egress.Options{Decider: opts.Network, NoUpstream: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
+	if err != nil && !errors.Is(err, executor.ErrBadArgs) {
+		err = executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
-	o := egress.Options{
-		Decider: opts.Network, Upstream: upstream, NoUpstream: opts.NoProxy, Logger: opts.Logger,
-		Credentials: url.UserPassword("chrome-mcp", rand.Text()), Resolver: opts.resolver,
-	}
-	p, err := egress.New(o)
-	if err != nil {
-		return nil, executor.Errorf(executor.ErrLaunchFailed, "Try again.", "the filtering proxy did not start: %w", err)
-	}
-	if own, ok := opts.Network.(interface{ AddOwnPort(port int) }); ok {
-		own.AddOwnPort(p.Port())
-	}
-	return p, nil
+	return p, err
 }
 
 // join starts the connection to the browser and follows its targets.
@@ -124,6 +115,10 @@ func (r *run) join(ctx context.Context, opts Options) error {
 			return err
 		}
 		t, r.version = tr, end.version
+		if r.resumer, err = startResumer(end.url); err != nil {
+			_ = tr.Close()
+			return err
+		}
 	} else {
 		p, err := launch(ctx, r.browser.opts.under(opts.ProxyServer))
 		if err != nil {
@@ -162,11 +157,7 @@ func (o Options) under(proxy string) Options {
 // followOwn has every tab of a launched browser attach by itself, before it
 // runs, so that nothing of it is missed.
 func (r *run) followOwn(ctx context.Context) error {
-	s := r.conn.Browser()
-	attach, err := s.Start(ctx, "Target.setAutoAttach", map[string]any{
-		"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
-		"filter": []map[string]any{{"type": "page"}},
-	})
+	attach, err := r.autoAttach(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,8 +176,10 @@ func (r *run) followOwn(ctx context.Context) error {
 	return attach.Wait(ctx, nil)
 }
 
-// followJoined makes a browser context of our own in a browser that is
-// somebody's, or follows the tabs of its default one.
+// followJoined creates a browser context in an attached browser, or follows the
+// tabs of the default context. Tabs attach automatically before they run. This
+// includes tabs of other contexts, because the browser has no narrower filter.
+// releaseTarget releases those immediately.
 func (r *run) followJoined(ctx context.Context) error {
 	s := r.conn.Browser()
 	if !r.opts.AttachDefaultContext {
@@ -205,11 +198,30 @@ func (r *run) followJoined(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.Call(ctx, "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]any{{"type": "page"}}}, nil); err != nil {
+	attach, err := r.autoAttach(ctx)
+	if err == nil {
+		err = attach.Wait(ctx, nil)
+	}
+	if err == nil && r.context == "" {
+		// A tab of the user comes into scope when it shows a regular page.
+		err = s.Call(ctx, "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": pageTargets}, nil)
+	}
+	if err != nil {
 		return err
 	}
 	r.awaitAdopted(ctx)
 	return nil
+}
+
+// pageTargets is the CDP target filter for tabs.
+var pageTargets = []map[string]any{{"type": "page"}}
+
+// autoAttach makes the browser attach us to every tab before its first document
+// loads.
+func (r *run) autoAttach(ctx context.Context) (*cdpconn.Pending, error) {
+	return r.conn.Browser().Start(ctx, "Target.setAutoAttach", map[string]any{
+		"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pageTargets,
+	})
 }
 
 // awaitAdopted waits until the tabs that were there before us are attached to.
@@ -251,16 +263,30 @@ func (r *run) local() bool {
 // describe says in a few words what runs.
 func (r *run) describe() string {
 	if r.proc == nil {
-		if r.opts.Network != nil && !r.filtered() {
-			return "joined " + r.version.Product + "; its network is not filtered: what its pages load is held to the policy only as far as the protocol tells of it"
+		detail := "joined " + r.version.Product
+		if limits := r.unenforced(); limits != "" {
+			detail += "; " + limits
 		}
-		return "joined " + r.version.Product
+		return detail
 	}
 	how := "headed"
 	if r.proc.headless {
 		how = "headless"
 	}
 	return fmt.Sprintf("launched %s, %s, pid %d", r.version.Product, how, r.proc.pid)
+}
+
+// unenforced describes what bypasses the network policy in an attached browser. It
+// returns "" for a browser that we launched.
+func (r *run) unenforced() string {
+	if r.proc != nil || r.opts.Network == nil {
+		return ""
+	}
+	const webRTC = "WebRTC bypasses the policy, unless the browser was started with --webrtc-ip-handling-policy=disable_non_proxied_udp"
+	if r.filtered() {
+		return webRTC
+	}
+	return "its network is not filtered: the policy applies only to requests that CDP reports; " + webRTC
 }
 
 // ID implements session.Browser.
@@ -282,7 +308,7 @@ func (r *run) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
 	if r.proxy != nil {
-		t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: r.proxy.Addr(), User: r.proxy.Credentials()})
+		t.Proxy = http.ProxyURL(r.proxy.Client())
 	}
 	t.DisableKeepAlives = true // one file each: nothing is to stay open after it
 	return session.Fetcher{Transport: t, UserAgent: r.version.UserAgent}
@@ -327,6 +353,9 @@ func (r *run) release() error {
 		}
 		if r.conn != nil {
 			r.conn.Close()
+		}
+		if r.resumer != nil {
+			r.resumer.End()
 		}
 		for _, t := range r.Tabs() {
 			t.Page.Wait()

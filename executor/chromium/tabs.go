@@ -193,7 +193,11 @@ func (r *run) remove(t *session.Tab) {
 
 func (r *run) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 	return page.Options{
-		Logger: r.opts.Logger, Waiting: waiting, Own: r.proc != nil || r.context != "", Failure: r.failure, Wall: r.wall(), Shared: !r.ownWindows(),
+		Logger: r.opts.Logger, Waiting: waiting, Own: r.proc != nil || r.context != "", NoDialogs: r.proc != nil || r.context != "", NoPrograms: r.proc != nil && blocksPrograms, Failure: r.failure, Wall: r.wall(), Shared: !r.ownWindows(),
+		// The browser sends its response to a command in order with its events.
+		TabsKnown: func(ctx context.Context) error {
+			return r.conn.Browser().Call(ctx, "Browser.getVersion", nil, nil)
+		},
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
 				r.browser.each(func(s *session.Session) {

@@ -26,7 +26,7 @@ func (r *run) follow() {
 			}
 		case "Target.detachedFromTarget":
 			r.detached(ev.Child)
-		case "Target.targetCreated", "Target.targetInfoChanged":
+		case "Target.targetInfoChanged":
 			if e, err := cdpconn.Decode(ev, target.TargetCreated); err == nil {
 				r.discovered(e.TargetInfo)
 			}
@@ -40,8 +40,8 @@ func (r *run) follow() {
 	}
 }
 
-// discovered attaches to a page of a joined browser if it is one of ours to
-// see.
+// discovered attaches to a page of an attached browser that came into scope: its
+// user navigated from a browser page to a regular page.
 func (r *run) discovered(info *target.Info) {
 	if r.proc != nil || info == nil || info.Type != "page" || !r.inScope(info) {
 		return
@@ -64,10 +64,14 @@ func (r *run) discovered(info *target.Info) {
 	})
 }
 
-// inScope reports whether a page of a joined browser is in our context, or an
-// ordinary page of its user's when we were told to work there.
+// inScope reports whether we drive a page: a page in a browser that we launched,
+// in our context of an attached browser, or, with AttachDefaultContext, a regular
+// page of the user.
 func (r *run) inScope(info *target.Info) bool {
-	if !r.opts.AttachDefaultContext {
+	switch {
+	case r.proc != nil:
+		return true
+	case !r.opts.AttachDefaultContext:
 		return string(info.BrowserContextID) == r.context
 	}
 	for _, scheme := range []string{"http:", "https:", "about:", "blob:", "data:"} {
@@ -78,17 +82,29 @@ func (r *run) inScope(info *target.Info) bool {
 	return false
 }
 
+// releaseTarget resumes a target that we do not drive, before any other command, and
+// detaches from it.
+func (r *run) releaseTarget(s *cdpconn.Session) {
+	ctx := context.Background()
+	s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
+	r.conn.Browser().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
+}
+
 // attached sets a page up as a tab.
 func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
-	if e.TargetInfo.Type != "page" || e.TargetInfo.Subtype != "" {
-		r.work.Go(func() { // not ours to drive; let it run
-			ctx := context.Background()
-			s.Call(ctx, "Runtime.runIfWaitingForDebugger", nil, nil)
-			r.conn.Browser().Call(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()}, nil)
-		})
+	info := e.TargetInfo
+	r.mu.Lock()
+	opener := r.targets[info.OpenerID]
+	twice := r.targets[info.TargetID] != nil
+	r.mu.Unlock()
+	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !r.inScope(info) {
+		r.releaseTarget(s)
 		return
 	}
-	info := e.TargetInfo
+	if r.proc == nil && r.context == "" && opener == nil {
+		s.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) // a tab of the user
+		e.WaitingForDebugger = false
+	}
 	if r.crowded(info) {
 		r.work.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
@@ -100,8 +116,11 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 		})
 		return
 	}
+	if opener != nil {
+		opener.Page.OpenedTab()
+	}
 	r.mu.Lock()
-	opener := r.targets[info.OpenerID]
+	r.attaching[info.TargetID] = true
 	t := &session.Tab{Raw: r.nextRaw(), Opener: opener}
 	if opener != nil {
 		t.SetOwner(opener.Owner())
@@ -123,10 +142,11 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 		if opener != nil {
 			options.Opener = opener.Page
 		}
+		options.Scriptable = info.OpenerID != "" && info.CanAccessOpener
 		options.ID = executor.NewTabID("cdp", r.ID(), t.Raw)
 		p, err := page.Attach(ctx, s, options)
 		if err == nil {
-			err = r.warmUp(ctx, s)
+			err = r.warmUp(ctx, p, info)
 		}
 		if err != nil {
 			r.browser.log.Debug("a tab went away while attaching", "error", err)
@@ -187,7 +207,7 @@ func (r *run) detached(s *cdpconn.Session) {
 	t := r.targets[s.Target().TargetID]
 	delete(r.openers, s.Target().TargetID)
 	r.mu.Unlock()
-	if t != nil {
+	if t != nil && t.Page.Session() == s { // not one that releaseTarget released
 		r.remove(t)
 		r.work.Go(t.Page.Wait)
 	}

@@ -10,10 +10,12 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
 // warmUpTimeout bounds one request to our own proxy.
@@ -23,8 +25,8 @@ const warmUpTimeout = 10 * time.Second
 // a request from its first tab, which is blank still. From then on it gives
 // them unasked, for WebSockets too, of whose challenges the protocol does not
 // tell (measured on Chromium 156).
-func (r *run) warmUp(ctx context.Context, s *cdpconn.Session) error {
-	if !r.filtered() {
+func (r *run) warmUp(ctx context.Context, p *page.Tab, info *target.Info) error {
+	if !r.filtered() || info.OpenerID != "" {
 		return nil
 	}
 	r.warming.Lock()
@@ -34,7 +36,8 @@ func (r *run) warmUp(ctx context.Context, s *cdpconn.Session) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
 	defer cancel()
-	if err := giveCredentials(ctx, s, r.proxy.Credentials()); err != nil {
+	err := p.WithoutWall(ctx, func() error { return giveCredentials(ctx, p.Session(), r.proxy.Credentials()) })
+	if err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again, or with another browser.", "the browser does not go through the filtering proxy: %w", err)
 	}
 	r.warm = true

@@ -43,6 +43,22 @@ func (s *suite) dialogs(t *testing.T) {
 		c.answer(executor.DialogAlert, "Saved!", accept)
 		c.await("after", "alert")
 	})
+	s.page(t, "title after the answer", "dialogs.html", func(c *scene) {
+		c.click(css("#alert"), nil)
+		if res := c.answer(executor.DialogAlert, "Saved!", accept); res.Title != "" || res.URL != "" {
+			c.Errorf("the title did not change, and the answer reports %+v", *res)
+		}
+		c.click(css("#several"), nil)
+		c.answer(executor.DialogAlert, "first", accept)
+		if res := c.answer(executor.DialogAlert, "second", accept); res.Title != "" {
+			c.Errorf("the title did not change, and the answer reports %+v", *res)
+		}
+		c.answer(executor.DialogConfirm, "third", accept)
+		c.click(css("#retitle"), nil)
+		if res := c.answer(executor.DialogAlert, "retitle", accept); res.Title != "Retitled" {
+			c.Errorf("the title changed, and the answer reports %+v", *res)
+		}
+	})
 	s.page(t, "blocks other calls", "dialogs.html", func(c *scene) {
 		ref := c.ref("button", "Confirm")
 		c.click(css("#alert"), nil)

@@ -12,8 +12,11 @@ const MaxExceptions = 10
 // ExtensionExceptions are the exceptions of executor/extension: cases that
 // pages in a user's own Chrome cannot pass, and why.
 var ExtensionExceptions = map[string]string{
-	"emulation/language, time and processor": "in the user's own Chrome other tabs may share the page's process, and would have them too: the call says so",
-	"requests/bodies":                        "the extension tells no bodies of responses: it cannot know of which site each is, and the call says so",
+	"emulation/language, time and processor":          "in the user's own Chrome other tabs may share the page's process, and would have them too: the call says so",
+	"native_dialogs/a document that needs a password": "Chrome asks its user for the password",
+	"requests/bodies":  "the extension returns no response bodies: it cannot determine the site of each, and the call says so",
+	"eval/huge values": "a value of more than 64 MiB is an error: what the extension hands over is not cut on the way",
+	"travel_popups/a window that a sandbox blocks is not waited for":    "the extension reports a new tab after the page goes on, so the call waits a second for it",
 	"travel_downloads/names that are made to deceive are made harmless": "Chrome itself names the files that pages download, and puts them where its user wants downloads",
 }
 

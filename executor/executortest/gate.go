@@ -2,6 +2,7 @@ package executortest
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,9 +18,17 @@ type keeper struct {
 	mu     sync.Mutex
 	denied func(executor.Access) bool
 	asked  []executor.Access
+	during func(executor.Access) // called once, during a gate decision
 }
 
 func (k *keeper) Check(_ context.Context, a executor.Access) error {
+	k.mu.Lock()
+	during := k.during
+	k.during = nil
+	k.mu.Unlock()
+	if during != nil {
+		during(a)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = append(k.asked, a)
@@ -185,14 +194,74 @@ func (s *suite) gate(t *testing.T) {
 		k.denyOrigin(c.otherOrigin())
 		c.eval("next.href = "+quote(c.otherURL("second.html"))+"; 0", nil)
 		a, err := c.exec.Click(c.ctx, c.tab, css("#next"), nil)
-		if err == nil { // the click itself was allowed
+		if err != nil {
+			c.wantCode(err, executor.ErrPolicyDenied)
+		} else {
 			c.wantNotIn(a.URL+a.Title+a.Diff+a.Snapshot, "localhost", "Second", "the second page")
 		}
-		if _, err = c.exec.Text(c.ctx, c.tab, nil); err == nil {
-			c.wantValue("document.title", "Navigation") // only if it never went there
-		} else {
-			c.wantCode(err, executor.ErrPolicyDenied)
+		// The click waited for the navigation, so the document is the denied one.
+		_, err = c.exec.Text(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		if tab := c.listed(c.tab); tab.URL != executor.DeniedURL || tab.Title != "" {
+			c.Errorf("the tab is listed as %+v", tab)
 		}
+	})
+	// The page navigates after the gate decision and before the call accesses it.
+	for _, call := range []struct {
+		name string
+		do   func(c *scene) (any, error)
+	}{
+		{"eval", func(c *scene) (any, error) { return c.exec.Eval(c.ctx, c.tab, "document.title", nil) }},
+		{"text", func(c *scene) (any, error) { return c.exec.Text(c.ctx, c.tab, nil) }},
+		{"snapshot", func(c *scene) (any, error) { return c.exec.Snapshot(c.ctx, c.tab, nil) }},
+		{"click", func(c *scene) (any, error) { return c.exec.Click(c.ctx, c.tab, css("h1"), nil) }},
+	} {
+		s.gated(t, "page leaves while the gate decides about "+call.name, "second.html", func(c *scene, k *keeper) {
+			k.denyOrigin(c.otherOrigin())
+			c.eval("fetch('/held/"+c.id+"/leave').then(() => location.assign("+quote(c.otherURL("nav.html"))+")); 0", nil)
+			c.awaitRequest("leave")
+			k.mu.Lock()
+			k.during = func(executor.Access) {
+				c.release("leave")
+				c.await("load", "nav")
+			}
+			k.mu.Unlock()
+			got, err := call.do(c)
+			if err == nil {
+				c.Errorf("the call succeeded: %+v", got)
+			}
+			c.wantNotIn(fmt.Sprint(err), "Navigation")
+		})
+	}
+	s.gated(t, "pushState to a denied path", "frames.html", func(c *scene, k *keeper) {
+		c.snapWith("Words from across")
+		k.deny(func(a executor.Access) bool { return strings.Contains(a.URL, "/denied") && a.Op != executor.OpNavigate })
+		c.eval("same.contentWindow.history.replaceState({}, '', 'denied-frame'); 0", nil)
+		text := c.snap(nil)
+		c.wantIn(text, "Words from across")
+		c.wantNotIn(text, "Words of the frame")
+		c.eval("history.pushState({}, '', 'denied'); 0", nil)
+		for name, call := range map[string]func() error{
+			"snapshot":   func() error { _, err := c.exec.Snapshot(c.ctx, c.tab, nil); return err },
+			"text":       func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
+			"html":       func() error { _, err := c.exec.HTML(c.ctx, c.tab, nil); return err },
+			"markdown":   func() error { _, err := c.exec.Markdown(c.ctx, c.tab, nil); return err },
+			"links":      func() error { _, err := c.exec.Links(c.ctx, c.tab, nil); return err },
+			"screenshot": func() error { _, err := c.exec.Screenshot(c.ctx, c.tab, nil); return err },
+			"eval":       func() error { _, err := c.exec.Eval(c.ctx, c.tab, "1", nil); return err },
+			"click":      func() error { _, err := c.exec.Click(c.ctx, c.tab, css("#shadow"), nil); return err },
+		} {
+			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
+			}
+		}
+		if tab := c.listed(c.tab); tab.URL != executor.DeniedURL || tab.Title != "" {
+			c.Errorf("a denied tab is listed as %+v", tab)
+		}
+		if _, err := c.exec.Back(c.ctx, c.tab, nil); err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(c.snap(nil), "Frames", "Words from across") // the URL is allowed again
 	})
 	s.gated(t, "history", "second.html", func(c *scene, k *keeper) {
 		c.goTo(c.otherURL("nav.html"), nil)
@@ -205,6 +274,9 @@ func (s *suite) gate(t *testing.T) {
 		k.denyOrigin(c.otherOrigin())
 		c.eval("blank.href = "+quote(c.otherURL("popup.html"))+"; 0", nil)
 		a := c.click(css("#blank"), nil)
+		if len(a.NewTabs) != 1 {
+			c.Fatalf("the click opened %+v, want one tab", a.NewTabs)
+		}
 		for _, tab := range a.NewTabs {
 			if tab.URL != executor.DeniedURL || tab.Title != "" {
 				c.Errorf("a denied popup is told as %+v", tab)

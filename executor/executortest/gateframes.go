@@ -48,24 +48,10 @@ func (s *suite) hostileFrame(t *testing.T) {
 		c.await("thrown", "frame")
 		quiet(c, "the next one", c.click(css("h1"), nil).Changes)
 	})
-	s.gated(t, "keys", "around.html", func(c *scene, k *keeper) {
-		k.denyOrigin(c.otherOrigin())
-		c.click(css("#focus"), nil)
-		c.await("focused", "greedy")
-		_, err := c.exec.Press(c.ctx, c.tab, "k", nil)
-		c.wantCode(err, executor.ErrPolicyDenied)
-		c.wantUntouched("greedy")
-	})
 	s.gated(t, "download", "around.html", func(c *scene, k *keeper) {
 		k.denyOrigin(c.otherOrigin())
 		quiet(c, "the click", c.click(css("#download"), nil).Changes)
 		c.await("downloaded", "frame")
 		quiet(c, "the next one", c.click(css("h1"), nil).Changes)
-	})
-	s.gated(t, "picture", "around.html", func(c *scene, k *keeper) {
-		c.eval("wander(); 0", nil)
-		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Screenshot(c.ctx, c.tab, nil)
-		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 }

@@ -82,6 +82,17 @@ func (s *suite) navigate(t *testing.T) {
 		}
 		c.wantValue("document.title", "Second")
 	})
+	s.page(t, "a load that something else ends is an error", "second.html", func(c *scene) {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("slow"), nil)
+			ended <- err
+		}()
+		c.awaitRequest("slow")
+		s.h.Raw(c.T, c.url("second.html"), "Page.stopLoading", map[string]any{})
+		c.wantCode(<-ended, executor.ErrNavigationFailed, "net::ERR_ABORTED")
+		c.wantValue("document.title", "Second")
+	})
 	s.page(t, "redirects", "nav.html", func(c *scene) {
 		nav := c.goTo(c.path("/redirect/3?to="+url.QueryEscape(c.otherURL("second.html"))), nil)
 		c.wantAt(nav, c.otherURL("second.html"), "Second", 200)

@@ -126,6 +126,25 @@ func (s *suite) eval(t *testing.T) {
 			c.Errorf("OK = %v, Truncated = %v, %d bytes", res.OK, res.Truncated, len(res.Value))
 		}
 	})
+	s.page(t, "huge values", "second.html", func(c *scene) {
+		for expression, throws := range map[string]bool{
+			"'x'.repeat(1e8)": false, "Promise.resolve('x'.repeat(1e8))": false, "({a: 'x'.repeat(1e8)})": false,
+			"throw 'x'.repeat(2e7)": true, "throw new Error('x'.repeat(2e7))": true,
+		} {
+			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", expression, err)
+				continue
+			}
+			told := string(res.Value)
+			if throws {
+				told = res.Error
+			}
+			if res.OK == throws || !throws && !res.Truncated || len(told) > executor.MaxEvalBytes || !strings.Contains(told, "xxxxx") {
+				c.Errorf("%s: OK = %v, Truncated = %v, %d bytes: %.80s", expression, res.OK, res.Truncated, len(told), told)
+			}
+		}
+	})
 	s.page(t, "endless loop", "second.html", func(c *scene) {
 		ctx, cancel := contextWithTimeout(c, time.Second)
 		defer cancel()

@@ -31,6 +31,12 @@ type Harness struct {
 	// does, in a browser that keeps its own keys from pages. Otherwise those
 	// keys are pressed. It must be safe for concurrent use.
 	Zoom func(t *testing.T, url string, factor float64)
+	// Raw sends a CDP command to the tab whose URL begins with url, like another
+	// CDP client. Such input represents the user's. Raw must be safe for
+	// concurrent use.
+	Raw func(t *testing.T, url, method string, params any)
+	// UserAnswers says that the browser opens its own dialogs, for its user to answer.
+	UserAnswers bool
 	// Exceptions are the cases that the backend does not pass, "topic/case",
 	// and why: at most MaxExceptions, each shown in docs/behaviour.md. They
 	// are skipped.
@@ -73,7 +79,7 @@ func run(t *testing.T, h Harness, topics []topic) {
 const atOnce = 4
 
 // caseTimeout bounds one case. A case that needs it all has failed.
-const caseTimeout = 40 * time.Second
+const caseTimeout = 90 * time.Second
 
 // A suite is one run over one backend.
 type suite struct {

@@ -43,6 +43,10 @@ func newSite() *site {
 	mux.HandleFunc("GET /held/{case}/{name}", s.serveHeld)
 	mux.HandleFunc("GET /status/{code}", serveStatus)
 	mux.HandleFunc("GET /redirect/{n}", serveRedirect)
+	mux.HandleFunc("GET /challenge", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+		http.Error(w, "log in", http.StatusUnauthorized)
+	})
 	mux.HandleFunc("GET /cookie", serveCookie)
 	mux.HandleFunc("GET /cookies", serveCookies)
 	mux.HandleFunc("GET /deep/cookies", serveCookies)
@@ -51,6 +55,7 @@ func newSite() *site {
 	mux.HandleFunc("GET /nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /asked", serveAsked)
+	mux.HandleFunc("GET /auth/{scheme}", serveAuth)
 	mux.HandleFunc("GET /endless", serveEndless)
 	s.travelRoutes(mux)
 	s.handler = mux
@@ -158,7 +163,7 @@ func (st *stage) awaitRequest(name string) {
 
 // reportTimeout bounds the wait for a report. Reports take milliseconds; this
 // is for a busy machine.
-const reportTimeout = 10 * time.Second
+const reportTimeout = 30 * time.Second
 
 // await waits for a report of that kind from that element and returns the
 // first one, which it takes off the list.
@@ -208,7 +213,7 @@ func (s *site) serveReport(w http.ResponseWriter, r *http.Request) {
 // contentTypes are those of pages that are not HTML, by their names.
 var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".json": "application/json",
-	".xml": "text/xml; charset=utf-8", ".gif": "image/gif", ".pdf": "application/pdf",
+	".xml": "text/xml; charset=utf-8", ".gif": "image/gif", ".pdf": "application/pdf", ".svg": "image/svg+xml",
 }
 
 // servePage serves a file of testdata. {{other}} in it stands for the folder

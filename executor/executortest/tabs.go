@@ -223,6 +223,7 @@ func (s *suite) popups(t *testing.T) {
 			if want := c.url("popup.html?by=" + by); popup.URL != want || popup.Active {
 				c.Errorf("new tab %+v, want %s and not active", popup, want)
 			}
+			c.wantNotIn(a.Note, "blocked")
 			if !c.listed(c.tab).Active || c.listed(popup.ID).Active {
 				c.Error("the popup became the active tab")
 			}
@@ -241,6 +242,23 @@ func (s *suite) popups(t *testing.T) {
 			}
 		})
 	}
+	s.page(t, "several at once: the one that opens is listed with its title, those that the browser blocks are counted", "tabs.html", func(c *scene) {
+		c.eval(`document.querySelector("#window").onclick = () => { for (const by of [1, 2, 3]) report("after", "window", { value: String(!!window.open("popup.html?by=" + by)) }); }; 0`, nil)
+		a := c.click(css("#window"), nil)
+		opened := 0
+		for range 3 { // the reports may come in any order
+			if c.await("after", "window").Value == "true" {
+				opened++
+			}
+		}
+		if opened != 1 {
+			c.Fatalf("the browser opened %d windows, want 1", opened)
+		}
+		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.url("popup.html?by=1") || a.NewTabs[0].Title != "Popup" {
+			c.Errorf("new tabs %+v, want one with its title", a.NewTabs)
+		}
+		c.wantIn(a.Note, "2 windows that the page asked for were blocked")
+	})
 	s.page(t, "closed by its opener", "tabs.html", func(c *scene) {
 		a := c.click(css("#window"), nil)
 		if len(a.NewTabs) != 1 {

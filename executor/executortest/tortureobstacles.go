@@ -21,6 +21,12 @@ func (s *suite) obstacles(t *testing.T) {
 		captcha, denied, login, consent = executor.ObstacleCaptcha, executor.ObstacleDenied, executor.ObstacleLogin, executor.ObstacleConsent
 		high, low                       = executor.ConfidenceHigh, executor.ConfidenceLow
 	)
+	s.page(t, "a server that asks for a user name and password", "nav.html", func(c *scene) {
+		nav := c.goTo(c.path("/challenge"), nil)
+		if nav.HTTPStatus != 401 || nav.Obstacle == nil || nav.Obstacle.Kind != login || !strings.HasSuffix(nav.URL, "/challenge") {
+			c.Errorf("navigated to %+v", nav)
+		}
+	})
 	for _, w := range []wall{
 		{"Cloudflare checks the browser", "obstacles-captcha.html?cloudflare&status=403", captcha, high, "Wait"},
 		{"Cloudflare's Turnstile in a closed shadow root", "obstacles-captcha.html?turnstile&status=403", captcha, high, "ask the user"},

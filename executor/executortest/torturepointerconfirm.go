@@ -35,10 +35,26 @@ func (s *suite) confirm(t *testing.T) {
 		c.await("rendered", "react")
 		c.wantUntouched("heir")
 	})
-	s.page(t, "flees from the press", "confirm.html", func(c *scene) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#flees"), nil)
-		c.wantCode(err, executor.ErrNotActionable, "Flees", "[ref=", "click")
+	s.page(t, "moved by the press", "confirm.html", func(c *scene) {
+		c.wantIn(c.click(css("#flees"), nil).Note, "moved")
 		c.await("pointerdown", "flees")
+	})
+	for _, p := range []struct{ name, id, note string }{
+		{"an option that is chosen on mousedown, which hides its list", "option", "hid"},
+		{"an option that is chosen on mousedown, which renders its list anew", "option2", "removed"},
+	} {
+		s.page(t, p.name, "confirm.html", func(c *scene) {
+			c.snap(nil)
+			a := c.click(css("#"+p.id), nil)
+			c.wantIn(a.Note, p.note)
+			c.wantIn(a.Diff, c.evalString("chosen.textContent"))
+			c.await("chosen", p.id)
+		})
+	}
+	s.page(t, "a double click whose first press hides the element", "confirm.html", func(c *scene) {
+		_, err := c.exec.Click(c.ctx, c.tab, css("#option"), &executor.ClickOptions{Count: 2})
+		c.wantCode(err, executor.ErrNotActionable, "Norway", "click")
+		c.await("chosen", "option")
 	})
 	s.page(t, "something comes over it when the pointer gets there", "confirm.html", func(c *scene) {
 		_, err := c.exec.Click(c.ctx, c.tab, css("#trap"), nil)

@@ -2,9 +2,6 @@ package executortest
 
 import (
 	"testing"
-	"time"
-
-	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 func (s *suite) aimControls(t *testing.T) {
@@ -56,10 +53,7 @@ func (s *suite) aimControls(t *testing.T) {
 		c.clicked(css("#detail"), "detail")
 	})
 	s.page(t, "in closed details", "aimcontrols.html", func(c *scene) {
-		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, css("#detail"), nil)
-		c.wantCode(err, executor.ErrNotActionable, "Inside", "not visible")
-		c.early(start)
+		c.blocked("detail", "Inside", "not visible")
 	})
 	s.page(t, "options of a list", "aimcontrols.html", func(c *scene) {
 		for _, id := range []string{"two", "six", "one"} {
@@ -69,22 +63,13 @@ func (s *suite) aimControls(t *testing.T) {
 		}
 	})
 	s.page(t, "an option of a folded list", "aimcontrols.html", func(c *scene) {
-		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, css("#folded"), nil)
-		c.wantCode(err, executor.ErrNotActionable, "Folded", "select_option")
-		c.early(start)
+		c.blocked("folded", "Folded", "select_option")
 	})
 	s.page(t, "in a disabled group", "aimcontrols.html", func(c *scene) {
-		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, css("#fieldset"), nil)
-		c.wantCode(err, executor.ErrNotActionable, "In the fieldset", "disabled")
-		c.early(start)
+		c.blocked("fieldset", "In the fieldset", "disabled")
 	})
 	s.page(t, "inert", "aimcontrols.html", func(c *scene) {
-		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, css("#inert"), nil)
-		c.wantCode(err, executor.ErrNotActionable, "Inert", "is inert")
-		c.early(start)
+		c.blocked("inert", "Inert", "is inert")
 		c.wantUntouched("inert")
 	})
 }

@@ -13,7 +13,7 @@ import (
 func (c *scene) blocked(id string, parts ...string) error {
 	c.Helper()
 	start := time.Now()
-	_, err := c.exec.Click(c.ctx, c.tab, css("#"+id), nil)
+	_, err := c.exec.Click(c.ctx, c.tab, css("#"+id), &executor.ClickOptions{Timeout: hopelessTimeout})
 	c.wantCode(err, executor.ErrNotActionable, parts...)
 	c.early(start)
 	c.wantUntouched(id)

@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,6 +36,42 @@ func (s *suite) patience(t *testing.T) {
 			c.wantReported("ready "+p.id, "mousedown "+p.id)
 		})
 	}
+	for _, p := range []struct{ name, id, end string }{
+		{"is covered until a timer of the page ends", "covered", "curtain.remove()"},
+		{"is disabled until a timer of the page ends", "disabled", "disabled.disabled = false"},
+	} {
+		s.page(t, p.name, "patience.html", func(c *scene) {
+			c.calm()
+			c.eval("later(2500, () => { "+p.end+" }, '"+p.id+"')", nil)
+			c.click(css("#"+p.id), nil)
+			c.wantReported("ready "+p.id, "mousedown "+p.id)
+		})
+	}
+	for _, p := range []struct{ name, id, end string }{
+		{"is covered while a request is in flight", "covered", "curtain.remove()"},
+		{"is disabled while a request is in flight", "disabled", "disabled.disabled = false"},
+	} {
+		s.page(t, p.name, "patience.html", func(c *scene) {
+			c.eval(fmt.Sprintf("fetch(%q).then(() => { %s; report('ready', %q); }); later(4500, () => {}, 'released'); 0", c.heldURL("validation"), p.end, p.id), nil)
+			c.awaitRequest("validation")
+			clicked := make(chan error, 1)
+			go func() {
+				_, err := c.exec.Click(c.ctx, c.tab, css("#"+p.id), &executor.ClickOptions{Timeout: hopelessTimeout})
+				clicked <- err
+			}()
+			c.await("ready", "released")
+			c.release("validation")
+			if err := <-clicked; err != nil {
+				c.Fatal(err)
+			}
+			c.wantReported("ready "+p.id, "mousedown "+p.id)
+		})
+	}
+	s.page(t, "is covered by an overlay in which something turns", "patience.html", func(c *scene) {
+		c.eval(`curtain.innerHTML = "<i class=spin style='display: inline-block'>*</i>"; later(4500, () => curtain.remove(), "covered")`, nil)
+		c.click(css("#covered"), &executor.ClickOptions{Timeout: hopelessTimeout})
+		c.wantReported("ready covered", "mousedown covered")
+	})
 	s.page(t, "another that matches becomes visible", "patience.html", func(c *scene) {
 		c.eval(`none.className = "twin"; later(300, () => { place.innerHTML = "<button id=late class=twin data-report='mousedown click'>Late</button>"; watch(place); }, "late")`, nil)
 		c.clicked(css(".twin"), "late")
@@ -43,7 +80,7 @@ func (s *suite) patience(t *testing.T) {
 		ref := c.ref("button", "Rendered")
 		c.eval(`later(200, () => { place.innerHTML = "<button id=old data-report='mousedown click'>Rendered</button>"; watch(place); }, "old")`, nil)
 		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), &executor.ClickOptions{Timeout: hopelessTimeout})
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		c.early(start)
 		c.wantUntouched("mousedown")

@@ -35,6 +35,8 @@ func (s *suite) tortureScroll(t *testing.T) {
 		want     string
 	}{
 		{"past the ends ends there", "box", executor.ScrollOptions{Y: at(-50), DeltaX: 9999}, "200 0 top"},
+		{"far past the ends ends there", "box", executor.ScrollOptions{X: at(1e300), Y: at(1e300)}, "200 300 bottom"},
+		{"far before the ends ends there", "box", executor.ScrollOptions{DeltaX: -1e300, DeltaY: -1e300}, "0 0 top"},
 		{"to x and y at once", "box", executor.ScrollOptions{X: at(30), Y: at(40)}, "30 40"},
 		{"to an end, by both", "box", executor.ScrollOptions{DeltaX: 9999, DeltaY: 9999}, "200 300 bottom"},
 		{"sideways only", "wide", executor.ScrollOptions{DeltaX: 120}, "120 0 top bottom"},

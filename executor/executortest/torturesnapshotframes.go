@@ -176,6 +176,18 @@ func (s *suite) snapshotShadow(t *testing.T) {
 		c.eval("addClosed()", nil)
 		c.wantLines(c.bare(nil), `button "Added late"`)
 	})
+	s.page(t, "roles, names and states by ElementInternals", "snapshot_internals.html", func(c *scene) {
+		text := c.bare(nil)
+		c.wantLines(text, `switch "Wifi" [checked]`, `button "Press me"`, `slider "Volume": 7`, `checkbox "Own label" [checked]`, "text: plain")
+		ref := c.refIn(c.snap(nil), "switch", "Wifi")
+		c.click(executor.Target{Ref: ref}, nil)
+		c.wantLines(c.bare(nil), `switch "Wifi"`)
+		c.wantNotIn(c.bare(nil), `switch "Wifi" [checked]`)
+	})
+	s.page(t, "a role by ElementInternals can be selected at once", "snapshot_internals.html", func(c *scene) {
+		c.click(css(`role=switch[name="Wifi"]`), nil)
+		c.wantNotIn(c.bare(nil), `switch "Wifi" [checked]`)
+	})
 	s.page(t, "names refer to elements of the same root", "snapshot_shadow.html", func(c *scene) {
 		c.wantLines(c.bare(nil), `textbox "Name in the root"`, `button "Own name"`)
 	})

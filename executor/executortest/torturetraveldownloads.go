@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,18 +13,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// downloaded waits until actions on the page have told that the download of
-// name is over, and returns what they told.
+// downloaded waits until actions on the page have reported that the download of
+// name is over, and returns what they reported. A download that begins during a
+// later action is reported as one of that action.
 func (c *scene) downloaded(first []executor.Download, name string) executor.Download {
 	c.Helper()
-	for told := first; c.ctx.Err() == nil; told = c.click(css("h1"), nil).Downloads {
-		for _, d := range told {
+	for reported := first; c.ctx.Err() == nil; {
+		for _, d := range reported {
 			if d.SuggestedName == name && d.State != "running" { // whatever it was saved under
 				return d
 			}
 		}
+		a := c.click(css("h1"), nil)
+		reported = slices.Concat(a.EarlierDownloads, a.Downloads)
 	}
-	c.Fatalf("no action told of the end of %s; first there were %+v", name, first)
+	c.Fatalf("no action reported the end of %s; first there were %+v", name, first)
 	return executor.Download{}
 }
 
@@ -36,6 +40,15 @@ func (c *scene) wantFile(d executor.Download) {
 	}
 	if string(data) != fileContent || d.State != "completed" || d.Bytes != int64(len(fileContent)) {
 		c.Errorf("%+v holds %q", d, data)
+	}
+}
+
+// awaitDownload waits for the event that the download of name is over.
+func awaitDownload(next func(executor.EventKind) executor.Event, name string) {
+	for {
+		if d := next(executor.EventDownload).Download; d != nil && d.SuggestedName == name && d.State != "running" {
+			return
+		}
 	}
 }
 
@@ -71,6 +84,11 @@ func (s *suite) travelDownloads(t *testing.T) {
 			c.Errorf("saved as %s", d.Path)
 		}
 	})
+	s.page(t, "a click on a download link waits for the download to start", "traveldownloads.html", func(c *scene) {
+		if a := c.click(css("#late b"), nil); len(a.Downloads) != 1 || a.Downloads[0].SuggestedName != "late.csv" {
+			c.Errorf("the click reports %+v", a)
+		}
+	})
 	s.page(t, "begun in a frame", "traveldownloads.html", func(c *scene) {
 		a := c.click(byRef(c.ref("link", "In a frame")), nil)
 		c.wantFile(c.downloaded(a.Downloads, "frame.csv"))
@@ -83,7 +101,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 	s.page(t, "two at once", "traveldownloads.html", func(c *scene) {
 		a := c.click(css("#two"), nil)
 		var told []executor.Download
-		for told = a.Downloads; c.ctx.Err() == nil; told = append(told, c.click(css("h1"), nil).Downloads...) {
+		for told = a.Downloads; c.ctx.Err() == nil; told = append(told, c.click(css("h1"), nil).EarlierDownloads...) {
 			done := 0
 			for _, d := range told {
 				if d.State == "completed" {
@@ -98,26 +116,59 @@ func (s *suite) travelDownloads(t *testing.T) {
 		c.Errorf("told of %+v", told)
 	})
 	for id, name := range sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
-		s.page(t, "told as running, and later as done: "+id, "traveldownloads.html", func(c *scene) {
+		s.watched(t, "reported as running, and later as done: "+id, "traveldownloads.html", func(c *scene, next func(executor.EventKind) executor.Event) {
 			start := time.Now()
 			a := c.click(css("#"+id), nil)
 			c.wantWithin(start, 5*time.Second, "the click")
 			if len(a.Downloads) != 1 || a.Downloads[0].State != "running" || a.Downloads[0].SuggestedName != name || a.Downloads[0].Path != "" {
 				c.Fatalf("the click reports %+v", a.Downloads)
 			}
-			if told := c.click(css("h1"), nil).Downloads; len(told) != 0 {
-				c.Errorf("told again while it runs: %+v", told)
+			if a := c.click(css("h1"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
+				c.Errorf("told again while it runs: %+v", a)
 			}
 			c.release(map[string]string{"slow": "slow", "endless": "unknown"}[id])
+			awaitDownload(next, name)
 			c.wantFile(c.downloaded(nil, name))
 		})
 	}
-	s.page(t, "one that is cut off is told as such, and leaves no file", "traveldownloads.html", func(c *scene) {
+	s.watched(t, "each action reports the downloads that it began", "traveldownloads.html", func(c *scene, next func(executor.EventKind) executor.Event) {
+		if a := c.click(css("#slow"), nil); len(a.Downloads) != 1 {
+			c.Fatalf("the click reports %+v", a.Downloads)
+		}
+		for _, name := range []string{"nav-a.csv", "nav-b.csv", "nav-c.csv"} {
+			nav := c.goTo(c.travel("attachment/"+name), nil)
+			now, _, _ := strings.Cut(nav.Note, "an earlier ") // the end of the one before, perhaps
+			if !strings.Contains(now, strings.TrimSuffix(name, ".csv")) || strings.Count(now, ".csv") != 1 {
+				c.Errorf("navigating to %s: %q", name, nav.Note)
+			}
+		}
+		c.release("slow")
+		awaitDownload(next, "slow.csv")
+		a := c.click(css("#attachment"), nil)
+		if len(a.Downloads) != 1 || a.Downloads[0].SuggestedName != "plain.csv" ||
+			!slices.ContainsFunc(a.EarlierDownloads, func(d executor.Download) bool { return d.SuggestedName == "slow.csv" && d.State == "completed" }) {
+			c.Errorf("the click reports %+v", a)
+		}
+	})
+	s.page(t, "a new tab whose URL is a download", "traveldownloads.html", func(c *scene) {
+		tab, err := c.exec.NewTab(c.ctx, c.travel("attachment/new-tab.csv"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if !strings.Contains(tab.Note, "is a download") || !strings.Contains(tab.Note, "new-tab") || tab.URL != "about:blank" {
+			c.Errorf("the new tab is %+v", tab)
+		}
+		if _, err := c.exec.CloseTab(c.ctx, tab.ID); err != nil {
+			c.Error(err)
+		}
+	})
+	s.watched(t, "one that is cut off is reported as interrupted, and leaves no file", "traveldownloads.html", func(c *scene, next func(executor.EventKind) executor.Event) {
 		a := c.click(css("#cut"), nil)
 		if len(a.Downloads) != 1 || a.Downloads[0].State != "running" {
 			c.Fatalf("the click reports %+v", a.Downloads)
 		}
 		c.release("cut")
+		awaitDownload(next, "cut.csv")
 		d := c.downloaded(nil, "cut.csv")
 		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
 			c.Errorf("told of %+v", d)
@@ -174,7 +225,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 			a := c.click(css("#"+id), nil)
 			told := a.Downloads
 			for len(told) == 0 && c.ctx.Err() == nil {
-				told = c.click(css("h1"), nil).Downloads
+				told = c.click(css("h1"), nil).EarlierDownloads
 			}
 			if len(told) != 1 || told[0].State != "canceled" || told[0].Path != "" || told[0].Reason == "" {
 				c.Errorf("%s: told of %+v", id, told)

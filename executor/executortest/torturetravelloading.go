@@ -37,6 +37,37 @@ func (s *suite) travelLoading(t *testing.T) {
 		c.goTo(c.travel("parts/rest"), nil)
 		c.wantIn(c.snap(nil), "the second part")
 	})
+	s.page(t, "a response that is cut short: what came is loaded, and can be used", "second.html", func(c *scene) {
+		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			nav := c.goTo(c.travel("short"), until(u, 20*time.Second))
+			if nav.HTTPStatus != 200 || nav.Title != "Short" {
+				c.Errorf("%s: ended at %+v", u, *nav)
+			}
+			c.wantIn(nav.Note, "ended early", "net::ERR_CONTENT_LENGTH_MISMATCH")
+		}
+		c.wantIn(c.snap(nil), "the part that came")
+		c.click(css("button"), nil)
+		c.wantValue("document.querySelector('button').textContent", "clicked")
+		c.quick(css("button"), 700*time.Millisecond)
+		if nav := c.goTo(c.url("second.html"), nil); nav.Note != "" {
+			c.Errorf("the next page's note: %q", nav.Note)
+		}
+	})
+	s.page(t, "a page whose scripts are disabled by its sandbox", "second.html", func(c *scene) {
+		c.goTo(c.travel("scriptless"), nil)
+		c.snap(nil)
+		a := c.click(css("input[type=checkbox]"), nil)
+		c.wantIn(a.Diff, "[checked]")
+		c.wantNotIn(a.Note, "busy")
+		typed, err := c.exec.Type(c.ctx, c.tab, css("[aria-label=Name]"), "Ann", nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(typed.Diff, "Ann")
+		c.wantNotIn(typed.Note, "busy")
+		c.wantIn(c.click(css("summary"), nil).Diff, "what is in it")
+		c.quick(css("input[type=checkbox]"), 700*time.Millisecond)
+	})
 	s.page(t, "a server that answers late holds up each waitUntil, and no longer than its time", "travel.html", func(c *scene) {
 		for _, u := range []executor.WaitUntil{executor.UntilCommit, executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
 			start := time.Now()

@@ -35,7 +35,7 @@ func (s *suite) travelPicture(t *testing.T) {
 		c.wantColor(img, 1990, 15, green)
 	})
 	s.page(t, "a frame of another site is in the picture, and animations do not hold it up", "travelpicture.html", func(c *scene) {
-		c.await("load", "frame")
+		c.await("paint", "frame")
 		start := time.Now()
 		_, img := c.shot(nil)
 		c.wantWithin(start, 15*time.Second, "the picture")

@@ -12,7 +12,7 @@ import (
 func (s *suite) travelSheet(t *testing.T) {
 	red, blue, white, green := color.RGBA{R: 255}, color.RGBA{B: 255}, color.RGBA{255, 255, 255, 255}, color.RGBA{G: 200}
 	s.page(t, "labels are drawn on the picture alone: the page sees nothing of them", "travelsheet.html", func(c *scene) {
-		c.await("load", "frame")
+		c.await("paint", "frame")
 		c.snap(nil)
 		c.eval("observe(); 0", nil)
 		_, plain := c.shot(nil)
@@ -45,7 +45,7 @@ func (s *suite) travelSheet(t *testing.T) {
 		}
 	})
 	s.page(t, "a whole page, scrolled down: from its top, and it stays where it was", "travelsheet.html", func(c *scene) {
-		c.await("load", "frame")
+		c.await("paint", "frame")
 		c.eval("scrollTo(0, 200); 0", nil)
 		shot, img := c.shot(&executor.ScreenshotOptions{FullPage: true})
 		if shot.Width != 1280 || shot.Height != 2000 || shot.Truncated {
@@ -69,6 +69,22 @@ func (s *suite) travelSheet(t *testing.T) {
 		_, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#edge")})
 		c.wantCode(err, executor.ErrNotActionable, "outside")
 	})
+	s.page(t, "an element of a page that scrolls all the time", "travelsheet.html", func(c *scene) {
+		c.eval(`{
+			const { port1, port2 } = new MessageChannel();
+			port1.onmessage = () => { scrollTo(0, scrollY ? 0 : 900); port2.postMessage(0); };
+			port2.postMessage(0);
+		}`, nil)
+		for i := range 10 {
+			shot, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#edge")})
+			if err != nil {
+				c.Fatalf("screenshot %d: %v", i, err)
+			}
+			if shot.Width != 100 || shot.Height != 50 {
+				c.Errorf("screenshot %d: %d×%d, want 100×50", i, shot.Width, shot.Height)
+			}
+		}
+	})
 	s.page(t, "an element that is partly below the viewport is whole", "travelsheet.html", func(c *scene) {
 		shot, img := c.shot(&executor.ScreenshotOptions{Target: css("#bottom")})
 		if shot.Width != 100 || shot.Height != 60 {
@@ -78,7 +94,7 @@ func (s *suite) travelSheet(t *testing.T) {
 		c.wantColor(img, 50, 50, blue)
 	})
 	s.page(t, "an element in a frame of another site", "travelsheet.html", func(c *scene) {
-		c.await("load", "frame")
+		c.await("paint", "frame")
 		ref := c.ref("button", "Alert in the frame")
 		shot, img := c.shot(&executor.ScreenshotOptions{Target: byRef(ref)})
 		if shot.Width < 50 || shot.Width > 299 || shot.Height > 60 {
@@ -87,7 +103,7 @@ func (s *suite) travelSheet(t *testing.T) {
 		c.wantColor(img, shot.Width/2, 3, color.RGBA{239, 239, 239, 255}) // the face of a button
 	})
 	s.gated(t, "a transition of the page that may show a frame that is denied and gone: refused", "travelsheet.html", func(c *scene, k *keeper) {
-		c.await("load", "frame")
+		c.await("paint", "frame")
 		c.eval("leave()", nil)
 		c.shot(nil) // nothing is denied
 		k.denyOrigin(c.otherOrigin())

@@ -17,6 +17,16 @@ func (s *site) travelRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /travel/{case}/parts/{name}", s.serveParts)
 	mux.HandleFunc("/travel/{case}/attachment/{name}", s.serveAttachment)
 	mux.HandleFunc("GET /travel/{case}/reset", serveReset)
+	mux.HandleFunc("GET /travel/{case}/scriptless", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy", "sandbox allow-same-origin allow-forms")
+		fmt.Fprint(w, "<!doctype html><title>Scriptless</title><label><input type=checkbox> Gift wrap</label> <input aria-label=Name> <details><summary>More</summary>what is in it</details>")
+	})
+	mux.HandleFunc("GET /travel/{case}/short", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Length", "9999")
+		fmt.Fprint(w, "<!doctype html><title>Short</title><h1>the part that came</h1><button onclick='this.textContent = `clicked`'>Part</button>")
+	})
 	mux.HandleFunc("GET /travel/{case}/loop", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path, http.StatusFound)
 	})
@@ -55,7 +65,8 @@ func (s *site) serveParts(w http.ResponseWriter, r *http.Request) {
 
 // serveAttachment serves a download: under the name ?as=, with what follows
 // the first bytes after release(?hold=), with the connection cut after them
-// when ?cut= is set, and with ?length=none of unknown length.
+// when ?cut= is set, and with ?length=none of unknown length. With ?late= it
+// begins 150 ms later.
 func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	st := s.stage(r)
 	if st == nil {
@@ -63,6 +74,13 @@ func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
+	if q.Get("late") != "" {
+		select {
+		case <-time.After(150 * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
 	w.Header().Set("Content-Type", "text/csv")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("name")+`"`)
 	if as := q.Get("as"); as != "" {

@@ -3,6 +3,7 @@ package executortest
 import (
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,7 @@ func (s *suite) tortureForms(t *testing.T) {
 		says  string
 	}{
 		{field("#amount", "many"), executor.ErrNotActionable, "number"},
+		{field("#amount", "2,5"), executor.ErrNotActionable, `"25"`},
 		{field("#when", "2026-03-09"), executor.ErrBadArgs, "T14:30"},
 		{field("#when", "yesterday"), executor.ErrBadArgs, "datetime-local"},
 		{field("#reverted", "2026-03-09"), executor.ErrNotActionable, "empty"},
@@ -103,6 +105,7 @@ func (s *suite) tortureForms(t *testing.T) {
 		{field("#terms", "yes"), executor.ErrBadArgs, "true or false"},
 		{field("#kind", true), executor.ErrBadArgs, "string"},
 		{field("#send", "x"), executor.ErrBadArgs, "not a form field"},
+		{field("#more", "x"), executor.ErrBadArgs, `element "div#more" is not a form field`},
 	} {
 		s.page(t, "a value that does not fit is refused and named: "+f.field.Target.Selector+" "+quoted(f.field.Value), page, func(c *scene) {
 			_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#notes", "first"), f.field, field("#email", "never@example.com")}, &executor.FillOptions{Submit: css("#send")})
@@ -117,7 +120,13 @@ func (s *suite) tortureForms(t *testing.T) {
 			c.Error("it says that it was submitted")
 		}
 		c.wantIn(res.Note, "not sent", `textbox "Must"`, "fill", `textbox "Mail"`, "@")
+		if n := strings.Count(res.Note, `textbox "Must"`); n != 1 {
+			c.Errorf("the note names the field %d times: %s", n, res.Note)
+		}
+		c.wantIn(c.click(css("#strictSend"), nil).Note, "not sent", `textbox "Must"`, `textbox "Mail"`)
 		c.wantUntouched("strict")
+		c.eval(`addEventListener("click", () => document.querySelector("#strict").checkValidity()); 0`, nil)
+		c.wantNotIn(c.click(css("#name"), nil).Note, "invalid")
 		res = fill(c, &executor.FillOptions{Submit: css("#strictSend")}, field("#mail", "a@b.c"), field("#must", "x"))
 		if !res.Submitted || res.Note != "" {
 			c.Errorf("result %+v", res)

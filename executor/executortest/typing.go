@@ -75,13 +75,15 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("area.value", text)
 	})
 	s.page(t, "max length", "type.html", func(c *scene) {
-		if _, err := c.exec.Type(c.ctx, c.tab, css("#short"), "1234567", nil); err != nil {
-			c.wantCode(err, executor.ErrNotActionable)
+		for _, opts := range []*executor.TypeOptions{nil, {KeyEvents: true}, {PressEnter: true}} {
+			_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "1234567", opts)
+			c.wantCode(err, executor.ErrNotActionable, `at most 5 characters and held "12345"; its old value was put back`)
+			c.wantValue("document.querySelector('#short').value", "")
 		}
-		c.wantValue("document.querySelector('#short').value", "12345")
 	})
 	s.page(t, "not taken", "stubborn.html", func(c *scene) {
-		c.wantIn(c.typeInto("#short", "987654", nil).Note, `holds "987" instead`)
+		_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "987654", nil)
+		c.wantCode(err, executor.ErrNotActionable, `held "987"`)
 		c.wantIn(c.typeInto("#empties", "x", nil).Note, "empty")
 		if note := c.typeInto("#rich", " words", nil).Note; note != "" {
 			c.Errorf("note %q on text that was taken", note)
@@ -96,6 +98,12 @@ func (s *suite) typing(t *testing.T) {
 		c.typeInto("#email", "ann@example.com", nil)
 		c.wantValue("email.value", "ann@example.com")
 		c.typeInto("#number", "12.5", nil)
+		c.wantValue("number.value", "12.5")
+		_, err := c.exec.Type(c.ctx, c.tab, css("#number"), "2,5", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "old value was put back")
+		c.wantValue("number.value + number.validity.badInput", "12.5false")
+		_, err = c.exec.Type(c.ctx, c.tab, css("#number"), "abc", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "became empty; its old value was put back")
 		c.wantValue("number.value", "12.5")
 	})
 	s.page(t, "readonly", "type.html", func(c *scene) {

@@ -2,6 +2,7 @@ package extension
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -29,7 +30,7 @@ func (b *Backend) AskUser(ctx context.Context, q executor.Question) (executor.An
 	limit, cancel := context.WithTimeout(ctx, consentTimeout)
 	defer cancel()
 	var answer wire.ConsentAnswer
-	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: kind, Origin: q.Site, Tool: q.Tool}, &answer)
+	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, kind, q.Site, q.Tool), &answer)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -45,6 +46,15 @@ func (b *Backend) AskUser(ctx context.Context, q executor.Question) (executor.An
 		}
 	}
 	return "", executor.Errorf(executor.ErrInternal, "", "the extension's answer is none")
+}
+
+// consentQuestion returns the prompt of a kind for the call of ctx.
+func consentQuestion(ctx context.Context, kind, origin, tool string) wire.ConsentQuestion {
+	key := executor.CallKeyOf(ctx)
+	if key.Hash == "" {
+		key.Hash = rand.Text() // differs from all other keys
+	}
+	return wire.ConsentQuestion{Kind: kind, Origin: origin, Tool: tool, Client: key.Client, Call: key.Hash}
 }
 
 // asked returns the connection to the browser whose user is asked about a tab,

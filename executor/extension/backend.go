@@ -58,6 +58,7 @@ var (
 	_ session.Host              = host{}
 	_ session.Browser           = (*Backend)(nil)
 	_ session.Consenter         = (*Backend)(nil)
+	_ session.Sharer            = (*Backend)(nil)
 )
 
 // New returns the backend of the browsers that connect to opts.Server. It

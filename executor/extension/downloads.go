@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -261,21 +260,21 @@ func (b *Backend) openDownloads() (*download.Dir, error) {
 // Downloads implements session.Browser.
 func (b *Backend) Downloads() (*download.Dir, error) { return b.files() }
 
-// startProxy starts the proxy through which URLs are fetched: it asks
-// Options.Network about every connection.
+// startProxy starts the proxy through which URLs are fetched. The proxy checks
+// each connection with Options.Network. Browsers receive its port and close it to
+// their pages.
 func (b *Backend) startProxy() (*egress.Proxy, error) {
-	upstream, err := egress.ParseUpstream(b.opts.Proxy)
-	if err != nil {
+	p, err := egress.NewPrivate(egress.Options{Decider: b.opts.Network, NoUpstream: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
+	switch {
+	case errors.Is(err, executor.ErrBadArgs):
 		return nil, err
-	}
-	opts := egress.Options{Decider: b.opts.Network, Upstream: upstream, NoUpstream: b.opts.NoProxy, Logger: b.opts.Logger}
-	p, err := egress.New(opts)
-	if err != nil {
+	case err != nil:
 		return nil, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the filtering proxy did not start: %w", err)
 	}
 	b.mu.Lock()
 	b.proxied = p
 	b.mu.Unlock()
+	b.opts.Server.PolicyChanged()
 	return p, nil
 }
 
@@ -288,7 +287,7 @@ func (b *Backend) Fetcher() session.Fetcher {
 		if err != nil {
 			return session.Fetcher{Transport: refusing{err}}
 		}
-		t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr()})
+		t.Proxy = http.ProxyURL(p.Client())
 	}
 	t.DisableKeepAlives = true // one file each: nothing is to stay open after it
 	return session.Fetcher{Transport: t, UserAgent: b.userAgent()}

@@ -23,9 +23,14 @@ func TestLeaks(t *testing.T) {
 	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.Few})
 }
 
-// TestFullLeaks walks them all, twice.
-func TestFullLeaks(t *testing.T) {
+// TestLongExtensionLeaks tests all routes.
+func TestLongExtensionLeaks(t *testing.T) {
 	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
+}
+
+// TestDeniedPaths opens many spellings of a denied path.
+func TestDeniedPaths(t *testing.T) {
+	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
 }
 
 // usersShare is how many visits of an agent there are to one of the user.
@@ -39,7 +44,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
 		c := p.Config()
-		rules = wire.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources)}
+		rules = wire.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources)}
 		guard := policy.NewGuard(p, nil)
 		gate, wrap = guard, guard.Wrap
 	}

@@ -22,6 +22,7 @@ import (
 	carried "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // The times in which what was lost has to be back: an alarm of the extension
@@ -104,6 +105,22 @@ func newClient(t *testing.T, server *bridge.Server) (*Backend, executor.Executor
 		t.Fatal(err)
 	}
 	return b, s
+}
+
+// guarded opens a session that the policy guards, for the rest of the test.
+func (l *life) guarded(conf policy.Config) executor.Executor {
+	l.u.t.Helper()
+	p, err := policy.New(conf)
+	if err != nil {
+		l.u.t.Fatal(err)
+	}
+	guard := policy.NewGuard(p, nil)
+	s, err := l.b.NewSession(executor.SessionOptions{Gate: guard})
+	if err != nil {
+		l.u.t.Fatal(err)
+	}
+	l.u.t.Cleanup(func() { s.Close() })
+	return guard.Wrap(s)
 }
 
 // share opens a page as the user does, and shares it.
@@ -306,6 +323,14 @@ func TestLife(t *testing.T) {
 		reads(t, s, theirs, "/of-second")
 		reads(t, l.s, mine, "/of-first")
 		reads(t, l.s, id, "/again") // which the first one drives
+		third, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := third.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "another agent drives") {
+			t.Errorf("a call for a tab that the first server drives: %v", err)
+		}
+		third.Close()
 		for who, x := range map[string]executor.Executor{"/of-first": s, "/of-second": l.s} {
 			tabs, err := x.ListTabs(t.Context())
 			if err != nil {

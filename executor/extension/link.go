@@ -301,7 +301,7 @@ func (l *link) detach(t *tab, d page.Detached, why error) {
 func (l *link) relay(e *wire.CDPEvent) {
 	t := l.tabs[e.TabID]
 	domain, _, ok := strings.Cut(e.Method, ".")
-	if t == nil || !ok || domain == "ChromeMCP" {
+	if t == nil || !ok || domain == "ChromeMCP" && e.Method != cdpconn.EventsDropped {
 		return
 	}
 	from := t.session

@@ -20,6 +20,9 @@ type NetworkPolicy interface {
 	// CheckHost decides before host is resolved. scheme is "http", or empty
 	// for a tunnel, which https uses. An IPv6 host has its brackets.
 	CheckHost(scheme, host string, port int) error
+	// CheckPath checks the path of a request that CheckHost allowed, if the path
+	// is visible, as in plain http. path is as sent.
+	CheckPath(scheme, host string, port int, path string) error
 	// CheckAddr decides on an address of host, immediately before it is
 	// dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error

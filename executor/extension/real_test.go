@@ -25,11 +25,14 @@ func TestExtension(t *testing.T) { runReal(t, executortest.Often) }
 func TestLongExtension(t *testing.T) { runReal(t, executortest.Seldom) }
 
 func runReal(t *testing.T, part executortest.Part) {
-	server, _ := startReal(t)
+	server, u := startReal(t)
 	b := newBackend(t, server)
 	waitConnected(t, b)
 	h := harness(b, "extension")
 	h.Part = part
+	h.Raw = func(t *testing.T, url, method string, params any) {
+		u.In(t, u.Find(t, "page", url).ID, func(session string) { u.Call(t, session, method, params, nil) })
+	}
 	executortest.Run(t, h)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
@@ -39,18 +40,7 @@ func newRefusedSite(t testing.TB) (allowed, refused string) {
 // nobody's, and is left like any other.
 func TestRefusedPage(t *testing.T) {
 	l := newLife(t, nil, userBrowserOptions{})
-	conf := policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true}
-	p, err := policy.New(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	guard := policy.NewGuard(p, nil)
-	inner, err := l.b.NewSession(executor.SessionOptions{Gate: guard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := guard.Wrap(inner)
-	t.Cleanup(func() { s.Close() })
+	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
 	allowed, refused := newRefusedSite(t)
 
 	t.Run("of the user's", func(t *testing.T) {
@@ -76,19 +66,20 @@ func TestRefusedPage(t *testing.T) {
 	})
 	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
 		// Such a frame is there only where it was before the tab was shared.
-		l.u.toggle(l.u.open(newJumpingSite(t) + "/"))
+		jumping := newJumpingSite(t) + "/"
+		l.u.toggle(l.u.open(jumping))
 		awaitTabs(t, l.b, 2) // and the one above
 		tabs, err := s.ListTabs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "jumping" })
+		i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.URL == jumping })
 		if i < 0 {
 			t.Fatalf("%+v", tabs)
 		}
-		refusals := 0
-		const presses = 40
-		for range presses {
+		// At least 40, and until the page has drawn the frame both here and there.
+		refusals, presses := 0, 0
+		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (refusals == 0 || refusals == presses) && time.Now().Before(deadline); presses++ {
 			_, err := s.Mouse(t.Context(), tabs[i].ID, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 			if errors.Is(err, executor.ErrPolicyDenied) {
 				refusals++

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
 )
 
-// TestSharedTab is that a call which names no tab goes to the one that the
-// user shared last, and not to what a page opened.
+// TestSharedTab checks that calls that name no tab go to the tab that the user
+// shared last until the client opens a tab. Then they go to that tab.
 func TestSharedTab(t *testing.T) {
 	l := newLife(t, nil, userBrowserOptions{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -18,16 +19,21 @@ func TestSharedTab(t *testing.T) {
 		fmt.Fprintf(w, `<!doctype html><title>%s</title><p>this is %[1]s</p><button onclick="window.open('/popup')">Open</button>`, r.URL.Path)
 	}))
 	t.Cleanup(site.Close)
-	var told []executor.TabSwitch
-	ctx := executor.WithTabSwitch(t.Context(), func(sw executor.TabSwitch) { told = append(told, sw) })
-	share := func(path string) executor.TabID {
+	var told []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
+	share := func(path string, active bool) executor.TabID {
 		t.Helper()
 		tab := l.u.open(site.URL + path)
+		userbrowser.Eventually(t, "the title", func() bool { // until then the title is the host
+			var title string
+			l.u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((tab) => tab.title)", tab), &title)
+			return title == path
+		})
 		n := len(l.b.Tabs())
 		l.u.toggle(tab)
 		awaitTabs(t, l.b, n+1)
 		tabs, err := l.s.ListTabs(ctx)
-		if err != nil || tabs[n].URL != site.URL+path || !tabs[n].Active {
+		if err != nil || tabs[n].URL != site.URL+path || tabs[n].Active != active {
 			t.Fatalf("sharing %s: %+v, %v", path, tabs, err)
 		}
 		return tabs[n].ID
@@ -39,7 +45,7 @@ func TestSharedTab(t *testing.T) {
 			t.Fatalf("a call without a tab does not go to %s: %+v, %v", path, res, err)
 		}
 	}
-	share("/first")
+	share("/first", true)
 	means("/first")
 	a, err := l.s.Click(ctx, "", executor.Target{Selector: "button"}, nil)
 	if err != nil || len(a.NewTabs) != 1 {
@@ -54,9 +60,13 @@ func TestSharedTab(t *testing.T) {
 	if len(told) != 0 {
 		t.Errorf("told of %v", told)
 	}
-	second := share("/second")
-	means("/second")
-	if len(told) != 1 || told[0].To != second {
-		t.Errorf("told of %v, want %s once", told, second)
+	second := share("/second", false)
+	means("/own")
+	if len(told) != 1 || told[0].Tab.ID != second || told[0].Tab.Title != "/second" || told[0].Tab.Active {
+		t.Errorf("reported %+v, want %s once", told, second)
 	}
+	if _, err := l.s.SelectTab(ctx, second); err != nil {
+		t.Fatal(err)
+	}
+	means("/second")
 }

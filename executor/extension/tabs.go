@@ -86,6 +86,23 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
+// elsewhereTimeout bounds the query for tabs that other programs drive.
+const elsewhereTimeout = time.Second
+
+// Elsewhere implements session.Sharer.
+func (b *Backend) Elsewhere(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	defer cancel()
+	n := 0
+	for _, l := range b.live() {
+		var list wire.TabsList
+		if c := l.connection(); c != nil && c.Call(ctx, wire.MethodTabsList, wire.Nothing{}, &list) == nil {
+			n += list.Elsewhere
+		}
+	}
+	return n
+}
+
 // home returns the browser to open a tab in: that of the tab which was shared
 // last, else the one that connected last.
 func (b *Backend) home() *link {
@@ -319,7 +336,7 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	limit, cancel := context.WithTimeout(ctx, consentTimeout)
 	defer cancel()
 	var answer wire.ConsentAnswer
-	err := c.Call(limit, wire.MethodConsent, wire.ConsentQuestion{Kind: wire.ConsentEval, Origin: origin}, &answer)
+	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, wire.ConsentEval, origin, ""), &answer)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -333,14 +350,16 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 		return executor.Errorf(executor.ErrPolicyDenied, "Do without eval on this site; the user can change that in the options of the chrome-mcp extension.",
 			"the user does not let scripts run on %s", origin)
 	}
-	l.mu.Lock()
-	l.consents[origin] = time.Now()
-	l.mu.Unlock()
+	if executor.Answer(answer.Answer) != executor.AnswerOnce { // it applies to this call only
+		l.mu.Lock()
+		l.consents[origin] = time.Now()
+		l.mu.Unlock()
+	}
 	return nil
 }
 
-// consentLife is how long the user's leave is remembered here. The extension
-// decides on each command itself: what is remembered too long is refused.
+// consentLife is how long we assume that the user's consent lasts. The extension
+// checks each command itself, and denies it if the consent has ended.
 const consentLife = 30 * time.Second
 
 func (l *link) agreed(origin string) bool {

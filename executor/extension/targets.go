@@ -54,7 +54,7 @@ func (l *link) adopt(s *cdpconn.Session) {
 		made.SetOwner(opener.tab.Owner())
 	}
 	options := page.Options{
-		Logger: l.backend.log, Own: t.info.Own, Shared: true, ID: executor.NewTabID("ext", l.id, made.Raw),
+		Logger: l.backend.log, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0, Shared: true, ID: executor.NewTabID("ext", l.id, made.Raw),
 		Wake:       func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
 		OnEvent:    func(ev page.Event) { l.tell(made, ev) },
 		OnDownload: func(d page.Download) { l.downloadBegan(made, d) },

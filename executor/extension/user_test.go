@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.Downloads
+		return slices.Concat(a.Downloads, a.EarlierDownloads)
 	}
 	// ends clicks until an action tells of the end of a download.
 	ends := func(t *testing.T, s executor.Executor, id executor.TabID, told []executor.Download) executor.Download {

@@ -39,71 +39,103 @@ function timers(t) {
   t.after(() => mock.timers.reset());
 }
 
+const claude = { key: 'k1', name: 'claude' };
+const restarted = { key: 'k2', name: 'claude' };
+const stranger = { key: 'k3', name: 'another agent' };
+
+/** Returns the value of a settled promise, or 'waits'. @param {Promise<any>} p */
+const now = (p) => Promise.race([p, Promise.resolve('waits')]);
+
 test('a leave for once is used up', async (t) => {
   timers(t);
   const { c, open } = await setUp();
-  const asked = c.wait(origin, 'claude', 20_000);
-  assert.equal(c.use(origin, 'claude'), undefined);
-  await c.reply(c.open()[0].id, 'once');
-  assert.equal(await asked, true);
-  mock.timers.tick(60_000); // the agent takes its time to begin
-  assert.equal(c.use(origin, 'claude'), true);
-  mock.timers.tick(5_000); // and reads what its script gave
-  assert.equal(c.use(origin, 'claude'), true);
-  mock.timers.tick(5_000); // which does not make it longer
-  assert.equal(c.use(origin, 'claude'), undefined);
+  const asked = c.wait(origin, claude, 'h1', 20_000);
+  const [q] = c.open();
+  assert.equal(q.waits, true);
+  assert.equal(c.answer(origin, claude), undefined);
+  await c.reply(q.id, 'once');
+  assert.deepEqual(await asked, { granted: true, answer: 'once' });
+  assert.equal(c.answer(origin, claude), true);
+  assert.equal(c.answer(origin, restarted), undefined);
+  assert.equal(c.answer('https://other.example', claude), undefined);
+  mock.timers.tick(9_000); // the call reads the result of its script
+  assert.equal(c.answer(origin, claude), true);
+  mock.timers.tick(1_000); // reading does not extend the grant
+  assert.equal(c.answer(origin, claude), undefined);
   assert.deepEqual(c.list(), []);
-  assert.equal((await open()).answer(origin, 'claude'), undefined);
+  assert.equal((await open()).answer(origin, claude), undefined);
 });
 
-test('a leave for once that nobody uses ends', async (t) => {
+test('a once grant does not apply to another call', async (t) => {
   timers(t);
   const { c } = await setUp();
-  await c.reply(c.ask(origin, 'claude').id, 'once');
-  assert.equal(c.answer(origin, 'claude'), true);
-  assert.equal(c.answer('https://other.example', 'claude'), undefined);
-  mock.timers.tick(10 * 60_000);
-  assert.equal(c.use(origin, 'claude'), undefined);
+  const first = c.wait(origin, claude, 'h1', 20_000);
+  const second = c.wait(origin, claude, 'h2', 20_000);
+  assert.equal(c.open().length, 2);
+  await c.reply(c.open()[0].id, 'once');
+  assert.equal((await first)?.answer, 'once');
+  assert.equal(await now(second), 'waits');
+  assert.equal(await now(c.wait(origin, claude, 'h1', 20_000)), 'waits'); // a later identical call needs another answer
+});
+
+test('once cannot be granted after the call ended', async (t) => {
+  timers(t);
+  const { c } = await setUp();
+  const asked = c.wait(origin, claude, 'h1', 20_000);
+  mock.timers.tick(20_000);
+  assert.equal(await asked, undefined);
+  await assert.rejects(c.reply(c.open()[0].id, 'once'), /no longer waiting/);
+  assert.equal(c.open().length, 1);
+  assert.equal(c.answer(origin, claude), undefined);
+  const again = c.wait(origin, claude, 'h1', 20_000);
+  c.abandon('k1'); // the connection was lost
+  assert.equal(await again, undefined);
+  await assert.rejects(c.reply(c.open()[0].id, 'once'), /no longer waiting/);
+  void c.wait(origin, claude, 'h2', 20_000);
+  assert.equal(c.open().length, 1, 'the newest prompt replaces prompts without a waiting call');
+  await c.reply(c.open()[0].id, 'once');
+  c.abandon('k1');
+  assert.equal(c.answer(origin, claude), undefined);
 });
 
 test('answers are kept as long as they are meant', async (t) => {
   timers(t);
   for (const [answer, granted, kept] of /** @type {const} */ ([['session', true, 'session'], ['no', false, 'session'], ['always', true, 'local']])) {
     const { c, open, session, local } = await setUp();
-    const q = await c.reply(c.ask(origin, 'claude').id, answer);
+    const q = await c.reply(c.ask(origin, claude).id, answer);
     assert.equal(q?.origin, origin);
-    assert.equal((await open()).answer(origin, 'claude'), granted);
+    assert.equal((await open()).answer(origin, claude), granted);
     assert.deepEqual(Object.keys(session.kept), kept === 'session' ? ['evalForNow'] : []);
     assert.deepEqual(Object.keys(local.kept), kept === 'local' ? ['evalForGood'] : []);
     await c.forget(origin);
-    assert.equal((await open()).answer(origin, 'claude'), undefined);
+    assert.equal((await open()).answer(origin, claude), undefined);
   }
 });
 
 test('a leave is of the agent that asked', async (t) => {
   timers(t);
   const { c } = await setUp();
-  const [mine, others] = [c.ask(origin, 'claude'), c.ask(origin, 'a stranger')];
-  assert.notEqual(mine, others);
+  void c.wait(origin, claude, 'h1', 20_000);
+  void c.wait(origin, stranger, 'h1', 20_000);
+  const [mine, others] = c.open();
   await c.reply(mine.id, 'once');
-  assert.equal(c.use(origin, 'a stranger'), undefined);
+  assert.equal(c.answer(origin, stranger), undefined);
   await c.reply(others.id, 'no');
-  assert.equal(c.use(origin, 'claude'), true);
-  assert.deepEqual(c.list(), [{ origin, server: 'a stranger', granted: false, always: false }]);
-  await c.forget(origin, 'a stranger');
-  assert.equal(c.answer(origin, 'a stranger'), undefined);
-  assert.equal(c.answer(origin, 'claude'), true);
+  assert.equal(c.answer(origin, claude), true);
+  assert.deepEqual(c.list(), [{ origin, server: 'another agent', granted: false, always: false }]);
+  await c.forget(origin, 'another agent');
+  assert.equal(c.answer(origin, stranger), undefined);
   await c.forget(origin);
-  assert.equal(c.answer(origin, 'claude'), undefined);
+  assert.equal(c.answer(origin, claude), undefined);
 });
 
 test('a question is asked once, and its answer taken once', async (t) => {
   timers(t);
   const { c } = await setUp();
-  const first = c.ask(origin, 'claude');
-  assert.equal(c.ask(origin, 'claude'), first);
+  const first = c.ask(origin, claude);
+  assert.equal(c.ask(origin, claude), first);
   assert.deepEqual(c.open().map((q) => q.origin), [origin]);
   await c.reply(first.id, 'session');
   assert.equal(await c.reply(first.id, 'no'), undefined);
-  assert.equal(c.answer(origin, 'claude'), true);
+  assert.equal(c.answer(origin, claude), true);
 });

@@ -23,6 +23,8 @@ function setUp(answers) {
       detach: async () => {
         calls.push('detach');
       },
+      sendCommand: async () => ({}),
+      getTargets: async () => [{ id: 'T7', tabId: 7, type: 'page' }],
     },
     tabs: { get: async () => ({ id: 7, url: 'https://example.com/' }) },
   } });

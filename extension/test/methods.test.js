@@ -4,17 +4,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { censored, check, describe, METHOD_NAMES } from '../methods.js';
 import { compile } from '../rules.js';
-import { BARS } from '../wire.js';
+import { BARS, HIDING } from '../wire.js';
 
-const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
+const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com', 'example.com/admin'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
 
 /** @type {Record<number, import('../methods.js').World>} */
 const worlds = {
-  1: { main: true, origin: 'https://example.com' },
-  2: { main: false, origin: 'https://example.com' },
-  3: { main: false, origin: 'https://evil.example.com' },
-  4: { main: false, origin: '' },
-  5: { main: true, origin: '' },
+  1: { main: true, ours: false, origin: 'https://example.com', frame: 'top' },
+  2: { main: false, ours: true, origin: 'https://example.com', frame: 'top' },
+  3: { main: false, ours: true, origin: 'https://evil.example.com' },
+  4: { main: false, ours: true, origin: '', frame: 'top' },
+  5: { main: true, ours: false, origin: '' },
+  6: { main: false, ours: true, origin: '', frame: 'sandboxed' },
+  7: { main: false, ours: false, origin: '', frame: 'top' }, // another extension's
+  8: { main: false, ours: false, origin: 'https://example.com', frame: 'top' },
+  9: { main: false, ours: true, origin: 'https://example.com', frame: 'admin' },
 };
 
 /** @type {string[]} */
@@ -22,7 +26,8 @@ let asked = [];
 
 /** @param {Partial<import('../methods.js').Situation>} [over] @returns {import('../methods.js').Situation} */
 const situation = (over) => ({
-  rules: compile(policy), url: 'https://example.com/x', own: false, child: false, site: '', originOfFrame: (frame) => ({ mine: 'https://example.com', theirs: 'https://evil.example.com' })[frame],
+  rules: compile(policy), url: 'https://example.com/x', top: 'top', own: false, child: false, site: '', originOfFrame: (frame) => ({ mine: 'https://example.com', theirs: 'https://evil.example.com', admin: 'https://example.com', sandboxed: '' })[frame],
+  urlOfFrame: (frame) => ({ top: over?.url ?? 'https://example.com/x', admin: 'https://example.com/admin/1' })[frame],
   worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
   evalAnswer: () => undefined, askEval: (origin) => asked.push(origin),
   history: async () => [{ id: 7, url: 'https://evil.example.com/' }, { id: 8, url: 'https://example.com/' }],
@@ -65,8 +70,19 @@ test('commands pass, or do not', async () => {
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'theirs' }],
     ['passes', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://www.example.com/' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://evil.example.com/' }],
-    ['passes', 'Accessibility.getFullAXTree', {}, { child: true }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { child: true }], // unknown document
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'admin' }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'sandboxed' }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'unknown' }],
+    ['passes', 'Accessibility.getFullAXTree', { frameId: 'top' }],
+    ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { url: 'https://example.com/admin' }],
+    ['POLICY_DENIED', 'Page.disable', {}], // the extension needs these events
     ['passes', 'DOM.getFrameOwner', { frameId: 'theirs' }],
+    ['passes', 'DOMDebugger.getEventListeners', { objectId: '-12.1.5', depth: -1 }],
+    ['BAD_ARGS', 'DOMDebugger.getEventListeners', { objectId: '-12.1.5', depth: -1, pierce: true }],
+    ['POLICY_DENIED', 'DOMDebugger.getEventListeners', { objectId: '-12.3.5', depth: -1 }],
+    ['POLICY_DENIED', 'DOMDebugger.getEventListeners', { objectId: '-12.9.5', depth: -1 }],
+    ['CDP_ERROR', 'DOMDebugger.getEventListeners', { objectId: 'junk' }],
     ['passes', 'DOM.describeNode', { pierce: true, depth: 1 }],
     ['passes', 'DOM.describeNode', { depth: -1 }],
     ['CONSENT_REQUIRED', 'DOM.describeNode', { pierce: true, depth: -1 }],
@@ -94,10 +110,22 @@ test('commands pass, or do not', async () => {
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => false }],
     ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u3' }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }, { url: 'https://example.com/admin' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { url: 'https://example.com/admin', evalAnswer: () => true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u9' }],
+    ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }], // an error page that is about to be replaced
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'chrome-error://chromewebdata/' }],
+    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank', own: true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank', own: true, child: true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u6' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u6' }, { url: 'about:blank', own: true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u7' }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u7' }, { url: 'about:blank', own: true }],
+    ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u8' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }],
     ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }, { own: true, url: 'about:blank' }],
-    ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u9' }],
+    ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u99' }],
     ['passes', 'Runtime.evaluate', { expression: 'x' }, { evalAnswer: () => true }],
     ['BAD_ARGS', 'Runtime.evaluate', { expression: 'x' }, { child: true, evalAnswer: () => true }],
     ['BAD_ARGS', 'DOM.getDocument', {}, { child: true, evalAnswer: () => true }],
@@ -112,16 +140,27 @@ test('commands pass, or do not', async () => {
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: 'f', uniqueContextId: 'u3' }],
     ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3' }],
     ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[1], uniqueContextId: 'u3' }],
+    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[2], uniqueContextId: 'u3' }],
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0] + ' ', uniqueContextId: 'u3' }],
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3', arguments: [] }],
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u1' }], // the page's own
+    ...HIDING.map((script) => /** @type {any} */ (['passes', 'Runtime.callFunctionOn', { functionDeclaration: script, uniqueContextId: 'u3' }])),
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: HIDING[0] + ' ', uniqueContextId: 'u3' }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: HIDING[0], uniqueContextId: 'u1' }], // the page's own
     ['CONSENT_REQUIRED', 'Runtime.awaitPromise', { promiseObjectId: '1.1.1' }],
     ['CONSENT_REQUIRED', 'Runtime.getProperties', { objectId: '1.1.1' }],
     ['passes', 'Runtime.addBinding', { name: 'b', executionContextName: 'w' }],
     ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b' }],
     ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b', executionContextName: 'w', executionContextId: 1 }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x' }],
-    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x', worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x', worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})();x`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()` }],
+    ['BAD_ARGS', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w', includeCommandLineAPI: true }],
+    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w' }],
+    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[2]})()`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[1]})()`, worldName: 'w' }],
     ['POLICY_DENIED', 'Page.createIsolatedWorld', { frameId: 'f', worldName: 'w', grantUniveralAccess: true }],
 
     ['BAD_ARGS', 'Network.getCookies', {}],

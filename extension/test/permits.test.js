@@ -6,7 +6,11 @@ import { Permits } from '../permits.js';
 import { questionWords } from '../words.js';
 
 const server = { key: 'k1', name: 'claude' };
-const site = /** @type {const} */ ({ kind: 'site', origin: 'https://example.com', tool: 'navigate' });
+const another = { key: 'k2', name: 'claude' };
+/** @type {import('../permits.js').Asked} */
+const site = { kind: 'site', origin: 'https://example.com', tool: 'navigate', client: 'c1', call: 'h1' };
+/** @type {import('../permits.js').Asked} */
+const click = { kind: 'mutations', origin: 'https://docs.example', tool: 'click', client: 'c1', call: 'h1' };
 
 /** @param {import('node:test').TestContext} t */
 function timers(t) {
@@ -14,37 +18,99 @@ function timers(t) {
   t.after(() => mock.timers.reset());
 }
 
+/** Returns the value of a settled promise, or 'waits'. @param {Promise<any>} p */
+const now = (p) => Promise.race([p, Promise.resolve('waits')]);
+
+/** Each differs from click in one value that an answer is bound to. @type {[string, {key: string, name: string}, import('../permits.js').Asked][]} */
+const others = [
+  ['server', another, click],
+  ['client', server, { ...click, client: 'c2' }],
+  ['tool', server, { ...click, tool: 'fill_form' }],
+  ['arguments', server, { ...click, call: 'h2' }],
+  ['origin', server, { ...click, origin: 'https://bank.example' }],
+  ['kind', server, { ...click, kind: 'downloads' }],
+];
+
 test('what is asked twice is one question, and its answer is for all that wait', async (t) => {
   timers(t);
-  let changes = 0;
-  const p = new Permits(() => changes++);
+  const p = new Permits(() => {});
   const both = [p.wait(server, site, 20_000), p.wait(server, site, 20_000)];
-  assert.deepEqual(p.open().map((q) => [q.kind, q.origin, q.tool, q.server]), [['site', 'https://example.com', 'navigate', 'claude']]);
+  assert.deepEqual(p.open().map((q) => [q.kind, q.origin, q.tool, q.server, q.waits]), [['site', 'https://example.com', 'navigate', 'claude', true]]);
   const { id } = p.open()[0];
   assert.equal(p.reply('other', 'once'), undefined);
   assert.equal(p.reply(id, 'once')?.origin, site.origin);
   assert.equal(p.reply(id, 'session'), undefined);
   assert.deepEqual(await Promise.all(both), ['once', 'once']);
   assert.equal(p.open().length, 0);
-  assert.equal(changes, 2);
   void p.wait(server, site, 20_000); // once was once
   assert.equal(p.open().length, 1);
 });
 
-test('an answer after the deadline is found by the next that asks, once', async (t) => {
+test('an open prompt is not shared with another call', async (t) => {
+  timers(t);
+  for (const [what, from, other] of others) {
+    const p = new Permits(() => {});
+    const first = p.wait(server, click, 20_000);
+    const second = p.wait(from, other, 20_000);
+    assert.equal(p.open().length, 2, what);
+    p.reply(p.open()[0].id, 'once');
+    assert.equal(await now(first), 'once');
+    assert.equal(await now(second), 'waits', `another ${what} got the answer`);
+    assert.equal(p.open().length, 1);
+  }
+});
+
+test('once applies to waiting calls and is not stored', async (t) => {
+  timers(t);
+  for (const [what, from, other] of [...others, /** @type {const} */ (['call, the same', server, click])]) {
+    const p = new Permits(() => {});
+    const first = p.wait(server, click, 20_000);
+    mock.timers.tick(20_000);
+    assert.equal(await first, undefined);
+    const [{ id, waits }] = p.open();
+    assert.equal(waits, false);
+    assert.throws(() => p.reply(id, 'once'), /no longer waiting/);
+    assert.equal(p.open().length, 1, 'the prompt was removed');
+    assert.equal(await now(p.wait(from, other, 20_000)), 'waits', `another ${what} got the answer`);
+  }
+  const p = new Permits(() => {});
+  const [first, lost] = [p.wait(server, click, 20_000), p.wait(another, click, 20_000)];
+  p.abandon('k1');
+  assert.equal(await first, undefined);
+  assert.deepEqual(p.open().map((q) => q.waits), [false, true]);
+  const again = p.wait(server, click, 20_000);
+  assert.deepEqual(p.open().map((q) => q.waits), [true, true]); // the same call made again
+  p.reply(p.open()[0].id, 'once');
+  assert.equal(await again, 'once');
+  assert.equal(await now(lost), 'waits');
+});
+
+test('only the newest prompt of ended calls is shown', (t) => {
   timers(t);
   const p = new Permits(() => {});
-  const first = p.wait(server, site, 20_000);
-  mock.timers.tick(20_000);
-  assert.equal(await first, undefined);
-  assert.equal(p.open().length, 1);
-  p.reply(p.open()[0].id, 'session');
-  void p.wait({ key: 'k2', name: 'claude' }, site, 20_000); // another server of the same name
-  assert.equal(p.open().length, 1);
-  assert.equal(await p.wait(server, site, 20_000), 'session');
-  const again = p.wait(server, site, 20_000);
-  mock.timers.tick(20_000);
-  assert.equal(await again, undefined);
+  for (let i = 0; i < 50; i++) {
+    void p.wait(server, { ...click, call: `h${i}` }, 1_000);
+    mock.timers.tick(1_000);
+  }
+  void p.wait(server, site, 1_000); // another scope
+  mock.timers.tick(1_000);
+  assert.deepEqual(p.open().map((q) => q.kind), ['mutations', 'site']);
+});
+
+test('a late session or no answer applies to the next call only', async (t) => {
+  timers(t);
+  for (const answer of /** @type {const} */ (['session', 'no'])) {
+    const p = new Permits(() => {});
+    const first = p.wait(server, click, 20_000);
+    mock.timers.tick(20_000);
+    assert.equal(await first, undefined);
+    p.reply(p.open()[0].id, answer);
+    void p.wait(another, click, 20_000); // another server of the same name
+    void p.wait(server, { ...click, client: 'c2' }, 20_000);
+    assert.equal(p.open().length, 2);
+    assert.equal(await p.wait(server, { ...click, call: 'h2' }, 20_000), answer);
+    assert.equal(await now(p.wait(server, click, 20_000)), 'waits');
+  }
 });
 
 test('questions and answers that nobody wants end', async (t) => {

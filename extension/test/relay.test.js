@@ -4,9 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Relay } from '../debugger.js';
 import { compile } from '../rules.js';
+import { BARS } from '../wire.js';
 
 /** What was sent to the browser. @type {string[]} */
 let sent = [];
+
+/** Results of the browser, by method. @type {Record<string, any>} */
+let answers = {};
+
+/** Called before the browser responds. */
+let during = () => {};
 
 /** @type {any} */ (globalThis).chrome = {
   debugger: {
@@ -14,15 +21,18 @@ let sent = [];
     detach: async () => {},
     sendCommand: async (/** @type {any} */ _, /** @type {string} */ method) => {
       sent.push(method);
-      return {};
+      during();
+      return answers[method] ?? {};
     },
+    getTargets: async () => [{ id: 'T', tabId: 1, type: 'page' }],
   },
   tabs: { get: async () => ({ id: 1, url: 'https://example.com/' }) },
 };
 
 /** Attaches a relay to a tab. */
 async function attached() {
-  sent = [];
+  answers = {};
+  during = () => {};
   /** @type {any[]} */
   const told = [];
   /** @type {any} */
@@ -31,31 +41,180 @@ async function attached() {
     protect: async () => {}, detached: () => {}, cancelled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, moved: () => {},
   }));
-  await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }), false);
+  await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = relay.holdOf(connection, 1);
   assert.ok(a);
-  return { relay, a, told };
-}
-
-test('events that carry the cookies of all sites are not told', async () => {
-  const { relay, told } = await attached();
-  for (const method of ['Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo', 'Network.webSocketWillSendHandshakeRequest', 'Network.loadingFinished']) {
-    relay.onEvent({ tabId: 1 }, method, { requestId: 'r' });
-  }
-  assert.deepEqual(told.map((frame) => frame.data.method), ['Network.loadingFinished']);
-});
-
-test('numbers of worlds are forgotten with Runtime.disable', async () => {
-  const { relay, a } = await attached();
-  relay.onEvent({ tabId: 1 }, 'Runtime.executionContextCreated', { context: { id: 7, uniqueId: 'u7', origin: 'https://example.com', auxData: { isDefault: false } } });
-  const evaluate = async () => {
+  sent = [];
+  /** @param {string} sessionId @param {string} method @param {any} params */
+  const outcome = async (sessionId, method, params) => {
     try {
-      await relay.command(a, '', 'Runtime.evaluate', { expression: 'x', contextId: 7 }, 1000);
+      await relay.command(a, sessionId, method, params, 1000);
       return 'sent';
     } catch (e) {
       return /** @type {any} */ (e).code;
     }
   };
+  /** @param {string} method @param {any} params @param {string} [sessionId] */
+  const event = (method, params, sessionId) => relay.onEvent({ tabId: 1, sessionId }, method, params);
+  /** @param {number} id @param {string} frame @param {string} [sessionId] @param {string} [origin] @param {string} [name] */
+  const world = (id, frame, sessionId, origin = 'https://example.com', name = 'w') => event('Runtime.executionContextCreated', {
+    context: { id, uniqueId: `u${id}`, origin, name, auxData: { isDefault: name === '', frameId: frame } },
+  }, sessionId);
+  await relay.command(a, '', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w' }, 1000);
+  sent = [];
+  return { relay, a, told, outcome, event, world };
+}
+
+const ACCOUNT = 'https://example.com/account';
+
+test('a document at a blocked path by pushState is not readable', async () => {
+  const { outcome, event, world } = await attached();
+  world(1, 'T');
+  world(2, 'F');
+  world(3, 'F', '', 'https://example.com', '');
+  const read = async () => [
+    await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }), await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }),
+    await outcome('', 'Accessibility.getFullAXTree', {}), await outcome('', 'Accessibility.getFullAXTree', { frameId: 'F' }), await outcome('', 'Page.captureScreenshot', {}),
+  ];
+  const none = ['POLICY_DENIED', 'POLICY_DENIED', 'POLICY_DENIED', 'POLICY_DENIED', 'POLICY_DENIED'];
+  assert.deepEqual(await read(), ['sent', 'sent', 'sent', 'sent', 'sent']);
+  for (const [method, params] of /** @type {[string, any][]} */ ([
+    ['Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT }], ['Page.documentOpened', { frame: { id: 'T', url: ACCOUNT } }],
+  ])) {
+    event(method, params);
+    const [top, frame, ...rest] = await read();
+    assert.deepEqual([top, 'POLICY_DENIED', ...rest], none, method);
+    assert.equal(frame, 'sent', 'it is another document');
+    event('Page.navigatedWithinDocument', { frameId: 'T', url: 'https://example.com/' });
+    assert.deepEqual(await read(), ['sent', 'sent', 'sent', 'sent', 'sent']);
+  }
+  event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+  assert.deepEqual(await read(), ['sent', 'POLICY_DENIED', 'sent', 'POLICY_DENIED', 'sent']);
+});
+
+test('console events at a blocked path are not sent', async () => {
+  const { event, told } = await attached();
+  const says = () => {
+    told.length = 0;
+    for (const method of ['Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'DOM.characterDataModified', 'Accessibility.nodesUpdated']) event(method, {});
+    return told.length;
+  };
+  assert.equal(says(), 4);
+  event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+  assert.equal(says(), 0);
+});
+
+test('what a frame reports at a blocked path is not sent', async () => {
+  const { event, told, world } = await attached();
+  world(1, 'T', '', 'https://example.com', '');
+  world(2, 'F', '', 'https://example.com', '');
+  event('Target.attachedToTarget', { sessionId: 's', targetInfo: { targetId: 'G', type: 'iframe', url: 'https://example.com/frame' } });
+  const says = () => {
+    told.length = 0;
+    for (const id of [1, 2]) event('Runtime.consoleAPICalled', { executionContextId: id });
+    event('Runtime.exceptionThrown', { exceptionDetails: { executionContextId: 2 } });
+    event('Runtime.consoleAPICalled', { executionContextId: 9 }, 's');
+    return told.map(({ data: { params, sessionId } }) => sessionId ?? params.executionContextId ?? params.exceptionDetails.executionContextId);
+  };
+  assert.deepEqual(says(), [1, 2, 2, 's']);
+  event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+  assert.deepEqual(says(), [1, 's']);
+  event('Page.navigatedWithinDocument', { frameId: 'G', url: ACCOUNT }, 's');
+  assert.deepEqual(says(), [1]);
+});
+
+test('a read is denied if the document moves to a blocked path during it', async () => {
+  const { outcome, event, world } = await attached();
+  world(1, 'T');
+  during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+  assert.equal(await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }), 'POLICY_DENIED');
+  event('Page.navigatedWithinDocument', { frameId: 'T', url: 'https://example.com/' });
+  assert.equal(await outcome('', 'Page.captureScreenshot', {}), 'POLICY_DENIED');
+  assert.deepEqual(sent, ['Runtime.evaluate', 'Page.captureScreenshot']);
+});
+
+test('an out-of-process frame is readable only if its document is known', async () => {
+  const { outcome, event, world } = await attached();
+  const session = (/** @type {string} */ id, /** @type {string} */ url) => event('Target.attachedToTarget', { sessionId: id, targetInfo: { targetId: `F${id}`, type: 'iframe', url } });
+  const read = (/** @type {string} */ id) => outcome(id, 'Accessibility.getFullAXTree', {});
+  session('1', 'https://example.com/frame');
+  session('2', '');
+  assert.deepEqual(sent, ['Page.enable', 'Page.enable']); // to receive its events
+  assert.equal(await read('1'), 'sent');
+  event('Page.navigatedWithinDocument', { frameId: 'F1', url: ACCOUNT }, '1');
+  assert.equal(await read('1'), 'POLICY_DENIED');
+  assert.equal(await read('2'), 'POLICY_DENIED');
+  answers['Page.getFrameTree'] = { frameTree: { frame: { id: 'F2', url: 'https://evil.test/' } } };
+  assert.equal(await read('2'), 'POLICY_DENIED');
+  session('2', '');
+  answers['Page.getFrameTree'] = { frameTree: { frame: { id: 'F2', url: 'https://example.com/x' } } };
+  assert.equal(await read('2'), 'sent');
+  assert.equal(await read('3'), 'POLICY_DENIED');
+  session('4', 'about:srcdoc'); // an inline document
+  assert.equal(await read('4'), 'POLICY_DENIED');
+  world(1, 'F4', '4', '://', '');
+  assert.equal(await read('4'), 'POLICY_DENIED');
+  world(2, 'F5', '5', 'https://example.com', '');
+  session('5', 'about:srcdoc');
+  assert.equal(await read('5'), 'sent');
+});
+
+test('scripts run only in worlds of the server in documents with an origin', async () => {
+  const { outcome, world } = await attached();
+  world(1, 'F', '', '://'); // in a sandbox
+  world(2, 'T', '', 'chrome-extension://abcdefgh', 'w'); // another extension's, with the same name
+  world(3, 'T', '', 'chrome-extension://abcdefgh', 'Other');
+  world(4, 'T', '', 'https://example.com', 'Other');
+  for (const id of [1, 2, 3, 4]) assert.equal(await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: `u${id}` }), 'POLICY_DENIED', `world ${id}`);
+  world(5, 'T');
+  assert.equal(await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }), 'sent');
+});
+
+test('events that carry the cookies of all sites are not sent', async () => {
+  const { relay, told } = await attached();
+  for (const method of ['Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo', 'Network.webSocketWillSendHandshakeRequest', 'Network.loadingFinished']) {
+    relay.onEvent({ tabId: 1 }, method, { requestId: 'r' });
+  }
+  assert.deepEqual(told.map((frame) => frame.data.method), ['Network.loadingFinished']);
+  told.length = 0;
+  relay.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: 'with frames that are denied' });
+  assert.deepEqual(told, []);
+  relay.onEvent({ tabId: 1 }, 'Fetch.requestPaused', {
+    requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*', Cookie: 'secret' } },
+    responseHeaders: [{ name: 'Content-Type', value: 'text/html' }, { name: 'set-cookie', value: 'secret' }],
+  });
+  assert.deepEqual(told[0].data.params, {
+    requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*' } }, responseHeaders: [{ name: 'Content-Type', value: 'text/html' }],
+  });
+});
+
+test('of a flood of console messages the rest is counted', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 1000;
+  t.mock.method(performance, 'now', () => now);
+  const { event, told } = await attached();
+  const log = (/** @type {string} */ method, /** @type {string} */ session) => event(method, { args: [{ type: 'string', value: 'x'.repeat(1e5) }] }, session);
+  const seen = () => told.splice(0).map(({ data: { method, sessionId, params } }) => (params.count === undefined ? method : [sessionId, params]));
+  for (let i = 0; i < 1000; i++) log('Runtime.consoleAPICalled', '');
+  const sent = seen();
+  assert.ok(sent.length > 50 && sent.length < 100, `${sent.length} were sent`);
+  log('Runtime.exceptionThrown', '');
+  log('Runtime.consoleAPICalled', 's');
+  event('Page.lifecycleEvent', {});
+  assert.deepEqual(seen(), ['Runtime.exceptionThrown', 'Runtime.consoleAPICalled', 'Page.lifecycleEvent']);
+  t.mock.timers.tick(300);
+  assert.deepEqual(seen(), [[undefined, { method: 'Runtime.consoleAPICalled', count: 1000 - sent.length }]]);
+  t.mock.timers.tick(300);
+  assert.deepEqual(seen(), []);
+  now += 1000;
+  log('Runtime.consoleAPICalled', '');
+  assert.deepEqual(seen(), ['Runtime.consoleAPICalled']);
+});
+
+test('numbers of worlds are forgotten with Runtime.disable', async () => {
+  const { relay, a, outcome, world } = await attached();
+  world(7, 'T');
+  const evaluate = () => outcome('', 'Runtime.evaluate', { expression: 'x', contextId: 7 });
   assert.equal(await evaluate(), 'sent');
   // The next document may be in a process of its own that counts from the
   // beginning, and nothing tells of its worlds.

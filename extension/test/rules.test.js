@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { buildRules } from '../network.js';
+import { buildRules, Network } from '../network.js';
+import { NewTabs } from '../newtabs.js';
 import { compile, decide, parsePattern } from '../rules.js';
 
 // The tables that package policy runs too.
@@ -55,9 +56,9 @@ test('the network is held as the documents are', () => {
     if (!/^https?:/.test(c.url)) continue; // nothing of it reaches the network
     const rules = buildRules({ tabs: [1], rules: rulesOf(c), hosts: [] }, [2, 3], TYPES);
     // The rules may deny more than is decided of documents: where a range
-    // opens all addresses in it, those that no pattern names; of what pages
-    // load, addresses in IPv6; and paths with percent signs beside denied ones.
-    const more = (c.unsafeAll && c.private?.length > 0) || /\/\/[^/]*\/.*%/.test(c.url);
+    // opens all addresses in it, those that no pattern names; and of what pages
+    // load, addresses in IPv6.
+    const more = (c.unsafeAll && c.private?.length > 0);
     const main = outcome(rules, c.url, 'main_frame');
     if (!(main === 'deny' && more)) assert.equal(main, c.verdict, `main_frame: ${JSON.stringify(c)}`);
     if (c.load) {
@@ -90,7 +91,7 @@ test('no policy denies', () => {
 test('what sites start without a tab is held, and the tabs of the user are not', () => {
   const policy = { allow: ['example.com', '[::1]:3000'], block: [], subresources: 'same', resources: [], private: [], unsafeAll: false, ownPorts: [] };
   const built = buildRules({ tabs: [1], rules: compile(policy), hosts: ['example.org'] }, [2, 3], TYPES);
-  const scoped = built.filter((r) => r.condition.initiatorDomains);
+  const scoped = built.filter((r) => r.condition.initiatorDomains && !r.condition.excludedRequestDomains);
   assert.equal(scoped.length, built.filter((r) => r.condition.tabIds?.includes(1)).length);
   for (const { condition } of scoped) {
     assert.deepEqual(condition.initiatorDomains, ['example.com', 'example.org']);
@@ -99,14 +100,95 @@ test('what sites start without a tab is held, and the tabs of the user are not',
   }
 });
 
+test('a frame in a window that is not known yet loads only sites whose requests are held', () => {
+  for (const subresources of ['same', 'list', 'public']) {
+    const policy = { allow: ['example.com', 'localhost'], block: [], subresources, resources: ['cdn.test'], private: [], unsafeAll: subresources === 'public', ownPorts: [] };
+    const built = buildRules({ tabs: [1], rules: compile(policy), hosts: ['example.org'] }, [2, 3], TYPES, [4]);
+    const [named, opaque, ...more] = built.filter((r) => r.condition.excludedRequestDomains);
+    assert.deepEqual(more, []);
+    for (const { action, condition, priority } of [named, opaque]) {
+      assert.equal(action.type, 'block');
+      assert.deepEqual(condition.resourceTypes, ['sub_frame', 'object']);
+      assert.deepEqual(condition.excludedRequestDomains, ['example.com', 'localhost', 'example.org']);
+      assert.deepEqual(condition.excludedTabIds, [-1, 1, 2, 3, 4]);
+      for (const r of built.filter((r) => r.action.type === 'allow' && (r.priority ?? 1) >= (priority ?? 1))) {
+        assert.match(r.condition.regexFilter ?? '', /localhost/, 'no rule for a site that is not an initiator outranks it');
+      }
+    }
+    assert.deepEqual(named.condition.initiatorDomains, ['example.com', 'localhost', 'example.org']);
+    assert.ok(opaque.condition.excludedInitiatorDomains?.includes('com'), 'a data: URL has no domain');
+  }
+});
+
 test('for what has no origin and no tab that is known nothing is opened', () => {
   const policy = { allow: ['example.com', 'localhost'], block: ['evil.test'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [38017] };
   const built = buildRules({ tabs: [1], rules: compile(policy), hosts: [] }, [2, 3], TYPES);
-  const nobodys = built.filter((r) => r.condition.excludedInitiatorDomains);
+  const nobodys = built.filter((r) => r.condition.excludedInitiatorDomains && !r.condition.tabIds && !r.condition.excludedRequestDomains);
   assert.equal(nobodys.length, built.filter((r) => r.condition.tabIds?.includes(1) && r.action.type === 'block').length);
   for (const { action, condition } of nobodys) {
     assert.equal(action.type, 'block');
     assert.deepEqual(condition.excludedTabIds, [1, 2, 3]);
     for (const end of ['com', 'de', 'uk', 'localhost']) assert.ok(condition.excludedInitiatorDomains?.includes(end), end);
   }
+});
+
+test('workers of all sites are blocked from private addresses only', () => {
+  const policy = { allow: ['example.com'], block: ['evil.test'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [38017] };
+  const workers = buildRules({ tabs: [1], rules: compile(policy), hosts: [] }, [2, 3], TYPES).filter((r) => r.condition.tabIds?.includes(-1));
+  assert.ok(workers.length > 0);
+  for (const { action, condition } of workers) {
+    assert.equal(action.type, 'block');
+    assert.deepEqual(condition.excludedInitiatorDomains, ['localhost', '127.0.0.1']); // sites in development are not blocked
+    assert.doesNotMatch('https://public.example/', new RegExp(condition.regexFilter ?? '', 'i'));
+  }
+  for (const url of ['https://127.0.0.1/', 'https://10.0.0.1:8443/', 'https://192.168.1.1/', 'https://[::1]/', 'https://a.localhost/']) {
+    assert.ok(workers.some((r) => new RegExp(r.condition.regexFilter ?? '', 'i').test(url)), url);
+  }
+});
+
+test('a fence with too many hosts covers all unknown tabs', () => {
+  const policy = { allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
+  const built = buildRules({ tabs: [1], rules: compile(policy), hosts: null }, [2, 3], TYPES);
+  assert.ok(built.every((r) => !r.condition.excludedRequestDomains));
+  const anybodys = built.filter((r) => !r.condition.tabIds && !r.condition.excludedInitiatorDomains);
+  assert.equal(anybodys.length, built.filter((r) => r.condition.tabIds?.includes(1)).length);
+  for (const { condition } of anybodys) {
+    assert.equal(condition.initiatorDomains, undefined);
+    assert.deepEqual(condition.excludedTabIds, [1, 2, 3]);
+  }
+});
+
+test('rules for known initiators apply to a tried tab', () => {
+  const policy = { allow: ['example.com'], block: [], subresources: 'same', resources: [], private: [], unsafeAll: false, ownPorts: [] };
+  const held = buildRules({ tabs: [1], rules: compile(policy), hosts: [] }, [2], TYPES, [4]).filter((r) => !r.condition.excludedTabIds?.includes(4));
+  const led = held.filter((r) => r.condition.initiatorDomains && !r.condition.excludedRequestDomains);
+  assert.ok(led.some((r) => r.action.type === 'block' && !r.condition.regexFilter && !r.condition.requestDomains));
+  for (const r of led) assert.deepEqual(r.condition.resourceTypes, ['main_frame']); // subresources of the user's page are not blocked
+  assert.ok(held.every((r) => r.condition.initiatorDomains || r.condition.tabIds));
+});
+
+test('a policy that takes nearly all expressions holds while a tab is tried', async () => {
+  /** @type {chrome.declarativeNetRequest.Rule[]} */
+  let installed = [];
+  /** @type {any} */ (globalThis).chrome = {
+    declarativeNetRequest: {
+      ResourceType: Object.fromEntries(TYPES.map((t) => [t, t])), getSessionRules: async () => installed,
+      updateSessionRules: async (/** @type {any} */ { addRules }) => {
+        installed = addRules;
+      },
+    },
+    privacy: { network: { networkPredictionEnabled: { set: async () => {}, clear: async () => {} } } },
+  };
+  const allow = (/** @type {number} */ n) => rulesOf({ allow: Array.from({ length: n }, (_, i) => `h${i}.test`), block: [] });
+  let fence = { tabs: [1], rules: allow(400), hosts: ['x.test'] };
+  const newTabs = new NewTabs(() => {});
+  const network = new Network(() => [fence], async () => [1, 2], newTabs);
+  await network.update();
+  newTabs.created(/** @type {any} */ ({ id: 3 }));
+  assert.ok(newTabs.refused(3)); // it is tried
+  fence = { ...fence, hosts: ['x.test', 'y.test'] };
+  await network.update();
+  assert.ok(installed.some((r) => r.condition.initiatorDomains?.includes('y.test')));
+  fence = { ...fence, rules: allow(600) };
+  await assert.rejects(network.update(), /name fewer sites/);
 });

@@ -8,13 +8,20 @@ import { Tabs } from '../tabs.js';
 /** The tabs that are open. @type {{id: number, url: string, groupId: number, windowId: number}[]} */
 let open = [];
 
+/** A window that closes while a tab is opened in it. */
+let gone = 0;
+
 /** @type {any} */ (globalThis).chrome = {
   tabs: {
     query: async () => open,
     get: async (/** @type {number} */ id) => open.find((t) => t.id === id) ?? Promise.reject(new Error(`No tab with id: ${id}`)),
-    create: async () => {
+    create: async (/** @type {{windowId?: number}} */ { windowId }) => {
+      if (windowId === gone) throw new Error(`No window with id: ${gone}.`);
       open.push({ id: 50, url: 'about:blank', groupId: -1, windowId: 1 });
       return open[open.length - 1];
+    },
+    remove: async (/** @type {number} */ id) => {
+      open = open.filter((t) => t.id !== id);
     },
     group: async () => 9,
     ungroup: async () => {
@@ -111,4 +118,55 @@ test('after everything was stopped agents open no tabs, until the user shares on
   tabs.unshareAll('locked');
   tabs.unlocked();
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+});
+
+test('a tab that a page opened in the group of its own is not shared when the worker is back', async () => {
+  const stored = new Map();
+  const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
+  open = [page(1), page(2)];
+  let tabs = await book(stored);
+  await tabs.share(1, 'user');
+  await settled();
+  for (const tab of open) tab.groupId = 9; // the browser puts what a page opens in the group of the page
+
+  tabs = await book(stored);
+  await tabs.reconcile();
+  await settled();
+  assert.deepEqual(tabs.list().map((t) => t.tabId), [1]);
+
+  tabs.unshareAll('stopped');
+  tabs = await book(stored);
+  await tabs.reconcile();
+  await settled();
+  assert.deepEqual(tabs.list(), []);
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+});
+
+test('what began before everything was stopped shares nothing after it', async () => {
+  const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
+  open = [page(1), page(2), page(3), page(4)];
+  const tabs = await book(new Map());
+  const parent = await tabs.share(1, 'user');
+  const begun = [tabs.open('s', 'claude'), tabs.share(2, 'popup', parent), tabs.share(3, 'site')];
+  tabs.unshareAll('stopped');
+  for (const work of begun) await assert.rejects(work, { code: 'TAB_NOT_FOUND' });
+  assert.deepEqual(tabs.list(), []);
+  assert.deepEqual(open.map((t) => t.id), [1, 2, 3, 4], 'the tab that was opened is closed');
+  await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
+
+  const again = await tabs.share(1, 'user');
+  const popup = tabs.share(2, 'popup', again);
+  tabs.unshare(1, 'user');
+  await assert.rejects(popup, { code: 'TAB_NOT_FOUND' });
+  const last = await tabs.share(1, 'user');
+  tabs.onRemoved(1); // a page that opens another and closes itself
+  assert.equal((await tabs.share(4, 'popup', last)).how, 'popup');
+});
+
+test('a tab is opened elsewhere when its window is closed meanwhile', async () => {
+  open = [];
+  gone = 1;
+  const tabs = await book(new Map());
+  assert.equal((await tabs.open('server', 'name')).tabId, 50);
+  gone = 0;
 });

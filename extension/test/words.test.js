@@ -53,7 +53,7 @@ test('servers', () => {
 test('tabs', () => {
   /** @type {import('../messages.js').TabView} */
   const tab = { tabId: 1, title: 'T', url: 'https://a.example/', origin: 'https://a.example', active: true, own: false, how: 'user', driver: '', left: false, attached: false, doing: null, keep: false, problem: '' };
-  assert.equal(tabLine(tab, ''), 'Nobody works in it');
+  assert.equal(tabLine(tab, ''), 'No agent works in it. If yours works in another tab, ask it to use this one');
   assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'typing', at: 1e12 } }, 'claude', 1e12), 'claude: typing, now');
   assert.equal(tabLine({ ...tab, driver: '1@2', left: true }, 'claude'), 'claude worked in it, and is not connected');
   assert.equal(tabLine({ ...tab, problem: 'the developer tools are open there' }, ''), 'The developer tools are open there.');

@@ -9,12 +9,14 @@
 package cdpconn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto"
@@ -29,6 +31,16 @@ import (
 // microtasks never answers at all.
 const DefaultCallTimeout = 30 * time.Second
 
+// EventsDropped is an event that a backend inserts among the browser's events. It
+// reports that the backend dropped Count events of one method in a session.
+const EventsDropped = "ChromeMCP.eventsDropped"
+
+// A Dropped holds the parameters of EventsDropped.
+type Dropped struct {
+	Method string `json:"method"`
+	Count  int    `json:"count"`
+}
+
 // ErrClosed is returned by calls on a connection that has ended.
 var ErrClosed = errors.New("the connection to the browser has ended")
 
@@ -41,6 +53,7 @@ const HungHint = "The page may be hung: navigate it elsewhere, or close it with 
 
 // A Transport carries protocol messages. chromedp.PipeConn is one. Read is
 // called by one goroutine at a time, and so is Write; Close makes both return.
+// The parameters of an event need be valid only until the next Read.
 type Transport interface {
 	Read(context.Context, *cdproto.Message) error
 	Write(context.Context, *cdproto.Message) error
@@ -70,6 +83,8 @@ type Conn struct {
 	writes chan *cdproto.Message
 	done   chan struct{} // closed when the connection has ended
 	wg     sync.WaitGroup
+
+	dropped atomic.Int64 // events over a limit
 
 	mu       sync.Mutex // guards what follows
 	nextID   int64
@@ -208,8 +223,26 @@ func (c *Conn) event(msg *cdproto.Message) {
 	if s == nil {
 		return // of a session that is gone
 	}
+	if msg.Error != nil {
+		c.lost(s, string(msg.Method))
+		return
+	}
 	ev := Event{Session: s, Method: string(msg.Method), Params: msg.Params}
+	if isLog(ev.Method) {
+		if !s.affords(ev) {
+			c.lost(s, ev.Method)
+			return
+		}
+		ev.Params = bytes.Clone(ev.Params)
+	}
 	switch ev.Method {
+	case EventsDropped:
+		var d Dropped
+		if Unmarshal(msg.Params, &d) != nil || !isLog(d.Method) || d.Count < 1 || d.Count > maxLost {
+			return // invalid event
+		}
+		c.dropped.Add(int64(d.Count))
+		ev = Event{Session: s, Method: d.Method, Lost: d.Count}
 	case "Target.attachedToTarget":
 		var e target.EventAttachedToTarget
 		if Unmarshal(msg.Params, &e) == nil {
@@ -281,29 +314,18 @@ func goneError(s *Session) error {
 }
 
 // send registers and queues one command.
-func (c *Conn) send(ctx context.Context, s *Session, method string, params any) (*Pending, error) {
-	p := &Pending{session: s, method: method, done: make(chan struct{})}
-	msg := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
+func (c *Conn) send(ctx context.Context, s *Session, method string, params any, short bool) (*Pending, error) {
+	var raw jsonv2.Value
 	if params != nil {
 		var err error
-		if msg.Params, err = jsonv2.Marshal(params, jsonOptions); err != nil {
+		if raw, err = jsonv2.Marshal(params, jsonOptions); err != nil {
 			return nil, fmt.Errorf("encoding the parameters of %s: %w", method, err)
 		}
 	}
-	c.mu.Lock()
-	if c.err != nil {
-		c.mu.Unlock()
-		return nil, c.closedError(method)
+	p, msg, err := c.register(s, method, raw, short)
+	if err != nil {
+		return nil, err
 	}
-	if c.sessions[s.id] != s {
-		c.mu.Unlock()
-		return nil, goneError(s)
-	}
-	c.nextID++
-	msg.ID, p.id = c.nextID, c.nextID
-	c.pending[p.id] = p
-	c.mu.Unlock()
-
 	select {
 	case c.writes <- msg:
 		return p, nil
@@ -320,6 +342,26 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any) 
 		c.forget(p)
 		return nil, callError(ctx, method)
 	}
+}
+
+// register creates and registers a command of s that is about to be sent.
+func (c *Conn) register(s *Session, method string, params jsonv2.Value, short bool) (*Pending, *cdproto.Message, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return nil, nil, c.closedError(method)
+	}
+	if c.sessions[s.id] != s {
+		return nil, nil, goneError(s)
+	}
+	c.nextID += 2
+	id := c.nextID
+	if short {
+		id++ // see limitOf
+	}
+	p := &Pending{session: s, method: method, id: id, done: make(chan struct{})}
+	c.pending[p.id] = p
+	return p, &cdproto.Message{ID: p.id, SessionID: s.id, Method: cdproto.MethodType(method), Params: params}, nil
 }
 
 func (c *Conn) forget(p *Pending) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -39,7 +40,8 @@ type Session struct {
 	gone   chan struct{}
 	once   sync.Once
 
-	inOrder atomic.Bool // replies wait for the events before them; see InOrder
+	inOrder atomic.Bool        // replies wait for the events before them; see InOrder
+	budgets map[string]*budget // by method of a log event; used only by the connection's reader
 
 	mu   sync.Mutex // guards subs
 	subs map[string][]*stream
@@ -104,7 +106,7 @@ func (s *Session) markGone() {
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
-	p, err := s.conn.send(ctx, s, method, params)
+	p, err := s.conn.send(ctx, s, method, params, false)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,15 @@ func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 // started one after another reach the browser in that order. It waits, as long as
 // Call would, for a browser that takes no commands.
 func (s *Session) Start(ctx context.Context, method string, params any) (*Pending, error) {
-	return s.conn.send(ctx, s, method, params)
+	return s.conn.send(ctx, s, method, params, false)
+}
+
+// StartShort is like Start, for a command whose response the page can make as
+// large as it likes. If the response has more than MaxShortReply bytes, Wait
+// stores its beginning, cut in a string, with two added members: cut, which is
+// true, and threw, which reports whether the response contains an exception.
+func (s *Session) StartShort(ctx context.Context, method string, params any) (*Pending, error) {
+	return s.conn.send(ctx, s, method, params, true)
 }
 
 // A Pending is a command whose result has not been asked for yet.
@@ -194,6 +204,9 @@ type Event struct {
 	Method  string
 	Params  jsonv2.Value
 	Child   *Session // of Target.attachedToTarget and Target.detachedFromTarget
+	// Lost, if not 0, is the number of events of that method that were dropped.
+	// The event then has no parameters.
+	Lost int
 
 	reply func() // instead of all of it, a reply in its place among the events
 }
@@ -205,8 +218,24 @@ func Decode[E any](ev Event, _ cdp.Event[E]) (E, error) {
 	return e, err
 }
 
+// affords reports whether a log event is within its limit.
+func (s *Session) affords(ev Event) bool {
+	b := s.budgets[ev.Method]
+	if b == nil {
+		b = &budget{}
+		if s.budgets == nil {
+			s.budgets = make(map[string]*budget)
+		}
+		s.budgets[ev.Method] = b
+	}
+	return b.take(len(ev.Params)+logExtra, time.Now())
+}
+
 func (s *Session) deliver(ev Event) {
 	s.stream.put(ev)
+	if ev.Lost > 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sub := range s.subs[ev.Method] {
@@ -237,6 +266,9 @@ func (s *Session) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 			ev, err := sub.next(ctx)
 			if err != nil {
 				return
+			}
+			if ev.Lost > 0 {
+				continue
 			}
 			select {
 			case out <- ev.Params:

@@ -11,8 +11,9 @@ import (
 // is unbounded because the writer is the connection's reader: were it to wait
 // for a slow consumer, every call of every tab would wait with it.
 type stream struct {
-	mu     sync.Mutex // guards queue and ended
+	mu     sync.Mutex // guards queue, queued and ended
 	queue  []Event
+	queued int // bytes of the parameters in queue
 	ended  bool
 	signal chan struct{} // holds one token when there may be something new
 }
@@ -26,16 +27,39 @@ func (s *stream) wake() {
 	}
 }
 
-// put queues an event and reports whether it will be read: not after close.
+// maxLost limits the number of lost events that one event reports.
+const maxLost = 1 << 30
+
+// put queues an event and reports whether it was queued. After close it drops all
+// events. When the queue is full it drops the events that mayDrop allows. One
+// event reports the number of consecutive lost events.
 func (s *stream) put(ev Event) bool {
 	s.mu.Lock()
 	ended := s.ended
-	if !ended {
+	full := s.queued+len(ev.Params) > maxQueued && mayDrop(ev.Method)
+	if full {
+		ev = Event{Session: ev.Session, Method: ev.Method, Lost: max(1, ev.Lost)}
+	}
+	if !ended && !(ev.Lost > 0 && s.addLost(ev)) {
 		s.queue = append(s.queue, ev)
+		s.queued += len(ev.Params)
 	}
 	s.mu.Unlock()
 	s.wake()
-	return !ended
+	return !ended && !full
+}
+
+// addLost adds the number of lost events in ev to a queued event that reports
+// lost events, if only such events follow it. It reports whether it found one.
+// s.mu must be held.
+func (s *stream) addLost(ev Event) bool {
+	for i := len(s.queue) - 1; i >= 0 && s.queue[i].Lost > 0; i-- {
+		if q := &s.queue[i]; q.Session == ev.Session && q.Method == ev.Method {
+			q.Lost = min(q.Lost+ev.Lost, maxLost)
+			return true
+		}
+	}
+	return false
 }
 
 func (s *stream) close() {
@@ -52,6 +76,7 @@ func (s *stream) next(ctx context.Context) (Event, error) {
 			ev := s.queue[0]
 			s.queue[0] = Event{}
 			s.queue = s.queue[1:]
+			s.queued -= len(ev.Params)
 			if len(s.queue) == 0 {
 				s.queue = nil // let a flood's memory go
 			}

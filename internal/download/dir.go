@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 const (
@@ -93,6 +94,9 @@ func (d *Dir) sweep() {
 }
 
 func openRoot(path string) (*os.Root, error) {
+	if err := owneronly.CheckParents(path); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
@@ -122,13 +126,10 @@ func openRoot(path string) (*os.Root, error) {
 
 // private says why a folder is not fit to keep files in, or returns nil.
 func private(info fs.FileInfo) error {
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
+	if info.Mode()&fs.ModeSymlink != 0 {
 		return errors.New("is a symbolic link")
-	case !info.IsDir():
-		return errors.New("is not a folder")
 	}
-	return owned(info)
+	return owneronly.CheckDir(info)
 }
 
 // Share has the downloads into d count against q, as others do that q is told of.

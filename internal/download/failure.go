@@ -61,7 +61,7 @@ func during(ctx context.Context, hop *url.URL, err error) error {
 	case errors.As(err, &e) && (ended == nil || !errors.Is(err, ended)):
 		return e
 	case errors.Is(ended, context.DeadlineExceeded):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "Try again with a longer timeoutMs.",
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: executor.HintMoreTime,
 			Err: quiet{"download from " + hop.Host + " took too long", ended}}
 	case ended != nil:
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "The call was cancelled.",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // maxRedirects is how many redirects a fetch follows. Browsers follow 20;
@@ -76,7 +77,7 @@ func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 		return File{}, Response{}, err
 	}
 	var file File
-	defer func() { share.End(file.Bytes) }()
+	defer func() { share.End(file) }()
 	res, hop, err := req.follow(ctx)
 	if err != nil {
 		return File{}, Response{}, err
@@ -295,7 +296,7 @@ func mimeType(header string) string {
 func accept(res *http.Response, hop *url.URL) error {
 	switch status := res.StatusCode; {
 	case status == http.StatusForbidden && hop.Scheme == "http" && res.Header.Get(deniedHeader) != "":
-		return executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, sentence(res.Header.Get(deniedHeader)))
+		return executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
 		// The server's own phrase may say anything.
 		phrase := http.StatusText(status)

@@ -12,8 +12,13 @@ const (
 	DefaultTotal    = 2 << 30
 )
 
+// maxFiles limits the files of a [Quota]: empty files also use disk space, and a
+// page can start ten downloads per second.
+const maxFiles = 10_000
+
 // A Quota bounds the downloads of one run of a browser together: how many there
-// are at the same time, and how many bytes they have in sum. A page can begin as
+// are at the same time, how many files there are, and how many bytes they have
+// in sum. A page can begin as
 // many as it likes. It is safe for concurrent use; a nil one bounds nothing.
 type Quota struct {
 	parallel int
@@ -22,6 +27,7 @@ type Quota struct {
 	mu      sync.Mutex // guards what follows
 	running int
 	used    int64
+	files   int
 }
 
 // NewQuota returns a quota of downloads at the same time and of bytes in sum; 0
@@ -59,6 +65,10 @@ func (q *Quota) Begin() (*Share, error) {
 	if q.used >= q.total {
 		return nil, q.exhausted()
 	}
+	if q.files+q.running >= maxFiles {
+		return nil, executor.Errorf(executor.ErrDownloadFailed, "Ask the user to restart chrome-mcp, which resets the count.",
+			"%d files were downloaded, which is the limit", maxFiles)
+	}
 	q.running++
 	return &Share{quota: q}, nil
 }
@@ -78,8 +88,9 @@ func (q *Quota) exhausted() error {
 		"the downloads would have more than %s in sum", sizeText(q.total))
 }
 
-// End counts a download that has ended, with this many bytes that were kept.
-func (s *Share) End(bytes int64) {
+// End counts a download that ended. f is the saved file, or the zero File if no
+// file was saved.
+func (s *Share) End(f File) {
 	if s == nil {
 		return
 	}
@@ -87,6 +98,9 @@ func (s *Share) End(bytes int64) {
 		s.quota.mu.Lock()
 		defer s.quota.mu.Unlock()
 		s.quota.running--
-		s.quota.used += bytes
+		s.quota.used += f.Bytes
+		if f.Path != "" {
+			s.quota.files++
+		}
 	})
 }

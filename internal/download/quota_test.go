@@ -74,13 +74,36 @@ func TestQuotaAtTheSameTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	share.End(1)
-	share.End(1) // counts once
+	share.End(File{Bytes: 1})
+	share.End(File{Bytes: 1}) // counts once
 	if share, err = q.Begin(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := q.Begin(); err == nil {
 		t.Error("an end that was told twice made room for two")
 	}
-	share.End(0)
+	share.End(File{})
+}
+
+// TestQuotaOfFiles starts empty downloads, one after another.
+func TestQuotaOfFiles(t *testing.T) {
+	q := NewQuota(0, 0)
+	for i := range maxFiles {
+		share, err := q.Begin()
+		if err != nil {
+			t.Fatalf("download %d: %v", i, err)
+		}
+		share.End(File{Path: "/empty"})
+	}
+	_, err := q.Begin()
+	wantCode(t, err, executor.ErrDownloadFailed, "files were downloaded")
+
+	q = NewQuota(0, 0)
+	for i := range 2 * maxFiles {
+		share, err := q.Begin()
+		if err != nil {
+			t.Fatalf("download %d without a saved file: %v", i, err)
+		}
+		share.End(File{})
+	}
 }

@@ -62,7 +62,7 @@ func (d *Dir) Keep(name, ext string, r io.Reader) (File, error) {
 		return File{}, err
 	}
 	var f File
-	defer func() { share.End(f.Bytes) }()
+	defer func() { share.End(f) }()
 	if name = cmp.Or(clean(name), "page"); !strings.EqualFold(filepath.Ext(name), ext) {
 		name += ext
 	}

@@ -18,6 +18,12 @@ const fallbackDelay = 250 * time.Millisecond
 type deniedError struct{ reason error }
 
 func (e *deniedError) Error() string { return e.reason.Error() }
+
+// text returns the text that a denied client receives.
+func (e *deniedError) text() string {
+	return "Denied by the chrome-mcp policy: " + oneLine(e.reason.Error())
+}
+
 func (e *deniedError) Unwrap() error { return e.reason }
 
 type systemResolver struct{}

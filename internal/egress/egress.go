@@ -1,16 +1,17 @@
-// Package egress is the HTTP proxy that a browser of ours goes through: the
-// one place at which each of its connections, whatever in a page began it, is
-// decided on before it leaves the machine.
+// Package egress is the HTTP proxy of our browsers. Each connection of a browser
+// goes through it and is checked before it leaves the machine, whatever in a page
+// started it.
 //
-// A [Proxy] asks its [Decider] twice. First about scheme, host and port,
-// before the name is resolved, since a DNS query carries data out too. Then
-// about each address that the name has: it connects to an address that was
-// allowed, and to no other, so that a name cannot be pointed elsewhere between
-// the check and the use.
+// A [Proxy] queries its [Decider] twice. The first query is about the scheme,
+// host and port, and the path of plain http. It precedes name resolution, because
+// a DNS query also carries data out. The second query is about each address of
+// the name. The proxy connects only to an allowed address, so that a name cannot
+// be pointed elsewhere between the check and the use.
 //
-// Chromium sends https, wss and ws as CONNECT tunnels, whose scheme is not
-// known here, and plain http in absolute form. Tunnels are copied as they
-// are; the proxy never sees inside TLS.
+// Chromium sends https, wss and ws as CONNECT tunnels, whose scheme is unknown
+// here, and plain http in absolute form. The proxy copies tunnels unchanged and
+// never sees inside TLS. The request of ws is plain text, and its path is checked
+// like the path of http.
 package egress
 
 import (
@@ -59,6 +60,9 @@ type Decider interface {
 	// CheckHost decides before host is resolved. scheme is "http", or empty
 	// for a tunnel. An IPv6 host has its brackets.
 	CheckHost(scheme, host string, port int) error
+	// CheckPath checks the path of a plain http request that CheckHost allowed.
+	// path is as sent, without the query.
+	CheckPath(scheme, host string, port int, path string) error
 	// CheckAddr decides on an address of host, immediately before it is
 	// dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error
@@ -90,7 +94,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Credentials are asked of every client by Basic authentication, if set.
 	Credentials *url.Userinfo
-	// MaxConns bounds open client connections; further ones wait. 0 means
+	// MaxConns limits open client connections. A further connection closes one
+	// that has not sent the credentials yet, or waits if there is none. 0 means
 	// DefaultMaxConns.
 	MaxConns int
 }
@@ -163,6 +168,7 @@ func New(opts Options) (*Proxy, error) {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       withConn,
 		ConnState:         p.connState,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -303,5 +309,6 @@ type denyAll struct{}
 
 var errNoDecider = errors.New("no policy is set")
 
-func (denyAll) CheckHost(string, string, int) error     { return errNoDecider }
-func (denyAll) CheckAddr(string, int, netip.Addr) error { return errNoDecider }
+func (denyAll) CheckHost(string, string, int) error         { return errNoDecider }
+func (denyAll) CheckPath(string, string, int, string) error { return errNoDecider }
+func (denyAll) CheckAddr(string, int, netip.Addr) error     { return errNoDecider }

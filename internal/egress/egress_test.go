@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // rules is a Decider that denies what stands in it and, unless open, every
 // address but loopback of the names in it.
 type rules struct {
-	hosts map[string]string // denied host → reason
+	hosts map[string]string // denied host, or host and path → reason
 	addrs map[netip.Addr]string
 
 	mu    sync.Mutex
@@ -36,6 +36,13 @@ func (r *rules) CheckHost(scheme, host string, port int) error {
 	r.asked = append(r.asked, fmt.Sprintf("%s|%s|%d", scheme, host, port))
 	r.mu.Unlock()
 	if reason, ok := r.hosts[host]; ok {
+		return errors.New(reason)
+	}
+	return nil
+}
+
+func (r *rules) CheckPath(_, host string, _ int, path string) error {
+	if reason, ok := r.hosts[host+path]; ok {
 		return errors.New(reason)
 	}
 	return nil
@@ -211,9 +218,19 @@ func TestForwardDenied(t *testing.T) {
 // TestDialsWhatWasChecked has a name whose first address is denied, and a
 // resolver that would answer otherwise the second time.
 func TestDialsWhatWasChecked(t *testing.T) {
-	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	// The server also listens on the denied address.
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Context().Value(http.LocalAddrContextKey).(net.Addr).String())
-	})
+	}))
+	srv.Listener.Close()
+	srv.Listener = l
+	srv.Start()
+	t.Cleanup(srv.Close)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
 	flip := &flipping{answers: [][]string{{"127.0.0.2", "127.0.0.1"}, {"127.0.0.2"}}}
 	p := start(t, Options{
 		Decider:  &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("127.0.0.2"): "private address"}},
@@ -431,5 +448,37 @@ func TestOriginCannotSpeakForProxy(t *testing.T) {
 		if v := res.Header.Values(name); len(v) > 0 {
 			t.Errorf("the origin's %s came through: %q", name, v)
 		}
+	}
+}
+
+// TestOriginAsksForCredentials checks that the browser receives no 407 response
+// except the proxy's.
+func TestOriginAsksForCredentials(t *testing.T) {
+	s, port := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Proxy-Authenticate", realm)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	})
+	p := start(t, Options{Decider: &rules{}, Credentials: url.UserPassword("user", "secret")})
+	res, _ := get(t, client(t, p), s.URL)
+	const want = "net::ERR_UNEXPECTED_PROXY_AUTH"
+	if name, _ := p.Failed("127.0.0.1:" + port); res.StatusCode != http.StatusBadGateway || res.Header.Get(ErrorHeader) != want || name != want {
+		t.Errorf("got %s with %v, %q", res.Status, res.Header, name)
+	}
+}
+
+// TestPathIsDecided checks that the policy decides on the path of plain http as
+// it is sent.
+func TestPathIsDecided(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.RequestURI) }))
+	defer s.Close()
+	c := client(t, start(t, Options{Decider: &rules{hosts: map[string]string{"127.0.0.1/x/..%2fadmin": "denied path", "127.0.0.1/": "denied root"}}}))
+	for path, want := range map[string]int{"/x/..%2fadmin?q=1": 403, "/": 403, "": 403, "/other?/x/..%2fadmin": 200} {
+		if res, _ := get(t, c, s.URL+path); res.StatusCode != want {
+			t.Errorf("%q: status %d, want %d", path, res.StatusCode, want)
+		}
+	}
+	if len(asked) != 1 {
+		t.Errorf("the server received %q", asked)
 	}
 }

@@ -3,6 +3,7 @@ package egress
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -63,7 +64,7 @@ func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
-	if err := p.decide(r, "http", t); err != nil {
+	if err := p.decide("http", t, sentPath(r)); err != nil {
 		p.refuse(w, r, t, err)
 		return
 	}
@@ -78,16 +79,20 @@ func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, t)))
 }
 
+// sentPath returns the path, as sent, of a request in absolute form.
+func sentPath(r *http.Request) string {
+	_, rest, _ := strings.Cut(r.RequestURI, "://")
+	if i := strings.IndexAny(rest, "/?"); i >= 0 && rest[i] == '/' {
+		path, _, _ := strings.Cut(rest[i:], "?")
+		return path
+	}
+	return "/"
+}
+
 // keepPath makes net/url send the path as it came where it would spell it
 // otherwise ("/a|b").
 func keepPath(r *http.Request) {
-	_, rest, _ := strings.Cut(r.RequestURI, "://")
-	i := strings.IndexByte(rest, '/')
-	if i < 0 {
-		return
-	}
-	path, _, _ := strings.Cut(rest[i:], "?")
-	if path != r.URL.EscapedPath() && !strings.HasPrefix(path, "//") {
+	if path := sentPath(r); path != "/" && path != r.URL.EscapedPath() && !strings.HasPrefix(path, "//") {
 		r.URL.Opaque = path
 	}
 }
@@ -116,12 +121,25 @@ func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if res.StatusCode == http.StatusProxyAuthRequired {
+		// The browser would attribute the response to our proxy and forget the
+		// proxy's credentials.
+		_ = res.Body.Close()
+		if transport == p.chained {
+			return nil, fmt.Errorf("%w: %s", errUpstreamFailed, res.Status)
+		}
+		return nil, errProxyAuth
+	}
 	p.verdicts.clear(t)
 	// These are the proxy's own words: an origin must not speak in its name.
 	res.Header.Del(DeniedHeader)
 	res.Header.Del(ErrorHeader)
 	return res, nil
 }
+
+// errProxyAuth is the error for an origin that responds like a proxy that
+// requires credentials.
+var errProxyAuth = errors.New("the server answered as a proxy")
 
 // goesDirect decides, where there is an upstream proxy, which way t goes. All
 // its addresses are checked first, if it has any here.

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -42,6 +43,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusProxyAuthRequired, "this proxy needs credentials")
 		return
 	}
+	proved(r.Context())
 	if r.URL.Host == warmUpHost && p.credentials != nil {
 		w.WriteHeader(http.StatusOK)
 		return
@@ -92,9 +94,14 @@ func password(u interface{ Password() (string, bool) }) string {
 	return s
 }
 
-// decide asks the Decider about t before it is resolved.
-func (p *Proxy) decide(r *http.Request, scheme string, t target) error {
-	if err := p.decider.CheckHost(scheme, t.host, t.port); err != nil {
+// decide queries the Decider about t before name resolution. scheme is empty for
+// a tunnel, which has no path.
+func (p *Proxy) decide(scheme string, t target, path string) *deniedError {
+	err := p.decider.CheckHost(scheme, t.host, t.port)
+	if err == nil && scheme != "" {
+		err = p.decider.CheckPath(scheme, t.host, t.port, path)
+	}
+	if err != nil {
 		return &deniedError{err}
 	}
 	return nil
@@ -103,13 +110,10 @@ func (p *Proxy) decide(r *http.Request, scheme string, t target) error {
 // refuse answers a request that err ended, and remembers why. Details stay in
 // the log: the answer may be read by a page.
 func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, t target, err error) {
-	var denied *deniedError
-	if errors.As(err, &denied) {
-		p.verdicts.set(t, denied)
-		p.log.InfoContext(r.Context(), "connection denied", "host", t.host, "port", t.port, "reason", denied.reason)
-		reason := oneLine(denied.reason.Error())
-		w.Header().Set(DeniedHeader, reason)
-		answer(w, http.StatusForbidden, "Denied by the chrome-mcp policy: "+reason)
+	if denied, ok := errors.AsType[*deniedError](err); ok {
+		p.noteDenied(r.Context(), t, denied)
+		w.Header().Set(DeniedHeader, oneLine(denied.Error()))
+		answer(w, http.StatusForbidden, denied.text())
 		return
 	}
 	if r.Context().Err() != nil {
@@ -120,6 +124,12 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, t target, err err
 	p.log.DebugContext(r.Context(), "connection failed", "host", t.host, "port", t.port, "err", err)
 	w.Header().Set(ErrorHeader, name)
 	answer(w, http.StatusBadGateway, "Not reached: "+name)
+}
+
+// noteDenied logs and stores that t was denied.
+func (p *Proxy) noteDenied(ctx context.Context, t target, denied *deniedError) {
+	p.verdicts.set(t, denied)
+	p.log.InfoContext(ctx, "connection denied", "host", t.host, "port", t.port, "reason", denied.reason)
 }
 
 func answer(w http.ResponseWriter, status int, text string) {

@@ -23,7 +23,7 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
-	if err := p.decide(r, "", t); err != nil {
+	if err := p.decide("", t, ""); err != nil {
 		p.refuse(w, r, t, err)
 		return
 	}
@@ -50,14 +50,7 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	// What the client sent without waiting for the answer.
-	if n := buffered.Reader.Buffered(); n > 0 {
-		early, _ := buffered.Reader.Peek(n) // cannot fail: they are buffered
-		if _, err := origin.Write(early); err != nil {
-			return
-		}
-	}
-	pipe(plain(client), plain(origin))
+	p.serveOpenTunnel(r, t, client, buffered.Reader, origin)
 }
 
 // plain returns the TCP connection itself, between two of which the kernel

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -42,14 +43,14 @@ func echo(t testing.TB) string {
 
 func TestTunnelHalfClose(t *testing.T) {
 	p := start(t, Options{Decider: &rules{}})
-	c, br, res := connect(t, p, echo(t), "early ") // sent before the answer came
+	c, br, res := connect(t, p, echo(t), "\x16early ") // sent before the response arrives
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status)
 	}
 	io.WriteString(c, "late ")
 	c.(*net.TCPConn).CloseWrite()
 	b, err := io.ReadAll(br)
-	if err != nil || string(b) != "early late bye" {
+	if err != nil || string(b) != "\x16early late bye" {
 		t.Errorf("got %q %v", b, err)
 	}
 }
@@ -134,13 +135,100 @@ func chat(t *testing.T, p *Proxy, c net.Conn, br *bufio.Reader, requestURI, host
 
 // TestWebSocketByConnect does as Chromium does for ws: a tunnel first.
 func TestWebSocketByConnect(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}})
+	rule := &rules{}
+	p := start(t, Options{Decider: rule})
 	addr := upgrading(t)
 	c, br, res := connect(t, p, addr, "")
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status)
 	}
 	chat(t, p, c, br, "/", addr)
+	_, port, _ := net.SplitHostPort(addr)
+	if q := rule.questions(); len(q) != 2 || q[1] != "http|127.0.0.1|"+port {
+		t.Errorf("asked %q", q)
+	}
+}
+
+// TestPathDecision sends requests to a server that has one denied path.
+func TestPathDecision(t *testing.T) {
+	const headers = " HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+	var mu sync.Mutex
+	var arrived []string
+	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		arrived = append(arrived, r.RequestURI)
+	})
+	p := start(t, Options{Decider: &rules{hosts: map[string]string{"127.0.0.1/denied": "blocked path"}}})
+	if res, _ := get(t, client(t, p), "http://127.0.0.1:"+port+"/denied?q"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("http: %s", res.Status)
+	}
+	for request, want := range map[string]int{
+		"GET /denied" + headers + "\r\n":                                         403,
+		"GET /denied?q" + headers + "\r\n":                                       403,
+		"GET /denied" + headers + "X: " + strings.Repeat("x", 9000) + "\r\n\r\n": 403,
+		// The first request is checked, and the tunnel carries no second one.
+		"GET /allowed" + headers + "\r\nGET /denied" + headers + "\r\n": 200,
+		"GET /allowed" + headers + "\r\n":                               200,
+		// These are not requests of a browser.
+		"\r\nGET /denied" + headers + "\r\n":                                   400,
+		" GET /denied" + headers + "\r\n":                                      400,
+		"get /denied" + headers + "\r\n":                                       400,
+		"GET http://127.0.0.1/denied" + headers + "\r\n":                       400,
+		"GET /denied HTTP/1.1\r\nHost: x\r\n\r\n":                              400,
+		"GET /allowed" + headers + "Content-Length: 1\r\n\r\nx":                400,
+		"GET /allowed" + headers + "X: " + strings.Repeat("x", maxHeaderBytes): 400,
+	} {
+		c, br, _ := connect(t, p, "127.0.0.1:"+port, request)
+		res, err := http.ReadResponse(br, nil)
+		if err != nil {
+			t.Errorf("%.40q: %v", request, err)
+			continue
+		}
+		if res.StatusCode != want || !res.Close {
+			t.Errorf("%.40q: %s, closes: %t, want %d", request, res.Status, res.Close, want)
+		}
+		if _, remembered := p.Denied("127.0.0.1:" + port); remembered != (want == 403) {
+			t.Errorf("%.40q: denial remembered: %t", request, remembered)
+		}
+		io.Copy(io.Discard, res.Body)
+		if rest, err := io.ReadAll(br); len(rest) != 0 {
+			t.Errorf("%.40q: after the answer came %q, %v", request, rest, err)
+		}
+		c.Close()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(arrived, " "); got != "/allowed /allowed" {
+		t.Errorf("the server received %s", got)
+	}
+}
+
+// TestTunnelsOfClientsThatLeave closes the client's end of tunnels whose origin
+// does not respond.
+func TestTunnelsOfClientsThatLeave(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := start(t, Options{Decider: &rules{}})
+	for _, sent := range []string{"", "\x16", "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"} {
+		c, _, _ := connect(t, p, l.Addr().String(), sent)
+		origin, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer origin.Close()
+		origin.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.ReadFull(origin, make([]byte, len(sent))); err != nil {
+			t.Errorf("%q: the origin received: %v", sent, err)
+		}
+		c.Close()
+		if rest, err := io.ReadAll(origin); err != nil || len(rest) > 0 {
+			t.Errorf("%q: after the client left, the origin received %q, %v", sent, rest, err)
+		}
+	}
 }
 
 func TestWebSocketByUpgrade(t *testing.T) {
@@ -187,7 +275,7 @@ func TestUpstream(t *testing.T) {
 			t.Errorf("CONNECT %s: %s", host, res.Status)
 			continue
 		}
-		io.WriteString(conn, "GET /t HTTP/1.0\r\n\r\n")
+		io.WriteString(conn, "GET /t HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		if b, _ := io.ReadAll(br); !strings.HasSuffix(string(b), "/t") {
 			t.Errorf("CONNECT %s: %q", host, b)
 		}
@@ -196,7 +284,7 @@ func TestUpstream(t *testing.T) {
 		t.Errorf("a private address by way of the upstream: %s", res.Status)
 	}
 	got := strings.Join(second.questions(), " ")
-	want := "http|far.test|P |far.test|P http|known.test|P |known.test|P"
+	want := "http|far.test|P |far.test|P http|far.test|P http|known.test|P |known.test|P http|known.test|P"
 	if got != strings.ReplaceAll(want, "P", port) {
 		t.Errorf("upstream was asked %s", got)
 	}
@@ -269,6 +357,52 @@ func TestMaxConns(t *testing.T) {
 	res, err := http.ReadResponse(bufio.NewReader(second), &http.Request{Method: "CONNECT"})
 	if err != nil || res.StatusCode != 200 {
 		t.Errorf("after the first was closed: %v %v", res, err)
+	}
+}
+
+// TestStrangersHoldNoSlots checks that connections without credentials, in any
+// number, neither block a client nor close its connection.
+func TestStrangersHoldNoSlots(t *testing.T) {
+	const slots = 8
+	p := start(t, Options{Decider: &rules{}, MaxConns: slots, Credentials: url.UserPassword("user", "secret")})
+	s, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "page") })
+	c := client(t, p)
+	get(t, c, s.URL)
+	flood := func() {
+		for i := range 12 * slots {
+			conn, err := net.Dial("tcp", p.Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			if i%2 == 0 { // these receive a response and stay open
+				fmt.Fprint(conn, "GET http://127.0.0.1/ HTTP/1.1\r\nHost: x\r\n\r\n")
+			}
+		}
+	}
+	for range 5 {
+		flood()
+		c.CloseIdleConnections() // the next request uses a new connection
+		if res, body := get(t, c, s.URL); res.StatusCode != http.StatusOK || body != "page" {
+			t.Errorf("got %s %q", res.Status, body)
+		}
+	}
+	addr := echo(t)
+	tunnel, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tunnel.Close()
+	fmt.Fprintf(tunnel, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", addr, basic("user", "secret"))
+	br := bufio.NewReader(tunnel)
+	if res, err := http.ReadResponse(br, &http.Request{Method: "CONNECT"}); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	flood()
+	fmt.Fprintln(tunnel, "\x16still here")
+	tunnel.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if line, err := br.ReadString('\n'); err != nil || line != "\x16still here\n" {
+		t.Errorf("the tunnel says %q, %v", line, err)
 	}
 }
 

@@ -110,6 +110,8 @@ func netErrorName(err error) string {
 	switch {
 	case errors.Is(err, errStranger):
 		return "net::ERR_INVALID_AUTH_CREDENTIALS"
+	case errors.Is(err, errProxyAuth):
+		return "net::ERR_UNEXPECTED_PROXY_AUTH"
 	case errors.Is(err, errUpstreamFailed):
 		return "net::ERR_PROXY_CONNECTION_FAILED"
 	case errors.As(err, &dns):

@@ -26,12 +26,13 @@ var layers = [][]string{
 	{"internal/session/..."},
 	{"internal/page/..."},
 	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
-	{"executor", "internal/script", "internal/typo", "internal/testlog", "internal/processid"},
-	{"audit"},
+	{"executor", "internal/script", "internal/typo", "internal/pagetext", "internal/testlog", "internal/processid"},
+	{"audit", "internal/child"},
+	{"internal/owneronly"},
 }
 
 // exempt packages hold tests or generators, and stand beside the house.
-var exempt = []string{"internal/house", "internal/readme"}
+var exempt = []string{"internal/house", "internal/mutation", "internal/mutation/run", "internal/readme"}
 
 type pkg struct {
 	ImportPath string

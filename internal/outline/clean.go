@@ -173,15 +173,25 @@ func firstRune(s string) rune {
 
 // shorten cuts s to at most limit runes.
 func shorten(s string, limit int) string {
-	if len(s) <= limit {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	n := 0
-	for i := range s {
-		if n == limit-1 {
-			return s[:i] + "…"
-		}
-		n++
+	return firstRunes(s, limit-1) + "…"
+}
+
+// firstRunes returns the first n runes of s.
+func firstRunes(s string, n int) string { return s[:runeOffset(s, n)] }
+
+// runeOffset returns the offset of rune n of s, or its length.
+func runeOffset(s string, n int) int {
+	if n == 0 {
+		return 0
 	}
-	return s
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
 }

@@ -21,22 +21,28 @@ const maxDepth = 200
 // columns is the walk's result: one entry a node in the short names, and
 // three columns for what few nodes have.
 type columns struct {
-	Version int          `json:"v"`
-	Error   string       `json:"error"`
-	URL     string       `json:"url"`
-	Title   string       `json:"title"`
-	Depths  []int        `json:"d"`
-	RoleIDs []int        `json:"r"`
-	Flags   []Flags      `json:"f"`
-	IDs     []int        `json:"i"`
-	Names   []string     `json:"n"`
-	Roles   []string     `json:"roles"`
-	ExtraAt []int        `json:"xi"`
-	Kinds   string       `json:"xk"`
-	Extras  []string     `json:"xv"`
-	Behind  int          `json:"behind"`
-	Hosts   []int        `json:"hosts"`
-	Signs   jsonv2.Value `json:"signs"`
+	Version    int          `json:"v"`
+	Error      string       `json:"error"`
+	URL        string       `json:"url"`
+	Title      string       `json:"title"`
+	Depths     []int        `json:"d"`
+	RoleIDs    []int        `json:"r"`
+	Flags      []Flags      `json:"f"`
+	IDs        []int        `json:"i"`
+	Names      []string     `json:"n"`
+	Roles      []string     `json:"roles"`
+	ExtraAt    []int        `json:"xi"`
+	Kinds      string       `json:"xk"`
+	Extras     []string     `json:"xv"`
+	CutAt      []int        `json:"ci"`
+	CutKind    string       `json:"ck"`
+	CutRest    []int        `json:"cr"`
+	CutHash    []uint32     `json:"ch"`
+	Behind     int          `json:"behind"`
+	Hosts      []int        `json:"hosts"`
+	Customs    []int        `json:"customs"`
+	Clickables []int        `json:"clickables"`
+	Signs      jsonv2.Value `json:"signs"`
 }
 
 // Decode builds a document from the JSON that the walk returned. key becomes
@@ -63,7 +69,7 @@ func Decode(data []byte, key string) (*Document, error) {
 		len(c.Kinds) != len(c.ExtraAt) || len(c.Extras) != len(c.ExtraAt) {
 		return nil, errors.New("outline: columns of different lengths")
 	}
-	doc := &Document{Key: key, URL: c.URL, Title: c.Title, Behind: max(c.Behind, 0), Hosts: c.Hosts, Signs: c.Signs, byID: make(map[int]*Node, n), size: n}
+	doc := &Document{Key: key, URL: c.URL, Title: c.Title, Behind: max(c.Behind, 0), Hosts: c.Hosts, Customs: c.Customs, Clickables: c.Clickables, Signs: c.Signs, byID: make(map[int]*Node, n), size: n}
 	nodes := make([]Node, n)
 	path := make([]*Node, 0, 32) // the node at each depth, down to the last one
 	at := make([]int, 0, 32)     // and the depth that the walk gave it
@@ -93,26 +99,28 @@ func Decode(data []byte, key string) (*Document, error) {
 		}
 		nodes[index].setExtra(c.Kinds[i], c.Extras[i])
 	}
+	if len(c.CutKind) != len(c.CutAt) || len(c.CutRest) != len(c.CutAt) || len(c.CutHash) != len(c.CutAt) {
+		return nil, errors.New("outline: columns of different lengths")
+	}
+	for i, index := range c.CutAt {
+		l := long{kind: c.CutKind[i], rest: max(c.CutRest[i], 0), hash: c.CutHash[i]}
+		switch {
+		case index == -1 && (l.kind == 'n' || l.kind == 'u'):
+			doc.long = append(doc.long, l)
+		case index >= 0 && index < n && nodes[index].piece(l.kind) != nil:
+			nodes[index].long = append(nodes[index].long, l)
+			doc.longAt = append(doc.longAt, &nodes[index])
+		default:
+			return nil, fmt.Errorf("outline: long text for node %d of %d", index, n)
+		}
+	}
 	return doc, nil
 }
 
 func (n *Node) setExtra(kind byte, value string) {
-	switch kind {
-	case 'v':
-		n.Value = value
-	case 'l':
+	if kind == 'l' {
 		n.Level, _ = strconv.Atoi(value)
-	case 'u':
-		n.URL = value
-	case 'p':
-		n.Placeholder = value
-	case 'd':
-		n.Description = value
-	case 'c':
-		n.Current = value
-	case 't':
-		n.Type = value
-	case 'o':
-		n.Options = value
+	} else if s := n.piece(kind); s != nil {
+		*s = value
 	}
 }

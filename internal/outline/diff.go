@@ -58,7 +58,7 @@ func (l *line) key() nodeKey {
 }
 
 func (l *line) same(o *line) bool {
-	return l.head == o.head && strings.Replace(l.tail, " [focused]", "", 1) == strings.Replace(o.tail, " [focused]", "", 1) && l.key() == o.key()
+	return l.head == o.head && l.rest == o.rest && strings.Replace(l.tail, " [focused]", "", 1) == strings.Replace(o.tail, " [focused]", "", 1) && l.key() == o.key()
 }
 
 type differ struct {
@@ -148,8 +148,11 @@ func (d *differ) anyOrder(s, ea, eb int) {
 	type content struct {
 		key        nodeKey
 		head, tail string
+		rest       string
 	}
-	of := func(l *line) content { return content{l.key(), l.head, strings.Replace(l.tail, " [focused]", "", 1)} }
+	of := func(l *line) content {
+		return content{l.key(), l.head, strings.Replace(l.tail, " [focused]", "", 1), l.rest}
+	}
 	have := make(map[content][]int)
 	for i := s; i < ea; i++ {
 		c := of(&d.a[i])
@@ -166,11 +169,11 @@ func (d *differ) anyOrder(s, ea, eb int) {
 
 // report writes what did not match, in the order of the new outline.
 func (d *differ) report() Change {
-	gone := make(map[nodeKey]bool) // elements whose line is not in the old outline any more
-	come := make(map[nodeKey]bool) // and those that the new one shows anew
+	gone := make(map[nodeKey]*line) // elements whose line is not in the old outline any more
+	come := make(map[nodeKey]bool)  // and those that only the new one has
 	for i := d.start; i < d.endA; i++ {
 		if !d.keptA[i] {
-			gone[d.a[i].key()] = true
+			gone[d.a[i].key()] = &d.a[i]
 		}
 	}
 	for j := d.start; j < d.endB; j++ {
@@ -194,16 +197,20 @@ func (d *differ) report() Change {
 		}
 		replaced := d.replacements(hunkA, i, hunkB, j)
 		for k := hunkA; k < i; k++ {
-			if key := d.a[k].key(); come[key] || replaced[k] {
+			if _, ok := replaced[k]; ok || come[d.a[k].key()] {
 				continue // told where it is now
 			}
 			removed = append(removed, k)
 		}
 		for k := hunkB; k < j; k++ {
 			ln := &d.b[k]
-			if gone[ln.key()] || replaced[-k-1] {
+			before := gone[ln.key()]
+			if at, ok := replaced[-k-1]; ok {
+				before = &d.a[at]
+			}
+			if before != nil {
 				c.Changed++
-				w.line("[~] ", d.show(ln, d.opts.RefOf, w), 0, 1)
+				w.line("[~] ", d.show(d.near(ln, before), d.opts.RefOf, w), 0, 1)
 				continue
 			}
 			c.Added++
@@ -255,22 +262,63 @@ func (d *differ) tellRemoved(removed []int, w *diffWriter) {
 
 // replacements pairs, within a hunk, the lines without an element of their own
 // that took another's place: a text that reads otherwise is one change. It
-// returns the old lines as they are and the new lines k as -k-1.
-func (d *differ) replacements(a, endA, b, endB int) map[int]bool {
-	pairs := make(map[int]bool)
+// returns the new line of each old one, and the old line of each new line k under -k-1.
+func (d *differ) replacements(a, endA, b, endB int) map[int]int {
+	pairs := make(map[int]int)
 	for ; a < endA; a++ {
 		if d.a[a].refs() {
 			continue
 		}
 		for k := b; k < endB; k++ {
 			if !d.b[k].refs() && d.b[k].role() == d.a[a].role() {
-				pairs[a], pairs[-k-1] = true, true
+				pairs[a], pairs[-k-1] = k, a
 				b = k + 1
 				break
 			}
 		}
 	}
 	return pairs
+}
+
+// maxNear is how many characters are shown of a long text that changed.
+const maxNear = 200
+
+// near returns the line now so that its long text shows the part that differs
+// from the line before, as far as both are known.
+func (d *differ) near(now, before *line) *line {
+	if len(now.head)+len(now.tail) <= maxNear {
+		return now
+	}
+	was := d.again(before, nil).whole
+	is := d.again(now, nil)
+	at := 0
+	for at < min(len(is.whole), len(was)) && is.whole[at] == was[at] {
+		at++
+	}
+	if was == "" || is.unknown && at >= len(was)-1 {
+		at = len(is.whole) // what is known is the same: most texts grow at their end
+	}
+	return d.again(now, func(s string) []int {
+		from := min(at, len(s))
+		for from > 0 && from < len(s) && !utf8.RuneStart(s[from]) {
+			from--
+		}
+		return []int{from, len(s)}
+	})
+}
+
+// again lays a line again, with at most maxNear characters of each text.
+func (d *differ) again(ln *line, match func(string) []int) *line {
+	l := &liner{interactiveOnly: d.opts.InteractiveOnly, factor: 1, most: maxNear, match: match}
+	if ln.node != nil {
+		l.add(ln.node, 0, -1)
+	}
+	for i := range l.lines {
+		if l.lines[i].node == ln.node && l.lines[i].noRef == ln.noRef {
+			return &l.lines[i]
+		}
+	}
+	return ln
 }
 
 // show returns a line without its indent. What will not be written mints no ref.

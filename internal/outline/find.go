@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CheckFind returns what is wrong with a Find, before there is anything to
@@ -13,8 +14,9 @@ func CheckFind(find string) error {
 	return err
 }
 
-// matcher returns the test that a Find asks for.
-func matcher(find string) (func(string) bool, error) {
+// matcher returns the function that finds in a text what a Find asks for: where
+// it begins and ends, nil when it is not there.
+func matcher(find string) (func(string) []int, error) {
 	if len(find) > 2 && find[0] == '/' {
 		if end := strings.LastIndexByte(find, '/'); end > 0 && strings.Trim(find[end+1:], "im") == "" {
 			expr := find[1:end]
@@ -25,11 +27,21 @@ func matcher(find string) (func(string) bool, error) {
 			if err != nil {
 				return nil, err
 			}
-			return re.MatchString, nil
+			return re.FindStringIndex, nil
 		}
 	}
 	want := strings.ToLower(Clean(find))
-	return func(s string) bool { return strings.Contains(strings.ToLower(s), want) }, nil
+	return func(s string) []int {
+		lower := strings.ToLower(s)
+		at := strings.Index(lower, want)
+		if at < 0 {
+			return nil
+		}
+		if len(lower) != len(s) { // some letter has another size in lower case
+			return []int{runeOffset(s, utf8.RuneCountInString(lower[:at])), runeOffset(s, utf8.RuneCountInString(lower[:at+len(want)]))}
+		}
+		return []int{at, at + len(want)}
+	}, nil
 }
 
 // maxNeighbours is how many lines of its row or item a match shows, and
@@ -41,10 +53,10 @@ const (
 
 // found returns which lines match, or stand beside one that does in the same
 // row or item: of ten "Delete" buttons a reader needs to know what each deletes.
-func found(lines []line, match func(string) bool) func(i int) bool {
+func found(lines []line, match func(string) []int) func(i int) bool {
 	keep := make([]bool, len(lines))
 	for i := 1; i < len(lines); i++ {
-		keep[i] = !lines[i].note && match(lines[i].head+lines[i].tail)
+		keep[i] = !lines[i].note && (match(lines[i].head+lines[i].tail) != nil || lines[i].whole != "" && match(lines[i].whole) != nil)
 	}
 	matches := slices.Clone(keep)
 	room := maxAllNeighbours

@@ -6,27 +6,39 @@ import (
 	"unicode/utf8"
 )
 
-// Longest pieces of page text on one line, in characters. Names beyond that
-// help nobody to choose, and one long text must not eat the whole budget.
+// Longest pieces of page text on one line, in characters, unless there is room
+// for more. Names beyond that help nobody to choose, and one long text must not
+// use the whole budget.
 const (
-	maxName  = 300
-	maxText  = 2000
-	maxValue = 500
-	maxURL   = 300
+	maxName        = 300
+	maxText        = 2000
+	maxValue       = 500
+	maxOptions     = 400
+	maxDescription = 200
+	maxPlaceholder = 100
+	maxTarget      = 100 // of a link
+	maxURL         = 300 // of the page
 )
 
 // A line is one line of a rendered outline.
 type line struct {
-	node   *Node
-	depth  int
-	parent int // index of the line that it is in, -1 above the first
-	end    int // index after the last line in it
-	head   string
-	tail   string // what follows the ref
-	note   bool   // says something about the outline instead of the page
-	noRef  bool   // a second line of its node
-	shape  uint64 // equal for subtrees of the same roles
+	node    *Node
+	depth   int
+	parent  int // index of the line that it is in, -1 above the first
+	end     int // index after the last line in it
+	head    string
+	tail    string   // what follows the ref
+	note    bool     // says something about the outline instead of the page
+	noRef   bool     // a second line of its node
+	shape   uint64   // equal for subtrees of the same roles
+	cuts    []excess // pieces of text that are cut
+	unknown bool     // some of their text is not known
+	whole   string   // these pieces as far as they are known, for Find
+	rest    string   // distinguishes these pieces from others with the same beginning
 }
+
+// An excess is a piece of text that is longer than its line shows.
+type excess struct{ size, limit int }
 
 // refRoom is reserved for each ref before it is minted, ` [ref=e1234]`.
 const refRoom = 12
@@ -55,23 +67,88 @@ func (l *line) inViewport() bool { return l.node != nil && l.node.Has(InViewport
 type liner struct {
 	lines           []line
 	interactiveOnly bool
+	factor          int                // how many times the usual length of text is shown
+	most            int                // characters of a piece that are shown at most; 0 is the usual length
+	match           func(string) []int // where in a long text is what is to be shown; nil shows the start
+	skipped         int                // characters before those that piece returned last, when it cut something
 }
 
 // lay returns the lines of doc, the page's own line first.
-func lay(doc *Document, interactiveOnly bool) []line {
-	l := &liner{interactiveOnly: interactiveOnly, lines: make([]line, 0, doc.size+1)}
+func (l *liner) lay(doc *Document) []line {
+	l.lines = make([]line, 0, doc.size+1)
+	page := line{parent: -1}
 	var head strings.Builder
 	head.WriteString("page ")
-	quote(&head, shorten(Clean(doc.Title), maxName))
+	quote(&head, l.piece(&page, nil, Clean(doc.Title), longOf(doc.long, 'n'), maxName))
 	if u := Clean(doc.URL); u != "" {
 		head.WriteByte(' ')
-		head.WriteString(shorten(strings.ReplaceAll(u, " ", "%20"), maxURL))
+		head.WriteString(l.piece(&page, nil, strings.ReplaceAll(u, " ", "%20"), longOf(doc.long, 'u'), maxURL))
 	}
-	l.lines = append(l.lines, line{head: head.String(), parent: -1})
+	page.head = head.String()
+	l.lines = append(l.lines, page)
 	l.document(doc, 1, 0)
 	l.lines[0].end = len(l.lines)
 	l.measure()
 	return l.lines
+}
+
+// lay returns the lines of doc with texts of the usual length.
+func lay(doc *Document, interactiveOnly bool) []line {
+	return (&liner{interactiveOnly: interactiveOnly, factor: 1}).lay(doc)
+}
+
+// piece returns as much of a piece of text as ln shows, and notes in ln and, if
+// it is not nil, on marks what it leaves out. Where Find looks for something
+// that is further on, that part is shown.
+func (l *liner) piece(ln *line, marks *strings.Builder, s string, known long, limit int) string {
+	if l.most > 0 {
+		limit = min(limit, l.most)
+	}
+	if known.rest == 0 && len(s) <= limit {
+		return s
+	}
+	have := utf8.RuneCountInString(s)
+	size := have + known.rest
+	most := limit * l.factor
+	if size <= most {
+		return s
+	}
+	ln.cuts = append(ln.cuts, excess{size, limit})
+	ln.unknown = ln.unknown || known.rest > 0
+	ln.whole += s + "\n"
+	if known.hash != 0 {
+		ln.rest += strconv.FormatUint(uint64(known.hash), 36) + " "
+	} else {
+		ln.rest += s + " "
+	}
+	from := 0 // first character that is shown
+	if l.match != nil {
+		if at := l.match(s); at != nil {
+			if to := utf8.RuneCountInString(s[:at[1]]); to > most {
+				from = max(0, min(utf8.RuneCountInString(s[:at[0]])-most/4, have-most))
+			}
+		}
+	}
+	shown := firstRunes(s[runeOffset(s, from):], most)
+	to := from + utf8.RuneCountInString(shown)
+	if marks != nil {
+		marks.WriteString(" [")
+		if from > 0 {
+			marks.WriteString("characters " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to))
+		} else {
+			marks.WriteString(strconv.Itoa(to))
+		}
+		marks.WriteString(" of " + strconv.Itoa(size))
+		if from == 0 {
+			marks.WriteString(" characters")
+		}
+		marks.WriteByte(']')
+	}
+	l.skipped = from
+	if to < size {
+		shown += "…"
+	}
+	return shown
 }
 
 // measure fills in shapes, children before parents.
@@ -123,14 +200,12 @@ func (l *liner) add(n *Node, depth, parent int) {
 	if !l.interactiveOnly && n.Frame == nil && n.Role != "text" && n.Value == "" {
 		text, hasText = n.onlyText()
 	}
-	ln.head, ln.tail = n.print(text)
+	l.print(&ln, n, text)
 	i := l.open(ln, depth, parent)
 	if n.Options != "" && !l.interactiveOnly {
-		var b strings.Builder
-		b.WriteString("options: ")
-		plain(&b, shorten(Clean(n.Options), maxText))
-		o := l.open(line{node: n, head: b.String(), noRef: true}, depth+1, i)
-		l.lines[o].end = len(l.lines)
+		o := line{node: n, noRef: true}
+		l.printOptions(&o, n)
+		l.lines[l.open(o, depth+1, i)].end = len(l.lines)
 	}
 	if !hasText {
 		l.inside(n, depth+1, i)
@@ -206,37 +281,96 @@ func (n *Node) cells() (string, bool) {
 	return b.String(), true
 }
 
-// print returns the line of n before and after its ref. text is the text of a
-// node that holds nothing else.
-func (n *Node) print(text string) (head, tail string) {
-	role, name := Clean(n.Role), shorten(Clean(n.Name), maxName)
+// print fills in what the line of n has before and after its ref. text is the
+// text of a node that holds nothing else.
+func (l *liner) print(ln *line, n *Node, text string) {
+	role := Clean(n.Role)
+	var marks strings.Builder
+	if n.Role == "text" {
+		shown := l.piece(ln, &marks, Clean(n.Name), longOf(n.long, 'n'), maxText)
+		var b strings.Builder
+		b.WriteString(role)
+		b.WriteString(marks.String())
+		b.WriteString(": ")
+		plain(&b, shown)
+		ln.head = b.String()
+		return
+	}
+	name := l.piece(ln, &marks, Clean(n.Name), longOf(n.long, 'n'), maxName)
 	var b strings.Builder
 	b.Grow(len(role) + len(name) + stateRoom)
 	b.WriteString(role)
-	if n.Role == "text" {
-		b.WriteString(": ")
-		plain(&b, shorten(Clean(n.Name), maxText))
-		return b.String(), ""
-	}
 	if name != "" {
 		b.WriteByte(' ')
 		quote(&b, name)
 	}
 	before := b.Len()
-	n.printStates(&b)
+	b.WriteString(marks.String())
+	marks.Reset()
+	l.printStates(ln, n, &b)
 	if n.Denied {
 		b.WriteString(" (not allowed by policy)")
 	}
-	value := shorten(cleanLines(n.Value), maxValue)
+	value := l.piece(ln, &marks, cleanLines(n.Value), longOf(n.long, 'v'), maxValue)
 	if value == "" {
-		value = shorten(Clean(text), maxText)
+		value = l.piece(ln, &marks, Clean(text), n.longText(), maxText)
 	}
 	if value != "" {
+		b.WriteString(marks.String())
 		b.WriteString(": ")
 		plain(&b, value)
 	}
 	whole := b.String()
-	return whole[:before], whole[before:]
+	ln.head, ln.tail = whole[:before], whole[before:]
+}
+
+// longText is what is known of the text that n has instead of children.
+func (n *Node) longText() (sum long) {
+	for _, c := range n.Children {
+		for _, t := range append([]*Node{c}, c.Children...) {
+			if l := longOf(t.long, 'n'); t.Role == "text" && l.hash != 0 {
+				sum.rest += l.rest
+				sum.hash = sum.hash*31 + l.hash
+			}
+		}
+	}
+	return sum
+}
+
+// printOptions fills in the line of the options of n: as many as there is room
+// for, and how many more there are.
+func (l *liner) printOptions(ln *line, n *Node) {
+	options := strings.Split(n.Options, "\n")
+	for i, o := range options {
+		options[i] = Clean(o)
+	}
+	var b strings.Builder
+	b.WriteString("options: ")
+	all := strings.Join(options, " | ")
+	shown := l.piece(ln, nil, all, longOf(n.long, 'o'), maxOptions)
+	switch {
+	case shown == all:
+	case l.skipped > 0:
+		b.WriteString("… ")
+	default:
+		// Whole ones, and the number of the others.
+		k, size := 1, utf8.RuneCountInString(options[0])
+		for k < len(options) && size+3+utf8.RuneCountInString(options[k]) <= maxOptions*l.factor {
+			size += 3 + utf8.RuneCountInString(options[k])
+			k++
+		}
+		shown = strings.Join(options[:k], " | ")
+		if k == 1 {
+			shown = shorten(shown, maxOptions*l.factor)
+		}
+		if k < len(options) {
+			shown += " | … " + strconv.Itoa(len(options)-k) + " more"
+		} else if k > 1 {
+			shown += " | …"
+		}
+	}
+	plain(&b, shown)
+	ln.head = b.String()
 }
 
 // stateRoom is room for the quotes and states of most lines.
@@ -251,7 +385,7 @@ var stateNames = []struct {
 	{Disabled, "disabled"}, {ReadOnly, "readonly"}, {Required, "required"}, {Invalid, "invalid"}, {Multiple, "multiple"}, {Modal, "modal"}, {Focused, "focused"},
 }
 
-func (n *Node) printStates(b *strings.Builder) {
+func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 	if n.Level > 0 {
 		b.WriteString(" [level=")
 		b.WriteString(strconv.Itoa(n.Level))
@@ -274,17 +408,25 @@ func (n *Node) printStates(b *strings.Builder) {
 	default:
 		b.WriteString(" [current]")
 	}
-	for _, a := range [...]struct{ name, value string }{
-		{"type", n.Type}, {"placeholder", n.Placeholder}, {"description", n.Description}, {"url", n.URL},
-	} {
-		if v := Clean(a.value); v != "" {
-			b.WriteString(" [" + a.name + "=")
-			if a.name == "type" {
-				b.WriteString(v)
-			} else {
-				quote(b, shorten(v, maxURL))
-			}
-			b.WriteByte(']')
+	if n.Type != "" {
+		b.WriteString(" [type=" + Clean(n.Type) + "]")
+	}
+	for _, a := range [...]struct {
+		name  string
+		kind  byte
+		limit int
+	}{{"placeholder", 'p', maxPlaceholder}, {"description", 'd', maxDescription}, {"url", 'u', maxTarget}} {
+		v := Clean(*n.piece(a.kind))
+		if v == "" {
+			continue
 		}
+		b.WriteString(" [" + a.name + "=")
+		if a.kind == 'u' {
+			v = shorten(v, a.limit) // the ref leads there
+		} else {
+			v = l.piece(ln, nil, v, longOf(n.long, a.kind), a.limit)
+		}
+		quote(b, v)
+		b.WriteByte(']')
 	}
 }

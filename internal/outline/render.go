@@ -2,6 +2,7 @@ package outline
 
 import (
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,8 +28,10 @@ type Result struct {
 	Text       string
 	Elements   int  // lines in the whole outline, after Depth, InteractiveOnly and Find; 0 when Find finds nothing
 	Omitted    int  // of these, lines that Text does not show
-	Truncated  bool // Omitted > 0 for want of room, not because Offset said so
+	Truncated  bool // Omitted or Cut > 0 for want of room, not because Offset said so
 	NextOffset int  // the first line left out after those shown; 0 when there is none
+	Cut        int  // lines in Text that do not show all of their text
+	Unsearched int  // lines with text that is too long to be searched by Find in full
 }
 
 // Render renders doc with the documents grafted into it, page line first. The
@@ -44,23 +47,75 @@ func Render(doc *Document, opts Options) (Result, error) {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = DefaultMaxChars
 	}
-	p := &plan{lines: lay(doc, opts.InteractiveOnly), opts: opts}
-	all := len(p.lines)
-	if opts.Depth > 0 {
-		p.lines = filter(p.lines, func(i int) bool { return p.lines[i].depth <= opts.Depth })
-		p.deeper = all - len(p.lines)
-	}
+	p := &plan{opts: opts}
+	build := &liner{interactiveOnly: opts.InteractiveOnly, factor: 1}
 	if opts.Find != "" {
-		match, err := matcher(opts.Find)
-		if err != nil {
+		var err error
+		if build.match, err = matcher(opts.Find); err != nil {
 			return Result{}, err
 		}
-		p.lines = filter(p.lines, found(p.lines, match))
-		if len(p.lines) <= 1 {
-			return Result{Text: cut(p.line(0), opts.MaxChars)}, nil
-		}
+	}
+	p.build(build, doc)
+	if opts.Find != "" && len(p.lines) <= 1 {
+		return Result{Text: cut(p.line(0), opts.MaxChars), Unsearched: p.unsearched}, nil
+	}
+	if build.factor = p.moreText(); build.factor > 1 {
+		p.build(build, doc)
 	}
 	return p.render(), nil
+}
+
+// build lays the lines that the options ask for.
+func (p *plan) build(l *liner, doc *Document) {
+	p.lines = l.lay(doc)
+	all := len(p.lines)
+	if p.opts.Depth > 0 {
+		p.lines = filter(p.lines, func(i int) bool { return p.lines[i].depth <= p.opts.Depth })
+		p.deeper = all - len(p.lines)
+	}
+	if l.match != nil {
+		p.unsearched = 0
+		for i := range p.lines {
+			if p.lines[i].unknown {
+				p.unsearched++
+			}
+		}
+		p.lines = filter(p.lines, found(p.lines, l.match))
+	}
+}
+
+// moreText returns how many times the usual length of text there is room for
+// when all lines are shown, at least once.
+func (p *plan) moreText() int {
+	var cuts []excess
+	room := p.room()
+	for i := range p.lines {
+		room -= p.lines[i].size()
+		cuts = append(cuts, p.lines[i].cuts...)
+	}
+	if len(cuts) == 0 || room <= 0 || p.opts.Offset > 0 {
+		return 1
+	}
+	largest := 0
+	for _, c := range cuts {
+		largest = max(largest, (c.size+c.limit-1)/c.limit)
+	}
+	more := func(factor int) (sum int) {
+		for _, c := range cuts {
+			sum += min(c.size, c.limit*factor) - c.limit
+		}
+		return sum
+	}
+	// The first factor that is too large, less one.
+	return 1 + sort.Search(largest-1, func(k int) bool { return more(k+2) > room })
+}
+
+// room is how many characters the lines may have.
+func (p *plan) room() int {
+	if p.deeper > 0 {
+		return p.opts.MaxChars - deeperRoom
+	}
+	return p.opts.MaxChars
 }
 
 // filter keeps the lines for which keeps is true, those that they are in, and
@@ -107,11 +162,12 @@ const keptOfHuge = 5
 
 // A plan decides which lines are shown.
 type plan struct {
-	lines  []line
-	opts   Options
-	deeper int
-	show   []bool
-	folds  map[int]fold // by their first line
+	lines      []line
+	opts       Options
+	deeper     int
+	show       []bool
+	folds      map[int]fold // by their first line
+	unsearched int          // lines with text that the walk did not send
 }
 
 // A fold is a run of lines that repeat the ones before them.
@@ -129,10 +185,7 @@ func (p *plan) render() Result {
 	for i := range p.lines {
 		total += p.lines[i].size()
 	}
-	room := p.opts.MaxChars
-	if p.deeper > 0 {
-		room -= deeperRoom
-	}
+	room := p.room()
 	switch {
 	case p.opts.Offset > 0:
 		p.showFrom(min(p.opts.Offset, n), room-gapRoom)
@@ -235,7 +288,7 @@ func (p *plan) squeeze(room int) {
 
 // write renders what is to be shown, with a mark where lines are left out.
 func (p *plan) write() Result {
-	res := Result{Elements: len(p.lines)}
+	res := Result{Elements: len(p.lines), Unsearched: p.unsearched}
 	var b strings.Builder
 	room := p.opts.MaxChars
 	spend := func(s string, reserve int) bool {
@@ -260,9 +313,11 @@ func (p *plan) write() Result {
 	for i < len(p.lines) {
 		if p.show[i] {
 			text := p.line(i)
+			cutLine := len(p.lines[i].cuts) > 0
 			if whole := room - reserve; i == 0 && reserve > 0 && utf8.RuneCountInString(text) > whole/2 {
 				// However little is asked for, there is room to go on from here.
 				text = shorten(strings.TrimSuffix(text, "\n"), max(whole/2-1, minLine)) + "\n"
+				cutLine = true
 			}
 			if !spend(text, reserve) {
 				// The first line asked for is cut rather than left out: with it
@@ -276,8 +331,12 @@ func (p *plan) write() Result {
 					text = bare
 				}
 				spend(shorten(text, left)+"\n", reserve)
+				cutLine = true
 			}
 			shown++
+			if cutLine {
+				res.Cut++
+			}
 			if i > 0 && i >= p.opts.Offset {
 				fresh++
 			}
@@ -311,7 +370,7 @@ func (p *plan) write() Result {
 		spend("… "+strconv.Itoa(p.deeper)+" more lines are deeper than depth="+strconv.Itoa(p.opts.Depth)+"\n", 0)
 	}
 	res.Omitted = len(p.lines) - shown
-	res.Truncated = next > 0
+	res.Truncated = next > 0 || res.Cut > 0
 	res.NextOffset = next
 	res.Text = cut(b.String(), p.opts.MaxChars)
 	return res

@@ -19,7 +19,11 @@ type aimOptions struct {
 	// Entry: once a field that takes text can be acted on, its entry begins.
 	Entry   *entryStart `json:"entry,omitempty"`
 	Timeout int64       `json:"timeout"` // milliseconds
-	Patient bool        `json:"patient"` // wait for all of it, even when nothing moves
+	// Patience is how long, in milliseconds, an actionability failure must last,
+	// with nothing in progress, before the script returns it. Again means that
+	// the script returned one before.
+	Patience int64 `json:"patience"`
+	Again    bool  `json:"again"`
 	// Selector is what the element was found by, "" for a ref: while it is
 	// not visible, another that matches may become so.
 	Selector string `json:"selector,omitempty"`
@@ -35,6 +39,7 @@ type aimed struct {
 	Frame   int        `json:"frame"`
 	Problem string     `json:"problem"`
 	Detail  string     `json:"detail"`
+	Busy    bool       `json:"busy"`
 	Info    *fieldInfo `json:"info"`
 	Entry   *focused   `json:"entry"`
 	By      *struct {
@@ -61,9 +66,20 @@ type point struct {
 	entry *focused
 }
 
-// aim waits until el can be acted on and returns the point of the tab's
-// viewport to press. It returns ErrNotActionable, naming the obstacle, when
-// it does not become so.
+const (
+	// obstaclePatience is how long an actionability failure must last, with
+	// nothing in progress, before aim stops waiting. Overlays and validations
+	// often end with a timer, which cannot be observed.
+	obstaclePatience = 3 * time.Second
+	// requestPatience is how long the page may take, while requests are in
+	// flight, to end an actionability failure after one of them has ended.
+	requestPatience = 500 * time.Millisecond
+)
+
+// aim waits until el is actionable and returns the action point in the tab's
+// viewport. It returns ErrNotActionable, with the reason, if el does not become
+// actionable before the deadline of ctx, or within obstaclePatience while nothing
+// is in progress.
 func (v *View) aim(ctx context.Context, el *element, opts aimOptions) (*point, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -71,9 +87,10 @@ func (v *View) aim(ctx context.Context, el *element, opts aimOptions) (*point, e
 	}
 	ctx, cancel := extend(ctx, answerGrace)
 	defer cancel()
-	for {
+	opts.Patience, opts.Selector = obstaclePatience.Milliseconds(), el.selector
+	for quiet := time.Now(); ; {
 		// It is the page script that gives up in time, and says why.
-		opts.Timeout, opts.Patient, opts.Selector = max(time.Until(deadline).Milliseconds(), 50), el.patient, el.selector
+		opts.Timeout = max(time.Until(deadline).Milliseconds(), 50)
 		p, problem, err := v.aimOnce(ctx, el, opts)
 		switch {
 		case errors.Is(err, errDocumentGone), problem != nil && problem.Problem == "gone":
@@ -83,7 +100,15 @@ func (v *View) aim(ctx context.Context, el *element, opts aimOptions) (*point, e
 		case problem == nil:
 			return p, nil
 		}
-		if !problem.retry || time.Until(deadline) < 300*time.Millisecond {
+		if problem.Busy {
+			quiet = time.Now()
+		}
+		again := problem.retry && time.Since(quiet) < obstaclePatience
+		if !again && v.tab.loading() && v.pause(ctx) {
+			again = true
+			opts.Patience, opts.Again = requestPatience.Milliseconds(), true
+		}
+		if !again || time.Until(deadline) < 300*time.Millisecond {
 			return nil, v.notActionable(ctx, el, problem)
 		}
 	}

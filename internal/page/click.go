@@ -78,11 +78,11 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 			note, err = do(actx, el)
 		}
 	}
-	if err != nil {
+	if err != nil && !v.tab.detachedByHandover(err, w.handed) {
 		return executor.Changes{}, err
 	}
 	w.hung = note == stillBusy
-	changes, err := w.settle(ctx)
+	changes, err := w.finish(ctx)
 	changes.Note = joinNotes(el.note(), note, changes.Note)
 	return changes, err
 }
@@ -145,7 +145,7 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 		err = unpressed(v.moveOnto(ctx, el, at))
 	}
 	if err == nil {
-		defer v.barDenied(ctx)()
+		v.block(ctx)
 		c, err = v.confirm(ctx, el, at, count, late, types)
 	}
 	if errors.Is(err, errDocumentGone) {
@@ -156,10 +156,10 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 	}
 	defer c.end()
 	if el.watch != nil {
-		el.watch.plain = !at.moved && el.doc.top() && at.frame == nil
+		el.watch.plain = !el.watch.changed && !at.moved && el.doc.top() && at.frame == nil
 	}
 	send := func(kind input.DispatchMouseEventType, clicks int) *cdpconn.Pending {
-		p, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{
+		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{
 			Type: kind, X: at.x, Y: at.y, Button: button, ClickCount: clicks, Modifiers: modifiers,
 			Buttons: buttonBits[button],
 		}.normal())
@@ -278,6 +278,7 @@ func (v *View) moveOnto(ctx context.Context, el *element, at *point) error {
 func (v *View) moveTo(ctx context.Context, el *element, at *point) error {
 	// What an element does when the pointer comes over it, a dialog say, is done
 	// before it hears of the move.
+	v.block(ctx)
 	c, err := v.confirm(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
 	if err != nil {
 		return err
@@ -286,7 +287,7 @@ func (v *View) moveTo(ctx context.Context, el *element, at *point) error {
 	var pending []*cdpconn.Pending
 	// Two moves: a pointer that is there already would move nothing.
 	for _, d := range []float64{1, 0} {
-		p, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
+		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
 		if err != nil {
 			return err
 		}

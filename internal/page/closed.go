@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
@@ -32,7 +33,9 @@ func (d *document) openClosedRoots(ctx context.Context, ids []int) bool {
 }
 
 func (d *document) openClosedRoot(ctx context.Context, id int) bool {
-	host, err := d.object(ctx, id)
+	group, release := d.objectGroup(ctx)
+	defer release()
+	host, err := d.object(ctx, id, group)
 	if err != nil || host == "" {
 		return false
 	}
@@ -45,7 +48,7 @@ func (d *document) openClosedRoot(ctx context.Context, id int) bool {
 		if root.ShadowRootType != "closed" {
 			continue
 		}
-		object, err := d.handle(ctx, root.BackendNodeID)
+		object, err := d.handle(ctx, root.BackendNodeID, group)
 		if err != nil {
 			return false
 		}
@@ -61,9 +64,19 @@ func (d *document) openClosedRoot(ctx context.Context, id int) bool {
 	return false
 }
 
+// objectGroup returns the name of a new group of remote objects and a function that
+// releases them. A remote object that is not released prevents its element from being
+// garbage-collected.
+func (d *document) objectGroup(ctx context.Context) (name string, release func()) {
+	name = rand.Text()
+	return name, func() {
+		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: name})
+	}
+}
+
 // object returns an object of our world for the element with a number; empty
 // when it is gone.
-func (d *document) object(ctx context.Context, id int) (runtime.RemoteObjectID, error) {
+func (d *document) object(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
 	if err := d.install(ctx); err != nil {
 		return "", err
 	}
@@ -74,7 +87,7 @@ func (d *document) object(ctx context.Context, id int) (runtime.RemoteObjectID, 
 	}
 	err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": "function(id) { return globalThis.__cm.byId(id) }",
-		"uniqueContextId":     d.world, "arguments": []map[string]any{{"value": id}}, "silent": true,
+		"uniqueContextId":     d.world, "arguments": []map[string]any{{"value": id}}, "silent": true, "objectGroup": group,
 	}, &answer)
 	return answer.Result.ObjectID, d.failure(err)
 }

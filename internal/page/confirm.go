@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A confirmation learns from the page who got the input.
@@ -24,8 +26,10 @@ type confirmation struct {
 	err   error // of sending
 	// guards: it holds back what is not for the element, until its end
 	guards bool
-	late   time.Duration // see expectation
-	before int           // events that were reported before the newest press was sent
+	// listens means that the confirmation listens for keys in path until its end
+	listens bool
+	late    time.Duration // see expectation
+	before  int           // events that were reported before the newest press was sent
 
 	mu   sync.Mutex
 	seen []seenEvent
@@ -37,6 +41,7 @@ type expectation struct {
 	At      *[2]float64 `json:"at,omitempty"`
 	Presses int         `json:"presses,omitempty"`
 	Late    int64       `json:"late,omitempty"`
+	Submits bool        `json:"submits,omitempty"`
 	Text    bool        `json:"text,omitempty"`
 	Below   bool        `json:"below,omitempty"`
 }
@@ -78,7 +83,7 @@ func (v *View) confirm(ctx context.Context, el *element, at *point, presses int,
 	c.late = late
 	var pending []*cdpconn.Pending
 	for _, d := range path {
-		want := expectation{Types: types, Presses: presses, Late: late.Milliseconds()}
+		want := expectation{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
 		id := 0
 		switch {
 		case d == at.frame: // anything in the frame counts: it is what the element shows there
@@ -179,7 +184,7 @@ func (c *confirmation) fail(err error) {
 // end stops listening to the reports. What still holds input back in the page
 // is taken away, without waiting.
 func (c *confirmation) end() {
-	if c.guards {
+	if c.guards || c.listens {
 		for _, d := range c.path {
 			if d.current() {
 				d.start(context.Background(), "outcome", c.token, false)
@@ -199,10 +204,31 @@ type expected struct {
 // An outcome is what js/confirm.js's outcome returns.
 type outcome struct {
 	Seen     []seenEvent `json:"seen"`
-	Gone     bool        `json:"gone"`     // the element is no longer in the document
+	Left     string      `json:"left"`     // js/confirm.js's Departure of the element, a key of pressNotes
 	Disabled bool        `json:"disabled"` // the element is disabled now
+	File     bool        `json:"file"`     // the element is in a link to a download
+	// Invalid are the fields that kept a form from being sent.
+	Invalid []invalidField `json:"invalid"`
 	// interrupted: a dialog opened while the input was handled
 	interrupted bool
+}
+
+// An invalidField is a field whose value the browser does not send.
+type invalidField struct {
+	label
+	Message pagetext.Text `json:"message"`
+}
+
+// invalidNote is the note on fields that kept a form from being sent.
+func invalidNote(fields []invalidField) string {
+	var list []string
+	for _, f := range fields {
+		list = append(list, fmt.Sprintf("%s (%s)", f.label, f.Message))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "the form was not sent; invalid fields: " + strings.Join(list, ", ")
 }
 
 // stillBusy is the note on input that arrived at a page which did not get
@@ -263,8 +289,11 @@ func (c *confirmation) wait(ctx context.Context, pending []*cdpconn.Pending, wan
 			}
 		}
 	}
+	if w := c.el.watch; w != nil {
+		w.file, w.invalid = got.File && want.last == "click", len(got.Invalid) > 0
+	}
 	note, err = c.judge(ctx, got, want)
-	return note, false, err
+	return joinNotes(note, invalidNote(got.Invalid)), false, err
 }
 
 // reported returns the events that were reported as they happened.
@@ -292,12 +321,17 @@ func tally(events []seenEvent, want expected) (reached, ended bool, other *seenE
 	return reached, reached && (want.last == "" || last >= want.times), other
 }
 
-// removedByPress is the note on a click that never became one.
-const removedByPress = "the press removed the element, so it got no click"
+// pressNotes are the notes about presses that did not result in a click, by what
+// the page did with the element before the button was released.
+var pressNotes = map[string]string{
+	"removed": "the press removed the element, so it got no click",
+	"hidden":  "the press hid the element, so it got no click",
+	"moved":   "the press moved the element, so it got no click",
+}
 
-// judge decides from the events that were seen. A missing last event is
-// accepted when the press explains it: the element is gone, or a dialog
-// opened.
+// judge decides from the events that were reported. A missing last event is
+// accepted when the press explains it: the element is no longer at the action
+// point, or a dialog opened.
 func (c *confirmation) judge(ctx context.Context, got outcome, want expected) (note string, err error) {
 	reached, ended, other := tally(got.Seen, want)
 	held := other != nil && other.Held // the text itself, though keys may have arrived
@@ -305,11 +339,12 @@ func (c *confirmation) judge(ctx context.Context, got outcome, want expected) (n
 	switch {
 	case !held && ended, reached && got.interrupted:
 		return "", nil
-	case reached && got.Gone && want.times <= 1 && !want.more:
-		return removedByPress, nil
+	case !held && reached && got.Left != "" && want.times <= 1 && !want.more:
+		return pressNotes[got.Left], nil
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
-	name := c.v.describeWithRef(ctx, c.el)
+	v := c.v
+	name := v.describeWithRef(ctx, c.el)
 	switch {
 	case other != nil:
 		doc := cmp.Or(other.doc, c.el.doc)
@@ -330,12 +365,14 @@ func (c *confirmation) judge(ctx context.Context, got outcome, want expected) (n
 	case late:
 		e.Err = fmt.Errorf("the page was busy for too long before %s could get the press, so %w", name, errBlocked)
 		e.Retryable = true
-	case reached && got.Gone:
+	case reached && got.Left == "removed":
 		e.Err = fmt.Errorf("%s left the page after %d of its clicks", name, max(want.times-1, 0))
 	case reached && got.Disabled:
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:
 		e.Err = fmt.Errorf("%s got the press and did not receive the %s: something came in between", name, want.last)
+	case len(got.Seen) == 0:
+		return "", v.unheard(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -36,7 +35,7 @@ func (p place) tell(named func(url string) bool) string {
 	case !named(p.url):
 		return originOfURL(p.url)
 	}
-	return fmt.Sprintf("%s:%d", p.url, p.line)
+	return fmt.Sprintf("%s:%d", withoutSecrets(p.url), p.line)
 }
 
 type consoleRecord struct {
@@ -157,7 +156,7 @@ func remoteText(o *runtime.RemoteObject) string {
 	switch {
 	case o.Type == "undefined":
 		return "undefined"
-	case o.Type == "string" && json.Unmarshal(o.Value, &s) == nil:
+	case o.Type == "string" && cdpconn.Unmarshal(o.Value, &s) == nil:
 		return s
 	case o.UnserializableValue != "":
 		return string(o.UnserializableValue)
@@ -228,7 +227,7 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 		if e.number <= heard || slices.Index(levels, e.item.level) < least || !told(e.path) {
 			continue
 		}
-		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: e.item.text, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: withoutSecrets(e.item.text), At: e.item.at.tell(named), Time: timeOf(e.item.time)})
 	}
 	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
 	if o.Clear {
@@ -257,7 +256,7 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 	list, told, named := []executor.PageError{}, v.mayTell(ctx), v.mayName(ctx)
 	for _, e := range items {
 		if told(e.path) {
-			list = append(list, executor.PageError{Text: tellStack(e.item.text, named), Rejection: e.item.rejection, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+			list = append(list, executor.PageError{Text: withoutSecrets(tellStack(e.item.text, named)), Rejection: e.item.rejection, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)

@@ -24,6 +24,7 @@ type openDialog struct {
 	frame cdp.FrameID
 	url   string // of the frame's document, the browser's own word
 	inRow int    // how many opened before it, see maxInRow
+	early bool   // it opened before we attached: see enabledUnlessBlocked
 }
 
 const (
@@ -44,6 +45,10 @@ func (d *openDialog) error() *executor.Error {
 	}
 	if d.inRow > maxInRow {
 		hint = "The page goes on opening dialogs: close it with tab_close."
+	}
+	if d.early {
+		return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Dismiss the dialog. It cannot be accepted.",
+			Err: errors.New("a dialog that opened before we attached to the tab blocks the page")}
 	}
 	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: hint,
 		Err: fmt.Errorf("%s dialog is open and blocks the page", withArticle(string(d.Type)))}
@@ -283,7 +288,11 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		// user's Chrome, the hint of the next dialog says what is left to do.
 		_, _ = d.sess.Start(ctx, "Runtime.terminateExecution", nil)
 	}
-	if err := t.answerDialog(ctx, d.sess, a); err != nil {
+	answer := func() error { return t.answerDialog(ctx, d.sess, a) }
+	if d.early {
+		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
+	}
+	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialog != d, nil }) == nil {

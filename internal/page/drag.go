@@ -80,7 +80,11 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.Drop,
 		part := float64(i) / dragSteps
 		x, y := at.x+(end.x-at.x)*part, at.y+(end.y-at.y)*part
 		// A frame that is denied must not even learn what is dragged over it.
-		if err := v.reaches(ctx, x, y); err != nil {
+		reaches := v.reachesNow // a frame that is loading delays only the drop
+		if i == dragSteps {
+			reaches = v.reaches
+		}
+		if err := reaches(ctx, x, y); err != nil {
 			if i == dragSteps {
 				return "", err
 			}
@@ -123,21 +127,25 @@ func (v *View) grasp(ctx context.Context, el *element) (*point, error) {
 		if err != nil {
 			return nil, err
 		}
+		var c *confirmation
 		if at.moved && v.tab.split() {
-			if err := unpressed(v.moveOnto(ctx, el, at)); err != nil {
-				return nil, v.goneOr(ctx, el, err)
-			}
+			err = unpressed(v.moveOnto(ctx, el, at))
 		}
-		defer v.barDenied(ctx)()
-		c, err := v.confirm(ctx, el, at, 1, busyLimit, []string{"pointerdown", "mousedown"})
-		if errors.Is(err, errMoved) && tries < 10 && ctx.Err() == nil {
-			continue
+		if err == nil {
+			v.block(ctx)
+			c, err = v.confirm(ctx, el, at, 1, busyLimit, []string{"pointerdown", "mousedown"})
+		}
+		if errors.Is(err, errMoved) {
+			if tries < 10 && ctx.Err() == nil {
+				continue
+			}
+			return nil, v.notActionable(ctx, el, &obstacle{aimed: aimed{Problem: "moving"}, doc: el.doc})
 		}
 		if err != nil {
 			return nil, v.goneOr(ctx, el, err)
 		}
 		defer c.end()
-		first, err := v.tab.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
+		first, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
 		if err != nil {
 			return nil, err
 		}

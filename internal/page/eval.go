@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Eval runs JavaScript in the main world of the top frame.
@@ -38,7 +40,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 		return nil, timeoutAs(err, "the expression to finish")
 	case exception != nil:
 		if isSyntaxError(exception) {
-			return nil, executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", exceptionText(exception))
+			return nil, executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(exceptionText(exception)))
 		}
 		res.Error = exceptionText(exception)
 		return res, nil
@@ -79,8 +81,10 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	var answer struct {
 		Result    remoteObject              `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+		Cut       bool                      `json:"cut"` // see cdpconn.Session.StartShort
+		Threw     bool                      `json:"threw"`
 	}
-	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
+	p, err := d.sess.StartShort(ctx, runtime.CommandEvaluate, map[string]any{
 		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
 		"replMode": true, // await at the top, as in the console
 		"silent":   true, "objectGroup": evalGroup,
@@ -98,7 +102,7 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	}
 	if await && answer.Exception == nil && answer.Result.Subtype == "promise" {
 		// With replMode, awaitPromise means the script's own awaits only.
-		p, err := d.sess.Start(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
+		p, err := d.sess.StartShort(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -106,6 +110,13 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 		if err := d.wait(ctx, p, &answer); err != nil {
 			return nil, nil, err
 		}
+	}
+	if answer.Cut {
+		defer d.sess.Start(context.WithoutCancel(ctx), "Runtime.releaseObjectGroup", map[string]any{"objectGroup": evalGroup})
+		if answer.Threw {
+			return nil, &runtime.ExceptionDetails{Exception: &runtime.RemoteObject{Description: answer.Result.Description, Value: answer.Result.Value}}, nil
+		}
+		return &answer.Result, nil, nil
 	}
 	if answer.Exception == nil && answer.Result.ObjectID != "" {
 		defer d.sess.Start(context.WithoutCancel(ctx), "Runtime.releaseObjectGroup", map[string]any{"objectGroup": evalGroup})
@@ -280,6 +291,9 @@ func (t *Tab) answerDialogs() (list func() []string, done func()) {
 	}
 }
 
+// keyMethods are the raw commands whose input goes to the focused element.
+var keyMethods = []string{"Input.dispatchKeyEvent", "Input.insertText", "Input.imeSetComposition"}
+
 // CDP sends one raw command to the page.
 func (v *View) CDP(ctx context.Context, method string, params any) (executor.RawJSON, error) {
 	if domain, name, ok := strings.Cut(method, "."); !ok || domain == "" || name == "" {
@@ -297,18 +311,35 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
+	start := d.sess.Start
+	if strings.HasPrefix(method, "Input.") {
+		start = v.startInput
+	}
+	switch {
+	case slices.Contains(keyMethods, method):
+		if err := v.focusAllowed(ctx, nil); err != nil {
+			return nil, err
+		}
+	case strings.HasPrefix(method, "Input."):
+		v.block(ctx).lock(ctx) // the pointer, the wheel and touch may scroll
+	}
+	done := v.tab.holdRaw(method, raw)
 	var p *cdpconn.Pending
 	if raw == nil {
-		p, err = d.sess.Start(ctx, method, nil)
+		p, err = start(ctx, method, nil)
 	} else {
-		p, err = d.sess.Start(ctx, method, jsonv2.Value(raw))
-	}
-	if err != nil {
-		return nil, err
+		p, err = start(ctx, method, jsonv2.Value(raw))
 	}
 	var result jsonv2.Value
-	if err := d.wait(ctx, p, &result); err != nil {
-		return nil, timeoutAs(err, method)
+	if err == nil {
+		err = timeoutAs(d.wait(ctx, p, &result), method)
 	}
-	return executor.RawJSON(result), nil
+	if err == nil {
+		err = v.unblock(ctx)
+	}
+	done(err)
+	if err != nil && strings.HasPrefix(method, "Input.") && !errors.Is(err, executor.ErrDialogOpen) {
+		v.letGo(ctx) // the caller may not send the rest
+	}
+	return executor.RawJSON(result), err
 }

@@ -1,13 +1,16 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	walls "github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
 // redirected makes clear that a refusal is not of the URL that was to be
@@ -46,26 +49,44 @@ func (v *View) refusal(ctx context.Context, n *navigated) error {
 	return nil
 }
 
-// navigationError makes an error of what the network said, or of what the
-// wall said when it was the one that refused.
-func (v *View) navigationError(ctx context.Context, n *navigated) error {
-	// A redirect may have led to the host that failed.
+// authRefused is the network's error for a document whose server requires a user
+// name and password when none are available.
+const authRefused = "net::ERR_INVALID_AUTH_CREDENTIALS"
+
+const noteAuth = "the server asks for a user name and password"
+
+// asked returns the URL at which a navigation failed, which may be the target of
+// a redirect.
+func (v *View) asked(n *navigated) string {
 	v.tab.mu.Lock()
-	asked := v.tab.asked
-	v.tab.mu.Unlock()
-	if asked == "" {
-		asked = n.url
-	}
+	defer v.tab.mu.Unlock()
+	return cmp.Or(v.tab.asked, n.url)
+}
+
+// withheld returns the error of the network policy or of the gate if one of them
+// prevented the document from loading.
+func (v *View) withheld(ctx context.Context, n *navigated) error {
 	if v.tab.opts.Failure != nil {
-		if err := v.tab.opts.Failure(hostOf(asked)); err != nil {
+		if err := v.tab.opts.Failure(hostOf(v.asked(n))); err != nil {
 			return err
 		}
 	}
-	if err := v.refusal(ctx, n); err != nil {
+	return v.refusal(ctx, n)
+}
+
+// navigationError returns the error of a failed navigation: the error of withheld
+// if the policy denied it, otherwise an error for the network's error.
+func (v *View) navigationError(ctx context.Context, n *navigated) error {
+	if err := v.withheld(ctx, n); err != nil {
 		return err
 	}
 	hint, retryable := "Check the URL.", true
 	switch n.failure {
+	case authRefused:
+		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: walls.FromResponse(v.asked(n), "", http.StatusUnauthorized).Advice,
+			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(v.asked(n)), noteAuth)}
+	case aborted:
+		hint = "Something ended the navigation before there was a document: the page itself, or the end of its process. Try again."
 	case "net::ERR_BLOCKED_BY_CLIENT":
 		hint, retryable = "The browser's user blocks it: by the block list of the chrome-mcp extension, or by another extension.", false
 	case "net::ERR_NAME_NOT_RESOLVED":

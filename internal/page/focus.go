@@ -6,17 +6,29 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// focusAllowed asks the gate about the document that has the focus below d,
-// which may be acted on: keys go there. Each document is asked which of its
-// frames has the focus before that frame's is touched, so a document that is
-// denied is asked nothing.
-func (v *View) focusAllowed(ctx context.Context, d *document) error {
+// focusAllowed checks the document that has the focus, which receives keys. It
+// queries each document for its focused frame before it accesses that frame, so a
+// denied document is never queried. The confirmation c, if any, starts to listen
+// for keys in the document that has the focus.
+func (v *View) focusAllowed(ctx context.Context, c *confirmation) error {
+	token := ""
+	if c != nil {
+		token = c.token
+	}
+	b := v.block(ctx)
+	d, err := v.tab.document(ctx)
+	if err != nil {
+		return err
+	}
 	for {
 		var id int
-		if err := d.call(ctx, &id, "focusedFrame"); err != nil {
+		if err := d.call(ctx, &id, "focusedFrame", token); err != nil {
 			return err
 		}
 		if id == 0 {
+			if c != nil {
+				c.path, c.listens = []*document{d}, true
+			}
 			return nil
 		}
 		if d = v.frameAt(ctx, d, id); d == nil {
@@ -25,5 +37,6 @@ func (v *View) focusAllowed(ctx context.Context, d *document) error {
 		if err := v.check(ctx, d, executor.OpAct, ""); err != nil {
 			return err
 		}
+		b.admit(ctx, d)
 	}
 }

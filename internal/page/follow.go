@@ -51,6 +51,10 @@ func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
 // apply changes the state by one event, with t.mu held. What it returns is
 // called without.
 func (t *Tab) apply(ev cdpconn.Event) (after func()) {
+	if ev.Lost > 0 {
+		t.record.lost(ev)
+		return nil
+	}
 	switch ev.Method {
 	case "Page.frameAttached":
 		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { t.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
@@ -65,10 +69,16 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 			if e.Frame == nil {
 				return
 			}
-			t.frameNavigated(ev.Session, e.Frame, e.Type == cdppage.NavigationTypeBackForwardCacheRestore)
+			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
+			t.frameNavigated(ev.Session, e.Frame, restored)
 			if e.Frame.ID == t.main {
 				url := e.Frame.URL + e.Frame.URLFragment
-				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }
+				after = func() {
+					if restored {
+						t.restoreFrames(ev.Session)
+					}
+					t.emit(Event{Kind: executor.EventNavigated, URL: url})
+				}
 			}
 		})
 	case "Page.navigatedWithinDocument":
@@ -89,8 +99,11 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 	case "Fetch.requestPaused":
 		on(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
 		return after // a page may load much: no need to wake anyone
+	case "Fetch.authRequired":
+		on(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
+		return after
 	case "Page.windowOpen":
-		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.windows++ })
+		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.windows.ask(ev.Session, e) })
 	case "Page.fileChooserOpened":
 		on(ev, cdppage.FileChooserOpened, func(e cdppage.EventFileChooserOpened) {
 			t.choosers++
@@ -100,7 +113,7 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			// A click with the middle button or with Control says nothing else.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
-				t.windows++
+				t.windows.requested++
 				t.requested = append(t.requested, e.URL)
 				if len(t.requested) > maxPageErrors {
 					t.requested = t.requested[1:]
@@ -132,7 +145,7 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 	case "Page.javascriptDialogClosed":
 		t.setDialog(nil)
 	case "Runtime.executionContextCreated":
-		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { t.worldCreated(ev.Session, e.Context) })
+		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = t.worldCreated(ev.Session, e.Context) })
 	case "Runtime.executionContextDestroyed":
 		on(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
 			t.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
@@ -197,6 +210,9 @@ func (t *Tab) apply(ev cdpconn.Event) (after func()) {
 			t.record.failed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.failed = e.ErrorText
+				if !e.Canceled {
+					t.cutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
+				}
 			}
 		})
 	default:
@@ -224,6 +240,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 		t.frames[id] = f
 	}
 	t.noteLeft(f)
+	t.loaded++
 	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
 	return func() {
 		t.wg.Go(func() {
@@ -303,10 +320,14 @@ func (t *Tab) reported(s *cdpconn.Session, e runtime.EventBindingCalled) {
 		return
 	}
 	var head struct {
-		Token string `json:"token"`
+		Token   string `json:"token"`
+		Blocked string `json:"blocked"` // type of an event, from wire.BarScript
 	}
 	if json.Unmarshal([]byte(e.Payload), &head) != nil {
 		return
+	}
+	if head.Blocked != "" && t.blocker != nil {
+		t.blocker.drop(head.Blocked)
 	}
 	if f := t.reports[head.Token]; f != nil {
 		f([]byte(e.Payload))

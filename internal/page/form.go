@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -43,46 +42,32 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	var note string
 	if !o.Submit.IsZero() {
 		var err error
-		if note, res.Submitted, err = v.submit(ctx, o); err != nil {
+		if note, res.Submitted, err = v.submit(ctx, w, o); err != nil {
 			return nil, fillError("", res.Filled, err)
 		}
 	}
 	var err error
-	res.Changes, err = w.settle(ctx)
+	res.Changes, err = w.finish(ctx)
 	res.Note = joinNotes(joinNotes(notes...), note, res.Note)
 	return res, err
 }
 
-// submit clicks the button that sends the form. When the browser found fields
-// invalid and sent nothing, sent is false and the note says what it says.
-func (v *View) submit(ctx context.Context, o executor.FillOptions) (note string, sent bool, err error) {
+// submit clicks the submit button as the last input of the action that w watches.
+// sent is false if the browser sent nothing because fields are invalid.
+func (v *View) submit(ctx context.Context, w *watch, o executor.FillOptions) (note string, sent bool, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
 	el, err := v.appear(ctx, o.Submit, o.Timeout > 0)
 	if err != nil {
 		return "", false, err
 	}
-	token := rand.Text()
-	if err := el.doc.call(ctx, nil, "beginSubmit", token, el.id); err != nil {
+	el.watch, el.submits = w, true
+	w.changed = true
+	if err := el.doc.call(ctx, nil, "leaveField", el.id); err != nil {
 		return "", false, v.goneOr(ctx, el, err)
 	}
-	if note, err = v.press(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
-		return "", false, err
-	}
-	var invalid []struct {
-		label
-		Message string `json:"message"`
-	}
-	if err := el.doc.call(ctx, &invalid, "endSubmit", token); err != nil {
-		return note, true, nil // the page went on, or asks something
-	}
-	for _, f := range invalid {
-		note = joinNotes(note, fmt.Sprintf("%s: %s", f.label, firstLine(f.Message)))
-	}
-	if len(invalid) > 0 {
-		note = "the form was not sent, its fields are invalid: " + note
-	}
-	return note, len(invalid) == 0, nil
+	note, err = v.press(ctx, el, executor.ButtonLeft, 1, 0)
+	return note, err == nil && !w.invalid, err
 }
 
 // fillError says which field err is about, the submit button when name is
@@ -93,7 +78,7 @@ func fillError(name string, filled []string, err error) error {
 		e = &executor.Error{Code: executor.CodeOf(err), Err: err}
 	}
 	c := *e
-	state := "nothing was filled"
+	state := "no other field was filled"
 	if len(filled) > 0 {
 		state = "filled before it: " + strings.Join(filled, ", ")
 	}
@@ -129,7 +114,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		}
 		got, err := v.enter(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
 		if err == nil && !got.kept {
-			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Give a value that the field takes, or type it with pressed keys."}
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Give a value that the field takes, or " + executor.HintPressKeys + "."}
 		}
 		return got.note, err
 	case "select":

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -26,6 +27,7 @@ type frame struct {
 	url         string
 	unreachable string          // the URL that an error page stands for
 	reached     map[string]bool // lifecycle events of loader, or of early
+	cut         string          // why the response of loader ended early; empty when it did not
 	early       cdp.LoaderID    // of lifecycle events that came before the loader was known
 	moves       int             // navigations within the document
 	late        bool            // nobody waits for its world any more: see awaitFrames
@@ -64,7 +66,9 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree frameTree) {
 		f.sess = s
 	}
 	if f.sess == s && f.loader == "" {
+		f.parent = tree.Frame.ParentID
 		f.setDocument(tree.Frame)
+		t.shown = t.shown || f.id == t.main && !isBlank(f.url)
 	}
 	for _, child := range tree.ChildFrames {
 		t.addFrameTree(s, child)
@@ -72,7 +76,7 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree frameTree) {
 }
 
 func (f *frame) setDocument(d *cdp.Frame) {
-	f.loader, f.url, f.unreachable = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL
+	f.loader, f.url, f.unreachable, f.cut = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL, ""
 	if f.early != f.loader {
 		f.reached = nil
 	}
@@ -102,10 +106,13 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 	}
 }
 
-// frameNavigated takes note of a frame's new document. Its worlds are another
-// matter: those of the old one were announced as gone before, but a document
-// that is restored from the back/forward cache has its worlds already, and
-// the first one of a popup takes over those of the empty document.
+// frameNavigated records a frame's new document. It does not change the frame's
+// worlds. The browser has already reported the end of the old document's worlds.
+// But a document that is restored from the back/forward cache already has its
+// worlds, and the first document of a popup window takes over the worlds of the
+// empty document. The frames in a restored document also exist before it: the
+// browser attaches us to those that have a separate process, and reports only the
+// worlds of the others.
 func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f := t.frames[d.ID]
 	if f == nil {
@@ -113,8 +120,11 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 		t.frames[d.ID] = f
 	}
 	for id, child := range t.frames {
-		if child.parent == d.ID {
+		switch {
+		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == s:
 			t.dropFrame(id)
+		case restored && child.orphan(t):
+			child.parent = d.ID // or a frame below d: restoreFrames queries the frame tree, which sets it
 		}
 	}
 	f.parent, f.sess = d.ParentID, s
@@ -124,7 +134,11 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true, "networkIdle": true}
 	}
 	delete(t.started, d.ID)
+	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
+		t.loaded++
+	}
 	if d.ID == t.main {
+		t.shown = t.shown || !isBlank(d.URL)
 		t.crashed = false
 		t.bygone = t.bygone[t.bygoneFrom:]
 		t.bygoneFrom = len(t.bygone)
@@ -155,6 +169,20 @@ func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f.reached[name] = true
 }
 
+// cutShort records that the response of a document that already replaced the
+// previous one ended early. The browser shows the part that arrived and reports
+// no more lifecycle events, so the document counts as loaded.
+func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
+	f := t.frames[t.main]
+	if f.loader != loader {
+		return
+	}
+	f.cut = why
+	for _, event := range lifecycleEvents {
+		t.lifecycle(t.main, loader, event)
+	}
+}
+
 // framesLimit is how long a frame that has a process of its own may take to
 // say what is in it: the browser tells of the process first.
 const framesLimit = 300 * time.Millisecond
@@ -182,6 +210,15 @@ func (t *Tab) awaitFrames(ctx context.Context) {
 	}
 }
 
+// documentsLoaded returns the number of documents that the frames of the tab have
+// loaded. It does not count about: URLs, which belong to the documents around
+// them.
+func (t *Tab) documentsLoaded() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.loaded
+}
+
 // split reports whether another process than the page's draws a frame of it.
 func (t *Tab) split() bool {
 	t.mu.Lock()
@@ -202,17 +239,21 @@ func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
 }
 
 // worldCreated takes note of an execution context of a frame.
-func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) {
+func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
 		IsDefault bool        `json:"isDefault"`
 	}
 	if d == nil || cdpconn.Unmarshal(d.AuxData, &aux) != nil {
-		return
+		return nil
 	}
 	f := t.frames[aux.FrameID]
+	if f == nil && aux.FrameID != "" { // a frame of a document that is being restored
+		f = &frame{id: aux.FrameID, sess: s, order: t.nextFrame()}
+		t.frames[f.id] = f
+	}
 	if f == nil || f.sess != s {
-		return
+		return nil
 	}
 	w := &world{id: d.UniqueID, number: d.ID, origin: effectiveOrigin(d.Origin)}
 	switch {
@@ -220,8 +261,10 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 		f.mainWorld = w
 	case d.Name == worldName:
 		f.world, f.late = w, false
+		after = t.liftLate(f)
 	}
 	t.placeRequests()
+	return after
 }
 
 func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
@@ -237,6 +280,9 @@ func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
 		if f.mainWorld != nil && f.mainWorld.id == id {
 			f.mainWorld = nil
 		}
+		if f.orphan(t) && f.world == nil && f.mainWorld == nil {
+			delete(t.frames, f.id)
+		}
 	}
 }
 
@@ -250,7 +296,36 @@ func (t *Tab) worldsCleared(s *cdpconn.Session) {
 			t.noteLeft(f)
 		}
 		f.world, f.mainWorld = nil, nil
+		if f.orphan(t) {
+			delete(t.frames, f.id)
+		}
 	}
+}
+
+// orphan reports whether the browser has reported only worlds of f, and not the
+// frame around it. Such a frame has no position among the frames yet. t.mu must
+// be held.
+func (f *frame) orphan(t *Tab) bool { return f.id != t.main && f.parent == "" }
+
+// restoreFrames queries the frames in a document that was restored from the
+// back/forward cache, because no event reports them.
+func (t *Tab) restoreFrames(s *cdpconn.Session) {
+	p, err := s.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
+	if err != nil {
+		return
+	}
+	t.wg.Go(func() {
+		var result struct {
+			FrameTree frameTree `json:"frameTree"`
+		}
+		if p.Wait(context.Background(), &result) != nil {
+			return
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.addFrameTree(s, result.FrameTree)
+		t.notify()
+	})
 }
 
 // effectiveOrigin makes an origin of executor.Access of what the browser

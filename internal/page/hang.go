@@ -63,7 +63,8 @@ func (t *Tab) free(ctx context.Context) error {
 	if _, err := t.sess.Start(ctx, "Page.crash", nil); err != nil {
 		return nil // the navigation will say why
 	}
-	limit, cancel := context.WithTimeout(ctx, hangAnswer)
+	// A navigation that starts before the process has exited may fail with it.
+	limit, cancel := context.WithTimeout(ctx, crashAnswer)
 	defer cancel()
 	t.await(limit, func() (bool, error) { return t.crashed, nil })
 	t.mu.Lock()
@@ -94,7 +95,7 @@ func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
 	err = timeoutAs(err, what)
 	var e *executor.Error
 	if errors.Is(err, executor.ErrTimeout) && errors.As(err, &e) && t.answers(ctx, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, hangAnswer) {
-		e.Hint = "The page is large: use target, selector or find."
+		e.Hint = executor.HintReadLess
 	}
 	return err
 }

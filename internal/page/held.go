@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -9,11 +10,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A hold is the buttons of the mouse that are pressed in a tab, and where the
-// pointer is.
+// A hold stores the mouse buttons that are pressed in a tab, the position of the
+// pointer, and whether a finger touches the page.
 type hold struct {
 	buttons map[executor.Button]bool
 	x, y    float64
+	touched bool
 }
 
 // buttonBits are the buttons as events count them.
@@ -45,9 +47,52 @@ func (v *View) startPress(ctx context.Context, button executor.Button, x, y floa
 	t.hold.buttons[button], t.hold.x, t.hold.y = true, x, y
 	_, bits := t.hold.down()
 	t.mu.Unlock()
-	return t.sess.Start(ctx, input.CommandDispatchMouseEvent, mouseEvent{
+	return v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{
 		Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: bits, ClickCount: clicks,
 	})
+}
+
+// holdRaw records what a raw command presses or touches, so that letGo can end it.
+// The caller calls done with the result of the command: a release counts only if
+// it succeeds.
+func (t *Tab) holdRaw(method string, params json.RawMessage) (done func(err error)) {
+	var event struct {
+		Type        string            `json:"type"`
+		X           float64           `json:"x"`
+		Y           float64           `json:"y"`
+		Button      executor.Button   `json:"button"`
+		TouchPoints []json.RawMessage `json:"touchPoints"`
+	}
+	if json.Unmarshal(params, &event) != nil {
+		return func(error) {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case method == input.CommandDispatchTouchEvent:
+		t.hold.touched = t.hold.touched || len(event.TouchPoints) > 0
+		return func(err error) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.hold.touched = t.hold.touched && (err != nil || len(event.TouchPoints) > 0)
+		}
+	case method == input.CommandDispatchMouseEvent && buttonBits[event.Button] != 0 && event.Type == string(input.DispatchMouseEventTypeMousePressed):
+		if t.hold.buttons == nil {
+			t.hold.buttons = make(map[executor.Button]bool)
+		}
+		t.hold.buttons[event.Button], t.hold.x, t.hold.y = true, event.X, event.Y
+	case method == input.CommandDispatchMouseEvent && event.Type == string(input.DispatchMouseEventTypeMouseMoved):
+		t.hold.x, t.hold.y = event.X, event.Y
+	case method == input.CommandDispatchMouseEvent && event.Type == string(input.DispatchMouseEventTypeMouseReleased):
+		return func(err error) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if err == nil {
+				delete(t.hold.buttons, event.Button)
+			}
+		}
+	}
+	return func(error) {}
 }
 
 // pull moves the pointer with the buttons that are pressed.
@@ -75,12 +120,26 @@ func (t *Tab) released(button executor.Button) mouseEvent {
 	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: t.hold.x, Y: t.hold.y, Button: button, Buttons: bits, ClickCount: 1}
 }
 
-// letGo releases whatever is pressed, and waits for nothing: for the end of a
-// call that failed, and before anything else is done to the page. Data that is
-// being dragged is dropped nowhere.
+// touchCancel is the event that ends all touches without an effect.
+var touchCancel = map[string]any{"type": "touchCancel", "touchPoints": []any{}}
+
+// letGo releases all pressed buttons and ends touches, without waiting for the
+// page. It is called after a failed call, and before other commands. It cancels a
+// drag without a drop.
 func (v *View) letGo(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	t := v.tab
+	t.mu.Lock()
+	touched := t.hold.touched
+	t.hold.touched = false
+	t.mu.Unlock()
+	if touched {
+		if _, err := v.startInput(ctx, input.CommandDispatchTouchEvent, touchCancel); err != nil {
+			t.mu.Lock()
+			t.hold.touched = true // for the next letGo
+			t.mu.Unlock()
+		}
+	}
 	for {
 		t.mu.Lock()
 		button, _ := t.hold.down()
@@ -89,7 +148,13 @@ func (v *View) letGo(ctx context.Context) {
 			return
 		}
 		t.sess.Start(ctx, input.CommandCancelDragging, nil)
-		t.sess.Start(ctx, input.CommandDispatchMouseEvent, t.released(button))
+		event := t.released(button)
+		if _, err := v.startInput(ctx, input.CommandDispatchMouseEvent, event); err != nil {
+			t.mu.Lock()
+			t.hold.buttons[button] = true // for the next letGo
+			t.mu.Unlock()
+			return
+		}
 	}
 }
 
@@ -97,6 +162,7 @@ func (v *View) letGo(ctx context.Context) {
 // emulated: for the end of a session.
 func (v *View) LetGo() {
 	v.letGo(context.Background())
+	_ = v.unblock(context.Background())
 	v.stopEmulating()
 }
 
@@ -105,7 +171,7 @@ func (v *View) LetGo() {
 func (v *View) input(ctx context.Context, method string, params any) error {
 	ctx, cancel := context.WithTimeout(callerOf(ctx), inputTimeout)
 	defer cancel()
-	p, err := v.tab.sess.Start(ctx, method, params)
+	p, err := v.startInput(ctx, method, params)
 	if err != nil {
 		return err
 	}

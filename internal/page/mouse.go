@@ -48,8 +48,8 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 	if err := v.mouse(actx, opts); err != nil {
 		return nil, err
 	}
-	failed = false
-	changes, err := w.settle(ctx)
+	changes, err := w.finish(ctx)
+	failed = err != nil // the page possibly received no press
 	return &executor.Action{OK: true, Changes: changes}, err
 }
 
@@ -77,14 +77,21 @@ func checkMouse(o executor.MouseOptions) error {
 	return nil
 }
 
-// reaches asks the gate for each document that an input at a point of the
-// viewport goes through, down to the one that gets it.
+// reaches checks with the gate each document that input at a point of the
+// viewport passes through, down to the one that receives it. It waits for frames
+// that are loading.
 func (v *View) reaches(ctx context.Context, x, y float64) error {
+	v.tab.awaitFrames(ctx)
+	return v.reachesNow(ctx, x, y)
+}
+
+// reachesNow is like reaches, without the wait: a frame whose document is unknown
+// is denied.
+func (v *View) reachesNow(ctx context.Context, x, y float64) error {
 	d, err := v.document(ctx, executor.OpAct)
 	if err != nil {
 		return err
 	}
-	v.tab.awaitFrames(ctx)
 	for {
 		var at struct {
 			Width   float64 `json:"width"`
@@ -115,6 +122,7 @@ func (v *View) reaches(ctx context.Context, x, y float64) error {
 		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
 			return err
 		}
+		v.tab.admit(ctx, below)
 		d, x, y = below, at.X, at.Y
 	}
 }
@@ -123,23 +131,32 @@ func (v *View) reaches(ctx context.Context, x, y float64) error {
 func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 	switch o.Action {
 	case executor.MouseWheel:
+		v.block(ctx).lock(ctx)
+		if err := v.reaches(ctx, o.X, o.Y); err != nil {
+			return err
+		}
 		return v.input(ctx, input.CommandDispatchMouseEvent, map[string]any{
 			"type": input.DispatchMouseEventTypeMouseWheel, "x": o.X, "y": o.Y, "deltaX": o.DeltaX, "deltaY": o.DeltaY,
 		})
 	case executor.MouseTap:
-		defer v.barDenied(ctx)()
+		v.block(ctx)
+		if err := v.reaches(ctx, o.X, o.Y); err != nil {
+			return err
+		}
 		return v.tap(ctx, o.X, o.Y)
 	}
 	if err := v.pull(ctx, o.X, o.Y); err != nil || o.Action == executor.MouseMove {
 		return err
 	}
-	defer v.barDenied(ctx)()
 	if err := v.reaches(ctx, o.X, o.Y); err != nil { // by the move the page may have brought something else there
 		return err
 	}
 	if o.Action != executor.MouseUp {
 		if err := v.pressDown(ctx, o); err != nil || o.Action == executor.MouseDown {
 			return err
+		}
+		if err := v.reaches(ctx, o.X, o.Y); err != nil && !errors.Is(err, executor.ErrDialogOpen) && !errors.Is(err, executor.ErrTargetGone) {
+			return err // letGo releases what was pressed
 		}
 	}
 	return v.release(ctx, o.Button)
@@ -160,7 +177,7 @@ func (v *View) pressDown(ctx context.Context, o executor.MouseOptions) error {
 func (v *View) tap(ctx context.Context, x, y float64) error {
 	err := v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": x, "y": y}}})
 	if err != nil {
-		v.tab.sess.Start(context.WithoutCancel(ctx), input.CommandDispatchTouchEvent, map[string]any{"type": "touchCancel", "touchPoints": []any{}})
+		_, _ = v.startInput(context.WithoutCancel(ctx), input.CommandDispatchTouchEvent, touchCancel)
 		return fmt.Errorf("touching the page: %w", err)
 	}
 	return v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchEnd", "touchPoints": []any{}})

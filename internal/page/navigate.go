@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -27,7 +28,17 @@ func (d *document) title(ctx context.Context) (string, error) {
 	defer cancel()
 	var s string
 	err := d.call(ctx, &s, "title")
+	if err == nil && d.top() {
+		d.tab.noteTitle(d.world, s)
+	}
 	return s, err
+}
+
+// noteTitle stores the title of the top document in a world.
+func (t *Tab) noteTitle(world, title string) {
+	t.mu.Lock()
+	t.title.world, t.title.text = world, title
+	t.mu.Unlock()
 }
 
 // Navigate loads url and waits for opts.Until.
@@ -216,21 +227,39 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 	return d.wait(ctx, p, result)
 }
 
-// downloadNote tells of the downloads that the tab began, or else what to do.
-func (v *View) downloadNote(ctx context.Context) string {
-	var notes []string
-	if v.opts.Downloads != nil {
-		ctx, cancel := context.WithTimeout(ctx, downloadLimit)
-		defer cancel()
-		for _, d := range v.opts.Downloads(ctx, 1) {
-			note := fmt.Sprintf("download %s %q", d.State, cmp.Or(d.Path, d.SuggestedName))
-			if d.Reason != "" {
-				note += ": " + d.Reason
-			}
-			notes = append(notes, note)
-		}
+// downloadNote describes the downloads that started after the first begun
+// downloads, and earlier ones that have ended. If no download started, it says
+// what to do instead.
+func (v *View) downloadNote(ctx context.Context, begun int) string {
+	const instead = "the browser started no download: download the URL instead of navigating to it"
+	if v.opts.Downloads == nil {
+		return instead
 	}
-	return cmp.Or(joinNotes(notes...), "use download_file")
+	ctx, cancel := context.WithTimeout(ctx, downloadLimit)
+	defer cancel()
+	d := v.opts.Downloads.News(ctx, begun, 1)
+	var notes []string
+	for _, x := range d.Began {
+		notes = append(notes, describeDownload(x))
+	}
+	if len(notes) == 0 {
+		notes = append(notes, instead)
+	}
+	for _, x := range d.Earlier {
+		notes = append(notes, "an earlier "+describeDownload(x))
+	}
+	if d.More > 0 {
+		notes = append(notes, fmt.Sprintf("and %d more", d.More))
+	}
+	return joinNotes(notes...)
+}
+
+func describeDownload(d executor.Download) string {
+	note := fmt.Sprintf("download %s %q", d.State, cmp.Or(d.Path, d.SuggestedName))
+	if d.Reason != "" {
+		note += ": " + d.Reason
+	}
+	return note
 }
 
 // goAttached is goTo while the debugger stays where it is.
@@ -247,8 +276,12 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 		return nil, err
 	}
 	v.tab.mu.Lock()
-	passed := v.tab.passedCount
+	passed, handovers := v.tab.passedCount, v.tab.handoverCount
 	v.tab.mu.Unlock()
+	begun := 0
+	if v.opts.Downloads != nil {
+		begun = v.opts.Downloads.Begun()
+	}
 	n, err := start(ctx)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
@@ -263,10 +296,20 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 	nav := &executor.Navigation{TabID: v.opts.ID}
 	switch {
 	case n.download:
-		nav.Note = "the URL is a download, so the page stayed; " + v.downloadNote(ctx)
-	case n.failure == "net::ERR_ABORTED":
+		nav.Note = "the URL is a download, so the page stayed; " + v.downloadNote(ctx, begun)
+	case n.failure == aborted && v.tab.handedOver(handovers):
+		nav.Note = v.handoversSince(ctx, handovers)
+	case n.failure == aborted && v.emptyResponse(n.loader):
 		nav.Note = "the server sent nothing to show, so the page stayed"
-		nav.HTTPStatus = v.answered()
+		nav.HTTPStatus = v.responseOf(n.loader).status
+	case n.failure == authRefused:
+		v.errorPage(ctx, n.loader)
+		if err := v.withheld(ctx, n); err != nil {
+			return nil, v.redirected(n, err)
+		}
+		nav.URL, nav.HTTPStatus, nav.Note = v.asked(n), http.StatusUnauthorized, noteAuth
+		nav.Obstacle = walls.FromResponse(nav.URL, "", nav.HTTPStatus)
+		return nav, nil
 	case n.failure != "":
 		v.errorPage(ctx, n.loader)
 		return nil, v.redirected(n, v.navigationError(ctx, n))
@@ -287,10 +330,22 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 		if came.pdf {
 			nav.Note = notePDF
 		}
+		nav.Note = joinNotes(nav.Note, v.tab.cutNote())
 		nav.Obstacle = walls.FromResponse(nav.URL, nav.Title, nav.HTTPStatus)
 	}
 	nav.Note = joinNotes(nav.Note, v.passedSince(ctx, passed))
 	return nav, nil
+}
+
+// aborted is the network's error for a navigation that ended without a new
+// document: the server sent no document, or something else ended the navigation.
+const aborted = "net::ERR_ABORTED"
+
+// emptyResponse reports whether the status of the response to a navigation means
+// that the response has no document.
+func (v *View) emptyResponse(loader cdp.LoaderID) bool {
+	status := v.responseOf(loader).status
+	return status == http.StatusNoContent || status == http.StatusResetContent
 }
 
 // answered returns the HTTP status of the newest answer to a request for a
@@ -306,6 +361,16 @@ func (v *View) responseOf(loader cdp.LoaderID) response {
 	v.tab.mu.Lock()
 	defer v.tab.mu.Unlock()
 	return v.tab.status[loader]
+}
+
+// cutNote is the note on a top document whose response ended early.
+func (t *Tab) cutNote() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if why := t.frames[t.main].cut; why != "" {
+		return "the response ended early (" + why + "), so the page may be incomplete"
+	}
+	return ""
 }
 
 // stop ends a load that nobody waits for any more.

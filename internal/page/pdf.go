@@ -25,10 +25,10 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*Printed, err
 	if err != nil {
 		return nil, err
 	}
+	before, attached := v.loaders(), v.tab.framesAttached()
 	if err := v.allReadable(ctx); err != nil {
 		return nil, err
 	}
-	before, attached := v.loaders(), v.tab.framesAttached()
 	title, _ := top.title(ctx)
 	var res struct {
 		Data []byte `json:"data"`

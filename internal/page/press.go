@@ -42,13 +42,11 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		if err := v.focus(actx, el); err != nil {
 			return nil, err
 		}
-	} else if err := v.focusAllowed(actx, d); err != nil {
+	}
+	if _, err := v.strikeConfirmed(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handed) {
 		return nil, err
 	}
-	if _, err := v.strike(actx, d, c); err != nil {
-		return nil, err
-	}
-	changes, err := w.settle(ctx)
+	changes, err := w.finish(ctx)
 	changes.Note = joinNotes(note, changes.Note)
 	return &executor.Action{OK: true, Changes: changes}, err
 }
@@ -95,9 +93,13 @@ func selectAll() *chord {
 // an editor of many lines is slow.
 const insertTime = 300 * time.Microsecond
 
-// insert inserts text as an input method does, in one event.
+// insert inserts text as an input method does, in one event. Like strike, it
+// returns ErrPolicyDenied if a denied document has the focus.
 func (v *View) insert(ctx context.Context, d *document, text string) error {
-	p, err := v.tab.sess.Start(ctx, input.CommandInsertText, input.InsertTextParams{Text: text})
+	if err := v.focusAllowed(ctx, nil); err != nil {
+		return err
+	}
+	p, err := v.startInput(ctx, input.CommandInsertText, input.InsertTextParams{Text: text})
 	if err != nil {
 		return err
 	}
@@ -106,12 +108,55 @@ func (v *View) insert(ctx context.Context, d *document, text string) error {
 	return d.wait(ctx, p, nil)
 }
 
-// strike presses and releases a chord. A dialog or the end of the document,
-// which it may set off, is no error; stopped tells of it: what follows would
-// reach another page, or wait for the dialog.
+// strikeConfirmed is like strike, for a chord that the caller requested. It
+// returns ErrNotActionable if the document that has the focus received no key of
+// the chord.
+func (v *View) strikeConfirmed(ctx context.Context, d *document, k *chord) (stopped bool, err error) {
+	c := v.confirmation(nil, nil)
+	defer c.end()
+	if stopped, err = v.strikeListening(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
+		return stopped, err
+	}
+	var got outcome // a report may arrive after the response to the input
+	err = c.path[0].call(ctx, &got, "outcome", c.token, false)
+	if err != nil || len(got.Seen) > 0 {
+		return err != nil, interrupted(err)
+	}
+	if err := v.unblock(ctx); err != nil {
+		return true, err
+	}
+	return true, v.unheard("the page did not receive the key")
+}
+
+// unheard returns the ErrNotActionable error for input that reached no document.
+// The page runs, so the browser blocked the input.
+func (v *View) unheard(what string) error {
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
+		Err:  fmt.Errorf("%s: the browser kept the input from the page", what),
+		Hint: nativeDialogHint}
+}
+
+// nativeDialogHint is the hint for input that the browser did not pass to a page.
+// No command returns what the browser shows.
+const nativeDialogHint = "A dialog of the browser itself may be open over the page, such as a request for a password, a passkey, a permission or another program: " +
+	"ask the user to answer it in the browser's window and try again, or open the page in another tab."
+
+// strike presses and releases a chord. A dialog or the end of the document, which
+// the chord may cause, is not an error. Then stopped is true: further input would
+// reach another page, or wait for the dialog. strike returns ErrPolicyDenied, and
+// presses nothing, if a denied document has the focus.
 func (v *View) strike(ctx context.Context, d *document, c *chord) (stopped bool, err error) {
+	return v.strikeListening(ctx, d, c, nil)
+}
+
+// strikeListening is like strike, with a confirmation that listens for the keys.
+// nil means no confirmation.
+func (v *View) strikeListening(ctx context.Context, d *document, c *chord, heard *confirmation) (stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inputTimeout)
 	defer cancel()
+	if err := v.focusAllowed(ctx, heard); err != nil {
+		return true, interrupted(err)
+	}
 	var pending []*cdpconn.Pending
 	send := func(kind input.DispatchKeyEventType, k key, bits int64, text string) error {
 		p := input.DispatchKeyEventParams{
@@ -121,7 +166,7 @@ func (v *View) strike(ctx context.Context, d *document, c *chord) (stopped bool,
 		if kind != input.DispatchKeyEventTypeKeyUp {
 			p.Commands = editingCommands(k, bits)
 		}
-		pend, err := v.tab.sess.Start(ctx, input.CommandDispatchKeyEvent, p)
+		pend, err := v.startInput(ctx, input.CommandDispatchKeyEvent, p)
 		if err == nil {
 			pending = append(pending, pend)
 		}

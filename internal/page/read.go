@@ -188,9 +188,16 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 		return nil, err
 	}
 	d := root.doc
-	r, err := readable.ConvertAs(page.Type, page.text, d.url, readable.Options{WholePage: o.Selector != ""})
-	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "Use get_text instead.", "converting the page to markdown: %w", err)
+	converting, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, readable.Options{WholePage: o.Selector != ""})
+	switch {
+	case ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, executor.Errorf(executor.ErrTimeout, textInstead, "converting the page to markdown took too long")
+	case err != nil:
+		return nil, executor.Errorf(executor.ErrInternal, textInstead, "converting the page to markdown: %w", err)
 	}
 	res := &executor.Markdown{Title: r.Title, Origin: d.origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
 	res.Markdown, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars)
@@ -198,6 +205,9 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 	res.Obstacle = d.obstacle(page.Signs)
 	return res, nil
 }
+
+// textInstead is the hint for a page that cannot be converted.
+const textInstead = "Read the text of the page instead, or name an element."
 
 // Links lists the links of the page.
 func (v *View) Links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {

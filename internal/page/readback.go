@@ -3,11 +3,14 @@ package page
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
@@ -19,6 +22,8 @@ type reading struct {
 	// unseen is the error of input that nobody saw arrive: it stands when the
 	// field did not change either.
 	unseen error
+	// rest says where the page led the keys after the first ones, "" for nowhere else.
+	rest string
 }
 
 // readBack compares what a field holds with what it should hold. first is the
@@ -44,7 +49,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		if after == nil {
 			return entry{kept: true, note: v.successor(ctx, field, want)}, nil
 		}
-		if holdsText(after.Value, want) && (want != "" || after.Value == "") {
+		if after.holds(want) && (want != "" || after.Value == "") {
 			break
 		}
 	}
@@ -58,18 +63,15 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if r.unseen != nil && after.Value == before.Value {
 		return entry{}, r.unseen
 	}
-	e := entry{kept: holdsText(got, want) && (r.cleared || after.Value != before.Value)}
+	if hint := after.refusal(want); hint != "" && before.Kind == "text" && r.rest == "" {
+		return entry{}, v.putBack(ctx, field, r, after, hint)
+	}
+	e := entry{kept: holdsText(got, want) && after.holds(r.want) && (r.cleared || after.Value != before.Value)}
 	switch {
-	case after.Bad:
-		e.note = fmt.Sprintf("what the %s field shows now is no %s, so it has no value", after.Type, after.Type)
 	case after.Value == "":
 		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
-	case after.Masked && cutShort(after, want):
-		e.note = fmt.Sprintf("the %s field takes at most %d characters: it holds something else instead", after.Type, after.Limit)
 	case after.Masked:
 		e.note = fmt.Sprintf("the %s field holds something else instead", after.Type)
-	case cutShort(after, want):
-		e.note = fmt.Sprintf("the field takes at most %d characters: it holds %q instead", after.Limit, firstLine(got))
 	case after.Value == before.Value:
 		e.note = fmt.Sprintf("the value of the %s field did not change: it does not take this text, or no more of it; the field holds %q instead", after.Type, firstLine(got))
 	default:
@@ -79,6 +81,49 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		e.note = "" // editors add to what they show
 	}
 	return e, nil
+}
+
+// refusal returns the hint for a text that a field cannot hold: the field takes
+// numbers, holds another number, or takes fewer characters. Otherwise refusal
+// returns "".
+func (f *fieldInfo) refusal(want string) string {
+	switch {
+	case want == "":
+		return ""
+	case f.Type == "number" && !f.keepsNumber(want):
+		return "Give a number, with a decimal point and without separators."
+	case cutShort(f, want):
+		return "Give a shorter text, or " + executor.HintPressKeys + " if the field passes the rest to the next one."
+	case f.Value != "" && !f.keepsNumber(want):
+		return "Give the number in the form that the field takes."
+	}
+	return ""
+}
+
+// putBack gives a field the value it had before text was typed that it cannot
+// hold. It returns the error for the text.
+func (v *View) putBack(ctx context.Context, field *element, r reading, after *fieldInfo, hint string) error {
+	held := fmt.Sprintf("held %q", firstLine(after.Value))
+	switch {
+	case after.Bad:
+		held = "showed something that is not a number"
+	case after.Value == "":
+		held = "became empty"
+	case after.Masked:
+		held = "held something else"
+	}
+	if cutShort(after, r.want) {
+		held = fmt.Sprintf("takes at most %d characters and %s", after.Limit, held)
+	}
+	end := "its old value was put back"
+	var restored bool
+	if err := field.doc.call(ctx, &restored, "putBack", field.id, r.before.Value); err != nil {
+		return v.goneOr(ctx, field, err)
+	}
+	if !restored {
+		end = "its old value could not be put back"
+	}
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s does not take this text: it %s; %s", v.describe(ctx, field), held, end)
 }
 
 // cutShort reports whether a field holds as much of the text as it can.
@@ -97,6 +142,36 @@ func (v *View) successor(ctx context.Context, field *element, want string) strin
 		return ""
 	}
 	return "the page took the field away when it got the text"
+}
+
+// holds reports whether a field holds want, possibly reformatted by the page. In
+// a number field, the punctuation is part of the number: Chromium turns "2,5"
+// into 25.
+func (f *fieldInfo) holds(want string) bool {
+	return f.keepsNumber(want) && (f.Type == "number" || holdsText(f.Value, want))
+}
+
+// keepsNumber reports whether a field holds the same number as want. In a number
+// field it compares numbers. In other fields it only checks that the decimal
+// fraction of want, if any, is kept.
+func (f *fieldInfo) keepsNumber(want string) bool {
+	if f.Type != "number" {
+		return keepsFraction(f.Value, want)
+	}
+	got, err := strconv.ParseFloat(f.Value, 64)
+	wanted, err2 := strconv.ParseFloat(strings.TrimSpace(want), 64)
+	return f.Value == want || err == nil && err2 == nil && got == wanted
+}
+
+// decimal matches an amount with a decimal fraction of one or two digits, such as
+// $1,234.50 or 2,5: its last digit before the fraction, and the fraction.
+var decimal = regexp.MustCompile(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
+
+// keepsFraction reports whether got keeps the integer part and the fraction of
+// the amount want apart.
+func keepsFraction(got, want string) bool {
+	m := decimal.FindStringSubmatch(strings.TrimSpace(want))
+	return m == nil || !strings.Contains(got, m[1]+m[2]+m[3])
 }
 
 // holdsText reports whether got is want, or want in a form that a page may

@@ -62,9 +62,18 @@ func (r *ring[T]) put(item T, bytes int, path []*document) (dropped []T) {
 	return dropped
 }
 
+// skip counts n items that were dropped before they were added.
+func (r *ring[T]) skip(n int) { r.last += n }
+
 // droppedSince counts the items after a number that there was no room for.
 func (r *ring[T]) droppedSince(number int) int {
-	return max(r.last-len(r.items)-number, 0)
+	n := r.last - number
+	for _, e := range r.items {
+		if e.number > number {
+			n--
+		}
+	}
+	return max(n, 0)
 }
 
 // Record has the tab keep what happens in it, until StopRecording was called as
@@ -94,6 +103,17 @@ func (t *Tab) StopRecording() {
 	defer t.mu.Unlock()
 	if t.recorders--; t.recorders <= 0 {
 		t.recorders, t.record = 0, nil
+	}
+}
+
+// lost counts events that were dropped before they could be decoded.
+func (r *record) lost(ev cdpconn.Event) {
+	switch {
+	case r == nil:
+	case ev.Method == "Runtime.consoleAPICalled":
+		r.console.skip(ev.Lost)
+	case ev.Method == "Runtime.exceptionThrown":
+		r.errors.skip(ev.Lost)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/network"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // Bounds of the headers that are kept of one side of a request.
@@ -29,7 +31,7 @@ func headersOf(h network.Headers) map[string]string {
 		if secretHeader(name) {
 			value = fmt.Sprintf("(%d characters)", utf8.RuneCountInString(value))
 		}
-		kept[name] = cutText(value, maxHeaderValue)
+		kept[name] = cutText(withoutSecrets(value), maxHeaderValue)
 	}
 	return kept
 }
@@ -41,16 +43,102 @@ func secretHeader(name string) bool {
 	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// secretMember is a member of an object, as JSON and scripts write it, whose
-// name says that its value lets somebody in. Headers may be hidden by less:
-// nobody looks into them for what a page is about.
-var secretMember = regexp.MustCompile(`(?i)("[\w-]*(?:password|passwd|secret|token|api_?key|private_?key|credential|authorization|jwt)[\w-]*"\s*:\s*)"((?:[^"\\]|\\.)*)"`)
+// secretName is a pattern for a part of the names of values that grant access.
+const secretName = `(?:password|passwd|pwd|secret|token|api_?key|private_?key|credential|authorization|jwt)`
 
-// withoutSecrets returns the text of a body with the values of such members
-// replaced by their length.
-func withoutSecrets(body string) string {
-	return secretMember.ReplaceAllStringFunc(body, func(member string) string {
+// cardName is a pattern for the names of payment card data, such as the card
+// number.
+const cardName = `(?:(?:card|cc)[-_]?(?:number|num|no|cvv|cvc|csc)|card|pan|cvv2?|cvc2?|csc)`
+
+// hidden is the replacement of a secret whose form is kept.
+const hidden = "(hidden)"
+
+var (
+	// secretMember matches an object member, in the syntax of JSON and scripts,
+	// whose name shows that its value grants access. Headers may be hidden by a
+	// weaker rule, because they do not show what a page is about.
+	secretMember = regexp.MustCompile(`(?i)("(?:[\w-]*` + secretName + `[\w-]*|` + cardName + `)"\s*:\s*)(?:"((?:[^"\\]|\\.)*)"|(\d{3,}))`)
+	// secretParameter matches a parameter of a URL or a form by its name.
+	secretParameter = regexp.MustCompile(`(?i)([?&#;]` + `(?:[\w.-]*` + secretName + `[\w.-]*|` + cardName + `|auth|sig|signature|session(?:_?id)?|sid)=)([^&#;\s"'<>()\\]+)`)
+	// secretScheme matches a credential in the format of the Authorization
+	// header.
+	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20)[\w.~+/=-]{8,}`)
+	// secretJWT matches a JSON web token.
+	secretJWT = regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`)
+)
+
+// withoutSecrets replaces the values that grant access in text that a page wrote,
+// read or requested. It recognizes them by their format or their name.
+func withoutSecrets(text string) string {
+	text = secretMember.ReplaceAllStringFunc(text, func(member string) string {
 		m := secretMember.FindStringSubmatch(member)
-		return m[1] + fmt.Sprintf(`"(%d characters)"`, utf8.RuneCountInString(m[2]))
+		return m[1] + fmt.Sprintf(`"(%d characters)"`, utf8.RuneCountInString(m[2]+m[3]))
+	})
+	text = secretParameter.ReplaceAllString(text, "${1}"+hidden)
+	text = secretScheme.ReplaceAllString(text, "${1}${2}"+hidden)
+	return secretJWT.ReplaceAllString(text, hidden)
+}
+
+// withoutFieldValues returns HTML with the values of fields for passwords and
+// payment cards masked, as the page scripts mask them (secrets.js).
+func withoutFieldValues(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	z := html.NewTokenizer(strings.NewReader(text))
+	var b strings.Builder
+	masked := false // in a secret textarea
+	for {
+		kind := z.Next()
+		raw := z.Raw()
+		if kind == html.ErrorToken {
+			b.Write(raw)
+			return b.String()
+		}
+		raw = slices.Clone(raw)
+		token := z.Token()
+		field := token.DataAtom == atom.Input || token.DataAtom == atom.Textarea
+		switch {
+		case kind == html.TextToken && masked:
+			b.WriteString(fieldMask)
+		case field && (kind == html.StartTagToken || kind == html.SelfClosingTagToken) && secretField(token):
+			masked = token.DataAtom == atom.Textarea
+			for i, a := range token.Attr {
+				if a.Key == "value" && a.Val != "" {
+					token.Attr[i].Val = fieldMask
+				}
+			}
+			b.WriteString(token.String())
+		default:
+			masked = masked && kind != html.EndTagToken
+			b.Write(raw)
+		}
+	}
+}
+
+// fieldMask is what the page scripts show instead of a secret value.
+const fieldMask = "••••"
+
+var (
+	secretAutocomplete = regexp.MustCompile(`(?i)(^|\s)(cc-[a-z-]+|one-time-code|current-password|new-password)(\s|$)`)
+	secretFieldName    = regexp.MustCompile(`(?i)(password|passwd|pwd)\d?$|(card|cc)[-_ ]?(number|num|no|pin)\b|\b(cvv2?|cvc2?|csc|cvn|ccv)\b|card[-_ ]?(security|verification|code)|security[-_ ]?code|(cc|card)[-_ ]?exp|^(your |card |bank )?pin([-_ ]?(code|number))?$`)
+	camelCase          = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// secretField reports whether the value of a field is a secret.
+func secretField(token html.Token) bool {
+	attr := make(map[string]string)
+	for _, a := range token.Attr {
+		attr[a.Key] = a.Val
+	}
+	switch strings.ToLower(attr["type"]) {
+	case "password":
+		return true
+	case "", "text", "tel", "number", "month", "hidden":
+	default:
+		return secretAutocomplete.MatchString(attr["autocomplete"])
+	}
+	return secretAutocomplete.MatchString(attr["autocomplete"]) || slices.ContainsFunc([]string{"name", "id", "placeholder", "aria-label"}, func(name string) bool {
+		return secretFieldName.MatchString(camelCase.ReplaceAllString(attr[name], "$1 $2"))
 	})
 }

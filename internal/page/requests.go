@@ -219,6 +219,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if o.ID == "" {
 		for _, e := range newestOf(list, o.Limit) {
 			e.RequestHeaders, e.ResponseHeaders = nil, nil
+			e.URL = withoutSecrets(e.URL)
 			res.Requests = append(res.Requests, e.Request)
 		}
 		return res, nil
@@ -241,13 +242,14 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 			return nil, err
 		}
 	}
+	e.URL = withoutSecrets(e.URL)
 	res.Requests = append(res.Requests, e.Request)
 	return res, nil
 }
 
 // has reports whether a request is one that a filter means.
 func (q *requestRecord) has(filter string) bool {
-	text := strings.Join([]string{q.Method, q.URL, q.Type, strconv.Itoa(q.Status), q.Error}, " ")
+	text := strings.Join([]string{q.Method, withoutSecrets(q.URL), q.Type, strconv.Itoa(q.Status), q.Error}, " ")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
@@ -288,7 +290,7 @@ func (v *View) body(ctx context.Context, q *requestRecord) error {
 		}
 		res.Body = string(data)
 	}
-	q.Body = cutText(withoutSecrets(res.Body), executor.MaxBody)
+	q.Body = cutText(withoutSecrets(withoutFieldValues(res.Body)), executor.MaxBody)
 	return nil
 }
 

@@ -81,7 +81,22 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 			return nil, err
 		}
 	}
-	before := v.loaders()
+	for tries := 1; ; tries++ {
+		shot, err := v.shoot(ctx, top, o, el)
+		if errors.Is(err, errFramesChanged) && top.current() && tries < maxShots {
+			continue
+		}
+		return shot, err
+	}
+}
+
+// maxShots is the maximum number of attempts for a screenshot during which frames
+// navigate.
+const maxShots = 3
+
+// shoot takes the screenshot of a page that is already scrolled.
+func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
+	before, loaded := v.loaders(), v.tab.documentsLoaded()
 	var m metrics
 	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, timeoutAs(err, "the page's size")
@@ -98,10 +113,10 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	if err != nil {
 		return nil, err
 	}
-	// A frame may have gone elsewhere while the picture was taken: what
-	// cannot be bound to the documents that were checked is compared.
-	if !v.sameLoaders(before) {
-		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentGone, Hint: "The page was navigating; take the screenshot again."}
+	// A screenshot cannot be bound to the checked documents, so compare: a frame
+	// may have navigated, or been added and removed, during the screenshot.
+	if !v.sameLoaders(before) || v.tab.documentsLoaded() != loaded {
+		return nil, errFramesChanged
 	}
 	if clip != full {
 		shot.Truncated, shot.FullHeight = true, int(full.h)
@@ -140,7 +155,7 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 		}
 		// Whole pixels, so that the picture has the element's edges.
 		x, y := math.Floor(b.x), math.Floor(b.y)
-		b = box{x + m.Visual.PageX, y + m.Visual.PageY, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
+		b = box{x, y, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
 		// What is to the left of the page or above it nobody can scroll to, and
 		// the browser takes no picture that begins there.
 		if out := min(0, m.Content.X, m.Visual.PageX) - b.x; out > 0 {
@@ -170,7 +185,8 @@ func (b box) bounded() box {
 	return b
 }
 
-// boxOf returns the box of an element in the tab's viewport.
+// boxOf returns the box of an element in page coordinates. Viewport coordinates
+// would not work here, because the page may scroll between two commands.
 func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 	var b []float64
 	if err := el.doc.call(ctx, &b, "box", el.id); err != nil {
@@ -183,15 +199,22 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 		return box{}, &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Hint: "Take a screenshot of what contains it.",
 			Err: executor.Errorf(executor.ErrNotActionable, "", "%s has no size", v.describe(ctx, el)).Err}
 	}
-	x, y, err := v.outward(ctx, el.doc, b[0], b[1])
-	if err != nil {
-		return box{}, err
+	if el.doc.top() {
+		return box{b[0], b[1], b[2], b[3]}, nil
 	}
-	x2, y2, err := v.outward(ctx, el.doc, b[0]+b[2], b[1]+b[3])
-	return box{x, y, x2 - x, y2 - y}, err
+	// In a rotated frame, two corners do not define the box.
+	var xs, ys [4]float64
+	for i, corner := range [4][2]float64{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
+		var err error
+		if xs[i], ys[i], err = v.outward(ctx, el.doc, b[0]+corner[0]*b[2], b[1]+corner[1]*b[3]); err != nil {
+			return box{}, err
+		}
+	}
+	x, y := slices.Min(xs[:]), slices.Min(ys[:])
+	return box{x, y, slices.Max(xs[:]) - x, slices.Max(ys[:]) - y}, nil
 }
 
-// outward maps a point of a document's viewport to the tab's.
+// outward maps a point of a frame's viewport to page coordinates.
 func (v *View) outward(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
 	for !d.top() {
 		parent, err := d.parentDocument(ctx)
@@ -237,7 +260,19 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if o.Format == executor.FormatJPEG {
 		format, mime = "jpeg", "image/jpeg"
 	}
-	masks, err := v.denied(ctx)
+	if v.tab.opts.Shared && v.tab.opts.Wake == nil { // other tabs are drawn during calls
+		// A background tab is not drawn without a screencast.
+		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
+			return nil, timeoutAs(err, "the screenshot")
+		}
+		defer v.tab.sess.Start(context.WithoutCancel(ctx), "Page.stopScreencast", nil)
+	}
+	hidden, err := v.hideDenied(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer hidden.release(ctx)
+	masks, err := v.masks(ctx, hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +292,8 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if err := top.call(ctx, &scale, "pixelRatio"); err != nil {
 		return nil, timeoutAs(err, "the page's scale")
 	}
-	if err := v.transits(ctx, transit); err != nil {
-		return nil, timeoutAs(err, "the picture")
+	if err := v.transits(ctx, transit, hidden != nil); err != nil {
+		return nil, timeoutAs(err, "the screenshot")
 	}
 	params := map[string]any{"format": format, "optimizeForSpeed": true, "fromSurface": true}
 	inView := clip == box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}
@@ -282,13 +317,6 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	var res struct {
 		Data []byte `json:"data"`
 	}
-	if v.tab.opts.Shared && v.tab.opts.Wake == nil { // others are drawn during calls
-		// A tab that is not in front is not drawn: a screencast makes it be.
-		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
-			return nil, timeoutAs(err, "the picture")
-		}
-		defer v.tab.sess.Start(context.WithoutCancel(ctx), "Page.stopScreencast", nil)
-	}
 	if err := v.awaitPaint(ctx); err != nil {
 		return nil, timeoutAs(err, "the frames of the page")
 	}
@@ -300,25 +328,20 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 			return nil, timeoutAs(ctx.Err(), "another picture of a whole page")
 		}
 	}
-	if err := v.command(ctx, "Page.captureScreenshot", params, &res); err != nil {
-		return nil, timeoutAs(err, "the picture")
-	}
-	if len(masks) > 0 {
-		if err := v.stayed(ctx, top, masks); err != nil {
-			return nil, err
-		}
+	if err := v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) }); err != nil {
+		return nil, timeoutAs(err, "the screenshot")
 	}
 	if v.tab.framesLeft() {
 		if transit, err = v.askTransits(ctx); err != nil {
 			return nil, err
 		}
-		if err := v.transits(ctx, transit); err != nil {
-			return nil, timeoutAs(err, "the picture")
+		if err := v.transits(ctx, transit, hidden != nil); err != nil {
+			return nil, timeoutAs(err, "the screenshot")
 		}
 	}
 	shot := &executor.Screenshot{Data: res.Data, MIMEType: mime, Width: int(clip.w), Height: int(clip.h)}
 	if paint {
-		return shot, v.paint(shot, o, quality, box{clip.x - m.Visual.PageX, clip.y - m.Visual.PageY, clip.w, clip.h}, masks, labels)
+		return shot, v.paint(shot, o, quality, clip, masks, labels)
 	}
 	if config, _, err := image.DecodeConfig(bytes.NewReader(res.Data)); err == nil {
 		shot.Width, shot.Height = config.Width, config.Height
@@ -355,25 +378,18 @@ func (v *View) awaitPaint(ctx context.Context) error {
 	return nil
 }
 
-// denied returns the boxes, in the tab's viewport, of the frames that the
-// gate does not let be read.
-func (v *View) denied(ctx context.Context) ([]box, error) {
-	allowed := make(map[string]*document)
-	for _, d := range v.allowed(ctx, executor.OpRead) {
-		allowed[string(d.frame)] = d
+// masks returns the boxes of hidden frames in page coordinates. Masks are only a
+// second protection: a frame may be drawn at another position.
+func (v *View) masks(ctx context.Context, h *hiding) ([]box, error) {
+	if h == nil {
+		return nil, nil
 	}
 	var boxes []box
-	for _, d := range v.tab.frameList() {
-		parent := allowed[string(d.parent)]
-		if allowed[string(d.frame)] != nil || parent == nil {
-			continue // inside an allowed frame, or inside one that is hidden as a whole
+	for _, f := range h.frames {
+		if len(f.path) == 0 {
+			continue
 		}
-		owner, err := d.owner(ctx, parent)
-		if err != nil {
-			return nil, executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot of one element instead.",
-				"the page has a frame that the policy denies, and its place is not known")
-		}
-		b, err := v.boxOf(ctx, &element{doc: parent, id: owner})
+		b, err := v.boxOf(ctx, &element{doc: f.parent, id: f.path[0].id})
 		if executor.CodeOf(err) == executor.ErrNotActionable {
 			continue // it has no size
 		}
@@ -383,22 +399,6 @@ func (v *View) denied(ctx context.Context) ([]box, error) {
 		boxes = append(boxes, b)
 	}
 	return boxes, nil
-}
-
-// stayed refuses a picture in which a frame that is denied may have been
-// anywhere else than where it was measured.
-func (v *View) stayed(ctx context.Context, top *document, masks []box) error {
-	refused := executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or a screenshot when nothing moves.",
-		"the page has a frame that the policy denies, and it moves")
-	var restless bool
-	if err := top.call(ctx, &restless, "restless"); err != nil || restless {
-		return refused
-	}
-	after, err := v.denied(ctx)
-	if err != nil || !slices.Equal(after, masks) {
-		return refused
-	}
-	return nil
 }
 
 // frameList returns a document for each frame of the tab, even for those
@@ -419,7 +419,7 @@ func (t *Tab) frameList() []*document {
 
 // labelsInView returns the refs of what can be acted on in the viewport.
 func (v *View) labelsInView(ctx context.Context, top *document) ([]drawnLabel, error) {
-	tree, err := v.outline(ctx, &element{doc: top}, false)
+	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -440,8 +440,8 @@ func (v *View) labelsInView(ctx context.Context, top *document) ([]drawnLabel, e
 	return labels, nil
 }
 
-// paint draws over the picture. shown is what the picture shows, in the tab's
-// viewport.
+// paint draws over the screenshot. shown is the part of the page that the
+// screenshot shows.
 func (v *View) paint(shot *executor.Screenshot, o executor.ScreenshotOptions, quality int, shown box, masks []box, labels []drawnLabel) error {
 	decoded, err := png.Decode(bytes.NewReader(shot.Data))
 	if err != nil {

@@ -195,7 +195,7 @@ func (t *Tab) known() *document {
 	}
 	if t.asleep || dialog {
 		d.origin = originOfURL(d.url)
-		if t.own && d.url == "about:blank" {
+		if t.blankIsOurs() && d.url == "about:blank" {
 			d.origin = executor.OriginOurs
 		}
 	}

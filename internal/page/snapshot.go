@@ -32,6 +32,10 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 	if err := outline.CheckFind(o.Find); err != nil {
 		return nil, badFind(err)
 	}
+	if o.Diff && (o.Find != "" || o.Depth > 0 || o.Offset > 0 || o.InteractiveOnly) {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Leave them out, or take a snapshot without diff.",
+			"a diff takes no find, depth, offset or interactive only")
+	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -45,22 +49,30 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 			return nil, err
 		}
 	}
-	tree, err := v.outline(ctx, root, true)
+	tree, err := v.outline(ctx, root, walkOptions{survey: true, chars: charsFor(o)})
 	if err != nil {
 		return nil, v.tab.readTimeoutAs(caller, err, "the page to be read")
 	}
-	before := v.shownLast()
 	obstacle := top.obstacle(tree.Signs)
+	var s *executor.Snapshot
+	if o.Diff {
+		s, err = v.diffSnapshot(ctx, top, root, tree, o)
+	} else {
+		s, err = v.render(tree, o)
+	}
 	if o.Target.IsZero() {
 		v.remember(&shown{tree: tree, world: top.world, obstacle: obstacle})
+	} else if err == nil {
+		v.rememberPart(node{world: root.doc.world, id: root.id}, tree)
 	}
-	if o.Diff {
-		s, err := v.diffSnapshot(top, before, tree, o)
-		if s != nil {
-			s.Obstacle, s.MissingFrames = obstacle, tree.Missing
-		}
-		return s, err
+	if err != nil {
+		return nil, err
 	}
+	s.Origin, s.Obstacle, s.MissingFrames = top.origin, obstacle, tree.Missing
+	return s, nil
+}
+
+func (v *View) render(tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
 	r, err := outline.Render(tree, outline.Options{
 		MaxChars: o.MaxChars, Offset: o.Offset, Depth: o.Depth, InteractiveOnly: o.InteractiveOnly, Find: o.Find, RefOf: v.refOf,
 	})
@@ -68,8 +80,8 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 		return nil, badFind(err)
 	}
 	return &executor.Snapshot{
-		Text: r.Text, Origin: top.origin, Elements: r.Elements, Omitted: r.Omitted, Truncated: r.Truncated, Offset: r.NextOffset,
-		Obstacle: obstacle, MissingFrames: tree.Missing,
+		Text: r.Text, Elements: r.Elements, Omitted: r.Omitted, Truncated: r.Truncated, Offset: r.NextOffset,
+		Cut: r.Cut, Unsearched: r.Unsearched,
 	}, nil
 }
 
@@ -77,21 +89,49 @@ func badFind(err error) error {
 	return executor.Errorf(executor.ErrBadArgs, "Use a plain text, or a /regular expression/ in Go's syntax.", "find: %w", err)
 }
 
-// diffSnapshot tells what changed since the snapshot before.
-func (v *View) diffSnapshot(top *document, before *shown, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
+// diffSnapshot returns what changed since the last snapshot of the page, or of
+// the part of the page at root.
+func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
+	var before *outline.Document
+	last := v.shownLast()
+	switch {
+	case o.Target.IsZero():
+		if last != nil {
+			before = last.tree
+		}
+	default:
+		at := node{world: root.doc.world, id: root.id}
+		v.mu.Lock()
+		before = v.parts[at]
+		v.mu.Unlock()
+		if before != nil || last == nil {
+			break
+		}
+		// The element was shown as part of the page. A walk of only this part may
+		// have a different result, so walk the page once more.
+		if before = last.tree.Part(at.world, at.id); before != nil {
+			whole, err := v.outline(ctx, &element{doc: top}, walkOptions{})
+			if err != nil {
+				return nil, err
+			}
+			if now := whole.Part(at.world, at.id); now != nil {
+				tree = now
+			}
+		}
+	}
 	if before == nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Take one without diff first.", "there is no earlier snapshot of this tab to compare with")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Take one without diff first.", "there is no earlier snapshot of this to compare with")
 	}
 	c := v.diff(before, tree, o.MaxChars)
-	s := &executor.Snapshot{Text: c.Text, Origin: top.origin, Elements: c.Added + c.Removed + c.Changed}
+	s := &executor.Snapshot{Text: c.Text, Elements: c.Added + c.Removed + c.Changed}
 	if c.Empty() {
 		s.Text = "no visible change"
 	}
 	return s, nil
 }
 
-func (v *View) diff(before *shown, tree *outline.Document, maxChars int) outline.Change {
-	return outline.Diff(before.tree, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef})
+func (v *View) diff(before, tree *outline.Document, maxChars int) outline.Change {
+	return outline.Diff(before, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef})
 }
 
 func (v *View) shownLast() *shown {
@@ -102,9 +142,25 @@ func (v *View) shownLast() *shown {
 
 func (v *View) remember(s *shown) {
 	v.forget()
+	s.tree.Shorten()
 	v.mu.Lock()
 	v.last = s
 	v.mu.Unlock()
+}
+
+// maxParts limits how many parts of pages are remembered.
+const maxParts = 8
+
+// rememberPart stores the outline of a part of the page that the client received.
+func (v *View) rememberPart(at node, tree *outline.Document) {
+	v.forget()
+	tree.Shorten()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.parts[at]; !ok && len(v.parts) >= maxParts {
+		clear(v.parts)
+	}
+	v.parts[at] = tree
 }
 
 // refOf mints the ref of an outline's node.
@@ -119,11 +175,31 @@ func (v *View) oldRef(n *outline.Node) string {
 	return string(v.names[node{world: n.Doc.Key, id: n.ID}])
 }
 
+// walkOptions selects what a walk of documents returns.
+type walkOptions struct {
+	survey bool // return the signs of obstacles, in a walk of a complete page
+	chars  int  // limit of one piece of text; 0 means the default of the walk
+}
+
+// maxSearched is the maximum number of characters that are searched in one piece
+// of text.
+const maxSearched = 1 << 22
+
+// charsFor returns how many characters of one piece of text a snapshot needs.
+func charsFor(o executor.SnapshotOptions) int {
+	switch {
+	case o.Find != "":
+		return maxSearched
+	case o.MaxChars > outline.DefaultMaxChars:
+		return o.MaxChars
+	}
+	return 0
+}
+
 // outline walks the document of root, from root's element or as a whole, and
 // the documents of the frames below it that the gate allows, and joins them.
-// survey has the walk of a whole page look for obstacles too.
-func (v *View) outline(ctx context.Context, root *element, survey bool) (*outline.Document, error) {
-	return v.outlineFrom(ctx, root, survey, early{})
+func (v *View) outline(ctx context.Context, root *element, opts walkOptions) (*outline.Document, error) {
+	return v.outlineFrom(ctx, root, opts, early{})
 }
 
 // An early is what the walk of a document said that was asked for together
@@ -135,7 +211,7 @@ type early struct {
 }
 
 // outlineFrom is outline, with a walk that may have been made before.
-func (v *View) outlineFrom(ctx context.Context, root *element, survey bool, seen early) (*outline.Document, error) {
+func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, seen early) (*outline.Document, error) {
 	docs := v.below(ctx, root.doc)
 	type walk struct {
 		doc    *document
@@ -145,11 +221,11 @@ func (v *View) outlineFrom(ctx context.Context, root *element, survey bool, seen
 	}
 	walks := make([]walk, 0, len(docs))
 	for _, d := range docs {
-		opts := map[string]any{"survey": survey}
+		opts := map[string]any{"survey": wo.survey, "chars": wo.chars}
 		if d == root.doc && root.id != 0 {
 			opts["root"] = root.id
 		}
-		if d == root.doc && root.id == 0 && len(seen.raw) > 0 && seen.world == d.world && seen.surveyed == survey {
+		if d == root.doc && root.id == 0 && len(seen.raw) > 0 && seen.world == d.world && seen.surveyed == wo.survey {
 			walks = append(walks, walk{doc: d, opts: opts, raw: seen.raw})
 			continue
 		}
@@ -169,7 +245,13 @@ func (v *View) outlineFrom(ctx context.Context, root *element, survey bool, seen
 	missing := len(docs) - len(walks)
 	for _, w := range walks {
 		tree, err := w.doc.readOutline(ctx, w.result, w.raw)
-		if err == nil && w.doc.openClosedRoots(ctx, tree.Hosts) {
+		more := false
+		if err == nil {
+			more = w.doc.openClosedRoots(ctx, tree.Hosts)
+			more = w.doc.readInternals(ctx, tree.Customs) || more
+			more = w.doc.readListeners(ctx, tree.Clickables) || more
+		}
+		if more {
 			// There is more to see than the walk saw.
 			var again *cdpconn.Pending
 			if again, err = w.doc.start(ctx, "snapshot", w.opts); err == nil {
@@ -280,7 +362,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 		}
 		return nil
 	}
-	tree, err := v.outlineFrom(ctx, &element{doc: top}, stirred, seen)
+	tree, err := v.outlineFrom(ctx, &element{doc: top}, walkOptions{survey: stirred}, seen)
 	if err != nil {
 		if errors.Is(err, errDocumentGone) || errors.Is(err, executor.ErrDialogOpen) {
 			return nil // it goes on changing: the next snapshot will tell
@@ -304,7 +386,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 		c.Snapshot = r.Text
 		return err
 	}
-	change := v.diff(before, tree, 0)
+	change := v.diff(before.tree, tree, 0)
 	c.Diff = change.Text
 	c.Unchanged = change.Empty() && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
 	return nil

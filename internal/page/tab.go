@@ -40,6 +40,9 @@ type Options struct {
 	Shared bool
 	// Own says that a session of ours opened the tab.
 	Own bool
+	// Scriptable means that the opener can access the window of the tab and write
+	// into its blank document.
+	Scriptable bool
 	// Wake attaches to the target, for a tab made by [Adopt]: it is called
 	// when the tab is first needed, and again after an [EventDetached].
 	Wake func(ctx context.Context) error
@@ -49,8 +52,17 @@ type Options struct {
 	OnDownload func(Download)
 	// ID is what the tab is called in messages.
 	ID executor.TabID
+	// NoDialogs means that the browser is ours. The browser's own dialogs are
+	// then prevented where the protocol can do that, because possibly no user can
+	// answer them.
+	NoDialogs bool
+	// NoPrograms means that the browser passes no link to another program.
+	NoPrograms bool
 	// Opener is the tab whose page opened this one, nil for the others.
 	Opener *Tab
+	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the
+	// browser opened for the page. nil means that OpenedTab is not called.
+	TabsKnown func(context.Context) error
 }
 
 // A Download is one that a page began.
@@ -77,48 +89,57 @@ type Tab struct {
 	family *family // never changes
 	turns  turns
 
-	mu          sync.Mutex    // guards what follows
-	changed     chan struct{} // closed and replaced whenever any of it changes
-	frames      map[cdp.FrameID]*frame
-	attached    int // frames that there ever were
-	main        cdp.FrameID
-	bygone      []*document // documents that went, the oldest first, see noteLeft
-	bygoneFrom  int         // how many of bygone went before this top document began
-	dialog      *openDialog
-	inRow       int                                          // dialogs that opened before dialog, each right after the answer to the one before
-	answeredAt  time.Time                                    // when a dialog was answered last
-	answerFrom  time.Time                                    // when a dialog may be answered: see mayAnswer
-	passed      []passed                                     // dialogs that were closed because the page was leaving, the newest last
-	passedCount int                                          // of all there were
-	answer      func(executor.Dialog) *executor.DialogAnswer // answers dialogs by itself, during eval
-	gone        error                                        // why the tab is gone, nil while it lives
-	crashed     bool
-	own         bool                            // a session of ours opened the tab
-	left        bool                            // it was sent to another document before
-	reports     map[string]func(payload []byte) // by token: what page scripts report through the binding
-	traffic     traffic
-	record      *record                    // what happened; nil while nobody wants to know
-	recorders   int                        // who do
-	emulation   emulation                  // what is emulated
-	emulator    *View                      // who changed that last
-	errors      []pageError                // uncaught page errors, the newest last
-	errCount    int                        // of all there were
-	scripts     map[string]bool            // worlds, by unique id, that our scripts were installed in
-	started     map[cdp.FrameID]navigation // navigations under way, by frame
-	status      map[cdp.LoaderID]response  // of the top document, and of one that is about to be
-	answered    int                        // HTTP status of the newest answer to a request for a top document
-	pdf         bool                       // what answered is for the browser's PDF viewer
-	innerPDF    bool                       // and what answered a frame since
-	departs     int                        // navigations of the top frame to another document that began
-	walled      bool                       // opts.Wall is up
-	windows     int                        // that the page said it opens
-	choosers    int                        // of files, that the page wanted to open
-	chooser     chooser                    // the newest of them
-	hold        hold                       // the buttons of the mouse that are pressed
-	requested   []string                   // URLs of the tabs that the page had the browser open, the newest last
-	first       string                     // URL that the tab went to first
-	asked       string                     // URL of the newest request for a top document, after redirects
-	failed      string                     // the network's error for the document that failed last
+	attaching attaching
+
+	mu            sync.Mutex    // guards the fields below
+	changed       chan struct{} // closed and replaced when one of the fields changes
+	frames        map[cdp.FrameID]*frame
+	attached      int // frames that the tab has ever had
+	loaded        int // documents that frames have loaded: see documentsLoaded
+	main          cdp.FrameID
+	bygone        []*document // past documents, the oldest first; see noteLeft
+	bygoneFrom    int         // how many of bygone are older than the current top document
+	dialog        *openDialog
+	inRow         int                                          // dialogs that opened before dialog, each directly after the previous one was answered
+	answeredAt    time.Time                                    // when the last dialog was answered
+	answerFrom    time.Time                                    // when a dialog may be answered; see mayAnswer
+	passed        []passed                                     // dialogs that were closed because the page was leaving, the newest last
+	passedCount   int                                          // total number of passed dialogs
+	handovers     []handover                                   // navigations to other programs, the newest last
+	handoverCount int                                          // total number of handovers
+	answer        func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically, during eval
+	gone          error                                        // why the tab is gone; nil while it exists
+	crashed       bool
+	own           bool                            // a session of ours opened the tab
+	left          bool                            // a call has navigated it before
+	shown         bool                            // the top frame has had a non-blank document
+	reports       map[string]func(payload []byte) // by token: what page scripts report through the binding
+	traffic       traffic
+	record        *record                      // what happened; nil without recorders
+	recorders     int                          // number of recorders
+	emulation     emulation                    // what is emulated
+	emulator      *View                        // the view that changed emulation last
+	errors        []pageError                  // uncaught page errors, the newest last
+	errCount      int                          // total number of page errors
+	scripts       map[string]bool              // worlds, by unique id, that our scripts were installed in
+	started       map[cdp.FrameID]navigation   // pending navigations, by frame
+	status        map[cdp.LoaderID]response    // of the top document, and of the pending one
+	answered      int                          // HTTP status of the last response to a request for a top document
+	pdf           bool                         // that response is for the browser's PDF viewer
+	innerPDF      bool                         // a frame has received a response for the PDF viewer since
+	departs       int                          // cross-document navigations of the top frame that started
+	walled        bool                         // opts.Wall is enabled
+	windows       windows                      // windows that the page requested
+	choosers      int                          // file choosers that the page requested
+	chooser       chooser                      // the last file chooser
+	hold          hold                         // pressed mouse buttons
+	blocker       *inputBlocker                // blocks input in denied documents; nil while no call sends input
+	unblocked     time.Time                    // when the last blocker ended
+	requested     []string                     // URLs of the tabs that the page made the browser open, the newest last
+	first         string                       // first URL of the tab
+	title         struct{ world, text string } // of the top document, as last read
+	asked         string                       // URL of the last request for a top document, after redirects
+	failed        string                       // the network's error for the last document that failed
 
 	waking chan struct{} // holds a token while the tab is being attached to
 	asleep bool          // the target is not attached to; what follows is all that is known
@@ -166,7 +187,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	} else {
 		t.family = new(family)
 	}
-	t.walled = opts.Wall != nil && opts.Opener != nil && opts.Opener.isWalled()
+	t.walled = opts.Wall != nil && (opts.Wall.AtOnce || opts.Opener != nil && opts.Opener.isWalled())
 	t.family.join(t)
 	sess.InOrder()
 	t.wg.Go(t.follow)
@@ -186,6 +207,10 @@ func (t *Tab) MarkOwn() {
 	t.own = true
 	t.mu.Unlock()
 }
+
+// blankIsOurs reports whether a blank top document without an origin is the first
+// document of the tab, into which no page can write. t.mu must be held.
+func (t *Tab) blankIsOurs() bool { return t.own && !t.opts.Scriptable && !t.shown }
 
 func (t *Tab) isOwn() bool {
 	t.mu.Lock()
@@ -225,12 +250,16 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": earlyScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // tells of a crash
 		{"Network.enable", t.bodies()},
-		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true,
-			"filter": []map[string]any{{"type": "iframe"}}}},
+		{method: setAutoAttach},
 	}
 	if s == t.sess {
 		// A tab that is not in front gets no frames and no focus without it.
 		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
+	}
+	if t.opts.NoDialogs {
+		// Without an authenticator, a request for a passkey fails when it times
+		// out.
+		commands = append(commands, command{"WebAuthn.enable", map[string]any{"enableUI": false}})
 	}
 	if t.isWalled() {
 		commands = append(commands, t.opts.Wall.command())
@@ -241,13 +270,30 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 	}
 	pending := make([]*cdpconn.Pending, len(commands))
 	for i, c := range commands {
-		p, err := s.Start(ctx, c.method, c.params)
+		if waiting && i == len(commands)-1 {
+			t.blockChild(ctx, s)
+		}
+		var p *cdpconn.Pending
+		var err error
+		if c.method == setAutoAttach {
+			p, err = t.attaching.enable(ctx, s)
+		} else {
+			p, err = s.Start(ctx, c.method, c.params)
+		}
 		if err != nil {
 			return err
 		}
 		pending[i] = p
 	}
+	if !waiting {
+		t.blockChild(ctx, s)
+	}
 	answered := func(ctx context.Context) error { return t.enabled(ctx, s, commands, pending) }
+	// Tabs that we or their pages opened cannot have a dialog from before we
+	// attached. They may also drop input while their first document loads.
+	if !waiting && s == t.sess && !t.opts.Own && t.opts.Opener == nil {
+		return t.enabledUnlessBlocked(ctx, answered)
+	}
 	if !waiting {
 		return answered(ctx)
 	}

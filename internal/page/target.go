@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An element is a node that a target was resolved to.
@@ -23,9 +24,10 @@ type element struct {
 	id       int
 	ref      executor.Ref // when the target was one
 	selector string       // when the target was one
-	patient  bool         // wait for it as long as the caller said, even when nothing moves
+	patient  bool         // wait for what is missing, such as an option, until the caller's timeout
 	matches  int          // of the selector, in all documents searched
 	watch    *watch       // of the action on it that ends with its input; nil for others
+	submits  bool         // a press on it is to send a form
 }
 
 // found is what api.query returns.
@@ -283,6 +285,9 @@ func (v *View) openClosed(ctx context.Context, op executor.Operation) bool {
 		if d.call(ctx, &ids, "closedCandidates") == nil {
 			any = d.openClosedRoots(ctx, ids) || any
 		}
+		if d.call(ctx, &ids, "internalsCandidates") == nil {
+			any = d.readInternals(ctx, ids) || any
+		}
 	}
 	return any
 }
@@ -354,7 +359,7 @@ func (l label) String() string {
 	if name == "" {
 		return l.Role
 	}
-	return fmt.Sprintf("%s %q", l.Role, name)
+	return fmt.Sprintf("%s %s", l.Role, pagetext.Text(name))
 }
 
 // describe names an element for a message.
@@ -385,7 +390,9 @@ func (d *document) owner(ctx context.Context, parent *document) (int, error) {
 	if err := parent.sess.Call(ctx, dom.CommandGetFrameOwner, dom.GetFrameOwnerParams{FrameID: d.frame}, &got); err != nil {
 		return 0, parent.failure(err)
 	}
-	id, _, err := parent.number(ctx, got.BackendNodeID)
+	group, release := parent.objectGroup(ctx)
+	defer release()
+	id, _, err := parent.number(ctx, got.BackendNodeID, group)
 	if err != nil {
 		return 0, err
 	}
@@ -400,11 +407,11 @@ func (d *document) owner(ctx context.Context, parent *document) (int, error) {
 // number returns the number that our scripts give to an element of the
 // document, and the object that it is in our world, which keeps it from being
 // collected.
-func (d *document) number(ctx context.Context, backend cdp.BackendNodeID) (int, runtime.RemoteObjectID, error) {
+func (d *document) number(ctx context.Context, backend cdp.BackendNodeID, group string) (int, runtime.RemoteObjectID, error) {
 	if err := d.install(ctx); err != nil {
 		return 0, "", err
 	}
-	object, err := d.handle(ctx, backend)
+	object, err := d.handle(ctx, backend, group)
 	if err != nil {
 		return 0, "", err
 	}
@@ -422,8 +429,9 @@ func (d *document) number(ctx context.Context, backend cdp.BackendNodeID) (int, 
 	return answer.Result.Value, object, nil
 }
 
-// handle resolves a backend node to an object of our world in the document.
-func (d *document) handle(ctx context.Context, id cdp.BackendNodeID) (runtime.RemoteObjectID, error) {
+// handle resolves a backend node to an object of our world in the document. group
+// may be empty.
+func (d *document) handle(ctx context.Context, id cdp.BackendNodeID, group string) (runtime.RemoteObjectID, error) {
 	d.tab.mu.Lock()
 	f := d.tab.frames[d.frame]
 	var number runtime.ExecutionContextID
@@ -435,7 +443,7 @@ func (d *document) handle(ctx context.Context, id cdp.BackendNodeID) (runtime.Re
 		return "", errDocumentGone
 	}
 	var res dom.ResolveNodeResult
-	err := d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: id, ExecutionContextID: number}, &res)
+	err := d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: id, ExecutionContextID: number, ObjectGroup: group}, &res)
 	if err != nil {
 		return "", d.failure(err)
 	}

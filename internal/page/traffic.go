@@ -70,6 +70,10 @@ func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind s
 	if id == t.main && t.first == "" {
 		t.first = url
 	}
+	if programScheme(url) != "" {
+		t.noteHandover(id, url)
+		return // the document stays
+	}
 	same := kind == "sameDocument" || kind == "historySameDocument"
 	if id == t.main && !same {
 		t.departs++
@@ -91,6 +95,11 @@ func (t *Tab) responded(loader cdp.LoaderID, r *network.Response) {
 	res := response{status: int(r.Status), pdf: r.MimeType == "application/pdf"}
 	for name := range r.Headers {
 		res.proxy = res.proxy || slices.Contains(proxyHeaders, strings.ToLower(name))
+	}
+	for old := range t.status { // a page may request any number of documents that never load
+		if old != t.frames[t.main].loader {
+			delete(t.status, old)
+		}
 	}
 	t.status[loader] = res
 	t.answered, t.pdf, t.innerPDF = res.status, res.pdf, false

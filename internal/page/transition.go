@@ -58,9 +58,10 @@ func (v *View) askTransits(ctx context.Context) (func() (bool, error), error) {
 	}, nil
 }
 
-// transits refuses a picture while a transition of the view may show a
-// document that the gate denies and that has left.
-func (v *View) transits(ctx context.Context, ask func() (bool, error)) error {
+// transits returns an error if a view transition may show a previous document that
+// the gate denies, or a denied document that was hidden after the transition
+// started.
+func (v *View) transits(ctx context.Context, ask func() (bool, error), hidden bool) error {
 	if runs, err := ask(); err != nil || !runs {
 		return err
 	}
@@ -68,7 +69,7 @@ func (v *View) transits(ctx context.Context, ask func() (bool, error)) error {
 	t.mu.Lock()
 	left := slices.Clone(t.bygone)
 	t.mu.Unlock()
-	denied := len(left) == maxLeft // there may have been more
+	denied := hidden || len(left) == maxLeft // there may have been more
 	for _, d := range left {
 		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil
 	}

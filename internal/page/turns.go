@@ -116,6 +116,7 @@ func (t *Tab) begin(ctx context.Context, turn chan struct{}) (leave func(), err 
 	}
 	t.draw(ctx)
 	return func() {
+		t.endInput()
 		t.undraw()
 		t.turns.leave(turn)
 	}, nil

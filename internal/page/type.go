@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -49,7 +50,8 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		case got.stopped || v.tab.dialogError() != nil:
 			got.note = joinNotes(got.note, "Enter was not pressed")
 		default:
-			_, err = v.strike(ctx, el.doc, &chord{key: namedKeys["Enter"]})
+			_, err = v.strikeConfirmed(ctx, el.doc, &chord{key: namedKeys["Enter"]})
+			err = withProgress(err, "the text was typed and Enter was not pressed")
 		}
 		return got.note, err
 	})
@@ -173,9 +175,13 @@ func (v *View) enter(ctx context.Context, el *element, at *point, c *confirmatio
 	if err != nil && !errors.Is(err, executor.ErrNotActionable) {
 		return none, err
 	}
-	got, err := v.readBack(ctx, &field, first, reading{before: info, want: want, cleared: o.Clear, unseen: err})
-	if err == nil && got.note != "" && o.KeyEvents && len(at.path) == 1 {
-		got.note = joinNotes(got.note, v.wentOn(&field, c))
+	var rest string
+	if o.KeyEvents && len(at.path) == 1 {
+		rest = v.wentOn(&field, c)
+	}
+	got, err := v.readBack(ctx, &field, first, reading{before: info, want: want, cleared: o.Clear, unseen: err, rest: rest})
+	if err == nil && got.note != "" {
+		got.note = joinNotes(got.note, rest)
 	}
 	return got, err
 }
@@ -277,7 +283,12 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	typed, total := 0, utf8.RuneCountInString(text)
+	b := v.block(ctx)
 	for _, r := range text {
+		b.did(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
+		if err := b.err(); err != nil {
+			return "", true, err
+		}
 		typed++
 		if r == '\n' && info.Kind == "text" && info.Type != "textarea" {
 			r = ' ' // what the browser makes of it in a line; Enter would send the form
@@ -285,7 +296,7 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		k, shifted := keyOf(r)
 		if k.code == "" || r == '\t' { // the key would leave the field
 			if err := v.insert(ctx, field.doc, string(r)); err != nil {
-				return typedOf(typed, total), true, interrupted(err)
+				return typedOf(typed, total), true, withProgress(interrupted(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 			}
 			continue
 		}
@@ -294,9 +305,10 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 			stroke.modifiers = []executor.Modifier{executor.ModShift}
 		}
 		if stopped, err := v.strike(ctx, field.doc, stroke); stopped || err != nil {
-			return typedOf(typed, total), true, err
+			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
 	}
+	b.did("")
 	return "", false, nil
 }
 
@@ -308,15 +320,31 @@ func typedOf(n, total int) string {
 	return fmt.Sprintf("%d of %d characters were typed", n, total)
 }
 
+// A number is a limit of a field, which the page controls: a number, a date or a
+// time. A limit that is too long or has other characters is ignored.
+type number string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *number) UnmarshalText(text []byte) error {
+	*n = ""
+	if len(text) <= maxNumber && !bytes.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.:eETW", r) }) {
+		*n = number(text)
+	}
+	return nil
+}
+
+// maxNumber is the maximum length of a field limit, in characters.
+const maxNumber = 30
+
 // setValue gives a field a value that cannot be typed.
 func (v *View) setValue(ctx context.Context, el *element, value string) (entry, error) {
 	var got *struct {
 		OK     bool   `json:"ok"`
 		Type   string `json:"type"`
 		Masked bool   `json:"masked"`
-		Min    string `json:"min"`
-		Max    string `json:"max"`
-		Step   string `json:"step"`
+		Min    number `json:"min"`
+		Max    number `json:"max"`
+		Step   number `json:"step"`
 		// Set is what the field held at once, Value what it held when the page knew.
 		Set   string `json:"set"`
 		Value string `json:"value"`
@@ -341,7 +369,7 @@ func (v *View) setValue(ctx context.Context, el *element, value string) (entry, 
 			example += fmt.Sprintf(", from %s to %s", cmp.Or(got.Min, "any"), cmp.Or(got.Max, "any"))
 		}
 		if got.Step != "" {
-			example += " in steps of " + got.Step
+			example += " in steps of " + string(got.Step)
 		}
 		return entry{}, executor.Errorf(executor.ErrBadArgs, "Give it as "+example+".", "a %s field does not take %s", got.Type, unlessMasked(got.Masked, value, "this value"))
 	}

@@ -28,3 +28,20 @@ func TestHoldsText(t *testing.T) {
 		}
 	}
 }
+
+func TestFieldHolds(t *testing.T) {
+	for _, c := range []struct {
+		kind, got, want string
+		holds           bool
+	}{
+		{"number", "25", "2,5", false}, {"number", "1.25075", "1.250,75", false}, {"number", "5", "$5", false}, {"number", "1000", "1 000", false},
+		{"number", "2.5", "2.5", true}, {"number", "2.50", " 2.5", true}, {"number", "1e3", "1000", true}, {"number", "", "abc", false},
+		{"text", "25", "2,5", false}, {"text", "2.5", "2,5", true}, {"text", "$1,234.50", "1234.50", true}, {"text", "123450", "$1,234.50", false},
+		{"text", "14:30", "14.30", true}, {"text", "2026-11-21", "21.11.2026", true},
+		{"tel", "(555) 123-4567", "555.123.4567", true}, {"tel", "5551234", "555-1234", true},
+	} {
+		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.holds(c.want) != c.holds {
+			t.Errorf("a %s field with %q holds %q: %t", c.kind, c.got, c.want, !c.holds)
+		}
+	}
+}

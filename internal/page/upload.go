@@ -153,7 +153,7 @@ func (v *View) chooserOf(ctx context.Context, el *element) (in *fileInput, letGo
 	if err != nil {
 		return nil, nil, err
 	}
-	id, object, err := d.number(ctx, asked.node)
+	id, object, err := d.number(ctx, asked.node, "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
 // A View is one client's look at a [Tab]. Its methods are those of
@@ -22,10 +24,28 @@ type View struct {
 	mu     sync.Mutex // guards what follows
 	refs   map[executor.Ref]node
 	names  map[node]executor.Ref
-	labels map[executor.Ref]label // what a ref was shown as; kept when its document goes
-	next   int                    // number of the newest ref
-	last   *shown                 // what this client was shown last; nil before
-	heard  int                    // number of the newest console message that it asked not to be told again
+	labels map[executor.Ref]label     // label that was shown for a ref; kept when its document is gone
+	next   int                        // number of the last ref
+	last   *shown                     // what this client last received; nil before
+	parts  map[node]*outline.Document // what it last received of some elements
+	heard  int                        // number of the last console message that it requested not to receive again
+}
+
+// Downloads are the downloads that the page of a tab starts.
+type Downloads interface {
+	// Begun returns the number of downloads that have started.
+	Begun() int
+	// News returns the changes of the downloads since the last call. It waits
+	// until want downloads have started after the first begun downloads, or ctx
+	// is done.
+	News(ctx context.Context, begun, want int) DownloadNews
+}
+
+// DownloadNews lists downloads that started or ended.
+type DownloadNews struct {
+	Began   []executor.Download // after the first begun downloads
+	Earlier []executor.Download // among the first begun downloads
+	More    int                 // number of downloads in neither list
 }
 
 // ViewOptions are the options of [Tab.NewView].
@@ -35,11 +55,8 @@ type ViewOptions struct {
 	AfterAction executor.AfterAction
 	// NewTabs returns the tabs that this tab's page opened since the last
 	// call. It waits, while ctx lets it, until there are want of them.
-	NewTabs func(ctx context.Context, want int) []executor.Tab
-	// Downloads returns the downloads that this tab started, or that ended,
-	// since the last call. It waits, while ctx lets it, until there are want
-	// of them.
-	Downloads func(ctx context.Context, want int) []executor.Download
+	NewTabs   func(ctx context.Context, want int) []executor.Tab
+	Downloads Downloads // may be nil
 	// Consent asks the user, after the gate, whether scripts of the client may
 	// run in a document with an origin. nil asks nobody.
 	Consent func(ctx context.Context, origin string) error
@@ -58,7 +75,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 			return executor.Errorf(executor.ErrPolicyDenied, "Give the session a Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	return &View{tab: t, opts: opts, refs: make(map[executor.Ref]node), names: make(map[node]executor.Ref), labels: make(map[executor.Ref]label)}
+	return &View{tab: t, opts: opts, refs: make(map[executor.Ref]node), names: make(map[node]executor.Ref), labels: make(map[executor.Ref]label), parts: make(map[node]*outline.Document)}
 }
 
 // Tab returns the tab that v looks at.
@@ -134,9 +151,13 @@ func (v *View) mint(world string, id int, l label) executor.Ref {
 		r = executor.Ref(fmt.Sprintf("e%d", v.next))
 		v.names[n], v.refs[r] = r, n
 	}
+	l.Name = cutText(l.Name, maxLabelName)
 	v.labels[r] = l
 	return r
 }
+
+// maxLabelName limits the stored length of an element's name.
+const maxLabelName = 300
 
 // maxLabels bounds what is remembered of refs whose documents are gone.
 const maxLabels = 5000
@@ -150,6 +171,7 @@ func (v *View) forget() {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	maps.DeleteFunc(v.parts, func(n node, _ *outline.Document) bool { return !alive[n.world] })
 	for n, r := range v.names {
 		if !alive[n.world] {
 			delete(v.names, n)
@@ -182,6 +204,11 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		d = t.known()
 	}
 	t.mu.Unlock()
+	if d == nil && dialog {
+		t.mu.Lock()
+		d = t.known()
+		t.mu.Unlock()
+	}
 	if d == nil { // nothing is told of it, but that it is there
 		origin := executor.OriginOpaque
 		if asleep || t.isOwn() {
@@ -202,6 +229,15 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		return "about:blank", title, d.origin, nil
 	}
 	return d.url, title, d.origin, nil
+}
+
+// DialogNote returns a note about the dialog that blocks the page, or "" if no
+// dialog does.
+func (v *View) DialogNote() string {
+	if err := v.tab.dialogError(); err != nil {
+		return err.(*executor.Error).Message()
+	}
+	return ""
 }
 
 // Reads reports whether the gate lets the document of a frame be read, and

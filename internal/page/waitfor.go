@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // lookInterval is how often WaitFor looks again when nothing in the document
@@ -84,11 +85,12 @@ func (t *Tab) pass(ctx context.Context, d time.Duration) error {
 
 // A waiter is one WaitFor.
 type waiter struct {
-	v     *View
-	cond  executor.WaitCondition
-	url   *glob.Pattern
-	ref   executor.Ref
-	unmet []string // all of them until the page was looked at
+	v         *View
+	cond      executor.WaitCondition
+	url       *glob.Pattern
+	ref       executor.Ref
+	consented string   // origin for which the user consented to the expression
+	unmet     []string // all of them until the page was checked
 	// looked: the page has answered at least once
 	looked bool
 }
@@ -160,15 +162,18 @@ func (w *waiter) look(ctx context.Context) error {
 		if err := v.check(ctx, top, executor.OpEval, ""); err != nil {
 			return err
 		}
-		if err := v.consent(ctx, top); err != nil {
-			return err
+		if w.consented != top.origin { // one prompt for all attempts
+			if err := v.consent(ctx, top); err != nil {
+				return err
+			}
+			w.consented = top.origin
 		}
 		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
 		if err != nil {
 			return err
 		}
 		if exception != nil && isSyntaxError(exception) {
-			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", exceptionText(exception))
+			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(exceptionText(exception)))
 		}
 		if exception != nil || string(remote.Value) != "true" {
 			unmet = append(unmet, "expression")

@@ -10,12 +10,18 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A Wall decides on what a tab requests, from the first call on it until it is
-// let go. It stands where nothing else holds what pages do: in browsers that
-// are somebody's. What the protocol does not tell of passes it: WebSockets,
-// and what workers and frames request before they are followed.
+// A Wall filters the requests of a tab until the tab is released. It is for
+// attached browsers, which have no other network enforcement. Requests that CDP
+// does not report bypass it: WebSockets, and requests that workers and frames send
+// before we attach to them.
 type Wall struct {
-	// Documents says that only those of the tab itself are decided on.
+	// AtOnce starts request interception when we attach to the tab, not at the
+	// first call on it, and rejects HTTP authentication. It is for browser
+	// contexts whose tabs are all ours.
+	AtOnce bool
+	// Documents means that Decide is called only for the documents of the tab
+	// itself. With AtOnce, all other requests are intercepted, too, and then
+	// continued.
 	Documents bool
 	// Decide returns why a request is refused, nil when it is not. document says
 	// that it is for the tab's own document, at each hop. It must not block.
@@ -47,6 +53,20 @@ func (t *Tab) raiseWall(ctx context.Context) error {
 	return nil
 }
 
+// WithoutWall calls f while request interception is off, so that f can answer the
+// requests of the tab. It enables interception again if f succeeds.
+func (t *Tab) WithoutWall(ctx context.Context, f func() error) error {
+	t.mu.Lock()
+	up := t.walled
+	t.walled = false
+	t.mu.Unlock()
+	err := f()
+	if up && err == nil {
+		err = t.raiseWall(ctx)
+	}
+	return err
+}
+
 func (t *Tab) isWalled() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,10 +75,21 @@ func (t *Tab) isWalled() bool {
 
 func (w *Wall) command() command {
 	pattern := map[string]any{"urlPattern": "*", "requestStage": "Request"}
-	if w.Documents {
+	if w.Documents && !w.AtOnce {
 		pattern["resourceType"] = network.ResourceTypeDocument
 	}
-	return command{"Fetch.enable", map[string]any{"patterns": []any{pattern}}}
+	// The browser reports authentication only for intercepted requests.
+	return command{"Fetch.enable", map[string]any{"patterns": []any{pattern}, "handleAuthRequests": w.AtOnce}}
+}
+
+// authRequired rejects a request for a user name and password, for which the
+// browser would prompt its user. The page receives the 401 response.
+func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
+	if t.isWalled() {
+		s.Start(context.Background(), "Fetch.continueWithAuth", map[string]any{
+			"requestId": e.RequestID, "authChallengeResponse": map[string]any{"response": fetch.AuthChallengeResponseResponseCancelAuth},
+		})
+	}
 }
 
 // requestPaused answers for a request that waits at the wall. One that waits

@@ -24,11 +24,10 @@ const (
 	// contentLimit bounds the wait for the content of a document that an
 	// action led to.
 	contentLimit = 2 * time.Second
-	// windowLimit bounds the wait for a tab that the page said it opens.
-	windowLimit = time.Second
-	// downloadLimit bounds the wait for the download that a navigation became,
-	// of which the browser tells apart from the page.
+	// downloadLimit bounds the wait for a download to start that a navigation
+	// became, linkLimit for that of a download link.
 	downloadLimit = 400 * time.Millisecond
+	linkLimit     = time.Second
 	// quiet is how long a document must not have changed to count as settled,
 	// once it has changed at all.
 	quiet = 20 * time.Millisecond
@@ -39,17 +38,22 @@ const (
 type watch struct {
 	v        *View
 	token    string
-	doc      *document // the top document before; nil when there was none
-	title    *cdpconn.Pending
+	doc      *document        // the top document before; nil if there was none
+	title    *cdpconn.Pending // title of doc before; nil if it was not queried
 	loader   cdp.LoaderID
 	url      string
 	moves    int
 	seq      int // of the newest request before
 	errCount int
-	windows  int              // that the page had opened
+	windows  windows          // windows that the page had requested
 	choosers int              // of files, that the page had wanted to open
 	departs  int              // navigations of the top frame that had begun
+	handed   int              // navigations to other programs
+	begun    int              // downloads that had started
 	passed   int              // dialogs that were closed because the page was leaving
+	file     bool             // the click was on a download link, which starts no navigation
+	changed  bool             // earlier input of the action may have changed the page
+	invalid  bool             // the click sent no form, because fields are invalid
 	brief    bool             // do not wait for a frame when the tree has not changed
 	plain    bool             // nor when the page did nothing at all
 	hung     bool             // the page has not answered for long: do not wait for it again
@@ -70,9 +74,12 @@ func (v *View) watch() *watch {
 	w.doc = t.documentOf(f)
 	w.loader, w.url, w.moves = f.loader, f.url, f.moves
 	w.seq, w.errCount, w.windows, w.choosers = t.traffic.seq, t.errCount, t.windows, t.choosers
-	w.departs, w.passed = t.departs, t.passedCount
+	w.departs, w.passed, w.handed = t.departs, t.passedCount, t.handoverCount
 	dialog := t.dialog != nil
 	t.mu.Unlock()
+	if v.opts.Downloads != nil {
+		w.begun = v.opts.Downloads.Begun()
+	}
 	t.catchChoosers(true)
 	if w.doc != nil && !dialog {
 		w.title, _ = w.doc.start(context.Background(), "mark", w.token)
@@ -86,6 +93,15 @@ func (w *watch) end() {
 	if w.doc != nil && w.title != nil && w.doc.current() {
 		w.doc.start(context.Background(), "unmark", w.token)
 	}
+}
+
+// finish is like settle, after input. It ends the input of the call, and returns
+// ErrPolicyDenied if a denied document would have received input.
+func (w *watch) finish(ctx context.Context) (executor.Changes, error) {
+	if err := w.v.unblock(ctx); err != nil && !w.v.tab.detachedByHandover(err, w.handed) {
+		return executor.Changes{}, err
+	}
+	return w.settle(ctx)
 }
 
 // settle waits until the page has come to rest and tells what changed. What
@@ -103,13 +119,16 @@ func (w *watch) settle(ctx context.Context) (c executor.Changes, err error) {
 	gone := t.goneError()
 	dialog := t.dialog
 	c.Pending = t.traffic.since(w.seq)
-	windows, chooser := t.windows-w.windows, ""
+	chooser := ""
 	if t.choosers != w.choosers {
 		chooser = chooserNote
 	}
-	files := 0
-	if t.departs != w.departs && t.frames[t.main].loader == w.loader && t.dialog == nil {
-		files = 1 // it went nowhere, so it may have become a download
+	files, filesLimit := 0, downloadLimit
+	if (t.departs != w.departs || w.file) && t.frames[t.main].loader == w.loader && t.dialog == nil {
+		files = 1 // a navigation that did not commit, or a download link
+	}
+	if w.file {
+		filesLimit = linkLimit
 	}
 	errs := slices.Clone(t.errors[max(0, len(t.errors)-(t.errCount-w.errCount)):])
 	t.mu.Unlock()
@@ -122,23 +141,28 @@ func (w *watch) settle(ctx context.Context) (c executor.Changes, err error) {
 			c.Errors = append(c.Errors, e.text)
 		}
 	}
-	defer func() { c.Note = joinNotes(chooser, w.v.passedSince(ctx, w.passed), c.Note) }()
+	blocked := ""
+	defer func() {
+		c.Note = joinNotes(chooser, blocked, w.v.handoversSince(ctx, w.handed), w.v.passedSince(ctx, w.passed), c.Note)
+	}()
 	if w.v.opts.NewTabs != nil {
-		limit, cancel := context.WithTimeout(ctx, windowLimit)
-		c.NewTabs = w.v.opts.NewTabs(limit, windows)
-		cancel()
+		c.NewTabs, blocked = w.newTabs(ctx)
 	}
 	if w.v.opts.Downloads != nil {
-		limit, cancel := context.WithTimeout(ctx, downloadLimit)
-		c.Downloads = w.v.opts.Downloads(limit, files)
+		limit, cancel := context.WithTimeout(ctx, filesLimit)
+		d := w.v.opts.Downloads.News(limit, w.begun, files)
+		c.Downloads, c.EarlierDownloads, c.MoreDownloads = d.Began, d.Earlier, d.More
 		cancel()
 	}
 	switch {
+	case t.detachedByHandover(gone, w.handed):
+		return c, nil // its note says why
 	case gone != nil:
 		c.Note = "the tab is gone: " + gone.Error()
 		return c, nil
 	case c.Dialog != nil:
-		return c, nil // nothing can be read before it is answered
+		w.titleBefore(ctx) // for the watch of the changes after the answer
+		return c, nil      // nothing can be read before it is answered
 	case errors.Is(err, executor.ErrDialogOpen):
 		var e *executor.Error
 		if errors.As(err, &e) {
@@ -328,6 +352,27 @@ func refused(err error) string {
 	return strings.TrimSpace(note + ": " + e.Message() + ". " + e.Hint)
 }
 
+// titleBefore returns the title of the document before the action. If a dialog
+// blocked the document, that is the title that was last read.
+func (w *watch) titleBefore(ctx context.Context) (title string, known bool) {
+	t := w.v.tab
+	if w.doc == nil {
+		return "", false
+	}
+	if w.title == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.title.text, t.title.world == w.doc.world
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if w.doc.finish(ctx, w.title, &title) != nil {
+		return "", false
+	}
+	t.noteTitle(w.doc.world, title)
+	return title, true
+}
+
 // compare fills in where the page is now, and how it differs from what this
 // client saw last.
 func (w *watch) compare(ctx context.Context, c *executor.Changes) error {
@@ -352,16 +397,10 @@ func (w *watch) compare(ctx context.Context, c *executor.Changes) error {
 	if d.world != w.rested {
 		title, _ = d.title(ctx)
 	}
-	var before string
-	if w.title != nil && w.doc != nil {
-		limit, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		if w.doc.finish(limit, w.title, &before) != nil {
-			before = title
-		}
-	}
-	if title != before || (moved && d.loader != w.loader) {
+	before, known := w.titleBefore(ctx)
+	if known && title != before || d.loader != w.loader {
 		c.Title = title
 	}
+	w.v.tab.noteTitle(d.world, title)
 	return w.v.changes(ctx, d, c, w.stirred || moved || d.world != w.rested, w.seen)
 }

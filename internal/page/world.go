@@ -18,6 +18,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // worldName is the isolated world that every document has for our scripts:
@@ -28,6 +29,8 @@ const worldName = "chrome-mcp"
 // our world only, and its calls arrive even when a dialog or a navigation
 // swallows the answer to the call that caused them.
 const bindingName = "__cmReport"
+
+//go:generate go test -run ^TestEarlyDigests$ -count=1 . -update
 
 //go:embed js/*.js
 var scriptFiles embed.FS
@@ -68,14 +71,19 @@ var bundle = sync.OnceValue(func() string {
 	return b.String()
 })
 
-// earlyScript is what runs in our world before any script of a document: it
-// listens on the window for the events that confirm input, so that a page
-// which stops them cannot hide them, and so that a press which something else
-// would get can be kept from it. While nobody asks it does nothing.
+// earlyScript returns the script that runs in our world before any script of a
+// document. It listens on the window for the events that confirm input. A page
+// that stops these events therefore cannot hide them, and a press that another
+// element would receive can be blocked. Without a request from us, the script
+// does nothing.
 //
-// With bundled, our scripts come with it where the document is a tab's top one,
-// and say so: there they are needed in a moment, and the browser keeps what it
-// compiled for the next document, which it does not when they are sent to each.
+// With bundled, it contains our page scripts if the document is the top document
+// of a tab, and reports that. They are needed there immediately, and the browser
+// keeps the compiled code for the next document. It does not keep the compiled
+// code of scripts that are sent to each document.
+//
+// It also runs in denied documents. The extension allows no other script there:
+// it recognizes the scripts by their digests.
 func earlyScript(bundled bool) string {
 	script := listenScript
 	if bundled {
@@ -92,7 +100,7 @@ const listenScript = `(() => {
   const asked = new Set();
   Object.defineProperty(globalThis, '__cmEarly', { value: asked });
   const tell = (e) => { if (asked.size) for (const hear of [...asked]) hear(e); };
-  for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'pointerover', 'mouseover', 'pointermove', 'mousemove', 'keydown', 'beforeinput', 'input', 'dragstart', 'drop', 'dragend']) {
+  for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'pointerover', 'mouseover', 'pointermove', 'mousemove', 'keydown', 'keypress', 'keyup', 'beforeinput', 'input', 'compositionstart', 'compositionupdate', 'compositionend', 'paste', 'cut', 'copy', 'dragstart', 'drag', 'dragenter', 'dragover', 'dragleave', 'drop', 'dragend']) {
     addEventListener(type, tell, { capture: true, passive: false });
   }
   // A page that scrolls by touch need not wait for these.
@@ -139,7 +147,7 @@ func (t *Tab) documentIn(f *frame, w *world) *document {
 		d.main = f.mainWorld.id
 	}
 	if f.id == t.main && d.origin == executor.OriginOpaque {
-		blank := t.own && (f.url == "about:blank" || f.url == "")
+		blank := t.blankIsOurs() && isBlank(f.url)
 		if blank || strings.HasPrefix(f.url, "chrome-error:") {
 			d.origin = executor.OriginOurs
 		}
@@ -149,6 +157,8 @@ func (t *Tab) documentIn(f *frame, w *world) *document {
 	}
 	return d
 }
+
+func isBlank(url string) bool { return url == "about:blank" || url == "" }
 
 // document returns the tab's top document, waiting for its world if the
 // browser has not announced it yet.
@@ -365,6 +375,10 @@ func documentError(err error) error {
 	return err
 }
 
+// maxLoggedError limits how many bytes of an exception are logged. A page may
+// have thrown it.
+const maxLoggedError = 2 << 10
+
 // scriptError makes an error of an exception in one of our own scripts: a bug
 // of ours, or a page that broke what they stand on. Where it happened is for
 // the log.
@@ -373,8 +387,8 @@ func (d *document) scriptError(details *runtime.ExceptionDetails) error {
 	if details.Exception != nil && details.Exception.Description != "" {
 		text = details.Exception.Description
 	}
-	d.tab.log.Warn("a page script failed", "error", text)
-	return executor.Errorf(executor.ErrInternal, "Take a new snapshot and try again.", "a page script failed: %s", firstLine(text))
+	d.tab.log.Warn("a page script failed", "error", text[:min(len(text), maxLoggedError)])
+	return executor.Errorf(executor.ErrInternal, "Take a new snapshot and try again.", "a page script failed: %s", pagetext.Text(text))
 }
 
 // firstLine returns the first line of s, cut to a sensible length.
@@ -394,7 +408,7 @@ func timeoutAs(err error, what string) error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s", what),
-			Hint: "Try again with a longer timeoutMs, or look at the page with snapshot."}
+			Hint: executor.HintMoreTime + " Take a snapshot to see where the page is."}
 	}
 	return err
 }

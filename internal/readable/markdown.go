@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/marker"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
@@ -33,11 +34,39 @@ var markdown = sync.OnceValue(func() *converter.Converter {
 		),
 		strikethrough.NewStrikethroughPlugin(),
 	))
+	c.Register.PostRenderer(escapeBrackets, converter.PriorityStandard+10) // before the library's own
 	for _, name := range []string{"svg", "canvas", "audio", "video", "object", "embed", "template", "button", "select", "datalist"} {
 		c.Register.TagType(name, converter.TagTypeRemove, converter.PriorityEarly)
 	}
 	return c
 })
+
+// escapeBrackets escapes brackets that may start a link: those with a closing
+// bracket later in the line. The library searches the line again for each bracket,
+// which can take hours.
+func escapeBrackets(_ converter.Context, text []byte) []byte {
+	closed, start := false, len(text)
+	for i := len(text) - 1; i >= 0; i-- {
+		c := text[i]
+		start--
+		text[start] = c // never before i
+		switch c {
+		case '\n':
+			closed = false
+		case ']':
+			closed = true
+		case '[':
+			if i == 0 || text[i-1] != marker.BytesMarkerEscaping[0] {
+				continue
+			}
+			if i--; closed {
+				start--
+				text[start] = '\\'
+			}
+		}
+	}
+	return text[start:]
+}
 
 // toMarkdown converts n and cleans up after the converter.
 func toMarkdown(n *html.Node) (string, error) {

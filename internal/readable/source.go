@@ -35,11 +35,20 @@ func ConvertAs(contentType, text, pageURL string, opts Options) (Result, error) 
 	}
 	res.Markdown = tidy(text)
 	if lang != "" && res.Markdown != "" {
-		fence := "```"
-		for strings.Contains(res.Markdown, fence) {
-			fence += "`"
-		}
+		fence := strings.Repeat("`", max(3, longestRun(res.Markdown, '`')+1))
 		res.Markdown = fence + lang + "\n" + res.Markdown + "\n" + fence
 	}
 	return res, nil
+}
+
+// longestRun returns the length of the longest run of c in s.
+func longestRun(s string, c byte) (longest int) {
+	run := 0
+	for i := range len(s) {
+		if run++; s[i] != c {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
 }

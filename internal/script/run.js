@@ -9,8 +9,14 @@ function runScript(names, source) {
   "use strict";
   /** @type {any} */
   const global = globalThis;
-  const { __call: call, __print: print, __end: end, JSON, Error, String, Object } = global;
+  const { __call: call, __print: print, __end: tell, JSON, Error, String, Object } = global;
   const { parse, stringify } = JSON;
+  const slice = Function.prototype.call.bind(String.prototype.slice);
+
+  // More is cut by the host. To hand over more may take more memory than there is.
+  const most = (4 << 20) + 1;
+  /** @param {string} kind @param {string} text @param {string} stack */
+  const end = (kind, text, stack) => tell(kind, slice(text, 0, most), stack);
   for (const name of ["__call", "__print", "__end"]) delete global[name];
 
   /** @param {any} value */
@@ -24,7 +30,7 @@ function runScript(names, source) {
       throw Object.assign(new Error(message), more);
     };
   }
-  global.print = (/** @type {any[]} */ ...values) => print(values.map(show).join(" "));
+  global.print = (/** @type {any[]} */ ...values) => print(slice(values.map(show).join(" "), 0, most));
   global.console = { log: global.print, info: global.print, warn: global.print, error: global.print };
 
   /** @param {any} e */
@@ -36,9 +42,12 @@ function runScript(names, source) {
   const untold = () => end("throw", "what it returned or threw cannot be told", "");
   /** @type {any} */
   const AsyncFunction = (async () => {}).constructor;
+  // A directive has an effect only before the first statement.
+  const strict = /^(?:\s|\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/)*(["'])use strict\1/.test(source);
   let main;
   try {
-    main = new AsyncFunction(source);
+    // Where memory runs out before the first await, the engine settles no promise.
+    main = new AsyncFunction((strict ? "'use strict';" : "") + "await 0;" + source);
   } catch (e) {
     const error = /** @type {Error} */ (e);
     end("syntax", error.message, String(error.stack));

@@ -1,29 +1,26 @@
-// Package script runs JavaScript that an agent wrote, outside of any page. It
-// has the language and nothing else: no files, no network, no timers, no
-// modules. What it can do are the functions that it is given.
+// Package script runs JavaScript that an agent wrote, outside of any page. A
+// script has only the language: no files, no network, no timers, no modules. All
+// else that it can do is call the functions that it is given.
 //
-// The engine is QuickJS. Its time, its memory and its stack are bounded, see
-// [Limits]. There are steps in which nothing can stop it; what they can cost is
-// bounded by how many engines there are.
+// The engine is QuickJS in a child process (see package child). Its time, memory
+// and stack are limited, see [Limits]. A long step of the engine, such as a
+// search in an array of 2^53 elements, ends when the process is killed. The
+// process has no environment variable except TZ, opens no files or sockets, and
+// exits when its parent exits.
 package script
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"modernc.org/quickjs"
+	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
-
-//go:embed run.js
-var runJS string
 
 // Limits bound one run. Zero fields have the defaults.
 type Limits struct {
@@ -93,162 +90,157 @@ var (
 	ErrBusy = fmt.Errorf("%d scripts are running already", maxEngines)
 )
 
-const (
-	// maxEngines is how many scripts run at a time in this process. Each may
-	// take its memory, and each that cannot be stopped a processor.
-	maxEngines = 4
-	// nudge is how long an interrupt may go unheard: the engine forgets one that
-	// comes just before it begins.
-	nudge = 50 * time.Millisecond
-)
+// maxEngines is the maximum number of concurrent scripts. Each has an engine
+// process, which may use its memory limit and one CPU.
+const maxEngines = 4
 
-// patience is how long an engine that was interrupted may take to end. It looks
-// for that between the steps of a script; what is one step of its own, such as
-// a search in an array of 2^32 elements, nothing can stop.
-var patience = time.Second // changed by tests
-
-// engines has an element for each engine that runs.
+// engines has an element for each engine process.
 var engines = make(chan struct{}, maxEngines)
 
+// startTimeout limits the start of an engine process.
+const startTimeout = 20 * time.Second
+
 // Run runs source, the body of an async function, to its end. names are the
-// functions that it has besides print; each calls call.
+// functions that source can use in addition to print; each calls call.
 //
-// A script that throws, or that runs into a limit, is a Result with Thrown.
-// When ctx is done Run returns its error and what was done till then. It does
-// not wait for an engine that cannot be stopped; that calls nothing any more.
+// The engine runs in a child process, which is killed when the script computes
+// for too long or ctx is done. The process has exited when Run returns.
+//
+// If a script throws or exceeds a limit, Run returns a Result with Thrown. When
+// ctx is done, Run returns its error and the results up to that point.
 func Run(ctx context.Context, source string, names []string, call Call, limits Limits) (*Result, error) {
 	limits = limits.withDefaults()
-	begin, err := json.Marshal(append([]string{}, names...)) // never null
-	if err != nil {
-		return nil, fmt.Errorf("script engine: %w", err)
-	}
-	text, err := json.Marshal(source)
-	if err != nil {
-		return nil, fmt.Errorf("script: %w", err)
-	}
 	if ctx.Err() != nil {
 		return &Result{}, context.Cause(ctx)
 	}
 	select {
 	case engines <- struct{}{}:
+		defer func() { <-engines }()
 	default:
 		return nil, ErrBusy
 	}
-	life, stop := context.WithCancel(context.Background())
-	defer stop()
-	r := &run{limits: limits, begun: make(chan struct{}), calls: make(chan hostCall), over: life.Done(), stop: stop, ended: make(chan error, 1)}
-	if r.vm, err = quickjs.NewVM(); err != nil {
-		<-engines
+	p, err := child.Start(engineName)
+	if err != nil {
 		return nil, fmt.Errorf("script engine: %w", err)
 	}
-	go r.engine("(" + runJS + ")(" + string(begin) + ", " + string(text) + ")")
-	return r.result(ctx, r.serve(ctx, call))
+	r := &run{limits: limits, process: p}
+	err = r.serve(ctx, call, child.NewMessage("start", startData{source, names, limits.Memory, limits.Output}))
+	p.End()
+	if !r.ended && err == nil {
+		err = fmt.Errorf("the script engine: %w", p.Failure())
+	}
+	return r.result(ctx, err)
 }
 
-// A run is the state of one script, which has a goroutine of its own.
+// A run is the state of one script.
 type run struct {
-	vm     *quickjs.VM
-	limits Limits
-	begun  chan struct{} // closed when the evaluation begins
-	calls  chan hostCall
-	over   <-chan struct{} // closed by stop, when it may go on no longer
-	stop   func()
-	ended  chan error // what the evaluation ended with
+	limits  Limits
+	process *child.Process
 
-	made int  // calls
-	late bool // it computed for too long
-
-	mu     sync.Mutex // guards what follows
+	made   int  // calls
+	late   bool // it computed for too long
+	done   bool // it returned or threw, or is not a script
+	ended  bool // the evaluation completed
+	syntax string
 	res    Result
 	output strings.Builder
-	done   bool // __end was called
-	syntax string
 }
 
-// A hostCall is a call that the script waits for.
-type hostCall struct {
-	name   string
-	args   json.RawMessage
-	answer chan string
-}
-
-// engine evaluates program, in a goroutine of its own.
-func (r *run) engine(program string) {
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("script engine: %v", p)
-		}
-		r.vm.Close()
-		<-engines
-		r.ended <- err
-	}()
-	r.vm.SetMemoryLimit(uintptr(r.limits.Memory))
-	for name, f := range map[string]quickjs.HostFunc{"__call": r.perform, "__print": r.print, "__end": r.end} {
-		if err = r.vm.RegisterHostFunc(name, f); err != nil {
-			return
-		}
-	}
-	close(r.begun)
-	if _, err = r.vm.Eval(program, quickjs.EvalGlobal); err == nil {
-		_, err = r.vm.ExecutePendingJobs()
-	}
-}
-
-// errStuck is for an engine that did not end in time.
-var errStuck = errors.New("the engine cannot be stopped")
-
-// serve makes the calls of the script until it has ended, or may go on no
-// longer. It returns what the evaluation ended with.
-func (r *run) serve(ctx context.Context, call Call) error {
-	select {
-	case <-r.begun:
-	case err := <-r.ended:
-		return err
-	}
-	compute := time.NewTimer(r.limits.Compute)
-	defer compute.Stop()
+// serve starts the script and makes its calls until it ends or must be stopped. It
+// returns the error of the evaluation.
+func (r *run) serve(ctx context.Context, call Call, start *child.Message) error {
+	// Killing the process also ends a write to a process that does not read.
+	stop := context.AfterFunc(ctx, r.process.Kill)
+	defer stop()
+	timer := time.NewTimer(startTimeout)
+	defer timer.Stop()
+	ready := false
 	for {
+		var m *child.Message
 		select {
-		case c := <-r.calls:
-			compute.Stop()
-			c.answer <- r.answer(ctx, call, c)
-			compute.Reset(r.limits.Compute)
-			continue
-		case err := <-r.ended:
-			return err
-		case <-compute.C:
+		case m = <-r.process.Messages():
+		case <-timer.C:
+			if !ready {
+				return fmt.Errorf("script engine did not start within %v", startTimeout)
+			}
 			r.late = true
+			return nil
 		case <-ctx.Done():
+			return nil
 		}
-		r.stop()
-		return r.interrupt()
+		if m == nil { // the process exited
+			return nil
+		}
+		var err error
+		switch m.Kind {
+		case "ready":
+			ready = true
+			timer.Reset(r.limits.Compute)
+			err = r.process.Send(start)
+		case "call":
+			timer.Stop()
+			var c callData
+			if err = json.Unmarshal(m.Data, &c); err != nil {
+				return err
+			}
+			answer := r.answer(ctx, call, c.Name, json.RawMessage(c.Args))
+			if err = r.process.Send(child.NewMessage("answer", answer)); errors.Is(err, child.ErrTooLong) {
+				err = r.process.Send(child.NewMessage("answer", failure(fmt.Errorf("the result of %s: %w", c.Name, err))))
+			}
+			timer.Reset(r.limits.Compute)
+		case "print":
+			var p textData
+			if err = json.Unmarshal(m.Data, &p); err != nil {
+				return err
+			}
+			text, isCut := cut(p.Text, r.limits.Output-r.output.Len())
+			r.output.WriteString(text)
+			r.res.Cut = r.res.Cut || p.Cut || isCut
+		case "end":
+			var d endData
+			if err = json.Unmarshal(m.Data, &d); err != nil {
+				return err
+			}
+			r.end(&d)
+		case "ended":
+			r.ended = true
+			var why string
+			if err = json.Unmarshal(m.Data, &why); err == nil && why != "" {
+				err = errors.New(why)
+			}
+			return err
+		}
+		if errors.Is(err, child.ErrTooLong) {
+			return fmt.Errorf("the script: %w", err)
+		}
+		// Any other write error means that the process exited; the next receive
+		// reports that.
 	}
 }
 
-// interrupt interrupts the engine until it has ended.
-func (r *run) interrupt() error {
-	enough := time.NewTimer(patience)
-	defer enough.Stop()
-	for {
-		r.vm.Interrupt()
-		select {
-		case err := <-r.ended:
-			return err
-		case <-enough.C:
-			return errStuck
-		case <-time.After(nudge):
-		}
+// end records the result of the script.
+func (r *run) end(d *endData) {
+	r.done = true
+	text, isCut := cut(d.Text, r.limits.Output)
+	if d.Outcome == "syntax" {
+		r.syntax, r.res.Line = text, lineOf(d.Stack)
+		return
 	}
+	r.res.Cut = r.res.Cut || d.Cut || isCut
+	if d.Outcome == "value" {
+		r.res.Value = text
+		return
+	}
+	r.res.Thrown, r.res.Line = text, lineOf(d.Stack)
 }
 
 // answer makes one call. The answer is {value} or {error}, as JSON.
-func (r *run) answer(ctx context.Context, call Call, c hostCall) string {
+func (r *run) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
 	if r.made == r.limits.Calls {
 		return failure(fmt.Errorf("the script has made its %d calls", r.limits.Calls))
 	}
 	r.made++
-	value, err := call(ctx, c.name, c.args)
+	value, err := call(ctx, name, args)
 	if err != nil {
 		return failure(err)
 	}
@@ -272,69 +264,8 @@ func failure(err error) string {
 	return string(raw)
 }
 
-// perform is __call(name, args).
-func (r *run) perform(args []any) (any, error) {
-	name, _ := args[0].(string)
-	raw, _ := args[1].(string)
-	c := hostCall{name, json.RawMessage(raw), make(chan string, 1)}
-	select {
-	case r.calls <- c:
-		select {
-		case answer := <-c.answer:
-			return answer, nil
-		case <-r.over:
-		}
-	case <-r.over:
-	}
-	r.vm.Interrupt()
-	return nil, errors.New("the script is over")
-}
-
-// print is __print(text).
-func (r *run) print(args []any) (any, error) {
-	text, _ := args[0].(string)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.output.Len() > 0 {
-		text = "\n" + text
-	}
-	r.output.WriteString(r.cut(text, r.limits.Output-r.output.Len()))
-	return nil, nil
-}
-
-// end is __end(kind, text, stack): value, throw or syntax.
-func (r *run) end(args []any) (any, error) {
-	kind, _ := args[0].(string)
-	text, _ := args[1].(string)
-	stack, _ := args[2].(string)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done = true
-	switch kind {
-	case "value":
-		r.res.Value = r.cut(text, r.limits.Output)
-	case "syntax":
-		r.syntax = text
-		r.res.Line = lineOf(stack)
-	default:
-		r.res.Thrown, r.res.Line = r.cut(text, r.limits.Output), lineOf(stack)
-	}
-	return nil, nil
-}
-
-// cut returns no more than n bytes of text, in whole characters. r.mu is held.
-func (r *run) cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	r.res.Cut = true
-	return strings.ToValidUTF8(text[:max(n, 0)], "")
-}
-
 // result says what the run came to, whose evaluation ended with err.
 func (r *run) result(ctx context.Context, err error) (*Result, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	res := r.res
 	res.Output, res.Calls = r.output.String(), r.made
 	switch {
@@ -348,7 +279,7 @@ func (r *run) result(ctx context.Context, err error) (*Result, error) {
 		return nil, fmt.Errorf("%w: %s%s", ErrSyntax, r.syntax, where)
 	case r.late && (!r.done || res.Thrown != ""):
 		res.Thrown = fmt.Sprintf("it computed for more than %v without a call", r.limits.Compute)
-	case r.done && (res.Thrown == "null" || strings.HasSuffix(res.Thrown, "out of memory")):
+	case errors.Is(err, child.ErrMemory), r.done && (res.Thrown == "null" || strings.HasSuffix(res.Thrown, "out of memory")):
 		// There may be no memory left for the error itself.
 		res.Thrown = fmt.Sprintf("it needed more than %d MiB of memory", r.limits.Memory>>20)
 	case r.done:

@@ -5,11 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	gopsprocess "github.com/shirou/gopsutil/v4/process"
 	"go.uber.org/goleak"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,6 +62,9 @@ func TestRun(t *testing.T) {
 		{"await new Promise(() => {})", "thrown it awaits a promise that nothing will ever settle"},
 		{"return [typeof require, typeof fetch, typeof process, typeof std, typeof os, typeof setTimeout, typeof __call, typeof __end].join()", strings.Repeat("undefined,", 7) + "undefined"},
 		{"try { await import('std') } catch (e) { return 'no modules' }", "no modules"},
+		{"'use strict'; try { undeclared = 1 } catch (e) { return e.name }", "ReferenceError"},
+		{"// a comment\n/* another * / */ \"use strict\"\nreturn String((() => this)())", "undefined"},
+		{"return 'use strict', undeclared = 1", "1"},
 		{"globalThis.JSON = null; Object.prototype.toJSON = () => 1; return echo({a: 1}).name", "echo"},
 		{"let n = 0; for (;;) { try { n++; echo({n}) } catch (e) { return [n, e.message] } }", `[501,"the script has made its 500 calls"]`},
 	} {
@@ -140,41 +149,129 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestWhatNothingStops: one step of the engine may take for ever. Nobody waits
-// for it, it calls nothing any more, and there are not many of its kind.
-func TestWhatNothingStops(t *testing.T) {
-	defer func(was time.Duration) { patience = was }(patience)
-	patience = 20 * time.Millisecond
-	calls := 0
-	call := func(context.Context, string, json.RawMessage) (json.RawMessage, error) { calls++; return nil, nil }
-	for range maxEngines - 1 {
-		engines <- struct{}{}
+// TestTimeZone checks that a script has the time zone of the program.
+func TestTimeZone(t *testing.T) {
+	t.Setenv("TZ", "America/New_York")
+	res, err := Run(t.Context(), "return new Date(0).getTimezoneOffset()", nil, echo, Limits{})
+	if err != nil || res.Value != "300" {
+		t.Errorf("%+v, %v", res, err)
 	}
-	// The step is made longer until this machine takes too long for it.
-	for length := 2_000_000; len(engines) < maxEngines; length *= 4 {
-		source := fmt.Sprintf("print('here'); try { [].indexOf.call({length: %d}, 1) } finally { call() }", length)
-		res, err := Run(t.Context(), source, []string{"call"}, call, Limits{Compute: 300 * time.Millisecond})
-		if len(engines) == maxEngines && (err != nil || res.Output != "here" || !strings.Contains(res.Thrown, "computed for more than 300ms")) {
-			t.Errorf("%+v, %v", res, err)
-		}
-		if len(engines) < maxEngines {
-			calls = 0 // it got to the end
-		}
+}
+
+// endless is one step of the engine that never ends.
+const endless = "[].indexOf.call({length: 2 ** 53 - 1}, 1)"
+
+// TestEndlessSteps checks that endless steps in all concurrent scripts end with
+// their processes, and that the next script works.
+func TestEndlessSteps(t *testing.T) {
+	var calls atomic.Int32
+	call := func(context.Context, string, json.RawMessage) (json.RawMessage, error) { calls.Add(1); return nil, nil }
+	source := "print('here'); try { " + endless + " } finally { call() }"
+	var begun, all sync.WaitGroup
+	begun.Add(maxEngines)
+	for range maxEngines {
+		all.Go(func() {
+			once := sync.OnceFunc(begun.Done)
+			res, err := Run(t.Context(), "begin();"+source, []string{"call", "begin"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+				if name == "begin" {
+					once()
+					begun.Wait() // all of them run
+					return nil, nil
+				}
+				return call(ctx, name, args)
+			}, Limits{Compute: 500 * time.Millisecond})
+			if err != nil || res.Output != "here" || !strings.Contains(res.Thrown, "computed for more than 500ms") {
+				t.Errorf("%+v, %v", res, err)
+			}
+		})
 	}
+	begun.Wait()
 	if _, err := Run(t.Context(), "return 1", nil, call, Limits{}); !errors.Is(err, ErrBusy) {
 		t.Errorf("one more: %v", err)
 	}
-	for range maxEngines - 1 {
-		<-engines
+	all.Wait()
+	noProcess(t)
+	if res, err := Run(t.Context(), "return 1", nil, call, Limits{}); err != nil || res.Value != "1" {
+		t.Errorf("afterwards: %+v, %v", res, err)
 	}
-	for range maxEngines { // wait for the engine to end
-		engines <- struct{}{}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d calls", n)
 	}
-	for range maxEngines {
-		<-engines
+}
+
+// TestCancelledStep checks that cancellation ends a script during a step.
+func TestCancelledStep(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	begin := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		time.AfterFunc(100*time.Millisecond, cancel)
+		return nil, nil
 	}
-	if calls != 0 {
-		t.Errorf("%d calls", calls)
+	_, err := Run(ctx, "begin(); "+endless, []string{"begin"}, begin, Limits{Compute: time.Minute})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	noProcess(t)
+}
+
+// noProcess fails the test if a child process still runs.
+func noProcess(t *testing.T) {
+	t.Helper()
+	self, err := gopsprocess.NewProcess(int32(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := self.Children()
+	if err != nil && !errors.Is(err, gopsprocess.ErrorNoChildren) {
+		t.Fatal(err)
+	}
+	for _, c := range children {
+		t.Errorf("process %d is left", c.Pid)
+	}
+}
+
+// TestEngineEndsWithItsParent checks that an engine process exits at the end of its
+// input. A killed parent cannot stop it otherwise.
+func TestEngineEndsWithItsParent(t *testing.T) {
+	p, err := child.Start(engineName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.End()
+	for _, m := range []*child.Message{
+		child.NewMessage("start", startData{"begin(); " + endless, []string{"begin"}, DefaultMemory, 10}),
+		child.NewMessage("answer", "{}"),
+	} {
+		<-p.Messages() // ready, call
+		if err := p.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.CloseInput()
+	for range p.Messages() {
+		t.Error("unexpected message after the end of input")
+	}
+}
+
+// TestLongMessages checks that values that are too long for a message cause errors
+// in the script.
+func TestLongMessages(t *testing.T) {
+	long := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return json.Marshal(strings.Repeat("x", child.MaxMessage))
+	}
+	const catch = "try { %s; return 'done' } catch (e) { return e.message }"
+	limits := Limits{Memory: 2 << 30, Compute: 5 * time.Minute} // the race detector makes the engine slow and large
+	for call, want := range map[string]string{
+		"long()":                     "the result of long: it is larger than 24 MiB",
+		"long({a: '€'.repeat(9e6)})": "the argument: it is larger than 24 MiB",
+	} {
+		res, err := Run(t.Context(), fmt.Sprintf(catch, call), []string{"long"}, long, limits)
+		if err != nil || res.Value != want {
+			t.Errorf("%s: %+v, %v", call, res, err)
+		}
+	}
+	res, err := Run(t.Context(), "//"+strings.Repeat("x", child.MaxMessage), nil, long, limits)
+	if err != nil || res.Thrown != "the script: it is larger than 24 MiB" {
+		t.Errorf("a long script: %+v, %v", res, err)
 	}
 }
 
@@ -199,6 +296,25 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		if _, err := Run(b.Context(), "return echo({a: 1})", []string{"echo"}, echo, Limits{}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestHugeResults(t *testing.T) {
+	for _, form := range []string{"return 'x'.repeat(%d)", "await 0; return 'x'.repeat(%d)", "throw 'x'.repeat(%d)", "print('x'.repeat(%d))"} {
+		for _, size := range []int{10e6, 50e6} {
+			if size == 50e6 && strings.HasPrefix(form, "throw") {
+				continue // not enough memory is left to describe it
+			}
+			source := fmt.Sprintf(form, size)
+			res, err := Run(t.Context(), source, nil, nil, Limits{Compute: time.Minute}) // the race detector makes the engine slow
+			if err != nil {
+				t.Fatalf("%s: %v", source, err)
+			}
+			told := res.Value + res.Output + res.Thrown
+			if isCut := res.Cut && told == strings.Repeat("x", DefaultOutput); !isCut && (size == 10e6 || told != "it needed more than 64 MiB of memory") {
+				t.Errorf("%s: cut %v, %d bytes, beginning with %.80q", source, res.Cut, len(told), told)
+			}
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (s *Session) Navigate(ctx context.Context, id executor.TabID, url string, o
 		if err != nil {
 			return nil, executor.Wrap("navigate", "", explain(err))
 		}
-		if _, err := s.activeTab(ctx, b); err != nil && !s.hasTab(b) {
+		if _, err := s.activeTab(ctx, b); err != nil && len(s.candidates(b)) == 0 {
 			_, nav, err := s.open(ctx, url, false, opts)
 			if nav == nil && err == nil {
 				nav = &executor.Navigation{TabID: s.activeID(), URL: "about:blank"}
@@ -63,16 +63,6 @@ func navigateLimit(opts *executor.NavigateOptions) time.Duration {
 		return 0
 	}
 	return opts.Timeout
-}
-
-// hasTab reports whether there is a tab that the client's calls may mean.
-func (s *Session) hasTab(b Browser) bool {
-	for _, t := range b.Tabs() {
-		if t.Owner() == s || t.Owner() == nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Session) activeID() executor.TabID {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type Fetcher struct {
 // A Transfer is a download that a page began. The backend reports its end.
 type Transfer struct {
 	Name string // as the server or the page suggests it
+	n    int    // sequence number among the tab's transfers, from 1
 	tab  *Tab
 	done chan struct{}
 	once sync.Once
@@ -44,12 +46,15 @@ const beginTimeout = 10 * time.Second
 func (t *Tab) Begin(name string) *Transfer {
 	tr := &Transfer{Name: name, tab: t, done: make(chan struct{})}
 	t.mu.Lock()
+	t.began++
+	tr.n = t.began
 	t.transfers = append(t.transfers, tr)
+	t.dropTransfers()
 	if t.news != nil {
 		close(t.news)
 		t.news = nil
 	}
-	hook := t.began
+	hook := t.hook
 	t.mu.Unlock()
 	if hook != nil {
 		hook(tr)
@@ -60,11 +65,11 @@ func (t *Tab) Begin(name string) *Transfer {
 // onBegin has f called with each download that begins, until stop is called.
 func (t *Tab) onBegin(f func(*Transfer)) (stop func()) {
 	t.mu.Lock()
-	t.began = f
+	t.hook = f
 	t.mu.Unlock()
 	return func() {
 		t.mu.Lock()
-		t.began = nil
+		t.hook = nil
 		t.mu.Unlock()
 	}
 }
@@ -73,7 +78,7 @@ func (t *Tab) onBegin(f func(*Transfer)) (stop func()) {
 func (tr *Transfer) End(f download.File, err error) {
 	tr.once.Do(func() {
 		tr.file, tr.err = f, err
-		tr.Share.End(f.Bytes)
+		tr.Share.End(f)
 		close(tr.done)
 	})
 }
@@ -81,28 +86,35 @@ func (tr *Transfer) End(f download.File, err error) {
 // Tab returns the tab whose page began the transfer.
 func (tr *Transfer) Tab() *Tab { return tr.tab }
 
-// Describe tells how far the transfer is.
-func (tr *Transfer) Describe(kind executor.BackendKind) executor.Download {
-	d := executor.Download{Backend: kind, SuggestedName: tr.Name, State: "running"}
+// ended reports whether the transfer has ended.
+func (tr *Transfer) ended() bool {
 	select {
 	case <-tr.done:
-		d.State = "completed"
-		if tr.err != nil {
-			d.State, d.Reason = "canceled", tr.reason()
-			return d
-		}
-		d.Path, d.Bytes = tr.file.Path, tr.file.Bytes
+		return true
 	default:
+		return false
 	}
+}
+
+// Describe returns the state of the transfer.
+func (tr *Transfer) Describe(kind executor.BackendKind) executor.Download {
+	d := executor.Download{Backend: kind, SuggestedName: tr.Name, State: "running"}
+	if !tr.ended() {
+		return d
+	}
+	d.State = "completed"
+	if tr.err != nil {
+		d.State, d.Reason = "canceled", tr.reason()
+		return d
+	}
+	d.Path, d.Bytes = tr.file.Path, tr.file.Bytes
 	return d
 }
 
 // Record tells record, once, of a transfer that has ended in a tab of this id.
 // What the file is called may be anything, and is not told.
 func (tr *Transfer) Record(id executor.TabID, record func(audit.Entry)) {
-	select {
-	case <-tr.done:
-	default:
+	if !tr.ended() {
 		return
 	}
 	tr.recorded.Do(func() {
@@ -126,47 +138,89 @@ func (tr *Transfer) reason() string {
 	return e.Message() + ". " + e.Hint
 }
 
-// awaitDownloads is freshDownloads, once there are want of them or ctx is done.
-func (t *Tab) awaitDownloads(ctx context.Context, kind executor.BackendKind, want int) []executor.Download {
-	var list []executor.Download
+// downloads is the page.Downloads of a tab.
+type downloads struct {
+	tab  *Tab
+	kind executor.BackendKind
+}
+
+// Begun implements page.Downloads.
+func (d downloads) Begun() int {
+	d.tab.mu.Lock()
+	defer d.tab.mu.Unlock()
+	return d.tab.began
+}
+
+// News implements page.Downloads.
+func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews {
+	t := d.tab
 	for {
 		t.mu.Lock()
 		if t.news == nil {
 			t.news = make(chan struct{})
 		}
-		news := t.news
+		news, there := t.news, t.began-begun >= want
 		t.mu.Unlock()
-		list = append(list, t.freshDownloads(kind)...)
-		if len(list) >= want {
-			return list
+		if there {
+			return t.freshDownloads(d.kind, begun)
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return list
+			return t.freshDownloads(d.kind, begun)
 		}
 	}
 }
 
-// freshDownloads returns what the tab's transfers have come to since the last
-// call.
-func (t *Tab) freshDownloads(kind executor.BackendKind) []executor.Download {
+// Limits of the downloads of one tab. A page can start any number.
+const (
+	maxReported  = 10  // in one result
+	maxTransfers = 100 // finished transfers stored between results, and running ones
+)
+
+// dropTransfers removes the oldest finished transfers if there are too many. t.mu
+// must be held.
+func (t *Tab) dropTransfers() {
+	excess := len(t.transfers) - maxTransfers
+	if excess <= 0 {
+		return
+	}
+	t.transfers = slices.DeleteFunc(t.transfers, func(tr *Transfer) bool {
+		if excess == 0 || !tr.ended() {
+			return false
+		}
+		excess--
+		t.dropped++
+		return true
+	})
+}
+
+// freshDownloads returns the changes of the tab's transfers since the last call.
+// Changes of the first begun transfers of the tab are earlier ones.
+func (t *Tab) freshDownloads(kind executor.BackendKind, begun int) (d page.DownloadNews) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []executor.Download
+	d.More, t.dropped = t.dropped, 0
 	var running []*Transfer
 	for _, tr := range t.transfers {
-		d := tr.Describe(kind)
-		if d.State != tr.told {
-			list = append(list, d)
-			tr.told = d.State
+		now := tr.Describe(kind)
+		if now.State != tr.told {
+			tr.told = now.State
+			switch {
+			case len(d.Began)+len(d.Earlier) == maxReported:
+				d.More++
+			case tr.n > begun:
+				d.Began = append(d.Began, now)
+			default:
+				d.Earlier = append(d.Earlier, now)
+			}
 		}
-		if d.State == "running" {
+		if now.State == "running" {
 			running = append(running, tr)
 		}
 	}
 	t.transfers = running
-	return list
+	return d
 }
 
 // Download fetches a URL, or clicks a target that starts a download.
@@ -181,7 +235,7 @@ func (s *Session) Download(ctx context.Context, id executor.TabID, opts executor
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	b, t, err := s.locate(ctx, id)
-	if err != nil && opts.URL != "" && id == "" && errors.Is(err, executor.ErrTabNotFound) && b != nil && !s.hasTab(b) {
+	if err != nil && opts.URL != "" && id == "" && errors.Is(err, executor.ErrTabNotFound) && b != nil && len(s.candidates(b)) == 0 {
 		_, _, err = s.open(ctx, "", false, nil) // a first call may well be a download
 		if err == nil {
 			b, t, err = s.locate(ctx, "")
@@ -229,7 +283,6 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	if err := v.Allows(ctx, executor.OpDownload, ""); err != nil {
 		return nil, err
 	}
-	t.freshDownloads(s.host.Kind())
 	began := make(chan *Transfer, 1)
 	stop := t.onBegin(func(tr *Transfer) {
 		select {
@@ -256,11 +309,13 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	select {
 	case <-tr.done:
 	case <-ctx.Done():
-		return nil, executor.Errorf(executor.ErrTimeout, "Try again with a longer timeoutMs.", "the download of %q was still running", tr.Name)
+		return nil, executor.Errorf(executor.ErrTimeout, executor.HintMoreTime, "the download of %q was still running", tr.Name)
 	}
 	if tr.err != nil {
 		return nil, tr.err
 	}
-	t.freshDownloads(s.host.Kind()) // told of here
+	t.mu.Lock()
+	tr.told = "completed" // by this call
+	t.mu.Unlock()
 	return &executor.Download{Path: tr.file.Path, Backend: s.host.Kind(), Bytes: tr.file.Bytes, SuggestedName: tr.Name}, nil
 }

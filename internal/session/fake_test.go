@@ -215,6 +215,7 @@ func (b *fakeBrowser) show(t *testing.T, tab *Tab, url string) {
 		`{"frame":{"id":%q,"loaderId":"L","url":%q,"domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, tab.Raw, url))
 	b.remote.Emit(tab.Raw, "Runtime.executionContextCreated", fmt.Sprintf(
 		`{"context":{"id":1,"origin":"https://a.test","name":"chrome-mcp","uniqueId":%q,"auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, "W"+tab.Raw, tab.Raw))
+	b.remote.Emit(tab.Raw, "Page.lifecycleEvent", fmt.Sprintf(`{"frameId":%q,"loaderId":"L","name":"DOMContentLoaded","timestamp":1}`, tab.Raw))
 	tab.Page.Arrived(t.Context())
 	if got := tab.Page.URL(); got != url {
 		t.Fatalf("the tab is at %q, want %q", got, url)

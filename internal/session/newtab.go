@@ -53,18 +53,32 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		if _, cerr := b.CloseTab(closeCtx, t); cerr != nil {
 			s.log.Debug("a tab that did not load was not closed", "error", cerr)
 		}
-		return nil, nil, err
+		return nil, nil, withoutTab(err)
 	}
 	if !inactive {
-		s.mu.Lock()
-		s.active = s.id(b, t)
-		s.mu.Unlock()
+		s.choose(b, t)
 	}
+	s.noticeShared(ctx, b)
 	if held {
 		return nil, nil, executor.Wrap("", s.id(b, t), err)
 	}
 	info := s.describe(ctx, b, t)
+	if nav != nil {
+		info.Note = cmp.Or(nav.Note, info.Note)
+	}
 	return &info, nav, nil
+}
+
+// withoutTab returns the error of a load whose tab was closed. Its hint refers to
+// no page, because the page is gone.
+func withoutTab(err error) error {
+	var e *executor.Error
+	if !errors.As(err, &e) || e.Code != executor.ErrTimeout {
+		return err
+	}
+	late := *e
+	late.Hint = executor.HintMoreTime
+	return &late
 }
 
 // restOf returns opts with the time that is left of theirs since now.

@@ -67,6 +67,13 @@ type Consenter interface {
 	Consent(ctx context.Context, t *Tab, origin string) error
 }
 
+// A Sharer is a Browser in which the user shares tabs with several clients. Each
+// client drives its own tabs.
+type Sharer interface {
+	// Elsewhere returns the number of shared tabs that other programs drive.
+	Elsewhere(ctx context.Context) int
+}
+
 // A Session is one client's hold on a backend. It implements
 // executor.Executor.
 type Session struct {
@@ -78,18 +85,19 @@ type Session struct {
 
 	mu     sync.Mutex // guards what follows
 	active executor.TabID
-	// followed is when the tab was shared that became active by it, or when
-	// the session began.
-	followed time.Time
-	views    map[*Tab]*page.View
-	closed   bool
+	chose  bool // the client has opened or selected a tab
+	// noticed is the time when the newest tab that noticeShared has seen was
+	// shared, or when the session started.
+	noticed time.Time
+	views   map[*Tab]*page.View
+	closed  bool
 }
 
 var _ executor.Executor = (*Session)(nil)
 
 // New returns a session on host.
 func New(host Host, opts executor.SessionOptions) *Session {
-	s := &Session{host: host, gate: opts.Gate, opts: opts, log: opts.Logger, followed: time.Now(), views: make(map[*Tab]*page.View)}
+	s := &Session{host: host, gate: opts.Gate, opts: opts, log: opts.Logger, noticed: time.Now(), views: make(map[*Tab]*page.View)}
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
 	}
@@ -128,7 +136,7 @@ func (s *Session) Ping(ctx context.Context) error {
 func (s *Session) Status(ctx context.Context) executor.Status {
 	st := s.host.Status(ctx)
 	if b := s.host.Current(); b != nil {
-		s.follow(ctx, b)
+		s.noticeShared(ctx, b)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +255,7 @@ func explain(err error) error {
 	case err == nil || errors.As(err, &e):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: "Try again with a longer timeoutMs."}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: executor.HintMoreTime}
 	case errors.Is(err, context.Canceled):
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: "The call was cancelled."}
 	}

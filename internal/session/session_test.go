@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -327,4 +328,21 @@ func TestManyCalls(t *testing.T) {
 	if n := len(h.browser.Tabs()); n != 1 {
 		t.Errorf("%d tabs are left, want the adopted one", n)
 	}
+}
+
+// TestNewTabTimeout opens a tab whose page never loads. The tab is closed, and
+// the hint does not refer to a page.
+func TestNewTabTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		s := h.open(t, executor.SessionOptions{})
+		_, err := s.NewTab(t.Context(), "https://a.test/", nil)
+		var e *executor.Error
+		if !errors.As(err, &e) || e.Code != executor.ErrTimeout || e.Hint != executor.HintMoreTime {
+			t.Errorf("got %+v, want ErrTimeout with hint %q", e, executor.HintMoreTime)
+		}
+		if n := len(h.browser.Tabs()); n != 0 {
+			t.Errorf("%d tabs are open", n)
+		}
+	})
 }

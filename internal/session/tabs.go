@@ -3,16 +3,22 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // closeTimeout bounds the closing of one session's tabs.
 const closeTimeout = 5 * time.Second
+
+// titleTimeout bounds the wait of any call for the titles of tabs that the user
+// has shared.
+const titleTimeout = time.Second
 
 // A Tab is one tab of a browser.
 type Tab struct {
@@ -27,7 +33,9 @@ type Tab struct {
 	owner     *Session
 	reported  bool // it was told of in its opener's Changes
 	transfers []*Transfer
-	began     func(*Transfer)
+	dropped   int // finished transfers that were removed before they were reported
+	began     int // total number of transfers
+	hook      func(*Transfer)
 	news      chan struct{} // closed and replaced when a transfer begins; nil until somebody waits
 }
 
@@ -95,36 +103,52 @@ func (s *Session) tab(ctx context.Context, b Browser, id executor.TabID) (*Tab, 
 	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from tabs_list.", "there is no tab %s%s", id, s.openTabs(ctx, b))
 }
 
-// follow makes the tab active that the user has shared by hand since the
-// session began or followed one: that is what the user means. Its client is
-// told when that takes another's place.
-func (s *Session) follow(ctx context.Context, b Browser) {
+// noticeShared handles the tabs that the user has shared by hand since its last
+// call. Until the client opens or selects a tab, the newest shared tab becomes
+// active, because it is the tab that the user means. It is reported to the client
+// if it replaces another active tab. Shared tabs that do not become active are
+// always reported.
+func (s *Session) noticeShared(ctx context.Context, b Browser) {
 	s.mu.Lock()
-	var newest *Tab
+	var fresh []*Tab
 	for _, t := range b.Tabs() {
-		if t.Owner() == nil && t.Chosen.After(s.followed) {
-			newest, s.followed = t, t.Chosen
+		if t.Owner() == nil && t.Chosen.After(s.noticed) {
+			fresh = append(fresh, t)
 		}
 	}
-	if newest == nil {
+	if len(fresh) == 0 {
 		s.mu.Unlock()
 		return
 	}
-	before := find(b, s.active, s.prefix())
-	s.active = s.id(b, newest)
-	id := s.active
+	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.Chosen.Compare(b.Chosen) })
+	newest := fresh[len(fresh)-1]
+	s.noticed = newest.Chosen
+	if !s.chose {
+		if before := find(b, s.active, s.prefix()); before == nil || before == newest {
+			fresh = fresh[:len(fresh)-1]
+		}
+		s.active = s.id(b, newest)
+	}
 	s.mu.Unlock()
-	if before != nil && before != newest {
-		executor.TabSwitch{To: id}.Tell(ctx)
+	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
+	defer cancel()
+	for _, t := range fresh {
+		executor.SharedTab{Tab: s.describe(ctx, b, t)}.Report(ctx)
 	}
 }
 
-// activeTab returns the tab that the client chose last, or that the user has
-// shared since; before that, the only one there is that is its own or
-// nobody's, or the one that the user shared last, which is active from then
-// on.
+// choose makes the tab active that the client has opened or selected.
+func (s *Session) choose(b Browser, t *Tab) {
+	s.mu.Lock()
+	s.active, s.chose = s.id(b, t), true
+	s.mu.Unlock()
+}
+
+// activeTab returns the tab that the client opened or selected last. Before that,
+// it returns the tab that the user shared last, or the only tab that is the
+// client's or has no owner, which then becomes active.
 func (s *Session) activeTab(ctx context.Context, b Browser) (*Tab, error) {
-	s.follow(ctx, b)
+	s.noticeShared(ctx, b)
 	s.mu.Lock()
 	active := s.active
 	s.mu.Unlock()
@@ -142,32 +166,60 @@ func (s *Session) activeTab(ctx context.Context, b Browser) (*Tab, error) {
 	return t, err
 }
 
-// onlyTab returns the tab that a call means whose client has chosen none, or
-// whose active tab is gone.
-func (s *Session) onlyTab(ctx context.Context, b Browser, active executor.TabID) (*Tab, error) {
-	var candidates []*Tab
+// candidates returns the tabs that a call without a tab id may refer to while no
+// tab is active: the client's tabs and, until the client has chosen a tab, tabs
+// without an owner. After the client's tab is gone, its calls were meant for that
+// tab, and not for a tab of the user.
+func (s *Session) candidates(b Browser) []*Tab {
+	s.mu.Lock()
+	chose := s.chose
+	s.mu.Unlock()
+	var list []*Tab
 	for _, t := range b.Tabs() {
-		if t.Owner() == s || t.Owner() == nil {
-			candidates = append(candidates, t)
+		if owner := t.Owner(); owner == s || owner == nil && !chose {
+			list = append(list, t)
 		}
 	}
+	return list
+}
+
+// onlyTab returns the tab that a call refers to when the client has chosen no
+// tab, or its active tab is gone.
+func (s *Session) onlyTab(ctx context.Context, b Browser, active executor.TabID) (*Tab, error) {
+	candidates := s.candidates(b)
+	others := slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Owner() == nil })
 	switch {
+	case len(candidates) == 0 && others:
+		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintNameTab,
+			"the active tab is gone%s", s.openTabs(ctx, b))
 	case len(candidates) == 1:
 		return candidates[0], nil
+	case len(candidates) == 0 && elsewhere(ctx, b) > 0:
+		return nil, executor.Errorf(executor.ErrTabNotFound,
+			executor.HintOpenTab+" Or ask the user to choose in the popup of the chrome-mcp button who drives the tab.",
+			"no tab is shared with this agent: another agent drives what the user shares")
 	case len(candidates) == 0 && s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			"Open one with tab_new or navigate, or ask the user to share one: with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
+			executor.HintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
 	case len(candidates) == 0 && ofEarlierRun(b, active):
-		return nil, executor.Errorf(executor.ErrTabNotFound, "Open one with tab_new or navigate.",
-			"the browser ended, and its tabs with it; it was started anew, and no tab is open")
+		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab,
+			"the browser exited with its tabs and was restarted; no tab is open")
 	case len(candidates) == 0:
-		return nil, executor.Errorf(executor.ErrTabNotFound, "Open one with tab_new or navigate.", "no tab is open")
+		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab, "no tab is open")
 	}
 	last := slices.MaxFunc(candidates, func(a, b *Tab) int { return cmp.Compare(a.Shared, b.Shared) })
 	if last.Shared > 0 {
 		return last, nil
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, "Give a tabId, or choose one with tab_select.", "no tab is active%s", s.openTabs(ctx, b))
+	return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintNameTab, "no tab is active%s", s.openTabs(ctx, b))
+}
+
+// elsewhere returns the number of shared tabs of b that other programs drive.
+func elsewhere(ctx context.Context, b Browser) int {
+	if sharer, ok := b.(Sharer); ok {
+		return sharer.Elsewhere(ctx)
+	}
+	return 0
 }
 
 // ofEarlierRun reports whether a tab was of a browser that ran before b.
@@ -192,7 +244,7 @@ func (s *Session) openTabs(ctx context.Context, b Browser) string {
 		}
 		text += " " + string(t.ID)
 		if t.URL != executor.DeniedURL {
-			text += " (" + cutURL(t.URL) + ")"
+			text += fmt.Sprintf(" (%s)", pagetext.Text(cutURL(t.URL)))
 		}
 	}
 	return text
@@ -224,10 +276,8 @@ func (s *Session) view(t *Tab) *page.View {
 	}
 	v := t.Page.NewView(page.ViewOptions{
 		ID: id, Gate: s.gate, AfterAction: s.opts.AfterAction,
-		NewTabs: func(ctx context.Context, want int) []executor.Tab { return s.openedBy(ctx, t, want) },
-		Downloads: func(ctx context.Context, want int) []executor.Download {
-			return t.awaitDownloads(ctx, s.host.Kind(), want)
-		},
+		NewTabs:   func(ctx context.Context, want int) []executor.Tab { return s.openedBy(ctx, t, want) },
+		Downloads: downloads{t, s.host.Kind()},
 		Consent: func(ctx context.Context, origin string) error {
 			if c, ok := s.host.Current().(Consenter); ok {
 				return c.Consent(ctx, t, origin)
@@ -305,7 +355,7 @@ func (s *Session) describe(ctx context.Context, b Browser, t *Tab) executor.Tab 
 		info.URL = executor.DeniedURL
 		return info
 	}
-	info.URL, info.Title = url, title
+	info.URL, info.Title, info.Note = url, title, s.view(t).DialogNote()
 	return info
 }
 
@@ -335,6 +385,7 @@ func (s *Session) ListTabs(ctx context.Context) ([]executor.Tab, error) {
 	if b == nil {
 		return []executor.Tab{}, nil
 	}
+	s.noticeShared(ctx, b)
 	if slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Shared > 0 }) {
 		_, _ = s.activeTab(ctx, b) // so that the list says which tab the next call means
 	}
@@ -350,9 +401,7 @@ func (s *Session) SelectTab(ctx context.Context, id executor.TabID) (*executor.T
 	if _, _, _, err := s.view(t).Info(ctx); err != nil {
 		return nil, executor.Wrap("select tab", id, explain(err))
 	}
-	s.mu.Lock()
-	s.active = s.id(b, t)
-	s.mu.Unlock()
+	s.choose(b, t)
 	info := s.describe(ctx, b, t)
 	return &info, nil
 }
@@ -369,6 +418,7 @@ func (s *Session) locate(ctx context.Context, id executor.TabID) (Browser, *Tab,
 	if err != nil {
 		return nil, nil, err
 	}
+	s.noticeShared(ctx, b)
 	t, err := s.tab(ctx, b, id)
 	return b, t, err
 }

@@ -48,7 +48,7 @@ func TestForeignIDs(t *testing.T) {
 			t.Errorf("%s: %v, want ErrTabNotFound", name, err)
 			continue
 		}
-		if want := "there is no tab cdp:run:t9; open are cdp:run:t1 (https://a.test/shown), cdp:run:t2"; !strings.HasSuffix(err.Error(), want) {
+		if want := "there is no tab cdp:run:t9; open are cdp:run:t1 (\"https://a.test/shown\"), cdp:run:t2"; !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %q, want …%q", name, err, want)
 		}
 	}
@@ -139,40 +139,51 @@ func TestActiveTab(t *testing.T) {
 	if closed, err := s.CloseTab(ctx, second); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
 		t.Fatalf("closing a tab of ours: %+v, %v", closed, err)
 	}
-	means("") // two are left
 	if st := s.Status(ctx); st.ActiveTabID != "" {
 		t.Errorf("the status says %s is active, which is closed", st.ActiveTabID)
 	}
+	means(third) // the client's only tab
 	if _, err := s.CloseTab(ctx, third); err != nil {
 		t.Fatal(err)
 	}
-	means("cdp:run:t1")
+	means("") // the other tabs have no owner
+	if nav, err := s.Navigate(ctx, "", "about:blank", nil); err != nil || nav.TabID != "cdp:run:t5" {
+		t.Errorf("navigating: %+v, %v, want a tab of its own", nav, err)
+	}
+	means("cdp:run:t5")
 }
 
-// TestSharedTab is what the user means by sharing one.
+// TestSharedTab shares tabs before and after the client has chosen one.
 func TestSharedTab(t *testing.T) {
 	h := newHost(t)
 	h.kind = executor.BackendExtension
 	s := h.open(t, executor.SessionOptions{})
-	var told []executor.TabSwitch
-	ctx := executor.WithTabSwitch(t.Context(), func(sw executor.TabSwitch) { told = append(told, sw) })
+	var told []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
 	share := func(n int, chosen time.Time) *Tab {
 		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
 		tab.Shared, tab.Chosen = n, chosen
 		return tab
 	}
-	means := func(want *Tab, switches int) {
+	means := func(want *Tab, reports int) {
 		t.Helper()
 		got, err := s.activeTab(ctx, h.browser)
 		if err != nil || got != want {
 			t.Errorf("a call means %v, %v, want %v", got, err, want)
 		}
-		if len(told) != switches {
-			t.Errorf("told of %v, want %d", told, switches)
+		if len(told) != reports {
+			t.Errorf("reported %v, want %d", told, reports)
 		}
 		list, err := s.ListTabs(ctx)
 		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.id(h.browser, want) }) {
 			t.Errorf("the list has %+v, %v", list, err)
+		}
+	}
+	wantTold := func(tab *Tab, active bool) {
+		t.Helper()
+		last := told[len(told)-1].Tab
+		if last.ID != s.id(h.browser, tab) || last.Title != "Title" || last.Active != active {
+			t.Errorf("reported %+v, want %s, active: %t", last, tab.Raw, active)
 		}
 	}
 	now := time.Now()
@@ -187,17 +198,66 @@ func TestSharedTab(t *testing.T) {
 	means(first, 0)
 	second := share(5, now.Add(time.Hour))
 	means(second, 1)
+	wantTold(second, true)
 	means(second, 1)
+
 	own, err := s.NewTab(ctx, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	means(find(h.browser, own.ID, s.prefix()), 1) // the client chose it since
+	opened := find(h.browser, own.ID, s.prefix())
+	means(opened, 1)
 	third := share(6, now.Add(2*time.Hour))
-	if st := s.Status(ctx); st.ActiveTabID != s.id(h.browser, third) {
+	if st := s.Status(ctx); st.ActiveTabID != own.ID {
 		t.Errorf("the status tells %q", st.ActiveTabID)
 	}
-	means(third, 2)
+	means(opened, 2)
+	wantTold(third, false)
+	fourth := share(7, now.Add(3*time.Hour))
+	if _, err := s.SelectTab(ctx, s.id(h.browser, third)); err != nil { // also reports the fourth tab
+		t.Fatal(err)
+	}
+	wantTold(fourth, false)
+	means(third, 3)
+	fifth := share(8, now.Add(4*time.Hour))
+	if _, err := s.HandleDialog(ctx, own.ID, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
+		t.Fatal(err)
+	}
+	wantTold(fifth, false)
+
+	// A call that was meant for a tab that is gone does not go to a shared tab.
+	if _, err := h.browser.CloseTab(ctx, third); err != nil {
+		t.Fatal(err)
+	}
+	means(opened, 4) // the client's own
+	if _, err := s.CloseTab(ctx, own.ID); err != nil {
+		t.Fatal(err)
+	}
+	if tab, err := s.activeTab(ctx, h.browser); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the active tab is gone; open are ext:run:t1") {
+		t.Errorf("got %v, %v, want that the active tab is gone", tab, err)
+	}
+}
+
+// TestSharedTabAtOpening opens a tab in the first call of a session. The user has
+// shared a tab since the session started.
+func TestSharedTabAtOpening(t *testing.T) {
+	h := newHost(t)
+	h.kind = executor.BackendExtension
+	s := h.open(t, executor.SessionOptions{})
+	shared := h.adopt(t, "https://a.test/")
+	shared.Shared, shared.Chosen = 1, time.Now().Add(time.Minute)
+	var told []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
+	own, err := s.NewTab(ctx, "", nil)
+	if err != nil || !own.Active {
+		t.Fatalf("got %+v, %v", own, err)
+	}
+	if tab, err := s.activeTab(ctx, h.browser); err != nil || s.id(h.browser, tab) != own.ID {
+		t.Errorf("a call means %v, %v, want the tab that was opened", tab, err)
+	}
+	if len(told) != 1 || told[0].Tab.ID != s.id(h.browser, shared) || told[0].Tab.Active {
+		t.Errorf("reported %+v, want the shared tab", told)
+	}
 }
 
 // TestDeniedTab can be neither chosen nor closed.
@@ -246,7 +306,7 @@ func TestOpenedBy(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			if len(got) != 0 {
-				t.Fatalf("%s: told of %+v", when, <-got)
+				t.Fatalf("%s: reported %+v", when, <-got)
 			}
 		}
 		go func() { got <- s.openedBy(t.Context(), opener, 2) }()
@@ -281,11 +341,11 @@ func TestBrowserEnded(t *testing.T) {
 	s := h.open(t, executor.SessionOptions{})
 	s.active = "cdp:earlier:t1"
 	_, err := s.Text(t.Context(), "", nil)
-	if executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the browser ended") {
+	if executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the browser exited") {
 		t.Errorf("got %v", err)
 	}
 	s.active = ""
-	if _, err := s.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "ended") {
+	if _, err := s.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "exited") {
 		t.Errorf("with no tab before: %v", err)
 	}
 }

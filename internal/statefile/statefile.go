@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // The bounds of one file.
@@ -69,6 +70,17 @@ func Open(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, executor.Errorf(executor.ErrBadArgs, "The user has to make it, or start chrome-mcp with another --state-dir.", "the folder of state files cannot be opened: %w", cause(err))
 	}
+	info, err := root.Stat(".")
+	if err == nil {
+		err = owneronly.CheckDir(info)
+	}
+	if err == nil {
+		err = owneronly.CheckParents(dir)
+	}
+	if err != nil {
+		root.Close()
+		return nil, executor.Errorf(executor.ErrBadArgs, "Ask the user to make it a directory that only they own and can write to, or to name another one.", "the state directory %w", cause(err))
+	}
 	return &Dir{root}, nil
 }
 
@@ -82,7 +94,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 func FileName(name string) (string, error) {
 	base := strings.TrimSuffix(name, ".json")
 	if !plainName.MatchString(base) {
-		return "", executor.Errorf(executor.ErrBadArgs, "Use up to 64 letters, digits, - and _.", "%.80q cannot be the name of a state file", name)
+		return "", executor.Errorf(executor.ErrBadArgs, "Use up to 64 letters, digits, - and _, and begin with a letter or digit.", "%.80q cannot be the name of a state file", name)
 	}
 	return base + ".json", nil
 }

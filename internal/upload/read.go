@@ -3,6 +3,7 @@
 package upload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type File struct {
 
 // Read reads files of the folder dir, all or none. paths are relative to it,
 // or absolute and inside it; a symbolic link may lead to a file in the folder.
+// A file with more than one name is refused: the other may be outside.
 //
 // It returns ErrPolicyDenied without a folder and for a path that leads out of
 // it, and ErrBadArgs for what is no plain file, is named twice, or is more than
@@ -82,11 +84,12 @@ func within(dir, path string) (string, error) {
 }
 
 func outside(dir, path string) error {
-	return executor.Errorf(executor.ErrPolicyDenied, fmt.Sprintf("Only files in %s can be uploaded; the user can put it there.", dir), "%q is outside of the folder of uploads", path)
+	return executor.Errorf(executor.ErrPolicyDenied, fmt.Sprintf("Only files in %s can be uploaded; the user can put it there.", dir), "%q is outside of the upload directory", path)
 }
 
 var (
 	errNotPlain = errors.New("is not a plain file")
+	errLinked   = errors.New("has more than one name (hard links)")
 	errTooLarge = fmt.Errorf("is too large: the files of one upload may have %d MB together", executor.MaxUploadBytes>>20)
 )
 
@@ -112,6 +115,10 @@ func read(root *os.Root, name string, limit int64) (File, error) {
 	if !info.Mode().IsRegular() {
 		return File{}, errNotPlain
 	}
+	// Another name of the file may be outside of the directory.
+	if n, err := names(f); err != nil || n != 1 {
+		return File{}, cmp.Or(err, errLinked)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return File{}, err
@@ -131,6 +138,8 @@ func explain(err error, dir, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return executor.Errorf(executor.ErrBadArgs, "Paths are relative to that folder; the user can put the file there.", "there is no file %q in %s", path, dir)
+	case errors.Is(err, errLinked):
+		return executor.Errorf(executor.ErrPolicyDenied, "The user can put a copy of it there.", "%q %w, so it may be a file outside of the upload directory", path, err)
 	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
 		return executor.Errorf(executor.ErrBadArgs, "Name another file.", "%q %w", path, err)
 	case errors.Is(err, fs.ErrPermission):

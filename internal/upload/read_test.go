@@ -103,3 +103,22 @@ func TestAccepts(t *testing.T) {
 		t.Error("a file of no known type counts as a picture")
 	}
 }
+
+func TestFilesWithSeveralNamesAreRefused(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
+	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(outside, filepath.Join(dir, "linked.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir, []string{"linked.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "more than one name") {
+		t.Errorf("a hard link to a file elsewhere: %v", err)
+	}
+	if err := os.Remove(outside); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := Read(dir, []string{"linked.txt"}); err != nil || string(files[0].Data) != "secret" {
+		t.Errorf("the only name of a file: %v", err)
+	}
+}

@@ -121,6 +121,8 @@ type Tab struct {
 // A TabsList is the answer to tabs_list.
 type TabsList struct {
 	Tabs []Tab `json:"tabs"`
+	// Elsewhere is how many tabs the user shares that other servers drive.
+	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
 // A TabRef names a tab.
@@ -155,15 +157,18 @@ const (
 	ConsentDownloads = "downloads" // saving files
 )
 
-// A ConsentQuestion asks the user.
+// A ConsentQuestion is a prompt for the user. Calls share a prompt only if all
+// fields are equal. The answer "once" applies only to the waiting calls.
 type ConsentQuestion struct {
 	Kind   string `json:"kind"`
-	Origin string `json:"origin"`         // of the site that the call is about
-	Tool   string `json:"tool,omitempty"` // that was called; not with ConsentEval
+	Origin string `json:"origin"`           // of the site that the call is about
+	Tool   string `json:"tool,omitempty"`   // name of the tool; empty with ConsentEval
+	Client string `json:"client,omitempty"` // id of the client, chosen by the server
+	Call   string `json:"call"`             // hash of the tool and all its arguments
 }
 
 // A ConsentAnswer is what the user said.
 type ConsentAnswer struct {
 	Granted bool   `json:"granted"`
-	Answer  string `json:"answer,omitempty"` // once, session or no; not with ConsentEval
+	Answer  string `json:"answer,omitempty"` // once, session or no; with ConsentEval also always, and empty for a stored answer
 }

@@ -5,18 +5,13 @@ import (
 	"strings"
 )
 
-// pdf is a document of one empty page that, when url is set, asks its viewer
-// to open it.
-func pdf(url string) string {
-	open := ""
-	if url != "" {
-		open = fmt.Sprintf("/OpenAction << /S /URI /URI (%s) >>", url)
-	}
+// pdf returns a document with one empty page.
+func pdf() string {
 	var b strings.Builder
 	b.WriteString("%PDF-1.4\n")
 	var at []int
 	for i, object := range []string{
-		"<< /Type /Catalog /Pages 2 0 R " + open + " >>",
+		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] >>",
 	} {

@@ -35,10 +35,18 @@ type Route struct {
 	// still names the backends in which the route does not arrive under a wall
 	// at an allowed host either.
 	still []string
-	// queued is set where the browser does one after the other, and tries what
-	// was held again for minutes before it takes the next: whether one that is
-	// allowed has its turn before the test ends is chance.
+	// stranger is set if the route starts in a frame of a site that the policy does
+	// not list. It cannot start if such frames are not loaded.
+	stranger bool
+	// window is set if the page opens a Document Picture-in-Picture window. A
+	// browser has at most one.
+	window bool
+	// queued is set if the browser requests in its own time: it sends reports in
+	// batches, and retries a background fetch that was held for minutes before it
+	// starts the next. An allowed request may or may not arrive before the test ends.
 	queued bool
+	// untried is the reason why no test can take the route.
+	untried string
 	// open says, for a backend that cannot hold the route, why not.
 	open map[string]string
 }
@@ -49,13 +57,16 @@ type file func(v *visit, w http.ResponseWriter, r *http.Request, n int)
 // Open returns why a backend cannot hold the route, empty when it can.
 func (r *Route) Open(backend string) string { return r.open[backend] }
 
+// Untried returns why no test can take the route, or "" if a test takes it.
+func (r *Route) Untried() string { return r.untried }
+
 // Routes returns the table.
 func Routes() []Route {
-	return slices.Concat(elements, styles, scripts, workers, sockets, leaving, popups, sameSite)
+	return slices.Concat(elements, styles, scripts, workers, sockets, leaving, popups, windows, strangers, sameSite)
 }
 
 // Few are routes of each kind, for a test that is run often.
-var Few = []string{"img", "websocket", "shared-worker-data-fetch", "redirect-twice", "popup-sandboxed-escaped", "same-site-location"}
+var Few = []string{"img", "websocket", "shared-worker-data-fetch", "redirect-twice", "popup-sandboxed-escaped", "picture-in-picture-open", "stranger-open", "stranger-shared-worker", "same-site-location"}
 
 // Named splits a list of routes; an empty one is all.
 func Named(list string) []string {

@@ -68,7 +68,7 @@ var popups = []Route{
 	{Name: "open-then-location", Kind: Document, gesture: true, script: `open('{V}/inner');`, inner: `<script>location.href = '{T}/x'</script>`},
 	{Name: "blank-target", Kind: Document, gesture: true, body: `<a target=_blank rel=opener href="{T}/x">a</a>`, script: `document.querySelector('a').click();`},
 	{Name: "blank-target-noopener", Kind: Document, gesture: true, body: `<a target=_blank rel="noopener noreferrer" href="{T}/x">a</a>`, script: `document.querySelector('a').click();`},
-	{Name: "blank-target-control", Kind: Document, gesture: true, body: `<a href="{T}/x">a</a>`, script: `document.querySelector('a').dispatchEvent(new MouseEvent('click', {ctrlKey: true, bubbles: true, cancelable: true}));`},
+	{Name: "blank-target-control", open: attachedTabs, Kind: Document, gesture: true, body: `<a href="{T}/x">a</a>`, script: `document.querySelector('a').dispatchEvent(new MouseEvent('click', {ctrlKey: true, bubbles: true, cancelable: true}));`},
 	{Name: "form-blank-post", Kind: Document, gesture: true, body: `<form target=_blank method=post action="{T}/x"><input name=a value=secret></form>`, script: `document.forms[0].submit();`},
 	{Name: "popup-sandboxed-open", Kind: Document, gesture: true, body: sandboxed("allow-scripts allow-popups", "open('{T}/x')"), script: delegate},
 	{Name: "popup-sandboxed-escaped", Kind: Document, gesture: true, body: sandboxed("allow-scripts allow-popups allow-popups-to-escape-sandbox", "open('{T}/x', '', 'noopener')"), script: delegate},

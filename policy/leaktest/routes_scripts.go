@@ -29,7 +29,7 @@ var scripts = []Route{
 	{Name: "csp-report-uri", Kind: Load, headers: map[string]string{"Content-Security-Policy": "img-src 'none'; report-uri {T}/x"}, body: `<img src="{V}/never.gif">`},
 	{Name: "csp-report-to", open: userReports, Kind: Load, headers: map[string]string{"Content-Security-Policy": "img-src 'none'; report-to far", "Reporting-Endpoints": `far="{T}/x"`}, body: `<img src="{V}/never.gif">`},
 	{Name: "report-coop", open: userReports, Kind: Load, headers: map[string]string{"Cross-Origin-Embedder-Policy": `require-corp; report-to="far"`, "Reporting-Endpoints": `far="{T}/x"`}, body: `<img src="{Y}/hop.gif">`},
-	{Name: "nel", open: userReports, still: managed, Kind: Load, headers: map[string]string{
+	{Name: "nel", open: userReports, queued: true, Kind: Load, headers: map[string]string{
 		"Report-To": `{"group": "far", "max_age": 600, "endpoints": [{"url": "{T}/x"}]}`, "NEL": `{"report_to": "far", "max_age": 600, "success_fraction": 1.0}`},
 		script: `await fetch('{V}/inner'); await fetch('{V}/next');`},
 	{Name: "speculation-prefetch", still: both, Kind: Load, script: speculate("prefetch", "{T}/x")},
@@ -39,6 +39,7 @@ var scripts = []Route{
 	{Name: "paint-worklet", Kind: Load, script: `await CSS.paintWorklet.addModule('{T}/x.js').catch(() => 0);`},
 	{Name: "audio-worklet", Kind: Load, script: `await new OfflineAudioContext(1, 9, 8000).audioWorklet.addModule('{T}/x.js').catch(() => 0);`},
 	{Name: "payment-manifest", open: userPayments, Kind: Load, script: `await new PaymentRequest([{supportedMethods: '{T}/x'}], {total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0);`},
+	{Name: "fedcm", open: userFedCM, Kind: Load, script: `await navigator.credentials.get({identity: {providers: [{configURL: '{T}/x.json', clientId: 'x'}]}}).catch(() => 0);`},
 	{Name: "background-fetch", queued: true, Kind: Load, worker: "0;", script: `
 		const reg = await navigator.serviceWorker.register('{V}/sw.js', {scope: '{V}/'});
 		await navigator.serviceWorker.ready;
@@ -92,26 +93,37 @@ var sockets = []Route{
 	{Name: "websocket", Kind: Load, script: `await new Promise((r) => { const w = new WebSocket('wss://{A}/x'); w.onopen = w.onerror = r; });`},
 	{Name: "event-source", Kind: Load, script: `await new Promise((r) => { const e = new EventSource('{T}/x.stream'); e.onopen = e.onerror = () => { e.close(); r(); }; });`},
 	{Name: "webtransport", Kind: Load, script: `try { await new WebTransport('https://{A}/x').ready; } catch {}`, still: managed},
-	{Name: "webrtc-stun", Kind: Load, script: webrtc(`{urls: 'stun:{I}'}`), still: both, open: userRTC},
-	{Name: "webrtc-turn-udp", Kind: Load, script: webrtc(`{urls: 'turn:{I}?transport=udp', username: 'u', credential: 'c'}`), still: both, open: userRTC},
+	{Name: "webrtc-stun", Kind: Load, script: webrtc(`{urls: 'stun:{I}'}`), still: both, open: packetRTC},
+	{Name: "webrtc-turn-udp", Kind: Load, script: webrtc(`{urls: 'turn:{I}?transport=udp', username: 'u', credential: 'c'}`), still: both, open: packetRTC},
 	{Name: "webrtc-turn-tcp", Kind: Load, script: webrtc(`{urls: 'turn:{A}?transport=tcp', username: 'u', credential: 'c'}`), still: both, open: userRTC},
 	{Name: "webrtc-turn-tls", Kind: Load, script: webrtc(`{urls: 'turns:{A}?transport=tcp', username: 'u', credential: 'c'}`), still: both, open: userRTC},
 }
 
 // Where a wall leaves a kind of connection no way at all.
 var (
-	managed = []string{"chromium"}
+	managed = []string{"chromium", "attached"}
 	users   = []string{"extension"}
-	both    = []string{"chromium", "extension"}
+	both    = []string{"chromium", "attached", "extension"}
 )
 
-var userRTC = map[string]string{"extension": "an extension cannot hold WebRTC back for one tab"}
+const userWebRTC = "an extension cannot hold WebRTC back for one tab"
+
+var userRTC = map[string]string{"extension": userWebRTC}
+
+var packetRTC = map[string]string{
+	"extension": userWebRTC,
+	"attached":  "in an attached browser, WebRTC packets bypass the egress proxy, unless the browser was started with --webrtc-ip-handling-policy=disable_non_proxied_udp",
+}
+
+var attachedTabs = map[string]string{"attached": "the first document of a background tab that a page opened may be requested before we attach to the tab"}
 
 var userSocket = map[string]string{"extension": "the browser shows extensions no WebSocket of a shared or a service worker"}
 
 var userReports = map[string]string{"extension": "the browser sends reports of the Reporting API by itself, and shows extensions none"}
 
 var userPayments = map[string]string{"extension": "the browser fetches what a way to pay says of itself, and shows extensions none of it"}
+
+var userFedCM = map[string]string{"extension": "extensions do not see the browser's FedCM requests to identity providers"}
 
 // webrtc gathers candidates by a server.
 func webrtc(server string) string {

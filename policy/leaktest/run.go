@@ -2,6 +2,7 @@ package leaktest
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -50,8 +51,6 @@ type Harness struct {
 	// Connects is set for a browser that connects ahead to where a page may
 	// go, and cannot be kept from it: then only what is asked for counts.
 	Connects bool
-	// Passes is how often the walls are walked; 0 means once.
-	Passes int
 }
 
 // A Setup says what a browser is to be started with.
@@ -79,8 +78,9 @@ type Browser struct {
 // them up itself. But names of names.test are nobody's: those are looked up.
 const MapNames = "--host-resolver-rules=MAP *.test 127.0.0.1, EXCLUDE *" + dnsSuffix
 
-// atOnce is how many routes are walked at the same time.
-const atOnce = 4
+// atOnce is the number of routes that are tested concurrently. A visit mostly
+// waits.
+const atOnce = 6
 
 // patience bounds each wait: it is for a machine that is busy.
 const patience = time.Minute
@@ -93,11 +93,18 @@ type runner struct {
 	h      Harness
 	site   *site
 	routes []Route
-	slots  chan struct{}
+	stages []*stage
 
-	mu    sync.Mutex // guards what follows
-	fires map[string]bool
-	seen  []trial
+	mu   sync.Mutex // guards the fields below
+	seen []trial
+}
+
+// A stage is a browser under one policy, with the walls that are tested in it.
+type stage struct {
+	name    string
+	config  *policy.Config // nil means no policy
+	walls   []Wall
+	browser Browser
 }
 
 // A trial is what came of one visit.
@@ -110,37 +117,71 @@ type trial struct {
 var (
 	update = flag.Bool("update-leaks", false, "write what comes of the tests that walk all routes, for docs/security.md")
 	routes = flag.String("routes", "", "the routes that are walked, with commas; empty for all")
+	passes = flag.Int("leak-passes", 1, "number of attempts per route and wall")
 )
 
-// Full walks the whole table twice, for a test that runs in a folder two below
-// the repository's, and holds what comes of it to what docs/security.md says.
+// Full walks the whole table, for a test that runs in a directory two below
+// the repository's, and compares what comes of it with what docs/security.md says.
 func Full(t *testing.T, h Harness) {
 	t.Helper()
-	h.Passes, h.Routes = 2, Named(*routes)
+	h.Routes = Named(*routes)
 	Run(t, h).compare(t, "../../policy/leaktest", *update)
 }
 
-// Run walks the table through a backend's browser and returns what came of it.
+// Run walks the table through a backend's browsers and returns what came of it.
 // A hit that a wall forbids fails t.
+//
+// The browsers of all stages run concurrently. Each route visits them one after
+// another, first the one without a wall, to find out whether the route fires.
 func Run(t *testing.T, h Harness) Results {
 	t.Helper()
-	r := &runner{h: h, site: newSite(t), slots: make(chan struct{}, atOnce), fires: map[string]bool{}}
+	r := &runner{h: h, site: newSite(t)}
 	for _, route := range Routes() {
 		if h.Routes == nil || slices.Contains(h.Routes, route.Name) {
 			r.routes = append(r.routes, route)
 		}
 	}
-	res := Results{Backend: h.Backend, Rows: make([]Row, len(r.routes))}
-	for i, route := range r.routes {
-		res.Rows[i] = Row{Route: route.Name, Hits: map[Wall]int{}, Asks: map[Wall]int{}}
+	r.stages = []*stage{
+		{name: "off", walls: []Wall{Off}},
+		{name: "same", walls: []Wall{Same}, config: r.config(policy.SubresourcesSame)},
+		{name: "public", walls: []Wall{Private, Public}, config: r.config(policy.SubresourcesPublic)},
 	}
-	r.phase(t, "off", nil, &res, Off)
-	for pass := range max(h.Passes, 1) {
-		r.phase(t, fmt.Sprintf("same/%d", pass+1), r.config(policy.SubresourcesSame), &res, Same)
-		r.phase(t, fmt.Sprintf("public/%d", pass+1), r.config(policy.SubresourcesPublic), &res, Private, Public)
+	for _, s := range r.stages {
+		r.start(t, s)
 	}
-	r.judge(t, &res)
-	return res
+	t.Run("routes", func(t *testing.T) {
+		// A browser has one picture-in-picture window: one walker takes all routes
+		// that open it.
+		next, windows := make(chan *Route, len(r.routes)), make(chan *Route, len(r.routes))
+		for i := range r.routes {
+			if route := &r.routes[i]; route.window {
+				windows <- route
+			} else {
+				next <- route
+			}
+		}
+		close(next)
+		close(windows)
+		walk := func(routes <-chan *Route) {
+			for route := range routes {
+				t.Run(route.Name, func(t *testing.T) { r.walkAll(t, route) })
+			}
+		}
+		var walkers sync.WaitGroup
+		for i := range atOnce { // t.Parallel would allow no more than there are processors
+			walkers.Go(func() {
+				if i == 0 {
+					walk(windows)
+				}
+				walk(next)
+			})
+		}
+		walkers.Wait()
+	})
+	for _, s := range r.stages {
+		r.end(t, s)
+	}
+	return r.judge(t)
 }
 
 // config is the policy of a tier: it names the page's host and the ally's.
@@ -148,40 +189,53 @@ func (r *runner) config(tier policy.Subresources) *policy.Config {
 	return &policy.Config{AllowDomains: []string{r.site.origin(homeHost), "https://" + allyHost + ":*", "http://" + allyHost + ":*"}, Mutations: true, Subresources: tier}
 }
 
-// phase walks all routes through one browser.
-func (r *runner) phase(t *testing.T, name string, config *policy.Config, res *Results, walls ...Wall) {
+// start starts the browser of a stage.
+func (r *runner) start(t *testing.T, s *stage) {
+	t.Helper()
 	setup := Setup{Users: r.users(t), Flags: []string{"--ignore-certificate-errors-spki-list=" + r.site.key, "--disable-popup-blocking", "--short-reporting-delay"}}
-	if config != nil {
+	if s.config != nil {
 		var err error
-		if setup.Policy, err = policy.New(*config); err != nil {
+		if setup.Policy, err = policy.New(*s.config); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b := r.h.Start(t, setup)
-	t.Run(name, func(t *testing.T) {
-		for i := range r.routes {
-			route := &r.routes[i]
-			t.Run(route.Name, func(t *testing.T) {
-				t.Parallel()
-				r.slots <- struct{}{}
-				defer func() { <-r.slots }()
-				r.walk(t, b, route, walls)
-			})
-		}
-	})
-	resolved := b.Close(t)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	s.browser = r.h.Start(t, setup)
+}
+
+// end closes the browser of a stage, and counts the names that were resolved.
+func (r *runner) end(t *testing.T, s *stage) {
+	t.Helper()
+	resolved := s.browser.Close(t)
 	for _, tr := range r.seen {
 		if tr.route.Kind == Name && slices.Contains(resolved, tr.visit.id+dnsSuffix) {
 			tr.visit.target.count()
 		}
 	}
-	if config != nil && config.Subresources == policy.SubresourcesSame {
+	if s.config != nil && s.config.Subresources == policy.SubresourcesSame {
 		for _, name := range resolved {
 			if name == deniedHost || name == belowHost {
 				t.Errorf("%s was looked up", name)
 			}
+		}
+	}
+}
+
+// walkAll tests a route in all stages.
+func (r *runner) walkAll(t *testing.T, route *Route) {
+	fires := false
+	for _, s := range r.stages {
+		times := *passes
+		if s.config == nil {
+			times = 1
+		}
+		for range times {
+			t.Run(s.name, func(t *testing.T) {
+				if s.config == nil {
+					fires = r.fires(t, s.browser, route)
+				} else {
+					r.walk(t, s, route, fires)
+				}
+			})
 		}
 	}
 }
@@ -193,58 +247,60 @@ func (r *runner) users(t *testing.T) func() string {
 	return func() string { return fmt.Sprintf("https://%s/user%d", tg.addr(), n.Add(1)) }
 }
 
-// walk tries a route at each wall, and then, so that all that began before has
-// had its time, leads it to where it may go.
-func (r *runner) walk(t *testing.T, b Browser, route *Route, walls []Wall) {
-	try := func(wall Wall, host string) *target {
-		s := b.NewSession(t)
-		t.Cleanup(func() { s.Close() })
-		v := r.visit(t, s, route, r.site.newTarget(t, host))
-		if wall != "" {
-			r.mu.Lock()
-			r.seen = append(r.seen, trial{route, wall, v})
-			r.mu.Unlock()
-			t.Cleanup(func() { // late ones are counted at the end
-				if why := r.leak(trial{route, wall, v}); why != "" {
-					t.Error(why)
-				}
-			})
-		}
-		return v.target
+// try visits a route to a host. It counts the result for wall, unless wall is
+// empty.
+func (r *runner) try(t *testing.T, b Browser, route *Route, wall Wall, host string) *target {
+	s := b.NewSession(t)
+	t.Cleanup(func() { s.Close() })
+	v := r.visit(t, s, route, r.site.newTarget(t, host))
+	if wall != "" {
+		r.mu.Lock()
+		r.seen = append(r.seen, trial{route, wall, v})
+		r.mu.Unlock()
+		t.Cleanup(func() { // late requests are counted at the end
+			if why := r.leak(trial{route, wall, v}); why != "" {
+				t.Error(why)
+			}
+		})
 	}
-	denied := deniedHost
+	return v.target
+}
+
+// denied returns the denied host of a route.
+func (route *Route) denied() string {
 	if route.sameSite {
-		denied = belowHost
+		return belowHost
 	}
-	if walls[0] == Off {
-		if tg := try(Off, denied); route.Kind != Name && arrives(tg, firing) {
-			r.mu.Lock()
-			r.fires[route.Name] = true
-			r.mu.Unlock()
-		}
-		return
-	}
+	return deniedHost
+}
+
+// fires reports whether a route arrives without a wall.
+func (r *runner) fires(t *testing.T, b Browser, route *Route) bool {
+	tg := r.try(t, b, route, Off, route.denied())
+	return route.Kind != Name && arrives(tg, firing)
+}
+
+// walk tests a route at each wall of a stage, and then with an allowed host, so
+// that earlier requests have time to arrive.
+func (r *runner) walk(t *testing.T, s *stage, route *Route, fires bool) {
 	var last *target
-	for _, wall := range walls {
+	for _, wall := range s.walls {
 		switch {
 		case wall != Private:
-			last = try(wall, denied)
+			last = r.try(t, s.browser, route, wall, route.denied())
 			if !wall.forbids(route) {
 				continue
 			}
 			last = nil
 		case route.Kind == Load:
-			try(wall, privateIP)
+			r.try(t, s.browser, route, wall, privateIP)
 			last = nil
 		}
 	}
 	if last == nil {
-		last = try("", allyHost)
+		last = r.try(t, s.browser, route, "", allyHost)
 	}
-	r.mu.Lock()
-	fires := r.fires[route.Name]
-	r.mu.Unlock()
-	if fires && !route.queued && !slices.Contains(route.still, r.h.Backend) && !arrives(last, patience) {
+	if fires && !route.queued && !(route.stranger && s.walls[0] == Same) && !slices.Contains(route.still, r.h.Backend) && !arrives(last, patience) {
 		t.Errorf("the way to %s, which is allowed, is held too", last.host)
 	}
 }
@@ -271,7 +327,10 @@ func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *targ
 	}
 	_, err = s.Navigate(ctx, tab.ID, v.url(), &executor.NavigateOptions{Until: executor.UntilCommit})
 	if err == nil && route.gesture {
-		_, err = s.Click(ctx, tab.ID, executor.Target{Selector: "#go"}, nil)
+		if err = press(ctx, s, tab.ID, "#go"); err != nil {
+			t.Errorf("clicking #go: %v", err)
+			return v // nothing comes of it
+		}
 	}
 	select {
 	case <-v.tried:
@@ -279,11 +338,22 @@ func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *targ
 		t.Errorf("the page did not come to its end: %v", err)
 	}
 	if route.click != "" {
-		if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: route.click}, nil); err != nil {
+		if err := press(ctx, s, tab.ID, route.click); err != nil {
 			t.Errorf("clicking %s: %v", route.click, err)
 		}
 	}
 	return v
+}
+
+// press clicks, and once more as long as the error says that nothing was pressed
+// and that the call may be made again: so it is on a machine that is busy.
+func press(ctx context.Context, s executor.Executor, tab executor.TabID, selector string) error {
+	for {
+		_, err := s.Click(ctx, tab, executor.Target{Selector: selector}, nil)
+		if e := (*executor.Error)(nil); !errors.As(err, &e) || !e.Retryable || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // leak says what came of a trial that should have come to nothing.
@@ -297,8 +367,12 @@ func (r *runner) leak(tr trial) string {
 }
 
 // judge counts what has arrived, now that all browsers have ended.
-func (r *runner) judge(t *testing.T, res *Results) {
+func (r *runner) judge(t *testing.T) Results {
 	t.Helper()
+	res := Results{Backend: r.h.Backend, Connects: r.h.Connects, Rows: make([]Row, len(r.routes))}
+	for i, route := range r.routes {
+		res.Rows[i] = Row{Route: route.Name, Hits: map[Wall]int{}, Asks: map[Wall]int{}}
+	}
 	for _, tr := range r.seen {
 		row := &res.Rows[slices.IndexFunc(res.Rows, func(row Row) bool { return row.Route == tr.route.Name })]
 		row.Hits[tr.wall] += int(tr.visit.target.hits.Load())
@@ -314,4 +388,5 @@ func (r *runner) judge(t *testing.T, res *Results) {
 		}
 	}
 	t.Logf("%d of %d routes fire without the wall; not tested: %s", len(res.Rows)-len(silent), len(res.Rows), strings.Join(silent, ", "))
+	return res
 }

@@ -27,6 +27,7 @@ const (
 	homeHost   = "home.test"       // the page's, allowed
 	allyHost   = "ally.test"       // another site's, allowed
 	deniedHost = "denied.test"     // another site's, denied
+	otherHost  = "stranger.test"   // another site's, neither named as allowed nor a target
 	belowHost  = "below.home.test" // a denied one of the page's own site
 	dnsSuffix  = ".names.test"     // names that nothing answers for
 	privateIP  = "127.0.0.1"       // an address that no pattern opens
@@ -91,7 +92,7 @@ func (s *site) certify(t testing.TB) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "leaktest"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(9 * 24 * time.Hour),
-		DNSNames:    []string{homeHost, allyHost, deniedHost, belowHost, "*" + dnsSuffix},
+		DNSNames:    []string{homeHost, allyHost, deniedHost, otherHost, belowHost, "*" + dnsSuffix},
 		IPAddresses: []net.IP{net.ParseIP(privateIP)},
 		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -182,7 +183,7 @@ const act = async () => {
 
 // fill puts the places of a visit into a text:
 // {T} the target's URL with the route's name, {A} its host and port, {I} the same by an address,
-// {V} the URL of the visit, {Y} the same on the ally's host, {ID} its id.
+// {V} the URL of the visit, {Y} the same on the ally's host, {X} on the stranger's, {ID} its id.
 func (v *visit) fill(text string) string {
 	port := strconv.Itoa(v.port)
 	return strings.NewReplacer(
@@ -191,6 +192,7 @@ func (v *visit) fill(text string) string {
 		"{I}", fmt.Sprintf("%s:%d", outward(), v.target.port),
 		"{V}", "https://"+homeHost+":"+port+"/"+v.id,
 		"{Y}", "https://"+allyHost+":"+port+"/"+v.id,
+		"{X}", "https://"+otherHost+":"+port+"/"+v.id,
 		"{ID}", v.id,
 	).Replace(text)
 }

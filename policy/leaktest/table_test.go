@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 		names[r.Name] = true
 		for _, backend := range Backends {
 			if cells := told[backend][r.Name]; len(cells) != 4 {
-				t.Errorf("%s: nothing is told of %s; run TestLongLeaks and TestFullLeaks, those of both backends, with -update-leaks, and make generate", r.Name, backend)
+				t.Errorf("%s: no result for %s; run TestLongLeaks of executor/chromium and executor/extension with -update-leaks, and make generate", r.Name, backend)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		body = "data: x\n\n"
 	case "pdf":
 		h.Set("Content-Type", "application/pdf")
-		body = pdf("")
+		body = pdf()
 	default:
 		h.Set("Content-Type", "text/html")
 	}

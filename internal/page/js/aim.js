@@ -3,18 +3,15 @@
 // it that really receives events.
 
 /**
- * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patient?: boolean, selector?: string, entry?: {token: string, all: boolean}}} AimOptions calm: no point is pressed, so what does not animate stands still enough
+ * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patience: number, again?: boolean, selector?: string, entry?: {token: string, all: boolean}}} AimOptions calm: no point is pressed, so what does not animate stands still enough;
+ *   patience is how long an obstacle must stand, with nothing in progress, before waiting is given up; again, that an earlier call gave up so
  * @typedef {{ok: true, x: number, y: number, pinch: [number, number], moved: boolean, frame: number}} Aimed x and y are in the
  *   document's viewport; pinch is how far a pinched page shows another part of it; moved, that it was not there all along;
  *   frame is the iframe element that the point is in, else 0
- * @typedef {{problem: string, by?: {id: number, role: string, name: string}, detail?: string}} Obstacle
+ * @typedef {{problem: string, by?: {id: number, role: string, name: string}, detail?: string, busy?: boolean}} Obstacle busy: something is in progress that may end it
  */
 
-/** How long an obstacle must stand, with nothing moving, before waiting is given up: a cover, then any other. */
-const coveredPatience = 1000;
-const otherPatience = 1500;
-
-/** How long changes elsewhere in the document count as something moving. */
+/** How long changes elsewhere in the document count as something in progress. */
 const elsewherePatience = 1500;
 
 /**
@@ -148,7 +145,7 @@ function inTheWay(cover, el) {
 function roleAndName(el) {
   return withStyles(() => {
     const role = roleOf(el);
-    return [role && role !== 'generic' && role !== 'none' ? role : tagOf(el), nameOf(el, role)];
+    return [role && role !== 'generic' && role !== 'none' ? role : tagWord(el), nameOf(el, role)];
   });
 }
 
@@ -248,15 +245,15 @@ function fillsWindow(found) {
 /**
  * aim waits until an element is attached, visible, still, enabled and receives
  * events at a point, and returns the point in CSS pixels of this document's
- * viewport. It gives up before its timeout when what is in the way stands
- * still and nothing in the document changes.
+ * viewport. It gives up before its timeout when nothing has been in progress for
+ * the time in opts.patience.
  * @param {number} id
  * @param {AimOptions} opts
  * @returns {Promise<Aimed | Obstacle>}
  */
 async function aim(id, opts) {
   const start = performance.now();
-  let lastChange = start;
+  let lastChange = opts.again ? -Infinity : start;
   /** @type {Element | null} */
   let cover = null;
   const observer = new MutationObserver((records) => {
@@ -264,11 +261,11 @@ async function aim(id, opts) {
     const el = byId(id);
     const near = (/** @type {Node | null} */ of, /** @type {Node} */ node) => !!of && (holds(node, of) || holds(of, node));
     // What goes on elsewhere may lead to a change here, but a clock that ticks there does not.
-    if (now - start < elsewherePatience || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
+    if ((!opts.again && now - start < elsewherePatience) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   let lastLook = start; // for another element
-  let way = 0;
+  let way = opts.again ? places.length : 0; // it has been scrolled to all places
   let scrolled = false;
   let brought = false; // just now
   let inFrame = false;
@@ -313,10 +310,9 @@ async function aim(id, opts) {
         continue;
       }
       if (now - start > opts.timeout) return found;
-      const patience = found.problem === 'covered' ? coveredPatience : otherPatience;
       cover = found.by ? byId(found.by.id) : null;
-      if (readyOf(document) !== 'complete' || moving(el) || coverMoves(found)) lastChange = now;
-      if (!opts.patient && now - Math.max(lastChange, start) > patience) return found;
+      if (inProgress(el, found)) lastChange = now;
+      if (now - Math.max(lastChange, start) > opts.patience) return found;
       inFrame = await nextFrame();
       if (now - lastChange < 50) way = 0; // something changed: scrolling may help again
     }
@@ -325,10 +321,15 @@ async function aim(id, opts) {
   }
 }
 
-/** @param {Obstacle} found */
-function coverMoves(found) {
+/**
+ * inProgress reports whether something is in progress that may end an obstacle: the document loads, an animation moves
+ * the element or what covers it, or something is animated in what covers it, as in an overlay that says to wait.
+ * @param {Element} el
+ * @param {Obstacle} found
+ */
+function inProgress(el, found) {
   const cover = found.by && byId(found.by.id);
-  return !!cover && moving(cover);
+  return readyOf(document) !== 'complete' || moving(el) || (!!cover && (moving(cover) || animatedWithin(cover)));
 }
 
 /**
@@ -343,12 +344,12 @@ api.aim = aim;
 
 api.pixelRatio = () => devicePixelRatio;
 
-/** @param {number} id the box of an element in this viewport, for pictures */
+/** @param {number} id the box of an element in this viewport, in the top document in page coordinates, for screenshots */
 api.box = (id) => {
   const el = byId(id);
   if (!el) return null;
   const b = boxOf(el);
-  return [b.left, b.top, b.width, b.height];
+  return [...inPage(b.left, b.top), b.width, b.height];
 };
 
 /** @param {number} id */

@@ -195,7 +195,21 @@ function listOption(id, wanted) {
   return null;
 }
 
+/**
+ * putBack gives a field its old value, and reports whether the field holds it then.
+ * @param {number} id
+ * @param {string} value
+ */
+function putBack(id, value) {
+  const el = byId(id);
+  if (!(el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement)) return false;
+  native(el, 'value')?.call(el, value);
+  announce(el);
+  return el.value === value;
+}
+
 api.setValue = setValue;
+api.putBack = putBack;
 api.listOption = listOption;
 api.selectOptions = selectOptions;
 api.pickRadio = pickRadio;

@@ -2,7 +2,7 @@
 // Who got the event: listeners that are installed before input is sent, and
 // tell whether it reached the element that was meant.
 
-/** @type {Map<string, {stop: () => void, seen: object[], el: Element | null, until: number}>} */
+/** @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, invalid: () => InvalidField[], el: Element | null, until: number}>} */
 const expectations = new Map();
 
 const { addEventListener: addListener, removeEventListener: removeListener } = EventTarget.prototype;
@@ -36,10 +36,27 @@ const busyLimit = 4000;
  * @property {number} [presses] how many presses are to come; one that begins on anything but the element is held back
  * @property {number} [late] how many ms after it was sent the first press may come. One that comes later is held
  *   back, whatever it is for: a dialog may have stopped the page meanwhile, and the press was reported as not done
+ * @property {boolean} [submits] the press is to send a form, whatever the element is
  * @property {boolean} [text] keys and text that are not for the element are held back, until the first text has
  *   reached it: where the page leads what follows is the page's affair
  * @property {boolean} [below] they are to go to a frame below this document, so none is for anything in it
  */
+
+/** @typedef {'' | 'removed' | 'hidden' | 'moved'} Departure why an element is no longer at a point; empty when it is, covered or not */
+
+/**
+ * departure returns why an element is no longer at a point.
+ * @param {Element} el
+ * @param {[number, number]} at
+ * @returns {Departure}
+ */
+function departure(el, [x, y]) {
+  if (!isConnectedOf(el)) return 'removed';
+  if (countsFor(elementAt(x, y), el)) return '';
+  const boxes = boxesOf(el).concat(labelBoxes(el));
+  if (!boxes.length) return 'hidden';
+  return boxes.some((b) => b.left <= x && x <= b.right && b.top <= y && y <= b.bottom) ? '' : 'moved';
+}
 
 /**
  * expect listens for trusted events until outcome is asked for. Each is kept,
@@ -73,10 +90,14 @@ function listen(token, el, want) {
   let presses = want.presses || 0;
   let blocking = false; // the press that is under way
   let late = false; // it came too late
+  /** @type {Departure} */
+  let released = ''; // of the element, when the button was released
+  const left = () => (el && want.at ? released || departure(el, want.at) : el && !isConnectedOf(el) ? 'removed' : '');
   const until = performance.now() + pressLimit;
   const listener = (/** @type {Event} */ e) => {
     if (!e.isTrusted || handled.has(e)) return;
     handled.add(e);
+    if (e.type === 'pointerup') released = left();
     const told = want.types.includes(e.type);
     if (!told && !blocking) return;
     const hit = /** @type {Element | null} */ (e.composedPath().find((n) => n instanceof Element || (n !== window && typeOfNode(/** @type {Node} */ (n)) === 1)) || null);
@@ -108,14 +129,17 @@ function listen(token, el, want) {
     roots.add(root);
     at = typeOfNode(root) === 11 ? /** @type {ShadowRoot} */ (root).host : null;
   }
+  const form = formOf(el);
+  const validation = collectInvalid(presses && (form || want.submits) ? roots : [], want.submits ? null : form);
   const types = new Set([...want.types, ...(presses ? pressTypes : [])]);
   for (const root of roots) for (const type of types) addListener.call(root, type, listener, { capture: true, passive: false });
   // These were there before any listener of the page, which may stop the event.
   const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;
   early?.add(listener);
   expectations.set(token, {
-    seen, el, until,
+    seen, left, el, until, invalid: validation.fields,
     stop: () => {
+      validation.stop();
       early?.delete(listener);
       for (const root of roots) for (const type of types) removeListener.call(root, type, listener, { capture: true });
     },
@@ -170,7 +194,10 @@ function outcome(token, more) {
     e?.stop();
   }
   const el = e?.el;
-  return { seen: e ? e.seen : [], gone: !!el && !isConnectedOf(el), disabled: !!el && matchesCSS(el, ':disabled') };
+  return {
+    seen: e ? e.seen : [], left: e ? e.left() : '', invalid: e ? e.invalid() : [],
+    disabled: !!el && matchesCSS(el, ':disabled'), file: !!el && !!closestTo(el, 'a[download][href], area[download][href]'),
+  };
 }
 
 api.expect = expect;

@@ -212,6 +212,17 @@ function tagOf(el) {
   return typeof tag === 'string' ? tag : 'form';
 }
 
+/**
+ * tagWord returns the tag of an element if browsers know the tag, and 'element' otherwise: pages can choose unknown tags freely.
+ * @param {Element} el
+ */
+function tagWord(el) {
+  const tag = tagOf(el);
+  const known = el instanceof HTMLElement ? !(el instanceof HTMLUnknownElement) && !tag.includes('-') :
+    el instanceof SVGElement && Object.getPrototypeOf(el) !== SVGElement.prototype;
+  return known ? tag : 'element';
+}
+
 /** Numbers of elements, in this document, never reused. @type {WeakMap<Element, number>} */
 const ids = new WeakMap();
 /** @type {Map<number, WeakRef<Element>>} */
@@ -343,6 +354,21 @@ function rootOf(el) {
   return /** @type {Root} */ (treeOf(el));
 }
 
+/** The property that names by element what an attribute names by id, which scripts may set. Browsers lack some of them. @type {Record<string, string>} */
+const REFERENCES = {
+  'aria-labelledby': 'ariaLabelledByElements', 'aria-describedby': 'ariaDescribedByElements', 'aria-controls': 'ariaControlsElements', 'aria-owns': 'ariaOwnsElements',
+};
+
+/**
+ * elementsSet returns the elements that a script set for an attribute. The attribute is then empty.
+ * @param {Element} el
+ * @param {string} attr
+ * @returns {Element[]}
+ */
+function elementsSet(el, attr) {
+  return [...Object.getOwnPropertyDescriptor(elements, REFERENCES[attr])?.get?.call(el) || []];
+}
+
 /**
  * elementsNamed returns the elements of the same tree that an attribute's list of ids names.
  * @param {Element} el
@@ -351,7 +377,7 @@ function rootOf(el) {
  */
 function elementsNamed(el, attr) {
   const list = attributeOf(el, attr);
-  if (!list) return [];
+  if (!list) return list === '' ? elementsSet(el, attr) : [];
   const root = rootOf(el);
   const out = [];
   for (const id of list.split(/\s+/)) {

@@ -115,7 +115,7 @@ function inspectField(id) {
   const input = /** @type {HTMLInputElement} */ (el);
   return {
     id: idOf(el), kind, checked: stateOf(el, kind), value: textOfField(el, kind),
-    type: el instanceof HTMLInputElement ? el.type : tagOf(el),
+    type: el instanceof HTMLInputElement ? el.type : tagWord(el),
     masked: isMasked(el),
     limit: kind === 'text' ? Math.max(input.maxLength, 0) : 0,
     bad: kind === 'text' && input.validity.badInput,
@@ -200,8 +200,14 @@ api.focus = (id) => {
   const at = focusedElement();
   return at === field || within(at, field) || field === bodyOf(document);
 };
-/** The number of the frame that has the focus, 0 when the document itself has it. */
-api.focusedFrame = () => {
+/**
+ * focusedFrame returns the number of the frame that has the focus, or 0 when the document itself has it. In that case
+ * it listens for keys, as expect does, unless the token is empty.
+ * @param {string} token
+ */
+api.focusedFrame = (token) => {
   const el = focusedElement();
-  return el && isFrame(el) ? idOf(el) : 0;
+  if (el && isFrame(el)) return idOf(el);
+  if (token) listen(token, null, { types: ['keydown', 'keyup'] }); // a page may stop one of them before it gets here
+  return 0;
 };

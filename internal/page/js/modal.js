@@ -45,6 +45,9 @@ function cutBehindModal(walk) {
     xk.push(walk.xk[x]);
     xv.push(walk.xv[x]);
   }
-  Object.assign(walk, out, { xi, xk, xv });
+  const long = walk.ci.map((node, x) => ({ node: map[node], x })).filter((c) => c.node >= 0);
+  Object.assign(walk, out, {
+    xi, xk, xv, ci: long.map((c) => c.node), ck: long.map((c) => walk.ck[c.x]), cr: long.map((c) => walk.cr[c.x]), ch: long.map((c) => walk.ch[c.x]),
+  });
   return total - out.d.length;
 }

@@ -3,6 +3,7 @@
 
 /** How many frames and timers our scripts asked for: what else is asked for the page asked for. */
 const own = { frames: 0, timers: 0 };
+Object.defineProperty(globalThis, '__cmOwn', { value: own }); // the scripts that block input count theirs as well
 
 /** onFrame is requestAnimationFrame, counted. @param {() => void} f */
 function onFrame(f) {
@@ -10,8 +11,15 @@ function onFrame(f) {
   return requestAnimationFrame(f);
 }
 
-/** after is setTimeout, counted. @param {number} ms @param {() => void} f */
+/** Whether the document may run no scripts, as in a sandbox. Then timers do not fire, not even ours, but tasks of the scheduler run. */
+const scriptless = matchMedia('(scripting: none)').matches;
+
+/** after is setTimeout, counted. Without scripts what it returns clears nothing. @param {number} ms @param {() => void} f */
 function after(ms, f) {
+  if (scriptless) {
+    scheduler.postTask(f, { delay: ms });
+    return 0;
+  }
   own.timers++;
   return setTimeout(f, ms);
 }
@@ -21,6 +29,7 @@ function after(ms, f) {
  * ids count up over all worlds of a document (Blink's FrameRequestCallbackCollection and DOMTimerCoordinator).
  */
 function pageIds() {
+  if (scriptless) return '';
   const frame = onFrame(() => {});
   cancelAnimationFrame(frame);
   const timer = after(0, () => {});
@@ -97,6 +106,14 @@ function animationsAround(el) {
  */
 function animated(el, accept) {
   return animationsAround(el).some((a) => a.playState === 'running' && mayMove(a, el) && accept(Number(a.effect?.getComputedTiming().endTime)));
+}
+
+/** @param {Element} el animatedWithin reports whether an animation of anything in an element is running */
+function animatedWithin(el) {
+  return animationsAround(el).some((a) => {
+    const target = /** @type {KeyframeEffect | null} */ (a.effect)?.target;
+    return a.playState === 'running' && !!target && within(target, el);
+  });
 }
 
 /** How far the clock of animations must have come, in ms, for a box to be compared: half a frame or so. */

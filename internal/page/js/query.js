@@ -334,7 +334,7 @@ function selectRole(s, scope) {
 
 /** @param {Element} el */
 function clicksByItself(el) {
-  if (hasAttribute(el, 'onclick')) return true;
+  if (hasAttribute(el, 'onclick') || isListening(el)) return true;
   if (styleOf(el).cursor !== 'pointer') return false;
   const p = flatParent(el);
   return !p || styleOf(p).cursor !== 'pointer';

@@ -2,7 +2,8 @@
 // What the page says, in other shapes than an outline.
 
 /**
- * describe returns role and name of an element for messages.
+ * describe returns role and name of an element for messages. An element whose role says nothing is named
+ * by its text, or by its tag and id.
  * @param {number} id
  * @returns {{role: string, name: string, hidden: boolean} | null} null when it is gone
  */
@@ -13,6 +14,10 @@ function describe(id) {
     let role = roleOf(el);
     const name = nameOf(el, role);
     if (role === 'generic' && isEditingHost(el)) role = 'textbox';
+    if (!name && (role === 'generic' || role === 'none')) {
+      const id = attributeOf(el, 'id');
+      return { role: 'element', name: clip(excerpt(el) || tagOf(el) + (id ? `#${id}` : ''), 200), hidden: isHidden(el) };
+    }
     return { role, name: clip(name, 200), hidden: isHidden(el) };
   });
 }

@@ -60,6 +60,14 @@ function beginsAtEnd(scroller) {
 }
 
 /**
+ * scrollable bounds a position: Blink ignores those that are too large for its layout units (2^25 pixels).
+ * @param {number} position
+ */
+function scrollable(position) {
+  return Math.max(-(2 ** 25), Math.min(2 ** 25, position));
+}
+
+/**
  * moveScroller moves a scroller and tells where it is. With an id and no movement it
  * brings the element into view.
  * @param {number} id 0 for the page
@@ -77,7 +85,7 @@ async function moveScroller(id, x, y, dx, dy) {
   const scroller = (el && scrollerOf(el, directions)) || pageScroller(directions);
   if (moves) {
     scrollElement(scroller, {
-      left: (x ?? scrollLeftOf(scroller)) + dx, top: (y ?? scrollTopOf(scroller)) + dy, behavior: /** @type {ScrollBehavior} */ ('instant'),
+      left: scrollable((x ?? scrollLeftOf(scroller)) + dx), top: scrollable((y ?? scrollTopOf(scroller)) + dy), behavior: /** @type {ScrollBehavior} */ ('instant'),
     });
   }
   await nextFrame();

@@ -13,8 +13,13 @@
 //   xi, xk, xv  what few nodes have: node, kind (one letter of the string xk), value. Kinds:
 //          v value, l level, u URL, p placeholder, d description, c current,
 //          t type, o options of a select
+//   ci, ck, cr, ch  pieces of text longer than SENT characters, or not sent whole: node (-1 is the document),
+//          kind (n name or text, and as in xk; of the document n title, u URL), how many
+//          characters were not sent, hash of all of it
 //   behind how many nodes were left out because a modal dialog is in front of them
 //   hosts  numbers of elements that may have a closed shadow root, see closed.js
+//   customs  numbers of custom elements that may have a role by their internals, see internals.js
+//   clickables  numbers of clickable elements whose descendants may have click listeners, see listeners.js
 //   signs  what tells of an obstacle (obstacle.js), of the whole page only
 //
 // The Go side of this format is Decode in package outline.
@@ -30,6 +35,24 @@ const SAID_BY_VALUE = new Set('textbox searchbox combobox listbox'.split(' '));
 /** Elements whose inside is not walked: it is their value, or nobody can see it. */
 const ATOMS = new Set('input textarea select iframe frame canvas video audio object embed progress meter img area'.split(' '));
 
+/** How many characters of one piece of text are sent, unless the caller says otherwise. Longer ones get a hash. */
+const SENT = 20000;
+/** How many characters of long pieces one walk sends, and of each piece after that. */
+const SENT_IN_ALL = 5 << 20;
+const SENT_AT_LEAST = 400;
+
+/**
+ * hash returns a 32-bit FNV-1a hash of the UTF-16 code units of a text.
+ * @param {string} s
+ */
+function hash(s) {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < s.length; i++) h = imul(h ^ s.charCodeAt(i), 0x01000193);
+  return h >>> 0;
+}
+
+const { imul } = Math;
+
 /**
  * @typedef {object} Around what a walk knows from above
  * @property {boolean} pointer the cursor is a pointer already
@@ -41,13 +64,13 @@ const ATOMS = new Set('input textarea select iframe frame canvas video audio obj
 
 /**
  * snapshot walks the document, or one element of it.
- * @param {{root?: number, survey?: boolean}} [opts]
+ * @param {{root?: number, survey?: boolean, chars?: number}} [opts] chars: of one piece of text
  * @returns {object} columns as above, or {error}
  */
 function snapshot(opts) {
   const from = opts?.root ? byId(opts.root) : bodyOf(document) || topOf(document);
   if (!from) return { error: opts?.root ? 'gone' : 'empty' };
-  return withStyles(() => new Walk().run(from, !opts?.root, !!opts?.survey));
+  return withStyles(() => new Walk(opts?.chars || SENT).run(from, !opts?.root, !!opts?.survey));
 }
 api.snapshot = snapshot;
 
@@ -67,10 +90,39 @@ function showsPage(el) {
   return false;
 }
 
+/**
+ * hasRows reports whether a table has several rows, most of them of several cells with something in them.
+ * @param {HTMLTableElement} table
+ */
+function hasRows(table) {
+  const rows = [...table.rows].slice(0, 20);
+  const full = rows.filter((row) => [...row.cells].filter((cell) => firstElementOf(cell) || (textIn(cell) || '').trim() !== '').length > 1);
+  return rows.length > 1 && full.length > rows.length / 2;
+}
+
+/**
+ * namesParent reports whether a child with a certain tag is what names its parent.
+ * @param {Element} el
+ * @param {string} tag
+ */
+function namesParent(el, tag) {
+  const p = /** @type {Element} */ (parentElementOf(el));
+  if (hasAttribute(p, 'aria-label') || hasAttribute(p, 'aria-labelledby')) return false;
+  return [...childrenOf(p)].find((c) => tagOf(c) === tag) === el;
+}
+
 const contentWindowOfObject = Object.getOwnPropertyDescriptor(HTMLObjectElement.prototype, 'contentWindow')?.get;
 
 class Walk {
-  constructor() {
+  /** @param {number} chars */
+  constructor(chars) {
+    this.chars = chars;
+    /** How many characters of long pieces may still be sent. */
+    this.room = SENT_IN_ALL;
+    /** @type {number[]} */ this.ci = [];
+    /** @type {string[]} */ this.ck = [];
+    /** @type {number[]} */ this.cr = [];
+    /** @type {number[]} */ this.ch = [];
     /** @type {number[]} */ this.d = [];
     /** @type {number[]} */ this.r = [];
     /** @type {number[]} */ this.f = [];
@@ -94,6 +146,10 @@ class Walk {
     /** @type {{el: Element, start: number, end: number}[]} */ this.modals = [];
     /** @type {{el: Element, start: number, end: number}[]} */ this.tops = [];
     /** @type {number[]} */ this.hosts = [];
+    /** @type {number[]} */ this.customs = [];
+    /** @type {number[]} */ this.clickables = [];
+    /** Whether the rows of a table for layout are shown. @type {Map<Element, boolean>} */
+    this.tables = new Map();
     /** In how many elements this is. */
     this.deep = 0;
     /** Whether what is in an element is walked by rest, and not by its own visit. */
@@ -111,10 +167,12 @@ class Walk {
     this.visit(from, 0, { pointer: false, quiet: false, unseen: false, clipped: false, away: false });
     this.flush();
     const behind = whole ? cutBehindModal(this) : 0;
+    const url = this.piece(-1, 'u', location.href);
+    const title = this.piece(-1, 'n', titleOf(document));
     return {
-      v: 1, url: location.href, title: titleOf(document), d: this.d, r: this.r, f: this.f, i: this.i, n: this.n,
+      v: 1, url, title, ci: this.ci, ck: this.ck.join(''), cr: this.cr, ch: this.ch, d: this.d, r: this.r, f: this.f, i: this.i, n: this.n,
       roles: [...this.roles.keys()], xi: this.xi, xk: this.xk.join(''), xv: this.xv, behind,
-      hosts: this.hosts,
+      hosts: this.hosts, customs: this.customs, clickables: this.clickables,
       signs: whole && survey ? surveyObstacles() : null,
     };
   }
@@ -128,6 +186,7 @@ class Walk {
     if ((tag.includes('-') || (!el.firstChild && EMPTY_HOSTS.has(tag))) && this.hosts.length < MAX_CANDIDATES && isCandidate(el, tag)) {
       this.hosts.push(idOf(el));
     }
+    if (tag.includes('-') && this.customs.length < MAX_INTERNALS && isInternalsCandidate(el, tag)) this.customs.push(idOf(el));
   }
 
   /** @param {Root} root */
@@ -152,7 +211,7 @@ class Walk {
     this.r.push(r);
     this.f.push(flags);
     this.i.push(id);
-    this.n.push(name);
+    this.n.push(name.length > SENT_AT_LEAST ? this.piece(this.n.length, 'n', name) : name);
     return this.d.length - 1;
   }
 
@@ -165,7 +224,37 @@ class Walk {
     if (value === '') return;
     this.xi.push(node);
     this.xk.push(kind);
-    this.xv.push(value);
+    this.xv.push(this.piece(node, kind, value));
+  }
+
+  /**
+   * Returns what is sent of a piece of text, and notes its length and hash when it is long.
+   * @param {number} node
+   * @param {string} kind
+   * @param {string} s
+   */
+  piece(node, kind, s) {
+    if (s.length <= SENT_AT_LEAST) return s;
+    const max = Math.min(s.length, this.chars) <= this.room ? this.chars : SENT_AT_LEAST;
+    const sent = startOf(s, max);
+    this.room -= sent.length;
+    if (s.length > SENT || sent.length < s.length) {
+      this.ci.push(node);
+      this.ck.push(kind);
+      this.cr.push(s.length - sent.length);
+      this.ch.push(hash(s));
+    }
+    return sent;
+  }
+
+  /** Drops what was noted of pieces from a node on. @param {number} n */
+  dropPieces(n) {
+    while (this.ci.length && this.ci[this.ci.length - 1] >= n) {
+      this.ci.pop();
+      this.ck.pop();
+      this.cr.pop();
+      this.ch.pop();
+    }
   }
 
   /** Ends a run of text. */
@@ -173,7 +262,7 @@ class Walk {
     if (this.text === '') return;
     const s = collapse(this.text);
     this.text = '';
-    if (s !== '') this.emit('text', this.textDepth, this.textFlags, 0, clip(s, 4000));
+    if (s !== '') this.emit('text', this.textDepth, this.textFlags, 0, s);
   }
 
   /**
@@ -231,6 +320,7 @@ class Walk {
       this.xk.pop();
       this.xv.pop();
     }
+    this.dropPieces(n);
   }
 
   /**
@@ -244,7 +334,7 @@ class Walk {
       this.form(el, depth, around);
       return;
     }
-    if ((tag === 'div' || tag === 'span') && !around.clipped && this.deep < DEEPEST && this.passes(el)) {
+    if ((tag === 'div' || tag === 'span') && !around.clipped && this.deep < DEEPEST && this.passes(el) && !(around.pointer && isNestedClickable(el))) {
       if (this.text !== '') this.breakText(styleOf(el).display);
       this.deep++;
       this.visit(/** @type {Element} */ (el.firstChild), depth, around);
@@ -262,7 +352,7 @@ class Walk {
     }
     this.closed(el, tag);
     if (!tells && (tag === 'div' || tag === 'span') && this.plain(el, cs, depth, around)) return;
-    const role = roleOf(el);
+    const role = tag === 'tr' || tag === 'td' ? this.rowRole(el, tag) : roleOf(el);
     // Structure has nothing to show itself: what is in it says whether it is visible.
     if (role !== 'generic' && cs.visibility !== 'visible') {
       // What is in it may be visible again.
@@ -283,7 +373,7 @@ class Walk {
     let scrolls = false;
     if (!html) {
       if (!acts) {
-        clicks = (pointer && !around.pointer) || (tells && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.standsForControl(el));
+        clicks = (pointer && !around.pointer) || (around.pointer && !around.quiet && isNestedClickable(el)) || (tells && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.standsForControl(el));
         if (clicks && tag === 'label' && !this.standsForControl(el)) clicks = /** @type {HTMLLabelElement} */ (el).control === null && hasAttribute(el, 'onclick');
         if (tag === 'iframe' || tag === 'frame' || role === 'dialog') clicks = false;
       }
@@ -315,6 +405,25 @@ class Walk {
   }
 
   /**
+   * The role of a row or cell. Chromium takes tables without headers and borders
+   * for layout, but what stands in a row belongs together all the same.
+   * @param {Element} el
+   * @param {string} tag
+   */
+  rowRole(el, tag) {
+    const role = roleOf(el);
+    if (role !== 'generic' || attributeOf(el, 'role') !== null) return role;
+    const table = /** @type {HTMLTableElement | null} */ (tableOf(el));
+    if (!table) return role;
+    let rows = this.tables.get(table);
+    if (rows === undefined) {
+      rows = attributeOf(table, 'role') === null && roleOf(table) === 'none' && !firstIn(table, 'table') && hasRows(table);
+      this.tables.set(table, rows);
+    }
+    return !rows ? role : tag === 'tr' ? 'row' : 'cell';
+  }
+
+  /**
    * Whether an element is no more than a wrapper around one other: whether
    * that is visible, and what the cursor is over it, it knows itself.
    * @param {Element} el
@@ -334,7 +443,7 @@ class Walk {
    * @param {Around} around
    */
   plain(el, cs, depth, around) {
-    if (!around.pointer && cs.cursor === 'pointer') return false;
+    if (cs.cursor === 'pointer' && (!around.pointer || isNestedClickable(el))) return false;
     const overflow = this.overflow(el, cs);
     if (overflow === 'scrolls') return false;
     let inner = around;
@@ -392,7 +501,7 @@ class Walk {
       const seen = !around.away && this.inViewport(Element.prototype.getBoundingClientRect.call(el));
       const dialog = role === 'dialog' || role === 'alertdialog';
       const modal = dialog && attributeOf(el, 'aria-modal') === 'true';
-      this.emit(role, depth, (seen ? F.inViewport : 0) | (modal ? F.modal : 0), dialog ? idOf(el) : 0, clip(name, 400));
+      this.emit(role, depth, (seen ? F.inViewport : 0) | (modal ? F.modal : 0), dialog ? idOf(el) : 0, name);
       this.children(el, depth + 1, { ...around, unseen });
       this.flush();
       if (modal) this.modals.push({ el, start, end: this.d.length });
@@ -427,9 +536,9 @@ class Walk {
       this.children(el, depth, inner);
       return;
     }
-    if (html || (!target && INLINE.has(role))) {
+    if (html || (!target && INLINE.has(role) && !this.isNamed(el, role))) {
       if (tag === 'label' && this.saysName(el)) inner.quiet = true;
-      else if (tag === 'legend' && isIn(el, 'fieldset')) inner.quiet = true;
+      else if ((tag === 'legend' && isIn(el, 'fieldset')) || (tag === 'figcaption' && isIn(el, 'figure'))) inner.quiet = namesParent(el, tag);
       else if (tag === 'caption') inner.quiet = true;
       if (!ATOMS.has(tag)) this.children(el, depth, inner);
       return;
@@ -442,7 +551,7 @@ class Walk {
     } else if (role === 'cell' || role === 'gridcell' || role === 'columnheader' || role === 'rowheader' || role === 'row' || role === 'treeitem') {
       if (hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby')) name = nameOf(el, role);
       else if (role === 'treeitem') name = nameOf(el, role);
-    } else if (role !== 'listitem' && role !== 'generic' && role !== 'term') {
+    } else if (role !== 'listitem' && role !== 'term' && (role !== 'generic' || !target)) {
       name = nameOf(el, role);
     }
     if (role === 'heading' && (!isRendered(el, UNFADED) || (hasAttributes(el) && isFaint(el)))) {
@@ -457,7 +566,7 @@ class Walk {
 
     // A frame of a point or less is there to be loaded, not to be seen.
     if (tag === 'iframe' && clientWidthOf(el) <= 1 && clientHeightOf(el) <= 1) return;
-    let shown = role;
+    let shown = role === 'generic' ? 'group' : role;
     if (clicks && (INLINE.has(role) || role === 'group')) shown = 'clickable';
     else if (scrolls && !acts && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
     if (editable) shown = role === 'searchbox' || role === 'combobox' ? role : 'textbox';
@@ -468,8 +577,9 @@ class Walk {
     if (el === this.focus || el === this.active) flags |= F.focused;
     if (shown === 'clickable' && tag === 'label') flags |= this.controlFlags(el);
 
+    if (clicks && this.clickables.length < MAX_CLICKABLES && mayContainClickables(el)) this.clickables.push(idOf(el));
     this.flush();
-    const at = this.emit(shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, clip(name, 400));
+    const at = this.emit(shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
     this.extras(at, el, tag, role, name);
     if (ATOMS.has(tag) || editable) return;
     if (SAID_BY_NAME.has(role) && name !== '' && role !== 'separator') {
@@ -523,6 +633,10 @@ class Walk {
     if (this.r[at + 1] !== this.roles.get('text') || !name.includes(this.n[at + 1])) return;
     for (const column of [this.d, this.r, this.f, this.i, this.n]) column.splice(at + 1, 1);
     for (let x = this.xi.length - 1; x >= 0 && this.xi[x] > at; x--) if (this.xi[x] > at + 1) this.xi[x]--;
+    for (let x = this.ci.length - 1; x >= 0 && this.ci[x] > at; x--) {
+      if (this.ci[x] > at + 1) this.ci[x]--;
+      else for (const column of [this.ci, this.cr, this.ch, this.ck]) column.splice(x, 1);
+    }
   }
 
   /**
@@ -534,7 +648,7 @@ class Walk {
    */
   extras(at, el, tag, role, name) {
     const value = valueOf(el, role);
-    this.extra(at, 'v', value === name && role !== 'textbox' ? '' : clip(value, 2000));
+    this.extra(at, 'v', value === name && role !== 'textbox' ? '' : value);
     if (value === MASK) this.f[at] |= F.masked;
     const tells = tellsOf(el);
     const level = role === 'heading' || tells ? levelOf(el, role) : 0;
@@ -542,11 +656,11 @@ class Walk {
     if (role === 'link') this.extra(at, 'u', linkTarget(el, name));
     if (value === '' && (tag === 'input' || tag === 'textarea' || role === 'textbox' || role === 'searchbox' || role === 'combobox')) {
       const p = collapse(attributeOf(el, 'placeholder') || attributeOf(el, 'aria-placeholder') || '');
-      if (p !== name) this.extra(at, 'p', clip(p, 100));
+      if (p !== name) this.extra(at, 'p', p);
     }
     if ((tells && (hasAttribute(el, 'aria-describedby') || hasAttribute(el, 'aria-description'))) || (hasAttribute(el, 'title') && role !== 'iframe') ||
       tag === 'svg' || tag === 'table') {
-      this.extra(at, 'd', clip(descriptionOf(el, name), 200));
+      this.extra(at, 'd', descriptionOf(el, name));
     }
     if (tells) {
       const cur = attributeOf(el, 'aria-current');
@@ -558,6 +672,22 @@ class Walk {
     } else if (tag === 'select') {
       this.extra(at, 'o', optionsOf(/** @type {HTMLSelectElement} */ (el)));
     }
+  }
+
+  /**
+   * Whether an author gave a name to an element that has a line for its name
+   * only, and the name is not the text in it. A part of a sentence has none, so
+   * that the sentence stays whole.
+   * @param {Element} el
+   * @param {string} role
+   */
+  isNamed(el, role) {
+    if (!tellsOf(el) || !(hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby'))) return false;
+    if (role === 'none' || role === 'label' || role === 'legend') return false;
+    const text = collapse(textIn(el) || '');
+    if (text !== '' && styleOf(el).display === 'inline') return false;
+    const name = nameOf(el, role);
+    return name !== '' && name !== text;
   }
 
   /**

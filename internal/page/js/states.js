@@ -44,6 +44,7 @@ function flagsOf(el, role) {
   }
   if (NATIVE_CONTROLS.has(tag)) f |= nativeFlags(el, tag);
   if (!(f & F.disabled) && isAriaDisabled(el)) f |= F.disabled;
+  f |= internalsOf(el)?.flags ?? 0;
   return tellsOf(el) ? f | ariaFlags(el, tag, role) : f;
 }
 
@@ -196,13 +197,13 @@ function valueOf(el, role) {
   }
   switch (role) {
     case 'slider': case 'spinbutton': case 'progressbar': case 'meter': case 'scrollbar': case 'separator': {
-      const now = attributeOf(el, 'aria-valuenow') || '';
+      const now = attributeOf(el, 'aria-valuenow') || internalsOf(el)?.value || '';
       return inWords(el, Number.isNaN(parseFloat(now)) ? '' : now.trim());
     }
     case 'textbox': case 'searchbox':
-      return clip((showsDots(el) ? innerTextOf(el) && MASK : innerTextOf(el)) || '', 2000);
+      return (showsDots(el) ? innerTextOf(el) && MASK : innerTextOf(el)) || '';
     case 'combobox':
-      return clip(collapse(innerTextOf(el) || ''), 200);
+      return collapse(innerTextOf(el) || '');
   }
   return '';
 }
@@ -225,31 +226,23 @@ function inWords(el, value, bare = value) {
  * @param {number} max
  */
 function clip(s, max) {
-  if (s.length <= max) return s;
-  const last = s.charCodeAt(max - 1);
-  return s.slice(0, last >= 0xd800 && last < 0xdc00 ? max - 1 : max) + '…';
+  return s.length <= max ? s : startOf(s, max) + '…';
 }
 
 /**
- * optionsOf lists the labels of a select's options, with groups and states, in short.
+ * optionsOf lists the labels of a select's options, with groups and states, a line each.
  * @param {HTMLSelectElement} el
  */
 function optionsOf(el) {
   const out = [];
-  let size = 0;
-  let n = 0;
   let group = null;
   for (const o of el.options) {
-    n++;
-    if (size > 400) continue;
     const parent = parentElementOf(o);
     const head = parent !== group && parent && tagOf(parent) === 'optgroup' ? clip(collapse(attributeOf(parent, 'label') || ''), 60) + ': ' : '';
     group = parent;
-    const s = head + (clip(collapse(o.label || o.text), 60) || '""') + (matchesCSS(o, ':disabled') && !el.disabled ? ' (disabled)' : '');
-    out.push(s);
-    size += s.length + 3;
+    out.push(head + (collapse(o.label || o.text) || '""') + (matchesCSS(o, ':disabled') && !el.disabled ? ' (disabled)' : ''));
   }
-  return out.join(' | ') + (n > out.length ? ` | … ${n - out.length} more` : '');
+  return out.join('\n');
 }
 
 /**
@@ -269,7 +262,7 @@ function linkTarget(el, name) {
   } catch {
     return '';
   }
-  if (u.protocol !== 'http:' && u.protocol !== 'https:') return name.includes(raw.replace(/^\w+:/, '')) ? '' : clip(raw, 100);
-  if (u.host === location.host) return vague ? clip(u.pathname + u.search, 100) : '';
-  return name.toLowerCase().includes(u.host.replace(/^www\./, '')) ? '' : clip(u.host + (u.pathname === '/' ? '' : u.pathname), 100);
+  if (u.protocol !== 'http:' && u.protocol !== 'https:') return name.includes(raw.replace(/^\w+:/, '')) ? '' : raw;
+  if (u.host === location.host) return vague ? u.pathname + u.search : '';
+  return name.toLowerCase().includes(u.host.replace(/^www\./, '')) ? '' : u.host + (u.pathname === '/' ? '' : u.pathname);
 }

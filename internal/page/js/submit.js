@@ -1,40 +1,55 @@
 // @ts-check
-// What became of a form that was sent: the browser sends none that is invalid.
+// Forms that the browser does not send because their fields are invalid.
 
-/** @type {Map<string, {stop: () => void, sent: boolean, invalid: {role: string, name: string, message: string}[]}>} */
-const sendings = new Map();
+/** @typedef {{role: string, name: string, message: string}} InvalidField */
+
+/** Maximum number of invalid fields that are reported. */
+const MAX_INVALID = 10;
 
 /**
- * beginSubmit ends the entry of the field that has the focus, as leaving it
- * would, so that the page has taken in all values before its button is looked
- * at; and it listens for forms that are sent or found invalid.
- * @param {string} token
- * @param {number} id the button
+ * formOf returns the form that a click on an element submits.
+ * @param {Element | null} el
+ * @returns {HTMLFormElement | null}
  */
-api.beginSubmit = (token, id) => {
-  const button = byId(id);
-  const at = focusedElement();
-  if (at instanceof HTMLElement && at !== button && takesTyping(at) && !isFrame(at)) HTMLElement.prototype.blur.call(at);
-  const state = { sent: false, invalid: /** @type {{role: string, name: string, message: string}[]} */ ([]), stop: () => {} };
-  const hear = (/** @type {Event} */ e) => {
+function formOf(el) {
+  const button = el && closestTo(el, 'button, input');
+  if (!(button instanceof HTMLButtonElement || button instanceof HTMLInputElement)) return null;
+  return button.type === 'submit' || button.type === 'image' ? button.form : null;
+}
+
+/**
+ * collectInvalid collects the fields that the browser reports as invalid until stop
+ * is called. fields returns none if a form was sent.
+ * @param {Iterable<EventTarget>} roots
+ * @param {HTMLFormElement | null} form whose fields are collected, null for those of any form
+ */
+function collectInvalid(roots, form) {
+  /** @type {Map<Element, InvalidField>} */
+  const invalid = new Map();
+  let sent = false;
+  const onEvent = (/** @type {Event} */ e) => {
     const el = e.composedPath()[0];
-    if (e.type === 'submit') state.sent = true;
-    else if (el instanceof Element && state.invalid.length < 10) {
+    if (!e.isTrusted) return;
+    if (e.type === 'submit') sent = true;
+    else if (el instanceof Element && invalid.size < MAX_INVALID && (!form || /** @type {any} */ (el).form === form)) {
       const [role, name] = roleAndName(el);
-      state.invalid.push({ role, name, message: String(/** @type {HTMLInputElement} */ (el).validationMessage || '') });
+      invalid.set(el, { role, name, message: String(/** @type {HTMLInputElement} */ (el).validationMessage || '') });
     }
   };
-  const roots = button ? [window, rootOf(button)] : [window];
-  for (const root of roots) for (const type of ['submit', 'invalid']) addListener.call(root, type, hear, { capture: true, passive: true });
-  state.stop = () => { for (const root of roots) for (const type of ['submit', 'invalid']) removeListener.call(root, type, hear, { capture: true }); };
-  sendings.set(token, state);
-  return true;
-};
+  const types = ['submit', 'invalid'];
+  for (const root of roots) for (const type of types) addListener.call(root, type, onEvent, { capture: true, passive: true });
+  return {
+    fields: () => (sent ? [] : [...invalid.values()]),
+    stop: () => { for (const root of roots) for (const type of types) removeListener.call(root, type, onEvent, { capture: true }); },
+  };
+}
 
-/** @param {string} token endSubmit returns the fields that kept the form from being sent */
-api.endSubmit = (token) => {
-  const state = sendings.get(token);
-  sendings.delete(token);
-  state?.stop();
-  return state && !state.sent ? state.invalid : [];
+/**
+ * leaveField blurs the focused field, as pressing a button does, so that the page has
+ * processed all values before the button is aimed at.
+ * @param {number} id the button
+ */
+api.leaveField = (id) => {
+  const at = focusedElement();
+  if (at instanceof HTMLElement && at !== byId(id) && takesTyping(at) && !isFrame(at)) HTMLElement.prototype.blur.call(at);
 };

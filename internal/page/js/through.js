@@ -48,7 +48,7 @@ async function through(owner, x, y, opts) {
     if (opts.hit === false || hit === el) return { ok: true, x: px, y: py, pinch: pinch(), moved, frame: 0 };
     if (hit) found = inTheWay(hit, el);
   }
-  return found;
+  return { ...found, busy: inProgress(el, found) };
 }
 
 /**
@@ -95,8 +95,20 @@ function pointInFrame(el, x, y) {
 
 api.through = through;
 
-/** @param {number} id @param {number} x @param {number} y */
+/**
+ * inPage returns a point of this viewport in page coordinates if this is the top
+ * document, and unchanged in a frame.
+ * @param {number} x
+ * @param {number} y
+ */
+function inPage(x, y) {
+  return window.parent === window ? [x + scrollX, y + scrollY] : [x, y];
+}
+
+/** @param {number} id a frame @param {number} x @param {number} y */
 api.outward = (id, x, y) => {
   const el = /** @type {HTMLElement | null} */ (byId(id));
-  return el && pointInFrame(el, x, y);
+  if (!el) return null;
+  const [left, top] = pointInFrame(el, x, y);
+  return inPage(left, top);
 };

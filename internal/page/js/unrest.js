@@ -79,10 +79,23 @@ function still(el) {
     && !animated(el, () => true);
 }
 
+const transitionOf = Object.getOwnPropertyDescriptor(elements, 'activeViewTransition')?.get;
+
+/**
+ * transitsIn reports whether a transition of a part of the page runs in a tree: those of shadow roots are no business
+ * of the document's.
+ * @param {Document | ShadowRoot} root
+ * @returns {boolean}
+ */
+function transitsIn(root) {
+  for (const el of allIn(root, '*')) {
+    const inner = shadowOf(el);
+    if (transitionOf?.call(el) != null || (inner && transitsIn(inner))) return true;
+  }
+  return false;
+}
+
 /** Whether a transition of the view may still show what has left the document. */
 api.transits = () => /** @type {any} */ (document).activeViewTransition != null
-  || animations().some((a) => String(/** @type {any} */ (a.effect)?.pseudoElement).startsWith('::view-transition'));
-
-/** Whether something moves by itself: an animation, a transition of the view, or what changed just now. */
-api.restless = () => performance.now() - lastUnrest < stillFor || /** @type {any} */ (document).activeViewTransition != null
-  || Document.prototype.getAnimations.call(document).some((/** @type {Animation} */ a) => a.playState === 'running');
+  || animations().some((a) => String(/** @type {any} */ (a.effect)?.pseudoElement).startsWith('::view-transition'))
+  || transitsIn(document);

@@ -13,6 +13,7 @@ function withStyles(run) {
     generators = new Map();
     silentDocument = false;
     scrollers = null;
+    pointers = null;
     mutes = new Map();
     labelIndex = new Map();
     dataTables = new WeakMap();
@@ -220,14 +221,15 @@ function generated(el, which) {
   const content = cs.content;
   if (!content || content === 'none' || content === 'normal') return '';
   if (cs.display === 'none' || cs.visibility !== 'visible') return '';
-  const said = splitAlternative(content);
+  const words = splitAlternative(content);
+  const said = words.replace(/\burl\("(?:[^"\\]|\\.)*"\)/g, '');
   let out = '';
   for (const m of said.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*([\w-]+)\s*\)|\b(open|close)-quote\b/g)) {
     out += m[1] !== undefined ? m[1].replace(/\\(.)/g, '$1') : m[3] ? quoteMark(el, m[3] === 'open') : attributeOf(el, m[2]) || '';
   }
   // Icon fonts live in the private use areas, they are no text.
   out = out.replace(/[\ue000-\uf8ff]|[\udb80-\udbff][\udc00-\udfff]/g, '');
-  return out && (cs.display !== 'inline' || said !== content) ? ' ' + out + ' ' : out;
+  return out && (cs.display !== 'inline' || words !== content) ? ' ' + out + ' ' : out;
 }
 
 /**
@@ -287,6 +289,19 @@ function mayScroll(el) {
 /** The elements of the document that a style sheet lets scroll or hide what is in them; null when that is not known. @type {Set<Element> | null} */
 let scrollers = null;
 
+/** The elements of the document that have a style of their own for the cursor. @type {Set<Element> | null} */
+let pointers = null;
+
+/**
+ * ownsPointer reports whether an element has a pointer as the cursor by a style
+ * of its own, and not only since something around it has.
+ * @param {Element} el
+ */
+function ownsPointer(el) {
+  if (!pointers) mayGenerate(el);
+  return !!pointers && pointers.has(el) && styleOf(el).cursor === 'pointer';
+}
+
 /** From so many selectors on it is quicker to ask the elements. */
 const MAX_SCROLL_SELECTORS = 50;
 
@@ -298,6 +313,8 @@ function generatorsIn(root) {
   /** @type {Set<string>} */
   const selectors = new Set();
   const scrolling = new Set(['[style*=overflow]']);
+  /** @type {Set<string>} */
+  const pointing = new Set(['[style*=cursor]']);
   /** @param {CSSRuleList} rules @returns {boolean} whether all was understood */
   const scan = (rules) => {
     for (const rule of rules) {
@@ -311,6 +328,7 @@ function generatorsIn(root) {
         }
       }
       if (s && /auto|scroll|hidden|clip/.test(r.style.overflowY + r.style.overflowX)) scrolling.add(/&|:scope/.test(s) ? '*' : s);
+      if (s && r.style.cursor === 'pointer' && !/[*&]|:scope/.test(s)) pointing.add(s);
       if (r.styleSheet && !scanSheet(r.styleSheet)) return false;
       if (r.cssRules && r.cssRules.length && !scan(r.cssRules)) return false;
     }
@@ -324,7 +342,9 @@ function generatorsIn(root) {
       return false;
     }
   };
-  for (const sheet of [...sheetsOf(root)]) if (!scanSheet(sheet)) return null;
+  const understood = [...sheetsOf(root)].map(scanSheet).every(Boolean);
+  if (remembers && root === document) pointers = new Set(allIn(document, [...pointing].join()));
+  if (!understood) return null;
   if (remembers && root === document && scrolling.size <= MAX_SCROLL_SELECTORS && !scrolling.has('*')) {
     scrollers = new Set(allIn(document, [...scrolling].join()));
   }

@@ -70,7 +70,8 @@ func render(dir string) ([]byte, error) {
 	}
 	w.constant("METHODS", methods, "The methods of commands: how long the server waits, and the keys of params with their types;\n * a ? means that the key may be missing.")
 	w.constant("SLOW_CDP", wire.SlowCDP(), fmt.Sprintf("Methods of the browser's protocol for which the server waits %d s.", int(wire.SlowTimeout.Seconds())))
-	w.constant("BARS", []string{wire.BarScript, wire.LiftScript}, "The scripts that keep presses from a document and let them through again.")
+	w.constant("BARS", []string{wire.BarScript, wire.LiftScript, wire.LockScript}, "The scripts that block input in a document, unblock it, and keep input from scrolling it.")
+	w.constant("HIDING", []string{wire.HideScript, wire.DrawnScript, wire.ShowScript}, "The scripts that hide a document's content, wait until that is drawn and show it again.")
 	w.constant("EVENTS", events, "The events, with the keys of their data.")
 	w.constant("FRAMES", frames, "The frames: who sends them, and their keys beside type and v.")
 

@@ -49,7 +49,7 @@ func tables() (string, error) {
 		return "", err
 	}
 	var b bytes.Buffer
-	names := map[string]string{"chromium": "managed browser", "extension": "user's own Chrome"}
+	names := map[string]string{"chromium": "managed browser", "attached": "attached browser, in our own browser context", "extension": "user's own Chrome"}
 	for _, backend := range leaktest.Backends {
 		fires := 0
 		for _, r := range leaktest.Routes() {
@@ -59,8 +59,8 @@ func tables() (string, error) {
 		}
 		fmt.Fprintf(&b, "In the %s %d of %d routes fire without the wall.\n\n", names[backend], fires, len(leaktest.Routes()))
 	}
-	b.WriteString("| route | what it is | managed: no wall | `same` | `public` | private | own Chrome: no wall | `same` | `public` | private |\n")
-	b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| route | what it is | managed: no wall | `same` | `public` | private | attached: no wall | `same` | `public` | private | own Chrome: no wall | `same` | `public` | private |\n")
+	b.WriteString("| --- | --- |" + strings.Repeat(" --- |", 4*len(leaktest.Backends)) + "\n")
 	for _, r := range leaktest.Routes() {
 		fmt.Fprintf(&b, "| %s | %s ", r.Name, r.Kind)
 		for _, backend := range leaktest.Backends {
@@ -92,5 +92,21 @@ func tables() (string, error) {
 			fmt.Fprintf(&b, "* %s: %s\n", strings.Join(why[reason], ", "), reason)
 		}
 	}
+	for i, r := range untried() {
+		if i == 0 {
+			b.WriteString("\nNot tested in any browser:\n\n")
+		}
+		fmt.Fprintf(&b, "* %s: %s\n", r.Name, r.Untried())
+	}
 	return b.String(), nil
+}
+
+// untried returns the routes that no test can take.
+func untried() (routes []leaktest.Route) {
+	for _, r := range leaktest.Routes() {
+		if r.Untried() != "" {
+			routes = append(routes, r)
+		}
+	}
+	return routes
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// logLimit is the maximum number of log lines with the same message in
+	// logWindow. A page whose requests are denied may cause thousands.
+	logLimit  = 100
+	logWindow = time.Minute
+	// maxLogMessages limits the messages that are counted apart.
+	maxLogMessages = 1000
+)
+
+// A logLimiter is a slog.Handler that writes at most logLimit lines with the same
+// message in logWindow, except at level Debug. It counts the others, and writes
+// the counts at the end of the window and in counts.close.
+type logLimiter struct {
+	slog.Handler
+	counts *logCounts // shared by the handlers with other attributes
+}
+
+type logCounts struct {
+	plain slog.Handler // writes the counts
+
+	mu      sync.Mutex // guards what follows
+	end     time.Time  // of the window
+	lines   map[string]int
+	dropped map[string]int
+	timer   *time.Timer // flushes at end, if lines were dropped
+}
+
+func newLogLimiter(h slog.Handler) *logLimiter {
+	return &logLimiter{h, &logCounts{plain: h, lines: map[string]int{}, dropped: map[string]int{}}}
+}
+
+func (l *logLimiter) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level > slog.LevelDebug && !l.counts.take(r.Message) {
+		return nil
+	}
+	return l.Handler.Handle(ctx, r)
+}
+
+func (l *logLimiter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &logLimiter{l.Handler.WithAttrs(attrs), l.counts}
+}
+
+func (l *logLimiter) WithGroup(name string) slog.Handler {
+	return &logLimiter{l.Handler.WithGroup(name), l.counts}
+}
+
+// take reports whether another line with a message may be written.
+func (c *logCounts) take(message string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if !now.Before(c.end) {
+		c.flush()
+		c.end = now.Add(logWindow)
+		clear(c.lines)
+	}
+	if _, known := c.lines[message]; !known && len(c.lines) >= maxLogMessages {
+		message = "(other messages)"
+	}
+	if c.lines[message] < logLimit {
+		c.lines[message]++
+		return true
+	}
+	c.dropped[message]++
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.end.Sub(now), c.close)
+	}
+	return false
+}
+
+// close writes the counts.
+func (c *logCounts) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flush()
+}
+
+// flush writes the counts. c.mu is held.
+func (c *logCounts) flush() {
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	for _, message := range slices.Sorted(maps.Keys(c.dropped)) {
+		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped", 0)
+		r.AddAttrs(slog.String("message", message), slog.Int("count", c.dropped[message]))
+		_ = c.plain.Handle(context.Background(), r) // as a logger does
+	}
+	clear(c.dropped)
+}

@@ -1,0 +1,61 @@
+package chromium
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func TestWithUTF8(t *testing.T) {
+	for _, c := range []struct{ env, want []string }{
+		{[]string{"A=b"}, []string{"A=b", "LC_CTYPE=C.UTF-8"}},
+		{[]string{"LANG=de_DE.UTF-8"}, []string{"LANG=de_DE.UTF-8"}},
+		{[]string{"LANG=C", "LC_CTYPE=en_US.utf8"}, []string{"LANG=C", "LC_CTYPE=en_US.utf8"}},
+		{[]string{"LANG=C.UTF-8", "LC_ALL=POSIX"}, []string{"LANG=C.UTF-8", "LANG=POSIX", "LC_CTYPE=C.UTF-8"}},
+		{[]string{"LANG=de_DE", "LC_CTYPE=C", "LC_ALL="}, []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8"}},
+	} {
+		if got := withUTF8(c.env); !slices.Equal(got, c.want) {
+			t.Errorf("withUTF8(%q) is %q, want %q", c.env, got, c.want)
+		}
+	}
+}
+
+// TestDownloadNamesWithoutLocale clicks downloads in a browser that is launched
+// without a locale. Their names are kept, except for the name of a program.
+func TestDownloadNamesWithoutLocale(t *testing.T) {
+	for _, name := range []string{"LANG", "LC_ALL", "LC_CTYPE"} {
+		t.Setenv(name, "")
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<link rel=icon href=data:,><a id=text href=/text>Text</a> <a id=program href=/program>Program</a>`)
+		case "/text":
+			w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''rapport%20%C3%A6%C3%B8%C3%A5%20%E6%97%A5%E6%9C%AC.txt")
+		case "/program":
+			w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''%E6%97%A5%E6%9C%AC.desktop")
+		}
+	}))
+	t.Cleanup(site.Close)
+	ctx := limited(t)
+	s := newSession(t, newBrowser(t, testOptions(t)))
+	tab, err := s.NewTab(ctx, site.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"text": "rapport æøå 日本.txt", "program": "日本.desktop.download"} {
+		d, err := s.Download(ctx, tab.ID, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: 20 * time.Second})
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		} else if base := filepath.Base(d.Path); base != want {
+			t.Errorf("%s is saved as %q, want %q", id, base, want)
+		}
+	}
+}

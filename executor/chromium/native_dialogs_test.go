@@ -1,0 +1,54 @@
+package chromium
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestAttachedDialogs requests a password and a passkey in an attached browser,
+// in a separate browser context. No dialog opens: the page receives the 401
+// response, and the tab still accepts input. Authentication to the proxy still
+// works.
+func TestAttachedDialogs(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/secret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			http.Error(w, "a password is needed", http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<title>page</title><link rel=icon href=data:,><button id=plain onclick="this.textContent = 'clicked'">Plain</button>
+			<button id=fetch onclick="fetch('/secret').then((r) => document.title = r.status)">Fetch</button>
+			<button id=passkey onclick="navigator.credentials.get({publicKey: {challenge: new Uint8Array(32)}}); setTimeout(() => document.title = 'asked', 500)">Passkey</button>`)
+	}))
+	t.Cleanup(srv.Close)
+	site := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1) // a host name, which passkeys need
+	_, address := startForeign(t, t.TempDir())
+	for trigger, title := range map[string]string{"fetch": "401", "passkey": "asked"} {
+		t.Run(trigger, func(t *testing.T) {
+			ctx := limited(t)
+			o := testOptions(t)
+			o.CDPEndpoint, o.Network = address, documents{hosts{"localhost"}}
+			s := newSession(t, newBrowser(t, o))
+			tab, err := s.NewTab(ctx, site+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "#" + trigger}, nil); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Eval(ctx, tab.ID, fmt.Sprintf("new Promise((done) => { const look = () => (document.title === %q ? done(1) : setTimeout(look, 10)); look(); })", title), nil)
+			if err != nil || !got.OK {
+				t.Fatalf("the page waits for the dialog: %+v, %v", got, err)
+			}
+			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "#plain"}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

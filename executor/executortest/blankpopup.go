@@ -1,0 +1,99 @@
+package executortest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// BlankPopup opens a page on 127.0.0.1 whose data: frame opens a blank popup
+// window and writes into it. The frame and the window have an opaque origin: the
+// window is blank, but does not have the internal origin. Then a sandboxed frame
+// navigates our own tab to a blank page. The gate of exec allows 127.0.0.1. The
+// gate of all, a session in the same browser, allows everything. The browser must
+// let pages open popup windows without a user gesture.
+func BlankPopup(t *testing.T, exec, all executor.Executor) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	wrote := make(chan struct{}, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/wrote":
+			select {
+			case wrote <- struct{}{}:
+			default:
+			}
+		case "/leaver":
+			fmt.Fprint(w, `<script>top.location = "about:blank"</script>`)
+		case "/leaves":
+			fmt.Fprint(w, `<title>leaves</title><link rel=icon href=data:,><iframe sandbox="allow-scripts allow-top-navigation" src="/leaver"></iframe>`)
+		default:
+			fmt.Fprintf(w, `<title>opener</title><link rel=icon href=data:,><iframe src="data:text/html,<script>
+				const w = window.open('about:blank');
+				w.document.write('<title>written</title><p>UNREADABLE</p><button>Act</button>');
+				fetch('http://%s/wrote', {mode: 'no-cors'});
+			</script>"></iframe>`, r.Host)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	tab, err := exec.NewTab(ctx, srv.URL+"/", nil)
+	if err != nil {
+		t.Fatalf("allowed page: %v", err)
+	}
+	select {
+	case <-wrote:
+	case <-ctx.Done():
+		t.Fatal("the frame did not write into a window")
+	}
+	seen := 0
+	for seen < 2 { // the window exists before it is listed as a tab
+		tabs, err := all.ListTabs(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = len(tabs)
+		if ctx.Err() != nil {
+			t.Fatal("the window is not listed as a tab")
+		}
+		for _, other := range tabs {
+			if other.ID == tab.ID {
+				continue
+			}
+			if text, err := exec.Text(ctx, other.ID, nil); !errors.Is(err, executor.ErrPolicyDenied) {
+				t.Errorf("the window was read: %+v, %v", text, err)
+			}
+			if a, err := exec.Click(ctx, other.ID, css("button"), nil); !errors.Is(err, executor.ErrPolicyDenied) {
+				t.Errorf("an action in the window succeeded: %+v, %v", a, err)
+			}
+		}
+	}
+	led, err := exec.NewTab(ctx, srv.URL+"/leaves", nil)
+	if errors.Is(err, executor.ErrPolicyDenied) {
+		return // the frame navigated the tab before NewTab returned
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		text, err := exec.Text(ctx, led.ID, nil)
+		if err == nil && !strings.HasPrefix(text.Origin, "http") {
+			t.Error("the blank page that a frame navigated the tab to was read")
+			return
+		}
+		if errors.Is(err, executor.ErrPolicyDenied) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the frame did not navigate the tab: %v", err)
+		}
+	}
+}

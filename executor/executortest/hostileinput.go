@@ -1,0 +1,312 @@
+package executortest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+var (
+	attempts = flag.Int("attempts", 50, "attempts of each kind of input at denied frames")
+	seed     = flag.Uint64("seed", 0, "random seed of hostile pages; 0 selects a random seed")
+)
+
+// An attack is one kind of input that a page directs at denied frames.
+type attack struct {
+	way string // what the page does, see start in hostileinput.html
+	do  func(c *scene) error
+	// slow means that do sends several inputs that take long: half of the attempts are made.
+	slow bool
+}
+
+// deniedInput is about frames of denied origins, of the page's own site and of
+// another one, that a page focuses or moves under the pointer while input is
+// sent, and reloads all the time. They report every trusted event, every
+// change of a value, every form that is submitted and where they are scrolled.
+func (s *suite) deniedInput(t *testing.T) {
+	typing := func(o executor.TypeOptions) func(c *scene) error {
+		return func(c *scene) error {
+			o.Clear = true
+			_, err := c.exec.Type(c.ctx, c.tab, css("#f"), "pin 42", &o)
+			return err
+		}
+	}
+	press := func(key string, o executor.PressOptions) func(c *scene) error {
+		return func(c *scene) error {
+			_, err := c.exec.Press(c.ctx, c.tab, key, &o)
+			return err
+		}
+	}
+	s.attacks(t, map[string]attack{
+		"key events":       {way: "focus", do: typing(executor.TypeOptions{KeyEvents: true})},
+		"text insertion":   {way: "focus", do: typing(executor.TypeOptions{})},
+		"Enter after text": {way: "focus", do: typing(executor.TypeOptions{PressEnter: true})},
+		"key on a target":  {way: "focus", do: press("Enter", executor.PressOptions{Target: css("#f")})},
+		"chord":            {way: "focus", do: press("Shift+A", executor.PressOptions{})},
+		"paste":            {way: "focus", do: press("Control+V", executor.PressOptions{})},
+		"composition":      {way: "flicker", do: compose},
+	})
+	s.gated(t, "the focus moves to a denied frame while keys are typed", "", func(c *scene, k *keeper) {
+		c.hostilePage(k)
+		c.eval("f.onkeydown = () => frames[0].focus(); 0", nil)
+		_, err := c.exec.Type(c.ctx, c.tab, css("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
+		c.wantCode(err, executor.ErrPolicyDenied, "1 of 7 characters")
+		c.evalString("ask(0, 'check')")
+		c.leaked()
+	})
+	s.gated(t, "what is sent to a denied frame unchecked", "", func(c *scene, k *keeper) {
+		c.hostilePage(k)
+		for i := range 2 {
+			c.eval(fmt.Sprintf("frames[%d].style.left = '0'; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 0)", i), nil)
+			_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": 300, "y": 300, "button": "left", "clickCount": 1})
+			c.wantCode(err, executor.ErrPolicyDenied, "blocked")
+			if _, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseReleased", "x": 300, "y": 300, "button": "left", "clickCount": 1}); err != nil {
+				c.wantCode(err, executor.ErrPolicyDenied)
+			}
+			c.evalString(fmt.Sprintf("ask(%d, 'check')", i))
+			c.eval("away(); 0", nil)
+		}
+		c.leaked()
+	})
+	s.gated(t, "what is pressed before raw input is denied is released", "", releasedAfterDenial)
+	s.gated(t, "the page beside a denied frame that loads for long", "input.html", slowFrame)
+}
+
+// deniedPointer is deniedInput for the pointer.
+func (s *suite) deniedPointer(t *testing.T) {
+	mouse := func(o executor.MouseOptions) func(c *scene) error {
+		return func(c *scene) error {
+			o.X, o.Y = 100, 100
+			_, err := c.exec.Mouse(c.ctx, c.tab, o)
+			return err
+		}
+	}
+	s.attacks(t, map[string]attack{
+		"press at a point":  {way: "pointer", do: mouse(executor.MouseOptions{Action: executor.MouseClick})},
+		"tap at a point":    {way: "pointer", do: mouse(executor.MouseOptions{Action: executor.MouseTap})},
+		"click on a target": {way: "target", do: clickButton},
+		"wheel at a point":  {way: "pointer", do: mouse(executor.MouseOptions{Action: executor.MouseWheel, DeltaY: 120})},
+		"raw wheel":         {way: "pointer", do: rawWheel},
+		"drag by steps":     {way: "pointer", do: dragBySteps},
+		"raw swipe":         {way: "pointer", do: rawSwipe, slow: true},
+	})
+}
+
+// attacks makes a case of each attack.
+func (s *suite) attacks(t *testing.T, all map[string]attack) {
+	for name, a := range sorted(all) {
+		s.gated(t, name, "", func(c *scene, k *keeper) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*attempts)*attemptTimeout)
+			defer cancel()
+			c.ctx = ctx
+			c.hostile(k, a)
+		})
+	}
+}
+
+// slowFrame has a denied frame that is between two documents for long.
+func slowFrame(c *scene, k *keeper) {
+	c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(0); f.src = %q; f.style = 'position: fixed; left: 400px'; document.body.append(f); })", c.otherURL("inputdenied.html")), nil)
+	k.denyOrigin(c.otherOrigin())
+	c.eval(fmt.Sprintf("document.querySelector('iframe').src = '%s/held/%s/slow'; 0", c.otherOrigin(), c.id), nil)
+	c.awaitRequest("slow")
+	// The browser delays commands for such a frame, so input for the page is
+	// rejected.
+	_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 30, Y: 40})
+	c.wantCode(err, executor.ErrNotActionable, "frame", "loading")
+	c.wantUntouched("canvas")
+	c.release("slow")
+	c.mouse(executor.MouseClick, 30, 40)
+	c.await("click", "canvas")
+}
+
+// attemptTimeout is the average time limit of an attempt on a busy machine.
+const attemptTimeout = 4 * time.Second
+
+// aimTimeout bounds the wait for a target that is covered.
+const aimTimeout = 300 * time.Millisecond
+
+// compose sends the text of an input method.
+func compose(c *scene) error {
+	_, err := c.exec.CDP(c.ctx, c.tab, "Input.imeSetComposition", map[string]any{"text": "pin", "selectionStart": 3, "selectionEnd": 3})
+	if err == nil {
+		_, err = c.exec.CDP(c.ctx, c.tab, "Input.insertText", map[string]any{"text": "pin"})
+	}
+	return err
+}
+
+func clickButton(c *scene) error {
+	_, err := c.exec.Click(c.ctx, c.tab, css("#b"), &executor.ClickOptions{Timeout: aimTimeout})
+	return err
+}
+
+// releasedAfterDenial presses a button and touches the page by raw commands. The
+// next command is denied, and the page then receives the end of both.
+func releasedAfterDenial(c *scene, k *keeper) {
+	c.hostilePage(k)
+	c.eval("window.ends = []; for (const type of ['mouseup', 'touchcancel']) addEventListener(type, (e) => ends.push(type)); 0", nil)
+	c.eval("frames[0].style.left = '0'; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 0)", nil)
+	for _, begin := range []struct {
+		method string
+		params map[string]any
+		end    string
+	}{
+		{"Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": 300, "y": 450, "button": "left", "buttons": 1, "clickCount": 1}, "mouseup"},
+		{"Input.dispatchTouchEvent", map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": 300, "y": 450}}}, "touchcancel"},
+	} {
+		if _, err := c.exec.CDP(c.ctx, c.tab, begin.method, begin.params); err != nil {
+			c.Fatal(err)
+		}
+		_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 300, "y": 300, "deltaX": 0, "deltaY": 50})
+		c.wantCode(err, executor.ErrPolicyDenied, "wheel")
+		c.eval(fmt.Sprintf("new Promise((done) => { const check = () => ends.includes(%q) ? done(0) : setTimeout(check, 20); check(); })", begin.end), nil)
+	}
+	c.leaked()
+}
+
+// rawWheel turns the wheel by a raw command.
+func rawWheel(c *scene) error {
+	_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 100, "y": 100, "deltaX": 0, "deltaY": 120})
+	return err
+}
+
+// rawSwipe moves a finger up by raw commands. It stops when one fails.
+func rawSwipe(c *scene) error {
+	touch := func(kind string, points ...map[string]any) error {
+		_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchTouchEvent", map[string]any{"type": kind, "touchPoints": append([]map[string]any{}, points...)})
+		return err
+	}
+	err := touch("touchStart", map[string]any{"x": 100, "y": 300})
+	if err == nil {
+		err = touch("touchMove", map[string]any{"x": 100, "y": 150})
+	}
+	if err == nil {
+		err = touch("touchEnd")
+	}
+	return err
+}
+
+// dragBySteps presses a button, moves the pointer and releases the button. It
+// starts beside the card, so no data is dragged: SECURITY.md says why.
+func dragBySteps(c *scene) error {
+	for _, o := range []executor.MouseOptions{
+		{Action: executor.MouseDown, X: 100, Y: 150},
+		{Action: executor.MouseMove, X: 105, Y: 160},
+		{Action: executor.MouseMove, X: 100, Y: 190},
+		{Action: executor.MouseUp, X: 100, Y: 190},
+	} {
+		if _, err := c.exec.Mouse(c.ctx, c.tab, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostilePage opens hostileinput.html, denies its frames and returns its URL.
+func (c *scene) hostilePage(k *keeper) (top string) {
+	c.Helper()
+	site := fmt.Sprintf("zoom%s.localhost:%d", c.id, c.port)
+	origin := "http://" + site
+	top = origin + "/p/" + c.id + "/hostileinput.html"
+	tab, err := c.exec.NewTab(c.ctx, top, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.tab = tab.ID
+	same, cross := "http://denied."+site+"/p/"+c.id+"/hostileinputdenied.html", c.otherURL("hostileinputdenied.html")
+	number := *seed
+	if number == 0 {
+		number = rand.Uint64()
+	}
+	c.Logf("-seed=%d", number)
+	c.eval(fmt.Sprintf("prepare(%d, [%q, %q]).then(() => 0)", uint32(number), same, cross), nil)
+	k.deny(func(a executor.Access) bool { return a.Origin != origin && a.Origin != executor.OriginOurs })
+	return top
+}
+
+// hostile attempts one kind of input in a page that directs it at denied frames.
+// No input may reach the frames. The page receives input before and afterwards,
+// and the frames receive the user's input afterwards.
+func (c *scene) hostile(k *keeper, a attack) {
+	top := c.hostilePage(k)
+	n := *attempts
+	if a.slow {
+		n = (n + 1) / 2
+	}
+	for _, key := range []string{"Control+A", "Control+C"} { // something to paste
+		if _, err := c.exec.Type(c.ctx, c.tab, css("#f"), "copied", &executor.TypeOptions{Clear: true}); err != nil {
+			c.Fatal(err)
+		}
+		if _, err := c.exec.Press(c.ctx, c.tab, key, nil); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.eval(fmt.Sprintf("start(%q); 0", a.way), nil)
+	results := map[executor.Code]int{}
+	for range n {
+		err := a.do(c)
+		results[executor.CodeOf(err)]++
+		if errors.Is(err, executor.ErrInternal) || c.ctx.Err() != nil {
+			c.Fatalf("%v; results: %v", err, results)
+		}
+	}
+	c.Logf("%d attempts ended as %v", n, results)
+	if n := results[executor.ErrBadArgs]; n > 0 {
+		c.Errorf("%d attempts found a button pressed that an earlier one did not release", n)
+	}
+	if results[executor.ErrPolicyDenied]+results[executor.ErrNotActionable] == 0 { // the latter if the target missed the input
+		c.Errorf("no attempt was directed at a denied frame: %v", results)
+	}
+	c.eval("stop(); 0", nil)
+	for i := range 2 {
+		if got := c.evalString(fmt.Sprintf("ask(%d, 'check')", i)); got != "clean" {
+			c.Errorf("denied frame %d is %s", i, got)
+		}
+	}
+	c.leaked()
+	// Regular input works.
+	c.eval("window.honest = true; 0", nil)
+	if _, err := c.exec.Type(c.ctx, c.tab, css("#f"), "honest", &executor.TypeOptions{Clear: true, KeyEvents: true}); err != nil {
+		c.Errorf("typing into the page: %v", err)
+	}
+	c.wantValue("f.value", "honest")
+	c.click(css("#b"), nil)
+	c.await("click", "b")
+	// The user can use the frames immediately.
+	for i := range 2 {
+		c.eval(fmt.Sprintf("frames[%d].style.left = '0'; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 0)", i), nil)
+		c.evalString(fmt.Sprintf("ask(%d, 'await')", i))
+		for _, kind := range []string{"mousePressed", "mouseReleased"} {
+			c.h.Raw(c.T, top, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": 300, "y": 300, "button": "left", "clickCount": 1})
+		}
+		c.await("user", "click")
+		c.eval("away(); 0", nil)
+	}
+}
+
+// leaked fails the case if a denied frame reported input.
+func (c *scene) leaked() {
+	c.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	leaks := map[string]int{}
+	focused := 0
+	for _, r := range c.reports {
+		switch r.Kind {
+		case "leak":
+			leaks[r.ID+" "+r.Value]++
+		case "focused":
+			focused++
+		}
+	}
+	if len(leaks) > 0 {
+		c.Errorf("denied frames received input: %v", leaks)
+	}
+	c.Logf("denied frames had the focus %d times", focused)
+}

@@ -1,0 +1,57 @@
+package extension
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+)
+
+// TestBlockListPath moves a tab that the agent opened to a path on the user's
+// block list with pushState. The tab cannot be read there, and works again
+// afterwards.
+func TestBlockListPath(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>Shop</title><p>this is the shop</p>
+			<button onclick="history.pushState({}, '', '/account'); document.title = 'balance 42'; document.querySelector('p').textContent = 'balance 42'; onpopstate = () => { document.title = 'Shop'; document.querySelector('p').textContent = 'this is the shop'; }">Account</button>`)
+	}))
+	t.Cleanup(site.Close)
+	l.u.act("settings", map[string]any{"patch": map[string]any{"blockList": []string{"127.0.0.1/account"}}})
+	id := opens(t, l.s, site.URL+"/")
+	page := l.u.target("page", strings.TrimPrefix(site.URL, "http://"))
+	reads := map[string]func(context.Context) (any, error){
+		"text":       func(ctx context.Context) (any, error) { return l.s.Text(ctx, id, nil) },
+		"snapshot":   func(ctx context.Context) (any, error) { return l.s.Snapshot(ctx, id, nil) },
+		"screenshot": func(ctx context.Context) (any, error) { return l.s.Screenshot(ctx, id, nil) },
+	}
+	const rounds = 3
+	for range rounds {
+		for name, read := range reads {
+			userbrowser.Eventually(t, name+" of the shop", func() bool { // the tab is allowed again shortly after its page
+				_, err := read(t.Context())
+				return err == nil
+			})
+		}
+		l.u.eval(page, "document.querySelector('button').click()", nil)
+		for name, read := range reads {
+			if got, err := read(t.Context()); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				t.Errorf("%s of the account: %+v, %v", name, got, err)
+			}
+		}
+		userbrowser.Eventually(t, "the tab to be listed without its title", func() bool {
+			tabs, err := l.s.ListTabs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(tabs) == 1 && !strings.Contains(tabs[0].Title, "balance")
+		})
+		l.u.eval(page, "new Promise((done) => { addEventListener('popstate', () => done(1), { once: true }); history.back(); })", nil)
+	}
+}

@@ -1,0 +1,179 @@
+package extension
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
+)
+
+// TestNewTabs opens tabs at a denied site whose opener the browser does not
+// report: one from a window of a driven page, which is blocked, and tabs of the
+// user, which load.
+func TestNewTabs(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
+	u := l.u
+	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	var pages atomic.Int32 // requests of the agent's page that reached the denied site
+	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/agent") {
+			pages.Add(1)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>%s</title>", r.URL.Path)
+	}))
+	t.Cleanup(denied.Close)
+	url := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>page</title><button id=open>Open</button><button id=lead>Lead</button><script>
+			let opened, n = 0;
+			document.querySelector('#open').onclick = async () => {
+				const w = await documentPictureInPicture.requestWindow();
+				opened = w.open('%[1]s/agent');
+			};
+			document.querySelector('#lead').onclick = () => { opened.location.href = '%[1]s/agent' + ++n };
+		</script>`, url)
+	}))
+	t.Cleanup(site.Close)
+	tab, err := s.NewTab(t.Context(), site.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.worker(`(() => {
+		globalThis.refusals = [];
+		chrome.webNavigation.onErrorOccurred.addListener(({url, frameId, error}) => {
+			if (frameId === 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') refusals.push(url);
+		});
+		return 0;
+	})()`, nil)
+	refusals := func(path string) (n int) {
+		u.worker(fmt.Sprintf("refusals.filter((u) => u === %q).length", url+path), &n)
+		return n
+	}
+
+	t.Run("from a window of a driven page", func(t *testing.T) {
+		for i, path := range []string{"/agent", "/agent1", "/agent2"} {
+			button := "#open"
+			if i > 0 {
+				button = "#lead"
+			}
+			if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: button}, nil); err != nil {
+				t.Fatal(err)
+			}
+			userbrowser.Eventually(t, "the refusal of "+path, func() bool { return refusals(path) > 0 })
+		}
+		if n := pages.Load(); n != 0 {
+			t.Errorf("the denied site received %d requests", n)
+		}
+	})
+
+	// The browser does not report that no page opened them.
+	t.Run("by URL", func(t *testing.T) {
+		const tabs = 10
+		refused := 0
+		for i := range tabs {
+			path := fmt.Sprintf("/user%d", i)
+			u.open(url + path)
+			n := refusals(path)
+			if n > 1 {
+				t.Errorf("%s was blocked %d times", path, n)
+			}
+			refused += n
+		}
+		t.Logf("%d of %d tabs were blocked first and reloaded", refused, tabs)
+	})
+	t.Run("by a link of the user's page", func(t *testing.T) {
+		const tabs = 10
+		u.open(url + "/links")
+		page := u.target("page", "/links")
+		for i := range tabs {
+			path := fmt.Sprintf("/linked%d", i)
+			u.eval(page, fmt.Sprintf("Object.assign(document.createElement('a'), {href: %q, target: '_blank', rel: 'noopener'}).click()", path), nil)
+			userbrowser.Eventually(t, path, func() bool {
+				var there bool
+				u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([t]) => t?.title === %q)", url+path, path), &there)
+				return there
+			})
+			if n := refusals(path); n != 0 {
+				t.Errorf("%s was blocked %d times", path, n)
+			}
+		}
+	})
+}
+
+// TestNewWindowFrames delays the rules that include a window that a driven page
+// opened. No rule covers requests of a frame of a new site in it yet, so the frame
+// itself must be blocked, also if a frame without an origin contains it.
+func TestNewWindowFrames(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
+	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
+	var private atomic.Int32
+	loaded := make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, port, _ := net.SplitHostPort(r.Host)
+		switch r.URL.Path {
+		case "/private":
+			private.Add(1)
+		case "/loaded":
+			loaded <- struct{}{}
+		case "/frame":
+			fmt.Fprintf(w, "<script>fetch('http://localhost:%s/private', {mode: 'no-cors'}).catch(() => 0).then(() => fetch('/loaded'))</script>", port)
+		default:
+			fmt.Fprintf(w, `<!doctype html><title>page</title><button id=open>Open</button><button id=add>Add</button><script>
+				let w;
+				const add = () => w.document.body.append(Object.assign(w.document.createElement('iframe'), {src: 'http://new.test:%[1]s/frame'}));
+				document.querySelector('#open').onclick = async () => {
+					w = await documentPictureInPicture.requestWindow();
+					add();
+					w.document.body.append(Object.assign(w.document.createElement('iframe'), {src: 'data:text/html,<iframe src=http://new.test:%[1]s/frame></iframe>'}));
+				};
+				document.querySelector('#add').onclick = add;
+			</script>`, port)
+		}
+	}))
+	t.Cleanup(server.Close)
+	tab, err := s.NewTab(t.Context(), server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.u.worker(`(() => {
+		globalThis.blocked = 0;
+		chrome.webNavigation.onErrorOccurred.addListener(({frameId, error}) => { if (frameId !== 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') blocked++; });
+		const update = chrome.declarativeNetRequest.updateSessionRules;
+		chrome.declarativeNetRequest.updateSessionRules = async (rules) => {
+			await new Promise((resolve) => { setTimeout(resolve, 1000) });
+			return update.call(chrome.declarativeNetRequest, rules);
+		};
+		return 0;
+	})()`, nil)
+	if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: "#open"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	userbrowser.Eventually(t, "the refusal of both frames", func() bool {
+		var blocked int
+		l.u.worker("blocked", &blocked)
+		return blocked > 1
+	})
+	if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: "#add"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-loaded: // now that the window is known
+	case <-time.After(20 * time.Second):
+		t.Error("the frame did not load when the window was known")
+	}
+	if n := private.Load(); n != 0 {
+		t.Errorf("frames of a new site sent %d requests to a private address", n)
+	}
+}

@@ -1,0 +1,145 @@
+// @ts-check
+
+// Decides whether a new tab is the user's. Its first request may start before the
+// browser reports which page opened it, and the rules must apply to tabs that a
+// driven page opened. So a tab counts as the user's only when the browser has
+// shown that no driven page opened it.
+
+/** The browser's own pages, to which no page can navigate a tab. */
+const BROWSERS = /^(?:chrome|edge|brave|opera|vivaldi):\/\//;
+
+/** Transition types that only the user causes. A worker that opens a window causes
+ * start_page; a page causes links and reloads. */
+const TYPED = new Set(['typed', 'generated', 'keyword', 'keyword_generated', 'auto_bookmark']);
+
+/** Tracks which tabs are the user's while any tab is fenced. */
+export class NewTabs {
+  /** @param {() => void} changed updates the rules */
+  constructor(changed) {
+    this.changed = changed;
+    /** Tabs inside a fence. @type {Set<number>} */
+    this.inside = new Set();
+    /** Tabs that are known to be the user's, null while no tab is fenced. @type {Set<number> | null} */
+    this.known = null;
+    /** Tabs that pages of a fence opened and no agent drives, such as Document
+     * Picture-in-Picture windows, by the tab that they originate from. @type {Map<number, number>} */
+    this.joined = new Map();
+    /** New tabs whose first document was not blocked yet. @type {Set<number>} */
+    this.fresh = new Set();
+    /** Tabs that are reloaded to check that no page opened them. Rules for
+     * requests without an initiator do not apply to them. @type {Set<number>} */
+    this.tried = new Set();
+  }
+
+  /**
+   * Records the rules that are about to be installed.
+   *
+   * @param {Set<number>} inside
+   * @param {number[]} all tabs that are open
+   */
+  install(inside, all) {
+    this.inside = inside;
+    if (inside.size === 0) this.known = null;
+    else this.known ??= new Set([...all, ...this.fresh]); // fresh: opened since all was read
+  }
+
+  /** Reports whether a tab is in a fence, or about to be. @param {number} tabId */
+  fenced(tabId) {
+    return this.inside.has(tabId) || this.joined.has(tabId);
+  }
+
+  /** @param {chrome.tabs.Tab} tab that was opened */
+  created({ id, openerTabId, url, pendingUrl }) {
+    if (id === undefined) return;
+    // Also while no tab is fenced: the first rules may be pending.
+    this.fresh.add(id);
+    if (BROWSERS.test(pendingUrl || url || '')) this.know(id);
+    // A tab that the browser or another extension opens has a pending URL from
+    // the start. openerTabId is the tab in the foreground. If the page of another
+    // tab opened this one, opened corrects that.
+    else if (!pendingUrl && openerTabId !== undefined && this.fenced(openerTabId)) this.join(id, openerTabId);
+  }
+
+  /**
+   * Called when a page opened a tab.
+   *
+   * @param {number} tabId
+   * @param {number} source the tab of the page
+   */
+  opened(tabId, source) {
+    if (this.fenced(source)) return;
+    if (this.known?.has(source)) {
+      if (this.joined.delete(tabId)) this.inside.delete(tabId); // created saw only the tab in the foreground
+      this.know(tabId);
+    } else if (this.known) this.fresh.delete(tabId); // it is the user's only if that tab is
+  }
+
+  /**
+   * Called when a page of a fence opened a tab. The same rules apply to both.
+   *
+   * @param {number} tabId
+   * @param {number} source
+   */
+  join(tabId, source) {
+    if (this.fenced(tabId)) return;
+    this.joined.set(tabId, this.joined.get(source) ?? source);
+    this.changed();
+  }
+
+  /** @param {number} root @returns {number[]} the tabs that originate from a tab */
+  from(root) {
+    return [...this.joined].flatMap(([tabId, of]) => (of === root ? [tabId] : []));
+  }
+
+  /** @param {number} tabId */
+  know(tabId) {
+    this.tried.delete(tabId);
+    if (!this.known || this.known.has(tabId) || this.fenced(tabId)) return;
+    this.known.add(tabId);
+    this.changed();
+  }
+
+  /**
+   * Called when a tab committed a top document.
+   *
+   * @param {number} tabId
+   * @param {string} url
+   * @param {string} transition
+   */
+  committed(tabId, url, transition) {
+    if (this.tried.has(tabId) || TYPED.has(transition) || BROWSERS.test(url)) this.know(tabId);
+  }
+
+  /**
+   * Called when the rules blocked the document of a tab. Reports whether the tab
+   * may be reloaded. A reload has the initiator of the first request, and rules
+   * for initiators in a fence still apply to the tab. So if the reload succeeds,
+   * no page of a fence is the initiator, and the tab is the user's.
+   *
+   * @param {number} tabId
+   */
+  refused(tabId) {
+    if (this.joined.has(tabId)) return false; // it belongs to a page of a fence
+    if (this.tried.delete(tabId)) this.changed(); // blocked again: a page of a fence opened it
+    if (!this.fresh.delete(tabId)) return false;
+    // A tab that was shared meanwhile, and one that no rules apply to any more, are
+    // reloaded under the rules that are in force now.
+    if (this.known && !this.fenced(tabId) && !this.known.has(tabId)) this.tried.add(tabId);
+    return true;
+  }
+
+  /** @param {number} tabId @param {number} before its previous id */
+  renamed(tabId, before) {
+    const root = this.joined.get(before);
+    if (root !== undefined) this.join(tabId, root);
+    else if (this.known?.has(before)) this.know(tabId);
+  }
+
+  /** @param {number} tabId of a tab that was closed */
+  forget(tabId) {
+    this.fresh.delete(tabId);
+    this.tried.delete(tabId);
+    this.joined.delete(tabId);
+    this.known?.delete(tabId);
+  }
+}

@@ -1,0 +1,254 @@
+package cdpconn
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// TestMessageLimit checks that only the head and the tail of a message over the
+// limit are stored, and that they identify the message.
+func TestMessageLimit(t *testing.T) {
+	lie := `\",\"sessionId\":\"LIE\"}`
+	for name, tt := range map[string]struct {
+		head, tail string
+		size       int
+		want       cdproto.Message
+		err        bool // it is over the limit
+	}{
+		"event":            {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, true},
+		"event, fits":      {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 100, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, false},
+		"answer":           {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxReply, cdproto.Message{ID: 124, SessionID: "S1"}, true},
+		"answer, fits":     {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 50 + 1000, cdproto.Message{ID: 124, SessionID: "S1"}, false},
+		"another session":  {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"}}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated"}, true},
+		"another session2": {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated", SessionID: "S1"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Message
+			text := tt.head + strings.Repeat("x", tt.size) + tt.tail
+			for len(text) > 0 { // in parts, as it arrives
+				n := min(len(text), 65_521)
+				_, _ = m.Write([]byte(text[:n]))
+				text = text[n:]
+			}
+			if held := cap(m.buf) + cap(m.head) + cap(m.tail); tt.err && held > 4096 {
+				t.Errorf("%d bytes are stored", held)
+			}
+			var got cdproto.Message
+			if err := m.Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			if got.ID != tt.want.ID || got.Method != tt.want.Method || got.SessionID != tt.want.SessionID || (got.Error != nil) != tt.err {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	var m Message
+	_, _ = m.Write([]byte(`{"params":"` + strings.Repeat("x", MaxEvent)))
+	if err := m.Decode(new(cdproto.Message)); err == nil {
+		t.Error("a message that is neither a response nor an event was accepted")
+	}
+}
+
+// TestLostEvent checks that a session ends after the loss of an event that its
+// state depends on, and continues after the loss of another event.
+func TestLostEvent(t *testing.T) {
+	b := cdptest.New(nil)
+	c := New(b)
+	defer c.Close()
+	b.Attach("", "S1", "page")
+	ev, err := c.Browser().Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lose := func(method string) {
+		b.Send(&cdproto.Message{SessionID: "S1", Method: cdproto.MethodType(method), Error: &cdproto.Error{Message: "too long"}})
+	}
+	lose("Runtime.consoleAPICalled")
+	if err := ev.Child.Call(t.Context(), runtime.CommandEnable, nil, nil); err != nil {
+		t.Errorf("after a lost console event: %v", err)
+	}
+	lose("Page.frameNavigated")
+	gone, err := c.Browser().Next(t.Context())
+	if err != nil || gone.Method != "Target.detachedFromTarget" || gone.Child != ev.Child {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	var e target.EventDetachedFromTarget
+	if err := Unmarshal(gone.Params, &e); err != nil || e.SessionID != "S1" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if err := ev.Child.Call(t.Context(), runtime.CommandEnable, nil, nil); !errors.Is(err, executor.ErrTargetGone) {
+		t.Errorf("after a lost navigation event: %v", err)
+	}
+	if n := c.Dropped(); n != 1 {
+		t.Errorf("%d events were dropped", n)
+	}
+}
+
+// TestQueueLimit checks that unread events are stored up to a limit.
+func TestQueueLimit(t *testing.T) {
+	s := newStream()
+	params := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for range 100 {
+		s.put(Event{Method: "Runtime.consoleAPICalled", Params: params})
+	}
+	if !s.put(Event{Method: "Page.frameNavigated", Params: params}) {
+		t.Error("a navigation event was dropped")
+	}
+	if s.queued > maxQueued+2<<20 || len(s.queue) > 40 {
+		t.Errorf("%d events with %d bytes are queued", len(s.queue), s.queued)
+	}
+}
+
+// TestFloods checks that reading repetitive messages takes limited time.
+func TestFloods(t *testing.T) {
+	testlog.Floods(t, func(text string) {
+		for _, head := range []string{"", `{"id":1,"result":`, `{"method":"A.b","params":"`} {
+			var m Message
+			_, _ = m.Write([]byte(head + text))
+			_ = m.Decode(new(cdproto.Message))
+		}
+	})
+}
+
+func TestStartOfShortReply(t *testing.T) {
+	long := strings.Repeat("é\\n\\u0041x", MaxShortReply)
+	const session = `,"sessionId":"AB12"}`
+	for _, c := range []struct{ name, text, want string }{
+		{"value", `{"id":7,"result":{"result":{"type":"string","value":"` + long + `"}}` + session, `"threw":false}`},
+		{"exception", `{"id":7,"result":{"result":{"type":"string","value":"` + long + `"},"exceptionDetails":{"exceptionId":1,"exception":{"type":"string","value":"` + long + `"}}}` + session, `"threw":true}`},
+	} {
+		for cut := range 12 { // so that it falls in the middle of each escape
+			var m Message
+			text := strings.Replace(c.text, `"value":"`, `"value":"`+strings.Repeat("-", cut), 1)
+			for part := range slices.Chunk([]byte(text), 60_000) {
+				m.Write(part)
+			}
+			if n := cap(m.buf) + cap(m.head); n > 2*MaxShortReply {
+				t.Errorf("%s: %d bytes are stored", c.name, n)
+			}
+			var msg cdproto.Message
+			if err := m.Decode(&msg); err != nil || msg.Error != nil || msg.ID != 7 || msg.SessionID != "AB12" {
+				t.Fatalf("%s: %+v, %v", c.name, msg, err)
+			}
+			var got struct {
+				Result struct{ Type, Value string }
+				Cut    bool
+			}
+			if err := json.Unmarshal(msg.Result, &got); err != nil {
+				t.Fatalf("%s, %d: %v", c.name, cut, err)
+			}
+			if !got.Cut || len(got.Result.Value) < shortHead/4 || !strings.HasSuffix(string(msg.Result), c.want) {
+				t.Errorf("%s: cut %v, %d bytes, ends with %s", c.name, got.Cut, len(got.Result.Value), msg.Result[len(msg.Result)-30:])
+			}
+		}
+	}
+	var m Message
+	m.Write([]byte(`{"id":8,"result":{"data":"` + long + `"}}`))
+	var msg cdproto.Message
+	if err := m.Decode(&msg); err != nil || msg.Error != nil || len(msg.Result) < len(long) {
+		t.Errorf("a response of usual length: %v, %+v", err, msg.Error)
+	}
+}
+
+// TestLogLimit checks that the events of a page that logs without end are dropped and
+// counted, apart from other sessions and other methods, and that a response does not
+// wait for whoever reads the events.
+func TestLogLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := cdptest.New(nil)
+		c := New(b)
+		defer c.Close()
+		b.Attach("", "S1", "page")
+		b.Attach("", "S2", "page")
+		first, second := nextChild(t, c.Browser()), nextChild(t, c.Browser())
+		params := `{"type":"` + strings.Repeat("x", 100_000) + `"}`
+		count := func(s *Session, method string) (kept, lost int) {
+			b.Emit(s.ID(), "Test.end", "{}")
+			for {
+				ev := next(t, s)
+				switch {
+				case ev.Method == "Test.end":
+					return kept, lost
+				case ev.Method != method:
+					t.Errorf("got %s", ev.Method)
+				case ev.Lost > 0:
+					lost += ev.Lost
+				case string(ev.Params) == params:
+					kept++
+				}
+			}
+		}
+		const console, thrown = "Runtime.consoleAPICalled", "Runtime.exceptionThrown"
+		for range 1000 {
+			b.Emit("S1", console, params)
+		}
+		b.Emit("S1", EventsDropped, `{"method":"`+console+`","count":7}`)
+		b.Emit("S1", EventsDropped, `{"method":"Page.frameNavigated","count":7}`)
+		b.Emit("S1", EventsDropped, `{"method":"`+console+`","count":-7}`)
+		if err := first.Call(t.Context(), runtime.CommandEnable, nil, nil); err != nil {
+			t.Error(err)
+		}
+		if n := len(first.stream.queue); n > 100 {
+			t.Errorf("%d events are queued", n)
+		}
+		kept, lost := count(first, console)
+		if kept < 50 || kept > 100 || kept+lost != 1007 || c.Dropped() != int64(lost) {
+			t.Errorf("%d kept, %d lost, %d dropped", kept, lost, c.Dropped())
+		}
+		b.Emit("S2", console, params)
+		if kept, lost := count(second, console); kept != 1 || lost != 0 {
+			t.Errorf("another session: %d kept, %d lost", kept, lost)
+		}
+		b.Emit("S1", thrown, params)
+		if kept, lost := count(first, thrown); kept != 1 || lost != 0 {
+			t.Errorf("another method: %d kept, %d lost", kept, lost)
+		}
+		time.Sleep(time.Second) // of the bubble
+		b.Emit("S1", console, params)
+		if kept, lost := count(first, console); kept != 1 || lost != 0 {
+			t.Errorf("after a second: %d kept, %d lost", kept, lost)
+		}
+	})
+}
+
+// TestLogEvent checks that the parts of a log event are found without decoding it,
+// and that other messages are decoded.
+func TestLogEvent(t *testing.T) {
+	const lie = `"\",\"sessionId\":\"LIE\"}"`
+	var m Message
+	for _, tt := range []struct {
+		text, method, session, params string
+		log                           bool
+	}{
+		{`{"method":"Runtime.consoleAPICalled","params":{"a":` + lie + `},"sessionId":"S1"}`, "Runtime.consoleAPICalled", "S1", `{"a":` + lie + `}`, true},
+		{`{"method":"Runtime.exceptionThrown","params":{"sessionId":"X"},"sessionId":"S1"}`, "Runtime.exceptionThrown", "S1", `{"sessionId":"X"}`, true},
+		{`{"method":"Runtime.consoleAPICalled","params":{"b":1,"sessionId":"X"}}`, "Runtime.consoleAPICalled", "", `{"b":1,"sessionId":"X"}`, false},
+		{`{"method":"Page.frameNavigated","params":{"a":` + lie + `},"sessionId":"S1"}`, "Page.frameNavigated", "S1", `{"a":` + lie + `}`, false},
+	} {
+		m.Reset()
+		_, _ = m.Write([]byte(tt.text))
+		var msg cdproto.Message
+		if got := m.log(new(cdproto.Message)); got != tt.log {
+			t.Errorf("%s: log event %v, want %v", tt.text, got, tt.log)
+		}
+		if err := m.Decode(&msg); err != nil {
+			t.Fatal(err)
+		}
+		if string(msg.Method) != tt.method || string(msg.SessionID) != tt.session || string(msg.Params) != tt.params {
+			t.Errorf("%s: got %+v", tt.text, msg)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package download
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// TestFloods checks that making a file name of repetitive text takes limited time.
+func TestFloods(t *testing.T) {
+	testlog.Floods(t, func(text string) {
+		_ = CleanName(text, text, "http://a.example/"+text)
+		_ = CleanName("", "text/plain", "http://a.example/"+text)
+		_ = dispositionName(text)
+		_ = dispositionName("attachment; filename=\"" + text + "\"")
+		_ = dispositionName("attachment; filename*=UTF-8''" + text)
+		_ = sentence(text)
+	})
+}

@@ -1,0 +1,47 @@
+package mutation
+
+// Screenshots of pages with denied frames.
+const hiddenFrames = "Screenshots show no content of a denied frame, however the page moves or transforms it"
+
+var screenshots = []Mutation{
+	{
+		Promise: hiddenFrames,
+		File:    "internal/page/screenshot.go",
+		Old:     "hidden, err := v.hideDenied(ctx)",
+		New:     "hidden, err := (*hiding)(nil), error(nil)",
+		Package: "./executor/chromium",
+		Test:    "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_turned_by_45)",
+	},
+	{
+		Promise: "Screenshots show no content of a denied frame, however the page moves or transforms it",
+		File:    "internal/page/transition.go",
+		Old:     "denied := hidden || len(left) == maxLeft",
+		New:     "denied := len(left) == maxLeft",
+		Package: "./executor/chromium",
+		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition",
+	},
+	{
+		Promise: hiddenFrames,
+		File:    "internal/page/frame.go",
+		Old:     `if f == nil && aux.FrameID != ""`,
+		New:     "if false",
+		Package: "./executor/chromium",
+		Test:    "^TestExecutor$/./^denied_pixels$/^frames_that_come_back",
+	},
+	{
+		Promise: hiddenFrames,
+		File:    "internal/page/js/unrest.js",
+		Old:     "  || transitsIn(document);",
+		New:     "  ;",
+		Package: "./executor/chromium",
+		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition_of_an_element",
+	},
+	{
+		Promise: "Screenshots show no content of a denied frame",
+		File:    "extension/methods.js",
+		Old:     "FOR_DENIED.includes(params.functionDeclaration)",
+		New:     "true",
+		Package: "extension/test",
+		Test:    "commands pass, or do not",
+	},
+}

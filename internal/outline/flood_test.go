@@ -1,0 +1,19 @@
+package outline
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// TestFloods checks that cleaning and decoding repetitive text takes limited time.
+func TestFloods(t *testing.T) {
+	testlog.Floods(t, func(text string) {
+		_ = Clean(text)
+		_, _ = Decode([]byte(text), "key")
+		if raw, err := json.Marshal(text); err == nil {
+			_, _ = Decode(raw, "key")
+		}
+	})
+}

@@ -1,0 +1,515 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+const (
+	// blockLimit is how long a renderer may take to confirm that it blocks input.
+	// Without the confirmation no input is sent. The browser delays commands for an
+	// out-of-process frame while the frame navigates.
+	blockLimit = 2 * time.Second
+	// blockTime is how long wire.BarScript blocks input in a document without a
+	// renewal. blockRenewal is the time between renewals.
+	blockTime    = 5 * time.Second
+	blockRenewal = 2 * time.Second
+	// inputEnd limits the wait, at the end of a call, for its input to be handled
+	// and for blocked documents to report it.
+	inputEnd = 500 * time.Millisecond
+)
+
+// An inputBlocker blocks the input of one call in the documents of its tab that
+// the call may not act on. Every document starts blocked, including documents that
+// load during the call. Documents that the gate allows are unblocked. A tab has at
+// most one blocker, from the first input of a call to the last.
+type inputBlocker struct {
+	v *View
+
+	mu       sync.Mutex // guards the fields below
+	sources  []string   // scripts of each new document
+	scripts  map[*cdpconn.Session][]*cdpconn.Pending
+	required []requirement   // commands that must complete before input is sent
+	open     map[string]bool // worlds of the documents that input may reach
+	renewed  time.Time
+	inputs   []*cdpconn.Pending
+	dropped  string // type of the first event that was blocked
+	progress string // what the call had done by then
+	ended    bool
+}
+
+// A requirement is a pending command in a document's session.
+type requirement struct {
+	doc     *document
+	pending *cdpconn.Pending
+}
+
+// wait waits for the response. After a timeout the command stays pending, because
+// its response is still needed.
+func (r requirement) wait(ctx context.Context) error {
+	t := r.doc.tab
+	for {
+		t.mu.Lock()
+		dialog, gone, changed := t.dialog, t.goneError(), t.changed
+		t.mu.Unlock()
+		select {
+		case <-r.pending.Done():
+			return r.doc.failure(r.pending.Wait(ctx, nil))
+		default:
+		}
+		switch {
+		case gone != nil:
+			return gone
+		case dialog != nil:
+			return dialog.error()
+		}
+		select {
+		case <-r.pending.Done():
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// block starts to block input in every document of the tab that v may not act on,
+// unless a blocker is installed. It does not wait for the browser; startInput does.
+func (v *View) block(ctx context.Context) *inputBlocker {
+	t := v.tab
+	t.mu.Lock()
+	if b := t.blocker; b != nil {
+		t.mu.Unlock()
+		return b
+	}
+	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), renewed: time.Now()}
+	t.blocker = b
+	sessions := t.sessions()
+	t.mu.Unlock()
+	for _, s := range sessions {
+		b.install(ctx, s)
+	}
+	for _, d := range t.documents() {
+		if v.mayReach(ctx, d) {
+			b.admit(ctx, d)
+		}
+	}
+	b.require(ctx)
+	return b
+}
+
+// mayReach reports whether the gate lets input reach d. It also checks documents
+// that are not the target of the input, so it records no decision.
+func (v *View) mayReach(ctx context.Context, d *document) bool {
+	ctx = executor.WithDecisions(ctx, func(executor.Decision) {})
+	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
+}
+
+// install blocks input in all present and future documents of a session.
+func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended || len(b.scripts[s]) == len(b.sources) {
+		return
+	}
+	if b.scripts[s] == nil {
+		// A frame that moves to its own process waits until input is blocked in it.
+		b.v.tab.attaching.hold(ctx, s)
+	}
+	for _, source := range b.sources[len(b.scripts[s]):] {
+		p, err := s.Start(ctx, cdppage.CommandAddScriptToEvaluateOnNewDocument, map[string]any{
+			"source": source, "worldName": worldName, "runImmediately": true,
+		})
+		if err != nil {
+			if b.scripts[s] == nil {
+				b.v.tab.attaching.release(ctx, s)
+			}
+			return
+		}
+		b.scripts[s] = append(b.scripts[s], p)
+	}
+}
+
+// admit lets input reach d, which may be acted on.
+func (b *inputBlocker) admit(ctx context.Context, d *document) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended || b.open[d.world] {
+		return
+	}
+	b.open[d.world] = true
+	if p, err := d.run(ctx, wire.LiftScript, false); err == nil && d.sess == d.tab.sess {
+		b.required = append(b.required, requirement{d, p})
+	}
+}
+
+// admit lets the input of the current call reach d, which may be acted on.
+func (t *Tab) admit(ctx context.Context, d *document) {
+	t.mu.Lock()
+	b := t.blocker
+	t.mu.Unlock()
+	if b != nil {
+		b.admit(ctx, d)
+	}
+}
+
+// require records which sessions must respond before input is sent: those with a
+// blocked document. Other sessions may hang.
+func (b *inputBlocker) require(ctx context.Context) {
+	t := b.v.tab
+	anything := b.v.mayReach(ctx, &document{tab: t, origin: executor.OriginOpaque})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	done := make(map[*cdpconn.Session]bool)
+	for _, f := range t.frames {
+		scripts := b.scripts[f.sess]
+		if scripts == nil || done[f.sess] || (f.world == nil && anything) || (f.world != nil && b.open[f.world.id]) {
+			continue
+		}
+		done[f.sess] = true
+		b.required = append(b.required, requirement{&document{tab: t, sess: f.sess, frame: f.id}, scripts[len(scripts)-1]})
+	}
+}
+
+// ready waits until input is blocked in all required sessions, and renews it.
+func (b *inputBlocker) ready(ctx context.Context) error {
+	b.mu.Lock()
+	required := b.required
+	b.required = nil
+	renew := time.Since(b.renewed) > blockRenewal
+	if renew {
+		b.renewed = time.Now()
+	}
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(callerOf(ctx), blockLimit)
+	defer cancel()
+	for _, r := range required {
+		err := r.wait(ctx)
+		if err == nil || errors.Is(err, errDocumentGone) {
+			continue // a removed frame receives no input
+		}
+		b.mu.Lock()
+		b.required = append(b.required, required...)
+		b.mu.Unlock()
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
+			return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New("a denied frame is loading or does not respond, so input cannot be blocked in it"),
+				Hint: "Try again when the frame has loaded, or reload the page."}
+		}
+		return err
+	}
+	if renew {
+		for _, d := range b.blockedDocuments() {
+			_, _ = d.run(ctx, wire.BarScript, false)
+		}
+	}
+	return nil
+}
+
+// lock prevents input from scrolling the blocked documents, present and future.
+// The browser chooses the document that it scrolls only after the page has
+// handled the input. lock waits until the present documents have been drawn.
+func (b *inputBlocker) lock(ctx context.Context) {
+	t := b.v.tab
+	b.mu.Lock()
+	if len(b.sources) == 1 {
+		b.sources = append(b.sources, wire.NewLockScript)
+	}
+	b.mu.Unlock()
+	t.mu.Lock()
+	sessions := t.sessions()
+	t.mu.Unlock()
+	for _, s := range sessions {
+		b.install(ctx, s)
+	}
+	b.require(ctx)
+	b.drawn(ctx)
+}
+
+// drawn locks the blocked documents and waits until they have been drawn.
+func (b *inputBlocker) drawn(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, inputEnd)
+	defer cancel()
+	var all []requirement
+	for _, d := range b.blockedDocuments() {
+		if p, err := d.run(ctx, wire.LockScript, true); err == nil {
+			all = append(all, requirement{d, p})
+		}
+	}
+	for _, r := range all {
+		_ = r.doc.wait(ctx, r.pending, nil)
+	}
+}
+
+// blockedDocuments returns the known documents in which input is blocked.
+func (b *inputBlocker) blockedDocuments() (list []*document) {
+	all := b.v.tab.documents()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range all {
+		if !b.open[d.world] {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// startInput waits until input is blocked in denied documents and sends input. It
+// does not wait for the response. All input must use it.
+func (v *View) startInput(ctx context.Context, method string, params any) (*cdpconn.Pending, error) {
+	b := v.block(ctx)
+	if err := b.ready(ctx); err != nil {
+		return nil, err
+	}
+	p, err := v.tab.sess.Start(ctx, method, params)
+	if err == nil {
+		b.mu.Lock()
+		b.inputs = append(b.inputs, p)
+		b.mu.Unlock()
+	}
+	return p, err
+}
+
+// did records the progress of the input for the error of unblock.
+func (b *inputBlocker) did(progress string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.progress = progress
+}
+
+// drop records that an event was blocked in a document.
+func (b *inputBlocker) drop(event string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dropped == "" {
+		b.dropped = event
+	}
+}
+
+// err returns ErrPolicyDenied if input was blocked in a document.
+func (b *inputBlocker) err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dropped == "" {
+		return nil
+	}
+	return withProgress(executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot to see what the page did. The page may direct input to that frame on purpose.",
+		"input was blocked because a denied frame was about to receive it (%s)", b.dropped), b.progress)
+}
+
+// withProgress adds the progress of a call to its error.
+func withProgress(err error, progress string) error {
+	var e *executor.Error
+	if progress == "" || !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Err = fmt.Errorf("%w; %s", e.Err, progress)
+	return &c
+}
+
+// unblock removes the blocker of v after the browser has confirmed all sent input.
+// Without the confirmation, blocking expires after blockTime. It returns
+// ErrPolicyDenied if input was blocked in a denied document.
+func (v *View) unblock(ctx context.Context) error {
+	t := v.tab
+	t.mu.Lock()
+	b := t.blocker
+	t.mu.Unlock()
+	if b == nil || b.v != v {
+		return nil
+	}
+	return b.end(ctx)
+}
+
+// endInput removes the blocker at the end of a failed call.
+func (t *Tab) endInput() {
+	t.mu.Lock()
+	b := t.blocker
+	t.mu.Unlock()
+	if b != nil {
+		_ = b.end(context.Background())
+	}
+}
+
+func (b *inputBlocker) end(ctx context.Context) error {
+	t := b.v.tab
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
+	defer cancel()
+	confirmed := true
+	b.mu.Lock()
+	inputs, locked := b.inputs, len(b.sources) > 1
+	b.mu.Unlock()
+	for _, p := range inputs {
+		err := requirement{&document{tab: t}, p}.wait(ctx) // it stays pending for settled
+		select {
+		case <-p.Done():
+		default:
+			confirmed = confirmed && err == nil
+		}
+	}
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	t.mu.Lock()
+	if t.gone == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
+		t.wg.Go(func() {
+			b.settled()
+			b.uninstall()
+		})
+	}
+	t.mu.Unlock()
+	if confirmed && locked {
+		// Documents receive events of the wheel and of touch with their next frame,
+		// possibly after the browser has confirmed them.
+		b.drawn(ctx)
+	}
+	if confirmed {
+		// A document's response arrives after its reports.
+		var lifted []requirement
+		for _, d := range b.blockedDocuments() {
+			if p, err := d.run(ctx, wire.LiftScript, false); err == nil {
+				lifted = append(lifted, requirement{d, p})
+			}
+		}
+		for _, r := range lifted {
+			_ = r.doc.wait(ctx, r.pending, nil)
+		}
+	}
+	t.mu.Lock()
+	t.blocker = nil
+	if confirmed {
+		t.unblocked = time.Now()
+	}
+	t.mu.Unlock()
+	if confirmed { // new documents; liftLate unblocks documents that are reported later
+		for _, d := range b.blockedDocuments() {
+			_, _ = d.run(ctx, wire.LiftScript, false)
+		}
+	}
+	return b.err()
+}
+
+// settled waits until the browser has handled all sent input, but at most as long
+// as a document stays blocked. Late input must not reach a document that loaded
+// after the call.
+func (b *inputBlocker) settled() {
+	limit := time.After(blockTime)
+	for _, p := range b.inputs { // no input is added after the end
+		select {
+		case <-p.Done():
+		case <-b.v.tab.Gone():
+			return
+		case <-limit:
+			return
+		}
+	}
+}
+
+// uninstall removes what blocks input in future documents.
+func (b *inputBlocker) uninstall() {
+	ctx, t := context.Background(), b.v.tab
+	for s, scripts := range b.scripts { // no script is added after the end
+		t.attaching.release(ctx, s)
+		for _, p := range scripts {
+			var script struct {
+				ID string `json:"identifier"`
+			}
+			select {
+			case <-p.Done():
+			case <-s.Gone():
+				continue
+			case <-t.Gone():
+				return
+			}
+			if p.Wait(ctx, &script) == nil {
+				_, _ = s.Start(ctx, cdppage.CommandRemoveScriptToEvaluateOnNewDocument, map[string]any{"identifier": script.ID})
+			}
+		}
+	}
+}
+
+// An attaching counts, for each session, the blockers for which new
+// out-of-process frames must wait. The uninstallation of one blocker may be later
+// than the installation of the next. The zero value is empty.
+type attaching struct {
+	mu      sync.Mutex // also orders the commands
+	holders map[*cdpconn.Session]int
+}
+
+// enable starts to attach to the frames of a session.
+func (a *attaching) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.send(ctx, s)
+}
+
+// hold makes new frames of a session wait until release.
+func (a *attaching) hold(ctx context.Context, s *cdpconn.Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.holders == nil {
+		a.holders = make(map[*cdpconn.Session]int)
+	}
+	if a.holders[s]++; a.holders[s] == 1 {
+		_, _ = a.send(ctx, s)
+	}
+}
+
+// release ends one hold.
+func (a *attaching) release(ctx context.Context, s *cdpconn.Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.holders[s]--; a.holders[s] == 0 {
+		delete(a.holders, s)
+		_, _ = a.send(ctx, s)
+	}
+}
+
+// send sends the number of holders to the browser. a.mu must be held.
+func (a *attaching) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+	return s.Start(ctx, setAutoAttach, autoAttach(a.holders[s] > 0))
+}
+
+// blockChild blocks input in a session that is attached while input is sent.
+func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
+	t.mu.Lock()
+	b := t.blocker
+	t.mu.Unlock()
+	if b != nil {
+		b.install(ctx, s)
+	}
+}
+
+// run starts a self-contained script in d's isolated world.
+func (d *document) run(ctx context.Context, script string, await bool) (*cdpconn.Pending, error) {
+	return d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, Silent: true, Await: await})
+}
+
+// liftLate unblocks a document that loaded while a call sent input, but was
+// reported only after the call. t.mu must be held.
+func (t *Tab) liftLate(f *frame) (after func()) {
+	if t.blocker != nil || time.Since(t.unblocked) > blockTime {
+		return nil
+	}
+	d := t.documentOf(f)
+	return func() { _, _ = d.run(context.Background(), wire.LiftScript, false) }
+}
+
+const setAutoAttach = "Target.setAutoAttach"
+
+// autoAttach returns the parameters of Target.setAutoAttach.
+func autoAttach(wait bool) map[string]any {
+	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": wait, "flatten": true,
+		"filter": []map[string]any{{"type": "iframe"}}}
+}

@@ -1,0 +1,25 @@
+package page
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+)
+
+// TestFloods checks that recording repetitive log messages and URLs takes limited
+// time.
+func TestFloods(t *testing.T) {
+	links, err := urlGlob("*/a/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testlog.Floods(t, func(text string) {
+		_ = fillFormat([]string{text, text, "x"})
+		_ = cutText(text, maxRecordText)
+		_ = firstLine(text)
+		_ = originOfURL(text)
+		_ = originOfURL("http://" + text)
+		_ = links.Match(text)
+		_, _ = cut(text, 10, 10)
+	})
+}

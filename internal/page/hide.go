@@ -1,0 +1,320 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// Limits for denied frames in a screenshot.
+const (
+	hideLimit   = 3 * time.Second // to hide the frames, and to draw them hidden
+	maxCaptures = 10              // per screenshot, while frames enter the viewport
+)
+
+// A hiding hides the content of the denied frames of a tab. The page can move a
+// frame at any time, so its position does not matter: the frame draws no content.
+// The browser shows a frame's old content until the frame is drawn again, and does
+// not draw frames outside of the viewport. So if a frame was in view before it was
+// drawn again, the screenshot is repeated.
+type hiding struct {
+	view   *View
+	frames []*hiddenFrame
+	around []watchedFrames
+	shown  bool
+}
+
+// A hiddenFrame is a denied frame in an allowed document. Its child frames are
+// hidden with it.
+type hiddenFrame struct {
+	doc     *document
+	parent  *document
+	path    []frameElement   // its frame elements, outward; nil if one is unknown
+	pending *cdpconn.Pending // of DrawnScript
+	drawn   bool             // since it was hidden
+}
+
+// A frameElement identifies the element of a frame by the world of its document.
+type frameElement struct {
+	world string
+	id    int
+}
+
+// watchedFrames are the elements in one document on the paths of hidden frames.
+type watchedFrames struct {
+	doc *document
+	ids []int
+}
+
+// errFramesChanged means that a frame navigated during a screenshot.
+var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentGone, Hint: "Take the screenshot again. The page was navigating."}
+
+// notHidden returns the error of a screenshot that may show content of a denied
+// frame.
+func notHidden(why string) error {
+	return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or retry the screenshot later.",
+		"the content of a denied frame cannot be hidden: %s", why)
+}
+
+// runFixed starts one of the fixed scripts of package wire in the document,
+// which may be denied.
+func (d *document) runFixed(ctx context.Context, script string) (*cdpconn.Pending, error) {
+	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, ByValue: true, Await: true, Silent: true})
+	return p, d.failure(err)
+}
+
+// hideDenied hides the content of the denied frames until release. It returns nil
+// if the tab has no denied frames.
+func (v *View) hideDenied(ctx context.Context) (*hiding, error) {
+	allowed := make(map[string]*document)
+	for _, d := range v.allowed(ctx, executor.OpRead) {
+		allowed[string(d.frame)] = d
+	}
+	h := &hiding{view: v}
+	for _, d := range v.tab.frameList() {
+		if allowed[string(d.frame)] != nil || allowed[string(d.parent)] == nil {
+			continue // allowed, or inside a hidden frame
+		}
+		if d.world == "" {
+			return nil, notHidden("its document is unknown")
+		}
+		h.frames = append(h.frames, &hiddenFrame{doc: d, parent: allowed[string(d.parent)]})
+	}
+	if len(h.frames) == 0 {
+		return nil, nil
+	}
+	if err := h.hide(ctx); err != nil {
+		h.release(ctx)
+		return nil, err
+	}
+	if err := h.watch(ctx, allowed); err != nil {
+		h.release(ctx)
+		return nil, err
+	}
+	return h, nil
+}
+
+// hide hides the content of all of the frames.
+func (h *hiding) hide(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, hideLimit)
+	defer cancel()
+	pending := make([]*cdpconn.Pending, len(h.frames))
+	var err error
+	for i, f := range h.frames {
+		if pending[i], err = f.doc.runFixed(limit, wire.HideScript); err != nil {
+			return h.failure(ctx, err)
+		}
+		if f.pending, err = f.doc.runFixed(limit, wire.DrawnScript); err != nil {
+			return h.failure(ctx, err)
+		}
+	}
+	for i, f := range h.frames {
+		var hidden bool
+		if err := f.doc.finish(limit, pending[i], &hidden); err != nil {
+			return h.failure(ctx, err)
+		}
+		if !hidden {
+			return notHidden("its styles override ours")
+		}
+	}
+	return nil
+}
+
+// failure returns the error of a screenshot after a command in a frame failed with
+// err.
+func (h *hiding) failure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errDocumentGone):
+		return errFramesChanged
+	case errors.Is(err, executor.ErrDialogOpen), ctx.Err() != nil:
+		return err
+	}
+	return notHidden("its document did not respond in time")
+}
+
+// watch makes the documents around the frames record which frames enter the
+// viewport.
+func (h *hiding) watch(ctx context.Context, allowed map[string]*document) error {
+	ids := make(map[string][]int)
+	for _, f := range h.frames {
+		for d := f.doc; !d.top(); {
+			parent := allowed[string(d.parent)]
+			if parent == nil {
+				return errFramesChanged
+			}
+			owner, err := d.owner(ctx, parent)
+			if err != nil {
+				f.path = nil // position unknown: it must always be drawn
+				break
+			}
+			f.path = append(f.path, frameElement{parent.world, owner})
+			d = parent
+		}
+		for _, e := range f.path {
+			if !slices.Contains(ids[e.world], e.id) {
+				ids[e.world] = append(ids[e.world], e.id)
+			}
+		}
+	}
+	for _, d := range allowed {
+		if len(ids[d.world]) == 0 {
+			continue
+		}
+		h.around = append(h.around, watchedFrames{d, ids[d.world]})
+		if _, err := d.start(ctx, "watchFrames", ids[d.world]); err != nil {
+			return h.failure(ctx, err)
+		}
+	}
+	return nil
+}
+
+// inView returns the frames that are in view, or were since the last call.
+func (h *hiding) inView(ctx context.Context) ([]*hiddenFrame, error) {
+	pending := make([]*cdpconn.Pending, len(h.around))
+	var err error
+	for i, w := range h.around {
+		if pending[i], err = w.doc.start(ctx, "framesInView", w.ids); err != nil {
+			return nil, h.failure(ctx, err)
+		}
+	}
+	seen := make(map[frameElement]bool)
+	for i, w := range h.around {
+		var ids []int
+		if err := w.doc.finish(ctx, pending[i], &ids); err != nil {
+			return nil, h.failure(ctx, err)
+		}
+		for _, id := range ids {
+			seen[frameElement{w.doc.world, id}] = true
+		}
+	}
+	var list []*hiddenFrame
+	for _, f := range h.frames {
+		// A frame is in view only if all frames around it are.
+		if !slices.ContainsFunc(f.path, func(e frameElement) bool { return !seen[e] }) {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+// await waits until the frames in view have been drawn hidden.
+func (h *hiding) await(ctx context.Context) error {
+	list, err := h.inView(ctx)
+	if err != nil {
+		return err
+	}
+	limit, cancel := context.WithTimeout(ctx, hideLimit)
+	defer cancel()
+	for _, f := range list {
+		if err := h.awaitFrame(limit, f); err != nil {
+			return h.failure(ctx, err)
+		}
+	}
+	return nil
+}
+
+func (h *hiding) awaitFrame(ctx context.Context, f *hiddenFrame) error {
+	if f.drawn {
+		return nil
+	}
+	if err := f.doc.finish(ctx, f.pending, &f.drawn); err != nil {
+		return err
+	}
+	if !f.drawn {
+		return notHidden("it became visible again")
+	}
+	return nil
+}
+
+// missed reports whether the last screenshot may show a frame that had not been
+// drawn hidden.
+func (h *hiding) missed(ctx context.Context) (bool, error) {
+	list, err := h.inView(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range h.frames {
+		if f.drawn {
+			continue
+		}
+		if slices.Contains(list, f) {
+			return true, nil
+		}
+		select {
+		case <-f.pending.Done(): // drawn now, so it was in view
+			return true, nil
+		default:
+		}
+	}
+	return false, nil
+}
+
+// show shows the content again. It returns an error if a document was visible or
+// removed before.
+func (h *hiding) show(ctx context.Context) error {
+	h.shown = true
+	pending := h.startShow(ctx)
+	for i, f := range h.frames {
+		if pending[i] == nil {
+			return errFramesChanged
+		}
+		var hidden bool
+		if err := f.doc.finish(ctx, pending[i], &hidden); err != nil {
+			return h.failure(ctx, err)
+		}
+		if !hidden {
+			return notHidden("it became visible during the screenshot")
+		}
+	}
+	return nil
+}
+
+// release shows the content again if show was not called.
+func (h *hiding) release(ctx context.Context) {
+	if h == nil || h.shown {
+		return
+	}
+	h.shown = true
+	h.startShow(context.WithoutCancel(ctx))
+}
+
+func (h *hiding) startShow(ctx context.Context) []*cdpconn.Pending {
+	pending := make([]*cdpconn.Pending, len(h.frames))
+	for i, f := range h.frames {
+		pending[i], _ = f.doc.runFixed(ctx, wire.ShowScript) // nil if the document is gone
+	}
+	for _, w := range h.around {
+		_, _ = w.doc.start(ctx, "watchFrames", []int{})
+	}
+	return pending
+}
+
+// captureHidden calls take until no frame with old content was in view. h is nil if
+// no frame is hidden.
+func (v *View) captureHidden(ctx context.Context, h *hiding, take func() error) error {
+	if h == nil {
+		return take()
+	}
+	for range maxCaptures {
+		if err := h.await(ctx); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+		switch missed, err := h.missed(ctx); {
+		case err != nil:
+			return err
+		case !missed:
+			return h.show(ctx)
+		}
+	}
+	return notHidden("it enters the viewport repeatedly")
+}

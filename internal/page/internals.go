@@ -1,0 +1,94 @@
+package page
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chromedp/cdproto/accessibility"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// An internalState is what the browser reports about a custom element.
+type internalState struct {
+	ID     int               `json:"id"`
+	Role   string            `json:"role"`
+	Name   string            `json:"name"`
+	Value  string            `json:"value"`
+	States map[string]string `json:"states"`
+}
+
+// readInternals queries the browser for the roles, names and states of custom
+// elements and passes them to the page scripts, which cannot read them when they
+// are set by ElementInternals. It reports whether anything is new.
+// js/internals.js limits and remembers the elements that are queried.
+func (d *document) readInternals(ctx context.Context, ids []int) bool {
+	if len(ids) == 0 {
+		return false
+	}
+	// While the domain is enabled, the browser keeps its tree between queries.
+	if d.sess.Call(ctx, accessibility.CommandEnable, nil, nil) != nil {
+		return false
+	}
+	defer d.sess.Call(ctx, accessibility.CommandDisable, nil, nil)
+	group, release := d.objectGroup(ctx)
+	defer release()
+	asked := make(map[int]*cdpconn.Pending, len(ids))
+	for _, id := range ids {
+		el, err := d.object(ctx, id, group)
+		if err != nil {
+			return false
+		}
+		if el == "" {
+			continue
+		}
+		p, err := d.sess.Start(ctx, accessibility.CommandGetPartialAXTree, map[string]any{"objectId": el, "fetchRelatives": false})
+		if err != nil {
+			return false
+		}
+		asked[id] = p
+	}
+	states := make([]internalState, 0, len(asked))
+	for id, p := range asked {
+		var tree axTree
+		if d.wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
+			continue
+		}
+		s := internalState{ID: id, States: map[string]string{}}
+		if n := tree.Nodes[0]; !n.Ignored {
+			s.Role, s.Name, s.Value = n.Role.String(), n.Name.String(), n.Value.String()
+			for _, p := range n.Properties {
+				s.States[p.Name] = p.Value.String()
+			}
+		}
+		states = append(states, s)
+	}
+	news := false
+	return d.call(ctx, &news, "setInternals", states) == nil && news
+}
+
+// An axTree is the response to Accessibility.getPartialAXTree.
+type axTree struct {
+	Nodes []struct {
+		Ignored    bool    `json:"ignored"`
+		Role       axValue `json:"role"`
+		Name       axValue `json:"name"`
+		Value      axValue `json:"value"`
+		Properties []struct {
+			Name  string  `json:"name"`
+			Value axValue `json:"value"`
+		} `json:"properties"`
+	} `json:"nodes"`
+}
+
+// An axValue is a value of the browser's accessibility tree.
+type axValue struct {
+	Value any `json:"value"`
+}
+
+func (v axValue) String() string {
+	if v.Value == nil {
+		return ""
+	}
+	return fmt.Sprint(v.Value)
+}

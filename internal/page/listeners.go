@@ -1,0 +1,99 @@
+package page
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/domdebugger"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// maxListening limits the elements with listeners in one clickable element.
+const maxListening = 20
+
+// clickEvents are the events of a click that pages listen to.
+var clickEvents = map[string]bool{
+	"click": true, "mousedown": true, "mouseup": true, "pointerdown": true, "pointerup": true, "touchstart": true, "touchend": true,
+}
+
+// readListeners finds the elements inside clickable elements that have click
+// listeners of their own, and passes them to the page scripts, which cannot read
+// listeners. It reports whether it found any. js/listeners.js limits and remembers
+// the clickable elements that are queried.
+func (d *document) readListeners(ctx context.Context, ids []int) bool {
+	if len(ids) == 0 {
+		return false
+	}
+	group, release := d.objectGroup(ctx)
+	defer release()
+	var found atomic.Bool
+	var queries sync.WaitGroup
+	for _, id := range ids {
+		queries.Go(func() {
+			if d.readListenersOf(ctx, id, group) {
+				found.Store(true)
+			}
+		})
+	}
+	queries.Wait()
+	return found.Load()
+}
+
+func (d *document) readListenersOf(ctx context.Context, id int, group string) bool {
+	container, err := d.object(ctx, id, group)
+	if err != nil || container == "" {
+		return false
+	}
+	elements := []map[string]any{} // the protocol takes no null
+	for _, n := range d.listening(ctx, container, group) {
+		if object, err := d.handle(ctx, n, group); err == nil {
+			elements = append(elements, map[string]any{"objectId": object})
+		}
+	}
+	var answer struct {
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
+		"functionDeclaration": "function(...elements) { globalThis.__cm.addListening(this, ...elements) }",
+		"objectId":            container, "arguments": elements, "silent": true,
+	}, &answer)
+	return err == nil && answer.Exception == nil && len(elements) > 0
+}
+
+// listening returns the nodes inside a clickable element that have click listeners
+// of their own. If only one descendant listens and the element itself does not, none
+// is returned: a click on the element is a click on that descendant.
+func (d *document) listening(ctx context.Context, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
+	var node dom.DescribeNodeResult
+	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
+		return nil
+	}
+	self := node.Node.BackendNodeID
+	// The browser reports only the listeners of the world of the object.
+	var object dom.ResolveNodeResult
+	if d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
+		return nil
+	}
+	var res domdebugger.GetEventListenersResult
+	if d.sess.Call(ctx, domdebugger.CommandGetEventListeners, map[string]any{"objectId": object.Object.ObjectID, "depth": -1}, &res) != nil {
+		return nil
+	}
+	seen := make(map[cdp.BackendNodeID]bool)
+	var nodes []cdp.BackendNodeID
+	for _, l := range res.Listeners {
+		if seen[l.BackendNodeID] || !clickEvents[l.Type] {
+			continue
+		}
+		seen[l.BackendNodeID] = true
+		if l.BackendNodeID != self && len(nodes) < maxListening {
+			nodes = append(nodes, l.BackendNodeID)
+		}
+	}
+	if len(nodes) == 1 && !seen[self] {
+		return nil
+	}
+	return nodes
+}

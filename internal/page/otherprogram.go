@@ -1,0 +1,88 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A handover is a navigation to a URL that a browser passes to another program.
+type handover struct {
+	scheme string
+	frame  cdp.FrameID
+}
+
+// ownSchemes are the schemes that a browser opens itself or denies to pages.
+var ownSchemes = []string{"http", "https", "about", "data", "blob", "javascript", "file", "filesystem", "view-source", "devtools"}
+
+// programScheme returns the scheme of a URL that a browser passes to another
+// program, or "".
+func programScheme(url string) string {
+	scheme, _, ok := strings.Cut(url, ":")
+	if !ok || len(scheme) > 40 || slices.Contains(ownSchemes, scheme) || strings.HasPrefix(scheme, "chrome") || strings.HasPrefix(scheme, "web+") {
+		return ""
+	}
+	return scheme
+}
+
+// noteHandover records a navigation that the browser passes to another program.
+// t.mu must be held.
+func (t *Tab) noteHandover(frame cdp.FrameID, url string) {
+	scheme := programScheme(url)
+	if scheme == "" {
+		return
+	}
+	t.handovers = append(t.handovers, handover{scheme, frame})
+	if len(t.handovers) > maxPageErrors {
+		t.handovers = t.handovers[1:]
+	}
+	t.handoverCount++
+}
+
+// detachedByHandover reports whether err is a detachment, and the tab has
+// navigated to another program more than count times. Chrome detaches an
+// extension's debugger at such a navigation. The document stays, and the next
+// call attaches to it again.
+func (t *Tab) detachedByHandover(err error, count int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return errors.Is(err, executor.ErrDetached) && t.handoverCount > count && t.gone == nil
+}
+
+// handedOver reports whether the tab has navigated to another program more than
+// count times.
+func (t *Tab) handedOver(count int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.handoverCount > count
+}
+
+// handoversSince returns the note about the navigations to other programs after
+// the first count.
+func (v *View) handoversSince(ctx context.Context, count int) string {
+	t := v.tab
+	t.mu.Lock()
+	list := slices.Clone(t.handovers[max(0, len(t.handovers)-(t.handoverCount-count)):])
+	t.mu.Unlock()
+	var notes []string
+	for _, h := range list {
+		link := "a link for another program"
+		if v.Reads(ctx, string(h.frame)) {
+			link = fmt.Sprintf("the link to %q", h.scheme+":")
+		}
+		note := link + " was not opened: this browser opens no other programs"
+		if !t.opts.NoPrograms {
+			note = link + " was left to the browser, which may ask its user whether to open another program: the tab takes no input until the user answers"
+		}
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return strings.Join(notes, "; ")
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package statefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestParents opens a directory below one that others can write to.
+func TestParents(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "states")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(parent, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(dir)
+	if err == nil {
+		d.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "is below the directory "+parent) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,78 @@
+package testlog
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+)
+
+const (
+	// FloodLength is the number of repetitions in a text of [Floods].
+	FloodLength = 1_000_000
+	floodTime   = 2 * time.Second
+	floodMemory = 64 << 20
+	// raceFactor is the factor by which the race detector slows code down.
+	raceFactor = 10
+)
+
+// floods are the texts that Floods repeats.
+var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x00\x01\x07\x1b\x7f", ""),
+	"\u00e9", "\u200b", "\u202e", "\u2028", "\ufeff", "\U0001f44d", "\xff",
+	"<a ", "![", "](", "[]", "[](", "<!--", "-->", "&#", "&a", "</", "<b>", "<div>", "<p>", "<li>", "<td>", "\n\n", "\r\n", "- ", "1.", "```", "\x1b[", "\x1b]",
+	"//", "://", "%2f", "..", "../", "a=", "; ", "*.", "\\u", "\\\"", "[[", "{\"", "e1 ")
+
+// raceFloods are those of floods that are used with the race detector, which
+// makes code slow: what a parser looks back or ahead for.
+var raceFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
+
+// Floods calls f with each text that is special to a parser, a million times,
+// and fails the test where that takes more than two seconds of a processor,
+// including that of child processes that exit, or leaves more than 64 MiB in the
+// heap.
+func Floods(t *testing.T, f func(text string)) {
+	t.Helper()
+	factor := 1
+	if RaceEnabled {
+		factor = raceFactor
+	}
+	units := floods
+	if RaceEnabled {
+		units = raceFloods
+	}
+	for _, unit := range units {
+		text := strings.Repeat(unit, FloodLength)
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := processorTime(t)
+		f(text)
+		took := processorTime(t) - start
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if limit := floodTime * time.Duration(factor); took > limit {
+			t.Errorf("%q a million times took %v, more than %v", unit, took, limit)
+		}
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > floodMemory {
+			t.Errorf("%q a million times left %d MiB", unit, grown>>20)
+		}
+	}
+}
+
+// processorTime returns the CPU time of this process and of its children that
+// exited.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	self, err := process.NewProcess(int32(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times, err := self.Times()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration((times.User+times.System)*float64(time.Second)) + childrenTime(t)
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestEveryResultIsBounded fills each string of each tool's result with what a
+// page could put there, and checks what of it a client gets.
+func TestEveryResultIsBounded(t *testing.T) {
+	const long = 50_000
+	page := strings.Repeat("é", long)
+	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)
+	for _, tool := range s.tools {
+		if tool.name == "chrome_status" || tool.name == "emulate" {
+			continue // nothing in them comes from a page
+		}
+		t.Run(tool.name, func(t *testing.T) {
+			v := reflect.New(tool.result).Elem()
+			fillStrings(v, page, "")
+			res, err := s.succeeded(v.Interface().(result), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var content any
+			if err := json.Unmarshal(res.StructuredContent.(json.RawMessage), &content); err != nil {
+				t.Fatal(err)
+			}
+			wantBounded(t, content, "")
+			if n := utf8.RuneCountInString(textOf(res)); n > 20*maxField {
+				t.Errorf("the text has %d characters", n)
+			}
+		})
+	}
+}
+
+func wantBounded(t *testing.T, v any, path string) {
+	t.Helper()
+	if slices.Contains(longFields, path) {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		if n := utf8.RuneCountInString(v); n > maxField+1 {
+			t.Errorf("%s has %d characters", path, n)
+		}
+	case []any:
+		for _, e := range v {
+			wantBounded(t, e, path+"[]")
+		}
+	case map[string]any:
+		for k, e := range v {
+			wantBounded(t, k, path)
+			wantBounded(t, e, strings.TrimPrefix(path+"."+k, "."))
+		}
+	}
+}
+
+// notOfPages are fields that only the browser and we write.
+var notOfPages = []string{"requests[].id", "requests[].type", "downloads[].state", "type", "links[].ref"}
+
+// fillStrings gives v, at a path of a result, and all that can be in it the
+// string s. Fields of longFields stay empty.
+func fillStrings(v reflect.Value, s, path string) {
+	if slices.Contains(longFields, path) || slices.Contains(notOfPages, path) || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillStrings(v.Elem(), s, path)
+	case reflect.Slice:
+		if kind := v.Type().Elem().Kind(); kind != reflect.Interface && kind != reflect.Uint8 {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			fillStrings(v.Index(0), s, path+"[]")
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fillStrings(key, s, path)
+		fillStrings(value, s, path)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			at := strings.TrimPrefix(path+"."+name, ".")
+			if field.Anonymous {
+				at = path
+			}
+			fillStrings(v.Field(i), s, at)
+		}
+	}
+}

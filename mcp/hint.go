@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// hint returns an executor's hint in the terms of t. Advice about an argument
+// depends on the schema of t: a sentence that names an argument which t does not have
+// is removed.
+func (t *tool) hint(hint string, retryable bool) string {
+	moreTime := "Try again."
+	if t.hasParam("timeoutMs") {
+		moreTime = "Try again with a longer timeoutMs."
+	}
+	readLess := "The page is large."
+	var by []string
+	for _, name := range []string{"selector", "ref", "find"} {
+		if t.hasParam(name) {
+			by = append(by, name)
+		}
+	}
+	if len(by) > 0 {
+		readLess = "The page is large: read a part of it, by " + strings.Join(by, " or ") + "."
+	}
+	hint = strings.NewReplacer(
+		executor.HintMoreTime, moreTime,
+		executor.HintReadLess, readLess,
+		executor.HintNameTab, "Give a tabId, choose a tab with tab_select, or open one with tab_new.",
+		executor.HintOpenTab, "Open a tab with tab_new or navigate.",
+		executor.HintPressKeys, "call type with keyEvents: true",
+	).Replace(hint)
+	sentences := strings.SplitAfter(hint, ". ")
+	kept := slices.DeleteFunc(slices.Clone(sentences), t.lacksArgument)
+	switch {
+	case len(kept) == len(sentences):
+		return hint
+	case len(kept) == 0 && retryable:
+		return "Try again."
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// lacksArgument reports whether a sentence names an argument of some tool that
+// neither t nor a tool which it names has. Arguments whose name is an English
+// word are not recognized.
+func (t *tool) lacksArgument(sentence string) bool {
+	words := strings.FieldsFunc(sentence, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.ContainsFunc(words, func(word string) bool {
+		owners := argumentOwners()[word]
+		return len(owners) > 0 && !t.hasParam(word) &&
+			!slices.ContainsFunc(words, func(name string) bool { return slices.Contains(owners, name) })
+	})
+}
+
+// argumentOwners returns the tools that have each argument whose name is no
+// English word.
+var argumentOwners = sync.OnceValue(func() map[string][]string {
+	owners := make(map[string][]string)
+	for _, t := range allTools() {
+		for _, p := range paramsOf(t.args) {
+			if strings.ContainsFunc(p.name, unicode.IsUpper) {
+				owners[p.name] = append(owners[p.name], t.name)
+			}
+		}
+	}
+	return owners
+})

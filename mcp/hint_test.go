@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"errors"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestHintsNameOwnArguments renders, for each tool, hints about time and size and
+// hints that name each argument of any tool. Only those that the tool has remain.
+func TestHintsNameOwnArguments(t *testing.T) {
+	s := &session{log: slog.New(slog.DiscardHandler)}
+	render := func(tool *tool, hint string) errorMeta {
+		t.Helper()
+		return s.failed(tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
+	}
+	byLetters := regexp.MustCompile(`[A-Za-z]+`)
+	for _, tool := range allTools() {
+		for hint, names := range map[string][]string{
+			executor.HintMoreTime: {"timeoutMs"},
+			executor.HintReadLess: {"selector", "ref", "find"},
+		} {
+			got := render(tool, hint+" Take a snapshot.").Hint
+			if !strings.HasSuffix(got, " Take a snapshot.") || strings.Contains(got, hint) {
+				t.Errorf("%s: %q", tool.name, got)
+			}
+			words := byLetters.FindAllString(got, -1)
+			for _, name := range names {
+				if named := strings.Contains(" "+strings.Join(words, " ")+" ", " "+name+" "); named != tool.hasParam(name) {
+					t.Errorf("%s has %s: %t, and the hint is %q", tool.name, name, tool.hasParam(name), got)
+				}
+			}
+		}
+		for name, owners := range argumentOwners() {
+			got := render(tool, "Look at it. Give a longer "+name+".").Hint
+			if strings.Contains(got, name) != tool.hasParam(name) || !strings.HasPrefix(got, "Look at it.") {
+				t.Errorf("%s: %q", tool.name, got)
+			}
+			if got := render(tool, "Give "+name+".").Hint; !tool.hasParam(name) && got != "Try again." {
+				t.Errorf("%s: %q", tool.name, got)
+			}
+			if got, want := render(tool, "Use "+owners[0]+" with "+name+".").Hint, "Use "+owners[0]+" with "+name+"."; got != want {
+				t.Errorf("%s: %q, want %q", tool.name, got, want)
+			}
+		}
+	}
+	if len(argumentOwners()["timeoutMs"]) == 0 || len(argumentOwners()["tabId"]) == 0 {
+		t.Errorf("the arguments are %v", argumentOwners())
+	}
+}
+
+// TestHintsNameTools checks that hints which refer to a tool name it and its
+// arguments.
+func TestHintsNameTools(t *testing.T) {
+	s := &session{log: slog.New(slog.DiscardHandler)}
+	for hint, want := range map[string]string{
+		executor.HintNameTab: "Give a tabId, choose a tab with tab_select, or open one with tab_new.",
+		executor.HintOpenTab: "Open a tab with tab_new or navigate.",
+		"Give a value, or " + executor.HintPressKeys + ".": "Give a value, or call type with keyEvents: true.",
+	} {
+		for _, tool := range allTools() {
+			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
+			if got := s.failed(tool, e).Meta[metaError].(errorMeta).Hint; got != want && (tool.hasParam("tabId") || hint != executor.HintNameTab) {
+				t.Errorf("%s: %q, want %q", tool.name, got, want)
+			}
+		}
+	}
+}
