@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"b6763ba7b0bc97a0cd19cc2b3cc262f615168324ab0118bece4679d6ba51a329",
-	"857402fd4411e09753214aafe05975f741ff8651a6a864bbdadde51f8532e08e",
+	"f890a0bf2742bbac19e7cc65e398893b87968de38ac7a867c5e967330cdec0f0",
 ]);

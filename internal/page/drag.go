@@ -161,6 +161,7 @@ func (v *View) grasp(ctx context.Context, el *element) (*point, error) {
 // A dragState is what js/drag.js's dragSeen tells, of all documents together.
 type dragState struct {
 	Dragged bool `json:"dragged"`
+	Dropped bool `json:"dropped"`
 	Ended   bool `json:"ended"`
 }
 
@@ -170,7 +171,7 @@ func dragSeen(ctx context.Context, docs []*document, token string) dragState {
 	for _, d := range docs {
 		var seen dragState
 		if d.call(ctx, &seen, "dragSeen", token) == nil {
-			all = dragState{all.Dragged || seen.Dragged, all.Ended || seen.Ended}
+			all = dragState{all.Dragged || seen.Dragged, all.Dropped || seen.Dropped, all.Ended || seen.Ended}
 		}
 	}
 	return all
@@ -182,11 +183,12 @@ func (v *View) dropped(ctx context.Context, docs []*document, token string, take
 	limit, cancel := context.WithTimeout(callerOf(ctx), dragPatience)
 	defer cancel()
 	for {
-		ended := dragSeen(limit, docs, token).Ended
+		// The response can be processed before the report of the drop.
+		seen := dragSeen(limit, docs, token)
 		switch {
-		case taken.Load():
+		case seen.Dropped || taken.Load():
 			return executor.DropTaken
-		case ended && len(docs) == 1, limit.Err() != nil:
+		case seen.Ended && len(docs) == 1, limit.Err() != nil:
 			return executor.DropRefused
 		case !v.pause(limit) && !taken.Load():
 			return executor.DropRefused

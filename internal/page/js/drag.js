@@ -2,18 +2,21 @@
 // What came of a drag: whether the page let its data be dragged, and whether
 // something took it. And what is at a point of the viewport.
 
-/** @type {Map<string, {start: Event | null, ended: boolean, stop: () => void}>} */
+/** @type {Map<string, {start: Event | null, dropped: boolean, ended: boolean, stop: () => void}>} */
 const drags = new Map();
 
 const dragTypes = ['dragstart', 'drop', 'dragend'];
 
 /** @param {string} token watchDrag begins to listen. A drop is reported. */
 api.watchDrag = (token) => {
-  const state = { start: /** @type {Event | null} */ (null), ended: false, stop: () => {} };
+  const state = { start: /** @type {Event | null} */ (null), dropped: false, ended: false, stop: () => {} };
   const listener = (/** @type {Event} */ e) => {
     if (!e.isTrusted) return;
     if (e.type === 'dragstart') state.start = e;
-    if (e.type === 'drop') report({ token }); // before the page hears of it, whatever it then does
+    if (e.type === 'drop') {
+      state.dropped = true;
+      report({ token }); // before the page receives it: a listener may open a dialog or navigate
+    }
     if (e.type === 'dragend') state.ended = true;
   };
   // These were there before any listener of the page, which may stop the event.
@@ -28,12 +31,13 @@ api.watchDrag = (token) => {
 };
 
 /**
- * dragSeen tells whether a drag of data began, which the page did not forbid, and whether it is over.
+ * dragSeen returns whether a drag of data began that the page did not prevent, whether
+ * the data was dropped on this document, and whether the drag has ended.
  * @param {string} token
  */
 api.dragSeen = (token) => {
   const state = drags.get(token);
-  return { dragged: !!state?.start && !state.start.defaultPrevented, ended: !!state?.ended };
+  return { dragged: !!state?.start && !state.start.defaultPrevented, dropped: !!state?.dropped, ended: !!state?.ended };
 };
 
 /** @param {string} token endDrag ends listening. */
