@@ -50,7 +50,7 @@ func TestHostilePage(t *testing.T) {
 		return e.name == wire.EventCDP && strings.Contains(string(e.data), `"Fetch.requestPaused"`)
 	})
 	if strings.Contains(string(e.data), "of-another-site") || !strings.Contains(string(e.data), "Referer") {
-		t.Errorf("told of %s", e.data)
+		t.Errorf("the event is %s, want a Referer and no secret of the other site", e.data)
 	}
 	c.cdp(t, tab, "Fetch.disable", nil)
 

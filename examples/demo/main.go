@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer, server string, flags []string, pict
 	if orders := lamps.Orders(); len(orders) != 1 || orders[0].Name != "Ada Lovelace" || !orders[0].Gift {
 		return fmt.Errorf("the shop got %+v, want the one order", orders)
 	}
-	fmt.Fprintf(out, "\nThe shop has the order. Picture of the receipt: %s\n", picture)
+	fmt.Fprintf(out, "\nThe shop has the order. Screenshot of the receipt: %s\n", picture)
 	return nil
 }
 

@@ -136,12 +136,12 @@ func (s *suite) eval(t *testing.T) {
 				c.Errorf("%s: %v", expression, err)
 				continue
 			}
-			told := string(res.Value)
+			text := string(res.Value)
 			if throws {
-				told = res.Error
+				text = res.Error
 			}
-			if res.OK == throws || !throws && !res.Truncated || len(told) > executor.MaxEvalBytes || !strings.Contains(told, "xxxxx") {
-				c.Errorf("%s: OK = %v, Truncated = %v, %d bytes: %.80s", expression, res.OK, res.Truncated, len(told), told)
+			if res.OK == throws || !throws && !res.Truncated || len(text) > executor.MaxEvalBytes || !strings.Contains(text, "xxxxx") {
+				c.Errorf("%s: OK = %v, Truncated = %v, %d bytes: %.80s", expression, res.OK, res.Truncated, len(text), text)
 			}
 		}
 	})

@@ -41,7 +41,7 @@ func (s *suite) confirm(t *testing.T) {
 	})
 	for _, p := range []struct{ name, id, note string }{
 		{"an option that is chosen on mousedown, which hides its list", "option", "hid"},
-		{"an option that is chosen on mousedown, which renders its list anew", "option2", "removed"},
+		{"an option that is chosen on mousedown, which renders its list again", "option2", "removed"},
 	} {
 		s.page(t, p.name, "confirm.html", func(c *scene) {
 			c.snap(nil)

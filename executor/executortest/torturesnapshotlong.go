@@ -119,7 +119,7 @@ func (s *suite) snapshotPart(t *testing.T) {
 				c.wantNotIn(d, "outside")
 			}
 			if d := diff(); d != "no visible change" {
-				c.Errorf("told twice:\n%s", d)
+				c.Errorf("reported twice:\n%s", d)
 			}
 		})
 	}

@@ -113,7 +113,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 				return
 			}
 		}
-		c.Errorf("told of %+v", told)
+		c.Errorf("reported %+v", told)
 	})
 	for id, name := range sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
 		s.watched(t, "reported as running, and later as done: "+id, "traveldownloads.html", func(c *scene, next func(executor.EventKind) executor.Event) {
@@ -124,7 +124,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 				c.Fatalf("the click reports %+v", a.Downloads)
 			}
 			if a := c.click(css("h1"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
-				c.Errorf("told again while it runs: %+v", a)
+				c.Errorf("reported again while it runs: %+v", a)
 			}
 			c.release(map[string]string{"slow": "slow", "endless": "unknown"}[id])
 			awaitDownload(next, name)
@@ -171,7 +171,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 		awaitDownload(next, "cut.csv")
 		d := c.downloaded(nil, "cut.csv")
 		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
-			c.Errorf("told of %+v", d)
+			c.Errorf("reported %+v", d)
 		}
 		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#cut")})
 		c.wantCode(err, executor.ErrDownloadFailed, "cut.csv")
@@ -228,7 +228,7 @@ func (s *suite) travelDownloads(t *testing.T) {
 				told = c.click(css("h1"), nil).EarlierDownloads
 			}
 			if len(told) != 1 || told[0].State != "canceled" || told[0].Path != "" || told[0].Reason == "" {
-				c.Errorf("%s: told of %+v", id, told)
+				c.Errorf("%s: reported %+v", id, told)
 			}
 		}
 		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#attachment")})

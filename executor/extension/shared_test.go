@@ -19,8 +19,8 @@ func TestSharedTab(t *testing.T) {
 		fmt.Fprintf(w, `<!doctype html><title>%s</title><p>this is %[1]s</p><button onclick="window.open('/popup')">Open</button>`, r.URL.Path)
 	}))
 	t.Cleanup(site.Close)
-	var told []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
+	var reported []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
 	share := func(path string, active bool) executor.TabID {
 		t.Helper()
 		tab := l.u.open(site.URL + path)
@@ -57,13 +57,13 @@ func TestSharedTab(t *testing.T) {
 		t.Fatal(err)
 	}
 	means("/own")
-	if len(told) != 0 {
-		t.Errorf("told of %v", told)
+	if len(reported) != 0 {
+		t.Errorf("reported %v", reported)
 	}
 	second := share("/second", false)
 	means("/own")
-	if len(told) != 1 || told[0].Tab.ID != second || told[0].Tab.Title != "/second" || told[0].Tab.Active {
-		t.Errorf("reported %+v, want %s once", told, second)
+	if len(reported) != 1 || reported[0].Tab.ID != second || reported[0].Tab.Title != "/second" || reported[0].Tab.Active {
+		t.Errorf("reported %+v, want %s once", reported, second)
 	}
 	if _, err := l.s.SelectTab(ctx, second); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ type hold struct {
 	buttons map[executor.Button]bool
 	x, y    float64
 	touched bool
+	failed  bool // letGo could not send everything
 }
 
 // buttonBits are the buttons as events count them.
@@ -125,19 +126,25 @@ var touchCancel = map[string]any{"type": "touchCancel", "touchPoints": []any{}}
 
 // letGo releases all pressed buttons and ends touches, without waiting for the
 // page. It is called after a failed call, and before other commands. It cancels a
-// drag without a drop.
-func (v *View) letGo(ctx context.Context) {
+// drag without a drop. If it fails, the next call sends the rest.
+func (v *View) letGo(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	t := v.tab
 	t.mu.Lock()
 	touched := t.hold.touched
 	t.hold.touched = false
 	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.hold.failed = err != nil
+	}()
 	if touched {
 		if _, err := v.startInput(ctx, input.CommandDispatchTouchEvent, touchCancel); err != nil {
 			t.mu.Lock()
-			t.hold.touched = true // for the next letGo
+			t.hold.touched = true
 			t.mu.Unlock()
+			return err
 		}
 	}
 	for {
@@ -145,15 +152,15 @@ func (v *View) letGo(ctx context.Context) {
 		button, _ := t.hold.down()
 		t.mu.Unlock()
 		if button == "" {
-			return
+			return nil
 		}
 		t.sess.Start(ctx, input.CommandCancelDragging, nil)
 		event := t.released(button)
 		if _, err := v.startInput(ctx, input.CommandDispatchMouseEvent, event); err != nil {
 			t.mu.Lock()
-			t.hold.buttons[button] = true // for the next letGo
+			t.hold.buttons[button] = true
 			t.mu.Unlock()
-			return
+			return err
 		}
 	}
 }

@@ -24,6 +24,14 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 	}
 	t := v.tab
 	t.mu.Lock()
+	failed := t.hold.failed
+	t.mu.Unlock()
+	if failed {
+		if err := v.letGo(ctx); err != nil {
+			return nil, err
+		}
+	}
+	t.mu.Lock()
 	pressed := t.hold.buttons[opts.Button]
 	t.mu.Unlock()
 	switch {
@@ -32,7 +40,7 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 	case (opts.Action == executor.MouseDown || opts.Action == executor.MouseClick) && pressed:
 		return nil, executor.Errorf(executor.ErrBadArgs, "Release it first, with up.", "the %s button is pressed already", opts.Button)
 	}
-	failed := true
+	failed = true
 	defer func() {
 		if failed {
 			v.letGo(ctx)

@@ -148,7 +148,7 @@ func TestActiveTab(t *testing.T) {
 	}
 	means("") // the other tabs have no owner
 	if nav, err := s.Navigate(ctx, "", "about:blank", nil); err != nil || nav.TabID != "cdp:run:t5" {
-		t.Errorf("navigating: %+v, %v, want a tab of its own", nav, err)
+		t.Errorf("navigating: %+v, %v, want a new tab", nav, err)
 	}
 	means("cdp:run:t5")
 }
@@ -158,8 +158,8 @@ func TestSharedTab(t *testing.T) {
 	h := newHost(t)
 	h.kind = executor.BackendExtension
 	s := h.open(t, executor.SessionOptions{})
-	var told []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
+	var reported []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
 	share := func(n int, chosen time.Time) *Tab {
 		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
 		tab.Shared, tab.Chosen = n, chosen
@@ -171,8 +171,8 @@ func TestSharedTab(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("a call means %v, %v, want %v", got, err, want)
 		}
-		if len(told) != reports {
-			t.Errorf("reported %v, want %d", told, reports)
+		if len(reported) != reports {
+			t.Errorf("reported %v, want %d", reported, reports)
 		}
 		list, err := s.ListTabs(ctx)
 		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.id(h.browser, want) }) {
@@ -181,7 +181,7 @@ func TestSharedTab(t *testing.T) {
 	}
 	wantTold := func(tab *Tab, active bool) {
 		t.Helper()
-		last := told[len(told)-1].Tab
+		last := reported[len(reported)-1].Tab
 		if last.ID != s.id(h.browser, tab) || last.Title != "Title" || last.Active != active {
 			t.Errorf("reported %+v, want %s, active: %t", last, tab.Raw, active)
 		}
@@ -246,8 +246,8 @@ func TestSharedTabAtOpening(t *testing.T) {
 	s := h.open(t, executor.SessionOptions{})
 	shared := h.adopt(t, "https://a.test/")
 	shared.Shared, shared.Chosen = 1, time.Now().Add(time.Minute)
-	var told []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { told = append(told, sh) })
+	var reported []executor.SharedTab
+	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
 	own, err := s.NewTab(ctx, "", nil)
 	if err != nil || !own.Active {
 		t.Fatalf("got %+v, %v", own, err)
@@ -255,8 +255,8 @@ func TestSharedTabAtOpening(t *testing.T) {
 	if tab, err := s.activeTab(ctx, h.browser); err != nil || s.id(h.browser, tab) != own.ID {
 		t.Errorf("a call means %v, %v, want the tab that was opened", tab, err)
 	}
-	if len(told) != 1 || told[0].Tab.ID != s.id(h.browser, shared) || told[0].Tab.Active {
-		t.Errorf("reported %+v, want the shared tab", told)
+	if len(reported) != 1 || reported[0].Tab.ID != s.id(h.browser, shared) || reported[0].Tab.Active {
+		t.Errorf("reported %+v, want the shared tab", reported)
 	}
 }
 

@@ -57,9 +57,9 @@ func tables() (string, error) {
 				fires++
 			}
 		}
-		fmt.Fprintf(&b, "In the %s %d of %d routes fire without the wall.\n\n", names[backend], fires, len(leaktest.Routes()))
+		fmt.Fprintf(&b, "In the %s %d of %d routes fire without a policy.\n\n", names[backend], fires, len(leaktest.Routes()))
 	}
-	b.WriteString("| route | what it is | managed: no wall | `same` | `public` | private | attached: no wall | `same` | `public` | private | own Chrome: no wall | `same` | `public` | private |\n")
+	b.WriteString("| route | what it is | managed: no policy | `same` | `public` | private | attached: no policy | `same` | `public` | private | own Chrome: no policy | `same` | `public` | private |\n")
 	b.WriteString("| --- | --- |" + strings.Repeat(" --- |", 4*len(leaktest.Backends)) + "\n")
 	for _, r := range leaktest.Routes() {
 		fmt.Fprintf(&b, "| %s | %s ", r.Name, r.Kind)
