@@ -65,9 +65,11 @@ func TestRefusedPage(t *testing.T) {
 		executortest.Refused(t, s, tab.ID, allowed, refused)
 	})
 	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
-		// Such a frame is there only where it was before the tab was shared.
+		// The frame must have loaded before the tab is shared. Later its request is denied.
 		jumping := newJumpingSite(t) + "/"
-		l.u.toggle(l.u.open(jumping))
+		user := l.u.open(jumping)
+		l.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
+		l.u.toggle(user)
 		awaitTabs(t, l.b, 2) // and the one above
 		tabs, err := s.ListTabs(t.Context())
 		if err != nil {
