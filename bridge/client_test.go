@@ -42,6 +42,13 @@ func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 	return s, dir, log
 }
 
+// publishedPath returns the path of the handshake file of a server.
+func publishedPath(s *Server) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.published.path
+}
+
 // record reads the handshake file of a server.
 func record(t *testing.T, s *Server, dir string) handshakeRecord {
 	t.Helper()

@@ -22,18 +22,18 @@ func TestHandshakeFile(t *testing.T) {
 	}
 	if runtime.GOOS != "windows" {
 		for name, want := range map[string]os.FileMode{
-			".": 0o700, "handshakes": 0o700, filepath.Base(s.published.path): 0o600,
+			".": 0o700, "handshakes": 0o700, filepath.Base(publishedPath(s)): 0o600,
 		} {
 			path := filepath.Join(dir, name)
 			if want == 0o600 {
-				path = s.published.path
+				path = publishedPath(s)
 			}
 			if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != want {
 				t.Errorf("%s: mode %v, %v", name, info.Mode(), err)
 			}
 		}
 	}
-	path := s.published.path
+	path := publishedPath(s)
 	s.Close()
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		t.Errorf("the handshake file is still there: %v", err)
@@ -158,7 +158,7 @@ func TestReplacedFile(t *testing.T) {
 	s, dir, _ := start(t)
 	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
 	i := waitInstance(t, s, "a")
-	if _, err := writePrivate(s.published.path, []byte("{}")); err != nil {
+	if _, err := writePrivate(publishedPath(s), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, i, time.Second)
@@ -214,7 +214,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("live %+v", live)
 	}
 	f.sweep()
-	for path, want := range map[string]bool{dead: false, reused: false, future: true, s.published.path: true} {
+	for path, want := range map[string]bool{dead: false, reused: false, future: true, publishedPath(s): true} {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s is there: %v", filepath.Base(path), err == nil)
 		}

@@ -56,8 +56,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed frame
 	c.sendText(wire.EncodeKey(boot))
-	os.Chmod(s.published.path, 0o644)
-	if err := readJSON(s.published.path, new(handshakeRecord)); err != nil {
+	os.Chmod(publishedPath(s), 0o644)
+	if err := readJSON(publishedPath(s), new(handshakeRecord)); err != nil {
 		fmt.Fprint(&told, err)
 	}
 	i := waitInstance(t, s, "p")
