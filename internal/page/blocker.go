@@ -24,6 +24,9 @@ const (
 	// renewal. blockRenewal is the time between renewals.
 	blockTime    = 5 * time.Second
 	blockRenewal = 2 * time.Second
+	// pendingLimit is how long after it was sent an input that the browser has not
+	// confirmed keeps documents blocked.
+	pendingLimit = 30 * time.Second
 	// inputEnd limits the wait, at the end of a call, for its input to be handled
 	// and for blocked documents to report it.
 	inputEnd = 500 * time.Millisecond
@@ -41,11 +44,32 @@ type inputBlocker struct {
 	scripts  map[*cdpconn.Session][]*cdpconn.Pending
 	required []requirement   // commands that must complete before input is sent
 	open     map[string]bool // worlds of the documents that input may reach
-	renewed  time.Time
-	inputs   []*cdpconn.Pending
-	dropped  string // type of the first event that was blocked
-	progress string // what the call had done by then
+	renewal  *time.Timer
+	inputs   []sentInput // of this call and pending ones of earlier calls
+	dropped  string      // type of the first event that was blocked
+	progress string      // what the call had done by then
 	ended    bool
+	settled  bool // the browser has confirmed all input, or pendingLimit has passed
+}
+
+// A sentInput is an input command.
+type sentInput struct {
+	*cdpconn.Pending
+	sent time.Time
+}
+
+// unconfirmed returns the inputs because of which documents must stay blocked.
+func unconfirmed(all []sentInput) (pending []sentInput) {
+	for _, i := range all {
+		select {
+		case <-i.Done():
+		default:
+			if time.Since(i.sent) < pendingLimit {
+				pending = append(pending, i)
+			}
+		}
+	}
+	return pending
 }
 
 // A requirement is a pending command in a document's session.
@@ -91,8 +115,9 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 		t.mu.Unlock()
 		return b
 	}
-	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), renewed: time.Now()}
+	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: unconfirmed(t.lateInputs)}
 	t.blocker = b
+	b.renewal = time.AfterFunc(blockRenewal, b.renew)
 	sessions := t.sessions()
 	t.mu.Unlock()
 	for _, s := range sessions {
@@ -182,15 +207,11 @@ func (b *inputBlocker) require(ctx context.Context) {
 	}
 }
 
-// ready waits until input is blocked in all required sessions, and renews it.
+// ready waits until input is blocked in all required sessions.
 func (b *inputBlocker) ready(ctx context.Context) error {
 	b.mu.Lock()
 	required := b.required
 	b.required = nil
-	renew := time.Since(b.renewed) > blockRenewal
-	if renew {
-		b.renewed = time.Now()
-	}
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(callerOf(ctx), blockLimit)
 	defer cancel()
@@ -208,12 +229,46 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 		}
 		return err
 	}
-	if renew {
-		for _, d := range b.blockedDocuments() {
-			_, _ = d.run(ctx, wire.BarScript, false)
+	return nil
+}
+
+// renew keeps input blocked in denied documents until the browser has confirmed
+// all input: a document that handles input late must still block it. After the end
+// of the call it also unblocks documents that v may act on and that loaded since,
+// and it stops when the next blocker starts, which takes over the pending input.
+func (b *inputBlocker) renew() {
+	ctx, t := context.Background(), b.v.tab
+	t.mu.Lock()
+	current, next, gone := t.blocker == b, t.blocker != nil && t.blocker != b, t.gone != nil
+	t.mu.Unlock()
+	if next || gone {
+		return
+	}
+	docs := b.blockedDocuments()
+	scripts := make([]string, len(docs))
+	for i, d := range docs {
+		scripts[i] = wire.BarScript
+		if !current && b.v.mayReach(ctx, d) {
+			scripts[i] = wire.LiftScript
 		}
 	}
-	return nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.settled {
+		return
+	}
+	for i, d := range docs {
+		_, _ = d.run(ctx, scripts[i], false)
+	}
+	b.renewal.Reset(blockRenewal)
+}
+
+// stopRenewal is called when all input is confirmed or pendingLimit has passed.
+func (b *inputBlocker) stopRenewal() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settled = true
+	b.renewal.Stop()
 }
 
 // lock prevents input from scrolling the blocked documents, present and future.
@@ -274,7 +329,7 @@ func (v *View) startInput(ctx context.Context, method string, params any) (*cdpc
 	p, err := v.tab.sess.Start(ctx, method, params)
 	if err == nil {
 		b.mu.Lock()
-		b.inputs = append(b.inputs, p)
+		b.inputs = append(b.inputs, sentInput{p, time.Now()})
 		b.mu.Unlock()
 	}
 	return p, err
@@ -319,8 +374,8 @@ func withProgress(err error, progress string) error {
 }
 
 // unblock removes the blocker of v after the browser has confirmed all sent input.
-// Without the confirmation, blocking expires after blockTime. It returns
-// ErrPolicyDenied if input was blocked in a denied document.
+// Without the confirmation, input stays blocked until it arrives, for at most
+// pendingLimit. It returns ErrPolicyDenied if input was blocked in a denied document.
 func (v *View) unblock(ctx context.Context) error {
 	t := v.tab
 	t.mu.Lock()
@@ -351,7 +406,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		err := requirement{&document{tab: t}, p}.wait(ctx) // it stays pending for settled
+		err := requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for settle
 		select {
 		case <-p.Done():
 		default:
@@ -361,10 +416,13 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()
+	if confirmed {
+		b.stopRenewal()
+	}
 	t.mu.Lock()
 	if t.gone == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
 		t.wg.Go(func() {
-			b.settled()
+			b.settle()
 			b.uninstall()
 		})
 	}
@@ -391,6 +449,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed {
 		t.unblocked = time.Now()
 	}
+	t.lateInputs = unconfirmed(inputs)
 	t.mu.Unlock()
 	if confirmed { // new documents; liftLate unblocks documents that are reported later
 		for _, d := range b.blockedDocuments() {
@@ -400,20 +459,18 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	return b.err()
 }
 
-// settled waits until the browser has handled all sent input, but at most as long
-// as a document stays blocked. Late input must not reach a document that loaded
-// after the call.
-func (b *inputBlocker) settled() {
-	limit := time.After(blockTime)
+// settle waits until the browser has handled all sent input, but at most
+// pendingLimit, and stops the renewal. Late input must not reach a document that
+// loaded after the call.
+func (b *inputBlocker) settle() {
 	for _, p := range b.inputs { // no input is added after the end
 		select {
 		case <-p.Done():
 		case <-b.v.tab.Gone():
-			return
-		case <-limit:
-			return
+		case <-time.After(time.Until(p.sent.Add(pendingLimit))):
 		}
 	}
+	b.stopRenewal()
 }
 
 // uninstall removes what blocks input in future documents.

@@ -134,6 +134,7 @@ type Tab struct {
 	chooser       chooser                      // the last file chooser
 	hold          hold                         // pressed mouse buttons
 	blocker       *inputBlocker                // blocks input in denied documents; nil while no call sends input
+	lateInputs    []sentInput                  // input that the browser has not confirmed when its call ended
 	unblocked     time.Time                    // when the last blocker ended
 	requested     []string                     // URLs of the tabs that the page made the browser open, the newest last
 	first         string                       // first URL of the tab
