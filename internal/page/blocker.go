@@ -25,7 +25,9 @@ const (
 	blockTime    = 5 * time.Second
 	blockRenewal = 2 * time.Second
 	// pendingLimit is how long after it was sent an input that the browser has not
-	// confirmed keeps documents blocked.
+	// confirmed keeps documents blocked. Chromium never confirms an input whose frame
+	// was replaced, so an input also counts as handled if all documents of the tab
+	// respond to a script that was sent blockTime after it.
 	pendingLimit = 30 * time.Second
 	// inputEnd limits the wait, at the end of a call, for its input to be handled
 	// and for blocked documents to report it.
@@ -45,11 +47,12 @@ type inputBlocker struct {
 	required []requirement   // commands that must complete before input is sent
 	open     map[string]bool // worlds of the documents that input may reach
 	renewal  *time.Timer
+	answered time.Time   // start of the last renewal that all documents have answered
 	inputs   []sentInput // of this call and pending ones of earlier calls
 	dropped  string      // type of the first event that was blocked
 	progress string      // what the call had done by then
 	ended    bool
-	settled  bool // the browser has confirmed all input, or pendingLimit has passed
+	settled  bool // all input has been handled
 }
 
 // A sentInput is an input command.
@@ -58,15 +61,23 @@ type sentInput struct {
 	sent time.Time
 }
 
-// unconfirmed returns the inputs because of which documents must stay blocked.
-func unconfirmed(all []sentInput) (pending []sentInput) {
-	for _, i := range all {
-		select {
-		case <-i.Done():
-		default:
-			if time.Since(i.sent) < pendingLimit {
-				pending = append(pending, i)
-			}
+// mayArrive reports whether a document may still receive i. answered is the time at
+// which scripts were sent that all documents have answered.
+func (i sentInput) mayArrive(answered time.Time) bool {
+	select {
+	case <-i.Done():
+		return false
+	default:
+		return time.Since(i.sent) < pendingLimit && answered.Sub(i.sent) < blockTime
+	}
+}
+
+// unhandled returns the inputs because of which documents must stay blocked. b.mu
+// must be held.
+func (b *inputBlocker) unhandled() (pending []sentInput) {
+	for _, i := range b.inputs {
+		if i.mayArrive(b.answered) {
+			pending = append(pending, i)
 		}
 	}
 	return pending
@@ -115,7 +126,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 		t.mu.Unlock()
 		return b
 	}
-	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: unconfirmed(t.lateInputs)}
+	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: t.lateInputs}
 	t.blocker = b
 	b.renewal = time.AfterFunc(blockRenewal, b.renew)
 	sessions := t.sessions()
@@ -232,38 +243,65 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 	return nil
 }
 
-// renew keeps input blocked in denied documents until the browser has confirmed
-// all input: a document that handles input late must still block it. After the end
-// of the call it also unblocks documents that v may act on and that loaded since,
-// and it stops when the next blocker starts, which takes over the pending input.
+// renew keeps input blocked in denied documents until all input has been handled: a
+// document that handles input late must still block it. It stops when the next blocker
+// starts, which takes over the pending input.
 func (b *inputBlocker) renew() {
-	ctx, t := context.Background(), b.v.tab
+	ctx, cancel := context.WithTimeout(context.Background(), blockRenewal)
+	defer cancel()
+	t := b.v.tab
 	t.mu.Lock()
-	current, next, gone := t.blocker == b, t.blocker != nil && t.blocker != b, t.gone != nil
+	next, gone := t.blocker != nil && t.blocker != b, t.gone != nil
 	t.mu.Unlock()
-	if next || gone {
-		return
+	if !next && !gone && b.probe(ctx) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.settled {
+			b.renewal.Reset(blockRenewal)
+		}
 	}
-	docs := b.blockedDocuments()
-	scripts := make([]string, len(docs))
+}
+
+// probe runs a script in all documents and waits for the answers. The script renews
+// the block of denied documents and, after the end of the call, unblocks documents
+// that v may act on and that loaded since. probe reports false if all input has been
+// handled.
+func (b *inputBlocker) probe(ctx context.Context) bool {
+	docs, start := b.v.tab.documents(), time.Now()
+	reachable := make([]bool, len(docs))
 	for i, d := range docs {
-		scripts[i] = wire.BarScript
-		if !current && b.v.mayReach(ctx, d) {
-			scripts[i] = wire.LiftScript
+		reachable[i] = b.v.mayReach(ctx, d)
+	}
+	var sent []requirement
+	b.mu.Lock()
+	if b.settled {
+		b.mu.Unlock()
+		return false
+	}
+	for i, d := range docs {
+		script := wire.BarScript
+		if b.open[d.world] || b.ended && reachable[i] {
+			script = wire.LiftScript
+		}
+		if p, err := d.run(ctx, script, false); err == nil {
+			sent = append(sent, requirement{d, p})
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range sent {
+		if err := r.wait(ctx); err != nil && !errors.Is(err, errDocumentGone) {
+			return true
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.settled {
-		return
+	if start.After(b.answered) {
+		b.answered = start
 	}
-	for i, d := range docs {
-		_, _ = d.run(ctx, scripts[i], false)
-	}
-	b.renewal.Reset(blockRenewal)
+	return true
 }
 
-// stopRenewal is called when all input is confirmed or pendingLimit has passed.
+// stopRenewal is called when all input has been handled.
 func (b *inputBlocker) stopRenewal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -416,13 +454,23 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()
+	if !confirmed && time.Since(inputs[0].sent) > blockTime { // an earlier input: is it lost?
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
+		b.probe(ctx)
+		cancel()
+		b.mu.Lock()
+		confirmed = len(b.unhandled()) == 0
+		b.mu.Unlock()
+	}
 	if confirmed {
 		b.stopRenewal()
 	}
 	t.mu.Lock()
 	if t.gone == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
 		t.wg.Go(func() {
-			b.settle()
+			if !confirmed {
+				b.settle()
+			}
 			b.uninstall()
 		})
 	}
@@ -449,7 +497,9 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed {
 		t.unblocked = time.Now()
 	}
-	t.lateInputs = unconfirmed(inputs)
+	b.mu.Lock()
+	t.lateInputs = b.unhandled()
+	b.mu.Unlock()
 	t.mu.Unlock()
 	if confirmed { // new documents; liftLate unblocks documents that are reported later
 		for _, d := range b.blockedDocuments() {
@@ -459,18 +509,36 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	return b.err()
 }
 
-// settle waits until the browser has handled all sent input, but at most
-// pendingLimit, and stops the renewal. Late input must not reach a document that
-// loaded after the call.
+// settle waits until all sent input has been handled, stops the renewal, and then
+// unblocks all documents. Late input must not reach a document that loaded after the
+// call.
 func (b *inputBlocker) settle() {
-	for _, p := range b.inputs { // no input is added after the end
+	t := b.v.tab
+	for {
+		b.mu.Lock()
+		pending := b.unhandled() // no input is added after the end
+		b.mu.Unlock()
+		if len(pending) == 0 {
+			break
+		}
 		select {
-		case <-p.Done():
-		case <-b.v.tab.Gone():
-		case <-time.After(time.Until(p.sent.Add(pendingLimit))):
+		case <-pending[0].Done():
+		case <-t.Gone():
+			return
+		case <-time.After(blockRenewal / 4):
 		}
 	}
 	b.stopRenewal()
+	docs := b.blockedDocuments()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.blocker != nil { // it unblocks them
+		return
+	}
+	t.lateInputs, t.unblocked = nil, time.Now() // liftLate unblocks documents that are reported later
+	for _, d := range docs {
+		_, _ = d.run(context.Background(), wire.LiftScript, false)
+	}
 }
 
 // uninstall removes what blocks input in future documents.

@@ -89,75 +89,109 @@ func TestOverlappingBlockers(t *testing.T) {
 	}
 }
 
-// TestRenewedBlock sends input that the browser does not confirm. The document stays
-// blocked for longer than a block lasts, also after the end of the call, until the
-// browser confirms the input.
-func TestRenewedBlock(t *testing.T) {
+// unconfirmedInput attaches to a tab whose document is denied, in a browser that does
+// not confirm input. It returns the functions that run in the document. If answers is
+// false, the document does not answer them.
+func unconfirmedInput(t *testing.T, answers bool) (v *View, run chan string, confirm func()) {
 	var mu sync.Mutex
-	var input *cdproto.Message
-	blocked := make(chan struct{}, 10)
+	var inputs []*cdproto.Message
+	run = make(chan string, 100)
 	b := cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch cmd.Method {
 		case "Page.addScriptToEvaluateOnNewDocument":
 			b.Reply(cmd, `{"identifier":"1"}`)
-			return
 		case "Input.dispatchKeyEvent":
-			input = cmd
-			return
+			inputs = append(inputs, cmd)
 		case "Runtime.callFunctionOn":
 			var params struct {
 				Function string `json:"functionDeclaration"`
 			}
 			json.Unmarshal(cmd.Params, &params)
-			if params.Function == wire.BarScript {
-				blocked <- struct{}{}
+			run <- params.Function
+			if answers {
+				b.Reply(cmd, `{"result":{"type":"undefined"}}`)
 			}
-			b.Reply(cmd, `{"result":{"type":"undefined"}}`)
-			return
+		default:
+			b.Reply(cmd, "{}")
 		}
-		b.Reply(cmd, "{}")
 	})
 	tab := attach(t, b)
 	load(t, b, tab, 1)
-	v := tab.NewView(ViewOptions{Gate: executor.GateFunc(func(context.Context, executor.Access) error {
+	v = tab.NewView(ViewOptions{Gate: executor.GateFunc(func(context.Context, executor.Access) error {
 		return executor.Errorf(executor.ErrPolicyDenied, "", "denied")
 	})})
+	return v, run, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, cmd := range inputs {
+			b.Reply(cmd, "{}")
+		}
+	}
+}
+
+// awaitRun waits until a function runs.
+func awaitRun(t *testing.T, run chan string, function, when string) {
+	t.Helper()
+	timeout := time.After(2 * blockTime)
+	for {
+		select {
+		case got := <-run:
+			if got == function {
+				return
+			}
+		case <-timeout:
+			t.Fatal("the function did not run", when)
+		}
+	}
+}
+
+// TestSlowDocument sends input that the browser does not confirm, to a document that
+// does not respond. The document stays blocked, also after the end of the call and of
+// the next one, until the browser confirms the input.
+func TestSlowDocument(t *testing.T) {
+	t.Parallel()
+	v, run, confirm := unconfirmedInput(t, false)
 	first := v.block(t.Context())
 	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
 	}
-	await := func(when string) {
-		t.Helper()
-		select {
-		case <-blocked:
-		case <-time.After(2 * blockTime):
-			t.Fatal("the block was not renewed", when)
-		}
-	}
-	await("during the call")
+	awaitRun(t, run, wire.BarScript, "during the call")
 	if err := first.end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	await("after the call")
-	second := v.block(t.Context())
-	if len(second.inputs) != 1 {
-		t.Errorf("the next blocker waits for %d inputs, want 1", len(second.inputs))
-	}
-	if err := second.end(t.Context()); err != nil {
+	awaitRun(t, run, wire.BarScript, "after the call")
+	if err := v.block(t.Context()).end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	await("after the next call")
-	mu.Lock()
-	b.Reply(input, "{}")
-	mu.Unlock()
-	select {
-	case <-second.inputs[0].Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("the confirmation did not arrive")
+	for range 3 { // longer than a block lasts
+		awaitRun(t, run, wire.BarScript, "after the next call")
 	}
-	if n := len(unconfirmed(second.inputs)); n > 0 {
-		t.Errorf("%d inputs are unconfirmed after the confirmation", n)
+	confirm()
+	awaitRun(t, run, wire.LiftScript, "after the confirmation")
+}
+
+// TestLostInput sends input that the browser never confirms, to a document that
+// responds. The document is unblocked when the input can no longer arrive.
+func TestLostInput(t *testing.T) {
+	t.Parallel()
+	v, run, _ := unconfirmedInput(t, true)
+	b := v.block(t.Context())
+	start := time.Now()
+	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.end(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitRun(t, run, wire.BarScript, "after the call")
+	awaitRun(t, run, wire.LiftScript, "after the input was lost")
+	if d := time.Since(start); d < blockTime {
+		t.Errorf("the document was unblocked after %v", d)
+	}
+	// The next call does not wait for the lost input.
+	if next := v.block(t.Context()); len(next.inputs) != 0 {
+		t.Errorf("the next call waits for %d inputs", len(next.inputs))
 	}
 }
