@@ -24,13 +24,6 @@ GOTEST = $(GO) test $(RACE)
 # than they compute.
 BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
 
-# Those of them whose long tests are hundreds of cases, each with deadlines. They
-# mostly wait, so these two run side by side, but beside nothing else.
-SUITES = /(executor/chromium|executor/extension)$$
-
-# Lists the packages that have long tests, so that no others are linked.
-LONG = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $(PKGS) | while read -r pkg dir; do ! grep -qs '^func TestLong' "$$dir"/*_test.go || echo "$$pkg"; done
-
 .DEFAULT_GOAL := help
 .PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full mutation fuzz check check-go check-generate check-js check-vulns bench generate clean
 
@@ -73,22 +66,27 @@ release-snapshot: npm ## make the files of a release in dist/release, and publis
 demo: modules browser build ## fill in and submit a form in a real browser over MCP, step by step
 	$(GO) run ./examples/demo -server bin/chrome-mcp -screenshot bin/demo.png
 
-test: modules node ## run the tests but those of test-long and test-full
+# go_test runs the tests of all packages with the flags $(1): first those that start no browser.
+define go_test
 	@tools/chromium.sh || [ -z "$$CI" ]
 	@$(GOTEST) -run '^$$' $(PKGS) >/dev/null # builds them all at once
-	@$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | xargs -r $(GOTEST) -p 2 -timeout 14m -skip '^Test(Long|Full)'
-	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | xargs -r $(GOTEST) -p 1 -timeout 14m -skip '^Test(Long|Full)'
+	@$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | xargs -r $(GOTEST) -p 2 $(1)
+	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | xargs -r $(GOTEST) -p 1 $(1)
+endef
 
-# SKIP names tests of the suites that test-long leaves out.
-test-long: modules node ## run what takes longer: tests named TestLong…, and each fuzz target for a while
-	@tools/chromium.sh || [ -z "$$CI" ]
-	@$(LONG) | grep -Ev '$(SUITES)' | xargs -r $(GOTEST) -p 1 -timeout 60m -run '^TestLong'
-	@$(LONG) | grep -E '$(SUITES)' | xargs -r $(GOTEST) -p 2 -timeout 60m -run '^TestLong' $(if $(SKIP),-skip '$(SKIP)')
+test: modules node ## run the tests
+	$(call go_test,-timeout 14m)
+
+# SKIP is a -skip pattern for go test.
+test-long: export TEST_LONG = 1
+test-long: modules node ## run the tests, the long ones too, and each fuzz target for a while
+	$(call go_test,-timeout 60m $(if $(SKIP),-skip '$(SKIP)'))
 	@$(MAKE) --no-print-directory fuzz
 
-test-full: modules ## tests named TestFull…: minutes each, on a machine that does nothing else
+test-full: export TEST_LONG = all
+test-full: modules ## run the exhaustive tests: minutes each, on an idle machine
 	@tools/chromium.sh
-	$(GOTEST) -p 1 -v -timeout 90m -run '^TestFull' ./executor/extension ./cmd/chrome-mcp
+	$(GOTEST) -p 1 -v -timeout 90m -run '^(TestExtensionDetailCases|TestPolicyEnforcementOverhead)$$' ./executor/extension ./cmd/chrome-mcp
 	$(GOTEST) -v -timeout 90m -run '^TestLongHostile$$' ./cmd/chrome-mcp -hostile-calls 1000
 
 # SHARD=i/n runs a part of the mutations.
@@ -114,8 +112,10 @@ check-go: modules
 	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
 	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
 	$(TOOL) staticcheck ./...
-	$(GO) test ./internal/house
+	$(GO) test ./internal/archtest
 
 # In a clean clone this is: go generate ./... && git diff --exit-code. In a
 # working tree it asks only that generating changes nothing.

@@ -1,32 +1,30 @@
-// Package audit keeps a log of what agents did: one JSON object a line, in a
-// file that only its user can read.
+// Package audit records what agents did. The log has one JSON object per line, in a file that only
+// its owner can read.
 //
-// An [Entry] tells who did what where, whether the policy allowed it and by
-// which rule, and how it came out. It never holds text of a page (titles, file
-// names and the messages of dialogs are that, too), an argument of a call, a
-// secret, or more of a URL than its origin.
+// An [Entry] states the client, the tool, the tab and origin, the policy decision with its rule,
+// and the result. It never contains page text (which includes titles, file names and dialog
+// messages), arguments of a call, secrets, or more of a URL than its origin.
 //
-// [Log] writes the file. Whatever takes a [Recorder] can be given something
-// else as well, to keep the record elsewhere.
+// [Log] writes the file. A program can implement [Recorder] to store entries elsewhere.
 package audit
 
 import "time"
 
-// An Event says what kind of thing an [Entry] tells of.
+// An Event is the type of an [Entry].
 type Event string
 
 // The events.
 const (
 	EventStart        Event = "start"        // a log was opened
 	EventEnd          Event = "end"          // it was closed
-	EventSession      Event = "session"      // a client began a session
-	EventCall         Event = "call"         // a call of a tool has ended
-	EventDenied       Event = "denied"       // something that is no call was denied, such as a request of a page's
-	EventConsent      Event = "consent"      // the user answered a question, or shared a tab or took it back
-	EventConnected    Event = "connected"    // a browser was launched, joined, or connected by its extension
-	EventDisconnected Event = "disconnected" // it ended or went away
-	EventDownload     Event = "download"     // a download that a page began has ended
-	EventLost         Event = "lost"         // Count entries were lost while the log could not be written
+	EventSession      Event = "session"      // a client started a session
+	EventCall         Event = "call"         // a tool call has ended
+	EventDenied       Event = "denied"       // an access outside of a call was denied, such as a request of a page
+	EventConsent      Event = "consent"      // the user was prompted or answered a prompt, or shared a tab or stopped sharing it
+	EventConnected    Event = "connected"    // a browser was launched, attached, or connected through the extension
+	EventDisconnected Event = "disconnected" // it exited or disconnected
+	EventDownload     Event = "download"     // a download that a page started has ended
+	EventDropped      Event = "lost"         // Count entries were dropped while the log was not writable
 )
 
 // The values of [Entry.Decision].
@@ -35,36 +33,35 @@ const (
 	Denied  = "denied"
 )
 
-// An Entry is one line of the log. Fields that have no meaning for its event
-// are empty.
+// An Entry is one line of the log. Fields that do not apply to its event are empty.
 type Entry struct {
-	Time     time.Time `json:"time"`               // in UTC; set by Log when it is zero
-	PID      int       `json:"pid,omitempty"`      // of the server; set by Log when it is zero
-	Event    Event     `json:"event"`              //
-	Session  string    `json:"session,omitempty"`  // a short random name of the client's session
-	Client   string    `json:"client,omitempty"`   // its name and version, as it gives them
-	Tool     string    `json:"tool,omitempty"`     // of a call; of what else was denied, what it was
-	Backend  string    `json:"backend,omitempty"`  // "extension" or "cdp"
-	Tab      string    `json:"tab,omitempty"`      // the tab's id
-	Origin   string    `json:"origin,omitempty"`   // scheme://host:port; without the scheme where only host and port are known
-	Decision string    `json:"decision,omitempty"` // Allowed or Denied; empty where nothing had to be decided
-	Rule     string    `json:"rule,omitempty"`     // that decided, such as "allow:example.com"
-	Code     string    `json:"code,omitempty"`     // "OK", or the error code of a result
-	Millis   int64     `json:"ms,omitempty"`       // how long a call took
-	Args     string    `json:"args,omitempty"`     // a keyed hash of a call's arguments
-	Acted    bool      `json:"acted,omitempty"`    // of a call that failed: it was allowed to act before, and may have
-	Bytes    int64     `json:"bytes,omitempty"`    // of a download
-	Withheld int       `json:"withheld,omitempty"` // of a call that was allowed: how often part of a page was denied to it
-	Count    int       `json:"count,omitempty"`    // how often the same happened again within a minute
-	Detail   string    `json:"detail,omitempty"`   // a few words of ours
+	Time        time.Time `json:"time"`               // in UTC; Log sets it if it is zero
+	PID         int       `json:"pid,omitempty"`      // of the server; Log sets it if it is zero
+	Event       Event     `json:"event"`              //
+	Session     string    `json:"session,omitempty"`  // short random name of the client's session
+	Client      string    `json:"client,omitempty"`   // name and version that the client reports
+	Tool        string    `json:"tool,omitempty"`     // tool of a call; for other denials, what was denied
+	Backend     string    `json:"backend,omitempty"`  // "extension" or "cdp"
+	Tab         string    `json:"tab,omitempty"`      // tab id
+	Origin      string    `json:"origin,omitempty"`   // scheme://host:port; host:port if the scheme is unknown
+	Decision    string    `json:"decision,omitempty"` // Allowed or Denied; empty without a decision
+	Rule        string    `json:"rule,omitempty"`     // rule that decided, such as "allow:example.com"
+	Code        string    `json:"code,omitempty"`     // "OK", or the error code of a result
+	DurationMS  int64     `json:"ms,omitempty"`       // duration of a call, in milliseconds
+	Args        string    `json:"args,omitempty"`     // keyed hash of a call's arguments
+	Acted       bool      `json:"acted,omitempty"`    // the failed call was allowed to act, and may have acted
+	Bytes       int64     `json:"bytes,omitempty"`    // size of a download or upload
+	DeniedParts int       `json:"withheld,omitempty"` // of an allowed call: number of denials of parts of a page
+	Count       int       `json:"count,omitempty"`    // number of repetitions within a minute
+	Detail      string    `json:"detail,omitempty"`   // short fixed text, never page text
 }
 
-// A Recorder keeps entries. *Log is one. Its methods must be safe for
-// concurrent use and quick.
+// A Recorder stores entries. *Log implements it. Its methods must be safe for concurrent use and
+// must not block for long.
 type Recorder interface {
-	// Ready returns nil when entries can be kept. Calls that act are refused
-	// with its error when they cannot: what is done is not to go unrecorded.
+	// Ready returns nil if entries can be stored. If it returns an error, calls that act are
+	// denied, so that no action remains unrecorded.
 	Ready() error
-	// Record keeps an entry, now or when it can.
+	// Record stores an entry, now or later.
 	Record(Entry)
 }

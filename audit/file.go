@@ -14,46 +14,45 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
-// A file is a file of lines that several processes append to. Each line is
-// opened for, checked and written by itself: so whoever put the file aside, or
-// deleted it, nothing is written into the wrong one, and Windows lets it be
-// renamed.
+// A file is a text file that several processes append lines to. The file is opened and checked for
+// each line. So a line never goes to a file that another process has rotated or deleted, and
+// Windows allows the file to be renamed.
 type file struct {
 	path string
-	max  int64 // bytes, at which it is put aside
-	keep int   // files that were put aside
+	max  int64 // size at which the file is rotated, in bytes
+	keep int   // number of rotated files that are kept
 }
 
-// append writes one line, all of it or it fails.
+// append writes one complete line, or returns an error.
 func (f *file) append(line []byte) error {
 	if err := f.rotate(int64(len(line))); err != nil {
 		return err
 	}
 	w, err := f.open()
 	if err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
 	defer w.Close()
-	torn, err := unended(w)
+	torn, err := endsMidLine(w)
 	if err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
-	if torn { // a write that a full disk cut short
+	if torn { // a full disk truncated the last write
 		line = append([]byte{'\n'}, line...)
 	}
 	if _, err := w.Write(line); err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
-	return plain(w.Close())
+	return withoutPath(w.Close())
 }
 
-// open opens the file, and makes it when it is not there.
+// open opens the file, or creates it.
 func (f *file) open() (*os.File, error) {
 	if err := owneronly.CheckParents(f.path); err != nil {
 		return nil, err
 	}
 	if info, err := os.Lstat(f.path); err == nil {
-		if err := check(info); err != nil { // before it is opened: that of a pipe may never return
+		if err := check(info); err != nil { // before opening: to open a named pipe can block
 			return nil, err
 		}
 	}
@@ -72,23 +71,22 @@ func (f *file) open() (*os.File, error) {
 	return w, nil
 }
 
-// check says why a file is none to write the log to, or returns nil.
+// check returns an error if a file is not suitable for the log.
 func check(info fs.FileInfo) error {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return errors.New("is a symbolic link")
 	case !info.Mode().IsRegular():
-		return errors.New("is not a plain file")
+		return errors.New("is not a regular file")
 	case !owneronly.Private(info):
-		return fmt.Errorf("may be read by others (mode %04o); chmod 600 it", info.Mode().Perm())
+		return fmt.Errorf("may be read by others (mode %04o); run chmod 600", info.Mode().Perm())
 	}
 	return owneronly.CheckOnlyName(info)
 }
 
-// unended reports whether the file ends within a line. Where another process is
-// just writing one it may be wrong, and an empty line comes of that, which
-// readers pass over.
-func unended(w *os.File) (bool, error) {
+// endsMidLine reports whether the file ends with an incomplete line. The result can be wrong while
+// another process writes a line. The log then gets an empty line, which readers ignore.
+func endsMidLine(w *os.File) (bool, error) {
 	info, err := w.Stat()
 	if err != nil || info.Size() == 0 {
 		return false, err
@@ -98,41 +96,40 @@ func unended(w *os.File) (bool, error) {
 	return err == nil && last[0] != '\n', err
 }
 
-// asideLayout is the time in the name of a file that was put aside. As text,
-// the names are in the order of their times.
-const asideLayout = "20060102T150405.000000000Z"
+// rotatedLayout is the layout of the time in the name of a rotated file. The names sort by time.
+const rotatedLayout = "20060102T150405.000000000Z"
 
-// rotate puts the file aside when n more bytes would make it too large. Of two
-// processes that do so at once the second puts aside a new file with little in
-// it; nothing is lost by that.
+// rotate renames the file if n more bytes would make it too large, and removes the oldest rotated
+// files. If two processes do so at the same time, the second renames a new, small file; no entry is
+// lost.
 func (f *file) rotate(n int64) error {
 	info, err := os.Lstat(f.path)
 	if err != nil || info.Size() == 0 || info.Size()+n <= f.max {
-		return nil // one that is not there, or cannot be looked at, is open's affair
+		return nil // open reports errors of Lstat, and creates a missing file
 	}
 	if err := check(info); err != nil {
 		return err
 	}
 	stem, ext := f.stem()
-	aside := fmt.Sprintf("%s%s-%d%s", stem, time.Now().UTC().Format(asideLayout), os.Getpid(), ext)
-	err = os.Rename(f.path, aside)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process was quicker
-		return nil // on Windows while somebody reads it: it grows until it can be renamed
+	rotated := fmt.Sprintf("%s%s-%d%s", stem, time.Now().UTC().Format(rotatedLayout), os.Getpid(), ext)
+	err = os.Rename(f.path, rotated)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process has renamed it
+		return nil // on Windows, while a process reads the file: it grows until it can be renamed
 	}
-	for _, old := range f.aside()[:max(0, len(f.aside())-f.keep)] {
+	for _, old := range f.rotatedFiles()[:max(0, len(f.rotatedFiles())-f.keep)] {
 		os.Remove(old)
 	}
 	return nil
 }
 
-// stem returns what the paths of files that were put aside begin and end with.
+// stem returns the prefix and the suffix of the paths of rotated files.
 func (f *file) stem() (stem, ext string) {
 	ext = filepath.Ext(f.path)
 	return strings.TrimSuffix(f.path, ext) + "-", ext
 }
 
-// aside lists the files that were put aside, the oldest first.
-func (f *file) aside() []string {
+// rotatedFiles returns the paths of the rotated files, oldest first.
+func (f *file) rotatedFiles() []string {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
 		return nil
@@ -144,7 +141,7 @@ func (f *file) aside() []string {
 		rest, ok := strings.CutPrefix(path, filepath.Clean(stem))
 		rest, ends := strings.CutSuffix(rest, ext)
 		at, _, dash := strings.Cut(rest, "-")
-		if _, err := time.Parse(asideLayout, at); ok && ends && dash && err == nil && e.Type().IsRegular() {
+		if _, err := time.Parse(rotatedLayout, at); ok && ends && dash && err == nil && e.Type().IsRegular() {
 			list = append(list, path)
 		}
 	}
@@ -152,35 +149,35 @@ func (f *file) aside() []string {
 	return list
 }
 
-// Check returns why [Open] would refuse the file at path, nil if it would not. It
-// changes nothing.
+// Check returns the error with which [Open] would reject the file at path, or nil. It changes
+// nothing.
 func Check(path string) error {
 	if err := owneronly.CheckParents(path); err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return plain(err)
+		return withoutPath(err)
 	}
 	return check(info)
 }
 
-// Files lists the files that the log at path is in: those that were put aside,
-// the oldest first, and path itself if it is there.
+// Files returns the paths of the files of the log at path: the rotated files, oldest first, and
+// path itself if it exists.
 func Files(path string) []string {
-	list := (&file{path: path}).aside()
+	list := (&file{path: path}).rotatedFiles()
 	if _, err := os.Stat(path); err == nil {
 		list = append(list, path)
 	}
 	return list
 }
 
-// plain returns what the system said, without the path: whoever is told knows
-// it.
-func plain(err error) error {
+// withoutPath returns the cause of a *fs.PathError, because the caller adds the path. It returns
+// other errors unchanged.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestRefused has Open find what it is not to write to. Nothing of it changes.
-func TestRefused(t *testing.T) {
+// TestOpenRejectsUnsafeFiles checks that Open rejects files that are not suitable for the log and
+// does not change them.
+func TestOpenRejectsUnsafeFiles(t *testing.T) {
 	for name, tt := range map[string]struct {
 		make func(t *testing.T, path string) error
 		want string
@@ -25,7 +26,7 @@ func TestRefused(t *testing.T) {
 			}
 			t.Cleanup(func() {
 				if info, err := os.Stat(target); err != nil || info.Size() > 0 {
-					t.Errorf("the link's target: %v, %v", info, err)
+					t.Errorf("target of the link: %v, %v", info, err)
 				}
 			})
 			return os.Symlink(target, path)
@@ -37,14 +38,14 @@ func TestRefused(t *testing.T) {
 			}
 			return os.Link(path+".other", path)
 		}, "hard link"},
-		"folder":        {func(_ *testing.T, path string) error { return os.Mkdir(path, 0o700) }, "is not a plain file"},
-		"pipe":          {func(_ *testing.T, path string) error { return syscall.Mkfifo(path, 0o600) }, "is not a plain file"},
+		"directory":     {func(_ *testing.T, path string) error { return os.Mkdir(path, 0o700) }, "is not a regular file"},
+		"pipe":          {func(_ *testing.T, path string) error { return syscall.Mkfifo(path, 0o600) }, "is not a regular file"},
 		"readable file": {func(_ *testing.T, path string) error { return os.WriteFile(path, nil, 0o644) }, "may be read by others (mode 0644)"},
-		"open folder": {func(t *testing.T, path string) error {
+		"writable directory": {func(t *testing.T, path string) error {
 			t.Cleanup(func() { os.Chmod(filepath.Dir(path), 0o700) })
 			return os.Chmod(filepath.Dir(path), 0o777)
 		}, "others may write to"},
-		"no folder": {func(_ *testing.T, path string) error { return os.Remove(filepath.Dir(path)) }, "no such file"},
+		"missing directory": {func(_ *testing.T, path string) error { return os.Remove(filepath.Dir(path)) }, "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "logs", "audit.jsonl")
@@ -65,8 +66,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestStickyFolder: in /tmp and its like only a file's owner can replace it.
-func TestStickyFolder(t *testing.T) {
+// TestStickyDir checks that a writable directory with the sticky bit is accepted, because only the
+// owner of a file can replace it there.
+func TestStickyDir(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
@@ -74,8 +76,9 @@ func TestStickyFolder(t *testing.T) {
 	open(t, filepath.Join(dir, "audit.jsonl"), nil)
 }
 
-// TestSwapped has the file replaced by a link while the log is open.
-func TestSwapped(t *testing.T) {
+// TestFileReplacedBySymlink checks that the log does not follow a link that replaces its file while
+// it is open.
+func TestFileReplacedBySymlink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	target := filepath.Join(t.TempDir(), "target")
 	if err := os.WriteFile(target, []byte("precious\n"), 0o600); err != nil {
@@ -97,8 +100,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// TestDiskFull runs in a process of its own: a limit on the size of files makes
-// writes fail in the middle, as a full disk does.
+// TestDiskFull checks that the log recovers from an incomplete write. It runs in a separate process
+// with a limit on the file size, which truncates a write as a full disk does.
 func TestDiskFull(t *testing.T) {
 	const inner = "AUDIT_TEST_DISK_FULL"
 	path := os.Getenv(inner)
@@ -112,7 +115,7 @@ func TestDiskFull(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() != 1000 {
 			t.Fatalf("the inner test did not fill the file: %v, %v", info, err)
 		}
-		// There is room again: what was torn does not take a whole line with it.
+		// There is space again: the incomplete line does not affect the next line.
 		open(t, path, nil)
 		data, err := os.ReadFile(path)
 		lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")

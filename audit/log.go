@@ -12,52 +12,50 @@ import (
 
 // The defaults of [Options].
 const (
-	DefaultMaxBytes = 10 << 20
-	DefaultKeep     = 9
+	DefaultMaxBytes = 10 << 20 // bytes
+	DefaultKeep     = 9        // rotated files
 )
 
 // Options are the options of [Open].
 type Options struct {
-	// MaxBytes is the size at which the file is put aside and a new one begun.
-	// Default DefaultMaxBytes.
+	// MaxBytes is the size at which the file is rotated. 0 means DefaultMaxBytes.
 	MaxBytes int64
-	// Keep is how many files that were put aside are kept. Default
-	// DefaultKeep.
+	// Keep is the number of rotated files that are kept. 0 means DefaultKeep.
 	Keep int
-	// Logger is told, once each time, when the log cannot be written and when
-	// it can be again. Nil discards.
+	// Logger receives one message when the log becomes unwritable, and one when it is writable
+	// again. Nil disables logging.
 	Logger *slog.Logger
 }
 
-// maxWaiting bounds the entries that wait in memory while the log cannot be
-// written: calls that read go on then.
+// maxWaiting is the maximum number of entries that wait in memory while the log is not writable.
+// Calls that read continue during that time.
 const maxWaiting = 1000
 
-// A Log writes entries to a file. Several processes may write to one file at
-// the same time. Its methods are safe for concurrent use.
+// A Log writes entries to a file. Several processes may write to one file at the same time. Its
+// methods are safe for concurrent use.
 //
-// An entry is handed to the system when Record returns, and not synced to the
-// disk: the death of the process loses none, that of the machine may lose the
-// last.
+// When Record returns, the entry has been written to the operating system but not synced to the
+// disk. No written entry is lost if the process is killed; the last entries may be lost if the
+// machine crashes.
 type Log struct {
 	file file
 	log  *slog.Logger
 	now  func() time.Time
 
-	mu      sync.Mutex // guards what follows
-	folded  folded
-	waiting [][]byte // lines that could not be written yet
-	lost    int      // entries for which there was no room in waiting
-	failing error    // why the last line could not be written; nil when it was
+	mu      sync.Mutex // guards the fields below
+	folded  denialCounter
+	waiting [][]byte // lines that are not yet written
+	dropped int      // number of entries that did not fit into waiting
+	failing error    // error of the last write, or nil
 	closed  bool
 }
 
 var _ Recorder = (*Log)(nil)
 
-// Open opens the log in the file at path, which it makes with mode 0600 when
-// it is not there. An existing one is appended to; it is refused when it is a
-// symbolic link or no plain file, when it belongs to another user or others
-// may read it, or when its folder is one in which others may replace it.
+// Open opens the log in the file at path, and appends to it. It creates the file with mode 0600 if
+// it does not exist. Open returns an error if the file is a symbolic link or not a regular file, if
+// it has more than one hard link, if it belongs to another user or others can read it, or if others
+// can replace it in its directory. Nil opts mean the defaults.
 func Open(path string, opts *Options) (*Log, error) {
 	var o Options
 	if opts != nil {
@@ -83,7 +81,7 @@ func Open(path string, opts *Options) (*Log, error) {
 	return l, nil
 }
 
-// line makes the line of an entry.
+// line returns the line for an entry.
 func (l *Log) line(e Entry) ([]byte, error) {
 	if e.Time.IsZero() {
 		e.Time = l.now()
@@ -96,48 +94,46 @@ func (l *Log) line(e Entry) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Record writes an entry. Denials, downloads that pages began, calls of
-// chrome_status and calls that failed before they acted are folded: the first of
-// a kind is written at once, the others are counted, and the count is written once a minute. The
-// kind of a call is all of its entry but the hash of its arguments, and of one
-// that was refused for its arguments or for their number also but the tab and
-// the origin that it names.
+// Record writes an entry. It folds denials, downloads that pages started, calls of chrome_status
+// and calls that failed before they acted: it writes the first entry of a kind immediately, counts
+// the others, and writes the counts once a minute. The kind of an entry is the entry without time,
+// process id, duration, byte count and argument hash. For calls that failed with BAD_ARGS or
+// BACKPRESSURE, it is also without tab and origin.
 //
-// An entry that cannot be written waits in memory, for the next Record or
-// Ready to write it; of many the last thousand calls' worth is kept, and the
-// rest counted.
+// An entry that cannot be written waits in memory until the next Record or Ready. At most 1,000
+// entries wait; further entries are dropped and counted.
 func (l *Log) Record(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return
 	}
-	if folds(e) && !l.folded.first(e, l.unfold) {
+	if folds(e) && !l.folded.first(e, l.flushCounts) {
 		return
 	}
 	l.put(e)
 }
 
-// put writes an entry, or has it wait. l.mu must be held.
+// put writes an entry, or queues it if the log is not writable. l.mu must be held.
 func (l *Log) put(e Entry) {
 	line, err := l.line(e)
 	if err != nil {
-		return // nothing in an Entry can fail to be marshalled
+		return // unreachable: every Entry can be marshaled
 	}
 	if len(l.waiting) >= maxWaiting {
-		l.lost++
+		l.dropped++
 	} else {
 		l.waiting = append(l.waiting, line)
 	}
-	_ = l.flush() // it tells the log
+	_ = l.flush() // it logs its error
 }
 
-// flush writes what waits. l.mu must be held.
+// flush writes the waiting entries. l.mu must be held.
 func (l *Log) flush() error {
 	for len(l.waiting) > 0 {
 		if err := l.file.append(l.waiting[0]); err != nil {
 			if l.failing == nil {
-				l.log.Error("the audit log cannot be written: calls that act are refused until it can", "file", l.file.path, "error", err)
+				l.log.Error("audit log is not writable; denying calls that act", "file", l.file.path, "error", err)
 			}
 			l.failing = err
 			return err
@@ -148,17 +144,17 @@ func (l *Log) flush() error {
 	if l.failing == nil {
 		return nil
 	}
-	l.log.Warn("the audit log can be written again", "file", l.file.path, "lost", l.lost)
+	l.log.Warn("audit log is writable again", "file", l.file.path, "dropped", l.dropped)
 	l.failing = nil
-	if n := l.lost; n > 0 {
-		l.lost = 0
-		l.put(Entry{Event: EventLost, Count: n})
+	if n := l.dropped; n > 0 {
+		l.dropped = 0
+		l.put(Entry{Event: EventDropped, Count: n})
 	}
 	return l.failing
 }
 
-// Ready returns nil when the last entry was written, or those that wait can be
-// written now.
+// Ready writes the waiting entries. It returns nil if no entry is waiting afterwards and the log is
+// open.
 func (l *Log) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,8 +164,8 @@ func (l *Log) Ready() error {
 	return l.flush()
 }
 
-// unfold writes the entries that were counted.
-func (l *Log) unfold() {
+// flushCounts writes the counted entries.
+func (l *Log) flushCounts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -180,8 +176,8 @@ func (l *Log) unfold() {
 	}
 }
 
-// Close writes what was counted or waits. Later entries are dropped. It
-// returns why something could not be written.
+// Close writes the counted and waiting entries and closes the log. It returns an error if entries
+// could not be written. Entries that are recorded later are dropped.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +190,7 @@ func (l *Log) Close() error {
 	l.put(Entry{Event: EventEnd})
 	l.closed = true
 	if l.failing != nil {
-		return fmt.Errorf("audit log %s: %d entries could not be written: %w", l.file.path, len(l.waiting)+l.lost, l.failing)
+		return fmt.Errorf("audit log %s: %d entries could not be written: %w", l.file.path, len(l.waiting)+l.dropped, l.failing)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 )
 
+// open opens a log that is closed at the end of the test.
 func open(t *testing.T, path string, opts *Options) *Log {
 	t.Helper()
 	l, err := Open(path, opts)
@@ -25,19 +26,19 @@ func open(t *testing.T, path string, opts *Options) *Log {
 	return l
 }
 
-// entries reads the log and what was put aside of it, the oldest first.
+// entries reads the log and its rotated files, oldest first.
 func entries(t *testing.T, path string) []Entry {
 	t.Helper()
 	f := file{path: path}
 	var list []Entry
-	for _, name := range append(f.aside(), path) {
+	for _, name := range append(f.rotatedFiles(), path) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(data) {
 			if len(line) == 1 {
-				continue // see unended
+				continue // an empty line, see endsMidLine
 			}
 			var e Entry
 			if err := json.Unmarshal(line, &e); err != nil {
@@ -49,6 +50,7 @@ func entries(t *testing.T, path string) []Entry {
 	return list
 }
 
+// events returns the events and counts of a list of entries.
 func events(list []Entry) string {
 	var names []string
 	for _, e := range list {
@@ -63,16 +65,16 @@ func events(list []Entry) string {
 
 func TestLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	for range 2 { // the second is appended
+	for range 2 { // the second log appends to the file
 		l := open(t, path, nil)
-		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Origin: "https://example.com", Millis: 12})
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Origin: "https://example.com", DurationMS: 12})
 		if err := l.Ready(); err != nil {
 			t.Error(err)
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		l.Record(Entry{Event: EventCall}) // is dropped
+		l.Record(Entry{Event: EventCall}) // dropped
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -82,13 +84,13 @@ func TestLog(t *testing.T) {
 	if got := events(list); got != "start call end start call end" {
 		t.Errorf("events: %s", got)
 	}
-	if e := list[1]; e.PID != os.Getpid() || time.Since(e.Time) > time.Minute || e.Tool != "click" || e.Millis != 12 {
+	if e := list[1]; e.PID != os.Getpid() || time.Since(e.Time) > time.Minute || e.Tool != "click" || e.DurationMS != 12 {
 		t.Errorf("entry %+v", e)
 	}
 }
 
-// TestSeveralWriters has logs of one file, as those of several servers, put it
-// aside under each other: not one line is lost, torn or doubled.
+// TestSeveralWriters checks that no entry is lost, truncated or duplicated if several logs write to
+// one file and rotate it concurrently.
 func TestSeveralWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	const logs, writers, each = 3, 2, 150
@@ -115,11 +117,11 @@ func TestSeveralWriters(t *testing.T) {
 	}
 	for detail, n := range seen {
 		if n != 1 {
-			t.Errorf("entry %s is there %d times", detail, n)
+			t.Errorf("entry %s occurs %d times", detail, n)
 		}
 	}
-	if n := len((&file{path: path}).aside()); n < 5 {
-		t.Errorf("only %d files were put aside", n)
+	if n := len((&file{path: path}).rotatedFiles()); n < 5 {
+		t.Errorf("only %d rotated files", n)
 	}
 }
 
@@ -135,7 +137,7 @@ func TestRotation(t *testing.T) {
 		l.Record(Entry{Event: EventCall, Count: i})
 	}
 	names, err := os.ReadDir(dir)
-	if err != nil || len(names) != 4 { // the file, two put aside, and what is none of its business
+	if err != nil || len(names) != 4 { // the file, two rotated files and an unrelated file
 		t.Errorf("%v, %v", names, err)
 	}
 	for _, n := range names {
@@ -161,38 +163,39 @@ func TestDenialsAreFolded(t *testing.T) {
 		deny("a.test", 5000)
 		deny("b.test", 1)
 		if got := events(entries(t, path)); got != "start denied denied" {
-			t.Errorf("at once: %s", got)
+			t.Errorf("immediately: %s", got)
 		}
-		time.Sleep(foldTime)
+		time.Sleep(foldWindow)
 		synctest.Wait()
 		list := entries(t, path)
 		if got := events(list); got != "start denied denied denied×4999" || list[3].Origin != "https://a.test" {
-			t.Errorf("a minute later: %s, %+v", got, list)
+			t.Errorf("after foldWindow: %s, %+v", got, list)
 		}
 		for i := range 500 {
 			deny(fmt.Sprint("h", i, ".test"), 1)
 		}
-		time.Sleep(foldTime)
+		time.Sleep(foldWindow)
 		synctest.Wait()
 		if list = entries(t, path)[4:]; len(list) != maxKinds+1 || list[maxKinds].Count != 500-maxKinds {
-			t.Errorf("of 500 hosts: %d entries, %s", len(list), events(list))
+			t.Errorf("500 hosts: %d entries, %s", len(list), events(list))
 		}
 		deny("c.test", 3)
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 		if got := events(entries(t, path)[4+maxKinds+1:]); got != "denied denied×2 end" {
-			t.Errorf("at the end: %s", got)
+			t.Errorf("after Close: %s", got)
 		}
 	})
 }
 
-// TestOutage has the log's place taken by a folder for a while.
+// TestOutage checks that entries wait while the log is not writable, here because of a directory at
+// its path.
 func TestOutage(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")
-	var told bytes.Buffer
-	l := open(t, path, &Options{Logger: slog.New(slog.NewTextHandler(&told, nil))})
+	var log bytes.Buffer
+	l := open(t, path, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -200,33 +203,33 @@ func TestOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Ready(); err != nil {
-		t.Errorf("before anything was to be written: %v", err)
+		t.Errorf("Ready without waiting entries: %v", err)
 	}
 	for i := range maxWaiting + 10 {
-		l.Record(Entry{Event: EventCall, Millis: int64(i)})
+		l.Record(Entry{Event: EventCall, DurationMS: int64(i)})
 	}
-	if err := l.Ready(); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+	if err := l.Ready(); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("Ready: %v", err)
 	}
-	if n := strings.Count(told.String(), "level=ERROR"); n != 1 {
-		t.Errorf("%d lines of the outage:\n%s", n, &told)
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d messages about the start of the outage:\n%s", n, &log)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Ready(); err != nil {
-		t.Errorf("after it: %v", err)
+		t.Errorf("after the outage: %v", err)
 	}
-	if n := strings.Count(told.String(), "level=WARN"); n != 1 {
-		t.Errorf("%d lines of its end:\n%s", n, &told)
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d messages about its end:\n%s", n, &log)
 	}
 	list := entries(t, path)
-	if len(list) != maxWaiting+1 || list[maxWaiting].Event != EventLost || list[maxWaiting].Count != 10 || list[7].Millis != 7 {
+	if len(list) != maxWaiting+1 || list[maxWaiting].Event != EventDropped || list[maxWaiting].Count != 10 || list[7].DurationMS != 7 {
 		t.Errorf("%d entries, the last %+v", len(list), list[len(list)-1])
 	}
 }
 
-func TestTornLine(t *testing.T) {
+func TestPartialLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.WriteFile(path, []byte(`{"event":"ca`), 0o600); err != nil {
 		t.Fatal(err)
@@ -280,7 +283,7 @@ func TestDownloadsAndCallsAreFolded(t *testing.T) {
 	l := open(t, path, nil)
 	for i := range 1000 {
 		l.Record(Entry{Event: EventDownload, Tab: "cdp:1:1", Origin: "https://a.test", Code: "OK", Bytes: int64(i)})
-		l.Record(Entry{Event: EventCall, Tool: "click", Code: "NOT_ACTIONABLE", Args: fmt.Sprint(i), Millis: int64(i)})
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "NOT_ACTIONABLE", Args: fmt.Sprint(i), DurationMS: int64(i)})
 		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Count: 0, Args: fmt.Sprint(i)}) // not folded
 	}
 	if err := l.Close(); err != nil {
@@ -300,9 +303,9 @@ func TestDownloadsAndCallsAreFolded(t *testing.T) {
 	}
 }
 
-// TestActionsAreNotFolded: what acted and failed has a line of its own, however
-// many calls were refused before it, and so have downloads, however many hosts
-// a page was refused.
+// TestActionsAreNotFolded checks that a failed call that acted has its own line, regardless of the
+// number of denied calls before it, and that a download has its own line, regardless of the number
+// of hosts that were denied.
 func TestActionsAreNotFolded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path, nil)
@@ -325,9 +328,9 @@ func TestActionsAreNotFolded(t *testing.T) {
 		downloaded = downloaded || e.Event == EventDownload && e.Origin == "https://bank.test" && e.Bytes == 10
 	}
 	if args != "012" || !downloaded {
-		t.Errorf("actions %q have lines, and the download %t", args, downloaded)
+		t.Errorf("lines for actions %q, for the download: %t", args, downloaded)
 	}
-	// Bytes count also where there is no room for another kind.
+	// The bytes of kinds beyond maxKinds are also counted.
 	for i := range maxKinds + 9 {
 		l.Record(Entry{Event: EventDownload, Code: "OK", Origin: fmt.Sprintf("https://h%d.test", i), Bytes: 10})
 	}

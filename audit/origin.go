@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// maxOrigin is longer than the longest name of a host with scheme and port.
+// maxOrigin is the maximum length of an origin, in bytes. It exceeds the longest host name with
+// scheme and port.
 const maxOrigin = 300
 
-// Origin returns what an [Entry] tells of a URL: scheme, host and port of an
-// http or https URL and nothing else of it, the scheme alone of others, and ""
-// of what is no URL.
+// Origin returns the part of a URL that an [Entry] may contain: scheme, host and port of an http,
+// https, ws or wss URL, the inner origin of a blob URL, and only the scheme of other URLs. It
+// returns "" if the URL is invalid.
 func Origin(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme == "" {

@@ -32,7 +32,7 @@ type pending struct {
 // or with the connection: ErrTimeout or the context's error, and
 // ErrExtensionDisconnected. The connection outlives a call that ends early.
 // What the extension says of a command that it did not do is a *Problem.
-func (i *Instance) Call(ctx context.Context, method string, params, result any) error {
+func (i *Conn) Call(ctx context.Context, method string, params, result any) error {
 	type answer struct {
 		data json.RawMessage
 		err  error
@@ -57,12 +57,12 @@ func (i *Instance) Call(ctx context.Context, method string, params, result any) 
 // [Instance.Next], in the place that the answer had among the events; it must
 // not wait for a call of the same instance. The errors are those of
 // [Instance.Call]. When Queue returns an error, done is not called.
-func (i *Instance) Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
+func (i *Conn) Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
 	return i.begin(ctx, method, params, true, done)
 }
 
 // begin sends a command. done is called exactly once if it returns nil.
-func (i *Instance) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
+func (i *Conn) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
 	if ctx.Err() != nil {
 		return contextError(ctx, method)
 	}
@@ -99,7 +99,7 @@ func (i *Instance) begin(ctx context.Context, method string, params any, ordered
 
 // finish gives a pending command its answer. It reports whether somebody was
 // waiting for it.
-func (i *Instance) finish(id string, data json.RawMessage, err error) bool {
+func (i *Conn) finish(id string, data json.RawMessage, err error) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	p := i.pending[id]
@@ -107,17 +107,17 @@ func (i *Instance) finish(id string, data json.RawMessage, err error) bool {
 		return false
 	}
 	delete(i.pending, id)
-	i.settle(p, data, err)
+	i.complete(p, data, err)
 	return true
 }
 
-// settle hands over an answer. i.mu is held, so that no answer comes into the
+// complete hands over an answer. i.mu is held, so that no answer comes into the
 // events after their end.
-func (i *Instance) settle(p *pending, data json.RawMessage, err error) {
+func (i *Conn) complete(p *pending, data json.RawMessage, err error) {
 	p.timer.Stop()
 	p.stop()
 	if p.ordered {
-		i.events.put(item{answer: func() { p.done(data, err) }})
+		i.events.Put(item{answer: func() { p.done(data, err) }})
 	} else {
 		p.done(data, err) // only puts it where the call waits
 	}

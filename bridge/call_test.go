@@ -19,7 +19,7 @@ import (
 func command(t *testing.T, p *Peer) *wire.Command {
 	t.Helper()
 	for {
-		f, err := p.Receive(t.Context())
+		f, err := receive(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,13 +27,13 @@ func command(t *testing.T, p *Peer) *wire.Command {
 		case *wire.Command:
 			return f
 		case *wire.Ping:
-			p.Send(&wire.Pong{TS: f.TS})
+			send(p, &wire.Pong{TS: f.TS})
 		}
 	}
 }
 
 // bubble runs f with a connection and a clock of their own.
-func bubble(t *testing.T, f func(t *testing.T, i *Instance, p *Peer)) {
+func bubble(t *testing.T, f func(t *testing.T, i *Conn, p *Peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		i, p := Pipe()
@@ -43,13 +43,13 @@ func bubble(t *testing.T, f func(t *testing.T, i *Instance, p *Peer)) {
 }
 
 func TestCall(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		go func() {
 			c := command(t, p)
 			if c.Method != wire.MethodCDP || c.TimeoutMs != 60000 || string(c.Params) != `{"tabId":3,"method":"Page.navigate","params":{"url":"https://a.example/<b>"}}` {
 				t.Errorf("command %s %d %s", c.Method, c.TimeoutMs, c.Params)
 			}
-			p.Send(&wire.Result{ID: c.ID, Data: []byte(`{"frameId":"F"}`)})
+			send(p, &wire.Result{ID: c.ID, Data: []byte(`{"frameId":"F"}`)})
 		}()
 		var got struct{ FrameID string }
 		err := i.Call(t.Context(), wire.MethodCDP, wire.CDPCommand{TabID: 3, Method: "Page.navigate", Params: []byte(`{"url":"https://a.example/<b>"}`)}, &got)
@@ -60,7 +60,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestCallFails(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		answers := []wire.Problem{
 			{Code: executor.ErrDevToolsOpen, Message: "DevTools are open on the tab"},
 			{Code: executor.ErrCDP, Message: "no node", Data: []byte(`{"code":-32000,"message":"No node"}`)},
@@ -69,7 +69,7 @@ func TestCallFails(t *testing.T) {
 		}
 		go func() {
 			for _, a := range answers {
-				p.Send(&wire.Failure{ID: command(t, p).ID, Error: a})
+				send(p, &wire.Failure{ID: command(t, p).ID, Error: a})
 			}
 		}()
 		for _, a := range answers {
@@ -78,7 +78,7 @@ func TestCallFails(t *testing.T) {
 			if a.Code == "FROM_THE_FUTURE" {
 				want = executor.ErrInternal
 			}
-			problem, ok := errors.AsType[*Problem](err)
+			problem, ok := errors.AsType[*CommandError](err)
 			if executor.CodeOf(err) != want || !ok || problem.Message != a.Message || string(problem.Data) != string(a.Data) {
 				t.Errorf("error %v (%s), want %s", err, executor.CodeOf(err), want)
 			}
@@ -92,20 +92,20 @@ func TestCallFails(t *testing.T) {
 // TestTimeout: by method, a little after the extension's own; the connection
 // goes on, and a late answer is for nobody.
 func TestTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		ids := make(chan string, 10)
 		go func() {
 			for {
-				f, err := p.Receive(context.Background())
+				f, err := receive(context.Background(), p)
 				if err != nil {
 					return
 				}
 				switch f := f.(type) {
 				case *wire.Ping:
-					p.Send(&wire.Pong{TS: f.TS})
+					send(p, &wire.Pong{TS: f.TS})
 				case *wire.Command:
 					if f.Method == wire.MethodPing {
-						p.Send(&wire.Result{ID: f.ID, Data: []byte("{}")})
+						send(p, &wire.Result{ID: f.ID, Data: []byte("{}")})
 					} else {
 						ids <- f.ID
 					}
@@ -119,14 +119,14 @@ func TestTimeout(t *testing.T) {
 		}{
 			{wire.MethodTabsList, nil, 30 * time.Second},
 			{wire.MethodCDP, wire.CDPCommand{Method: "Page.captureScreenshot"}, time.Minute},
-			{wire.MethodConsent, wire.ConsentQuestion{}, time.Minute},
+			{wire.MethodConsent, wire.PromptParams{}, time.Minute},
 		} {
 			began := time.Now()
 			err := i.Call(t.Context(), tt.method, tt.params, nil)
 			if took := time.Since(began); !errors.Is(err, executor.ErrTimeout) || took != tt.want+answerGrace {
 				t.Errorf("%s: %v after %v", tt.method, err, took)
 			}
-			p.Send(&wire.Result{ID: <-ids, Data: []byte("{}")})
+			send(p, &wire.Result{ID: <-ids, Data: []byte("{}")})
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 		defer cancel()
@@ -144,7 +144,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error)
 		go func() { failed <- i.Call(ctx, wire.MethodTabsList, nil, nil) }()
@@ -156,13 +156,13 @@ func TestCancel(t *testing.T) {
 		if err := i.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("with a context that is done: %v", err)
 		}
-		p.Send(&wire.Result{ID: c.ID, Data: []byte("{}")})
+		send(p, &wire.Result{ID: c.ID, Data: []byte("{}")})
 		go func() {
 			c := command(t, p) // the canceled call was not sent
 			if c.Method != wire.MethodPing {
 				t.Errorf("a command %s", c.Method)
 			}
-			p.Send(&wire.Result{ID: c.ID, Data: []byte("{}")})
+			send(p, &wire.Result{ID: c.ID, Data: []byte("{}")})
 		}()
 		if err := i.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
 			t.Error(err)
@@ -172,7 +172,7 @@ func TestCancel(t *testing.T) {
 
 // TestEndRejectsAll: nobody waits for a connection that has ended.
 func TestEndRejectsAll(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
@@ -200,7 +200,7 @@ func TestEndRejectsAll(t *testing.T) {
 
 // TestOrder: answers to queued commands come in their place among the events.
 func TestOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		var told []string
 		var ids []string
 		for n := range 3 {
@@ -212,19 +212,19 @@ func TestOrder(t *testing.T) {
 			}
 			ids = append(ids, command(t, p).ID)
 		}
-		event := func(name string) { p.Send(&wire.Event{Event: name, Data: []byte("{}")}) }
+		event := func(name string) { send(p, &wire.Event{Event: name, Data: []byte("{}")}) }
 		event("a")
-		p.Send(&wire.Result{ID: ids[1], Data: []byte("{}")})
+		send(p, &wire.Result{ID: ids[1], Data: []byte("{}")})
 		event("b")
-		p.Send(&wire.Result{ID: ids[0], Data: []byte("[]")})
-		p.Send(&wire.Failure{ID: ids[2], Error: wire.Problem{Code: executor.ErrDetached, Message: "taken"}})
+		send(p, &wire.Result{ID: ids[0], Data: []byte("[]")})
+		send(p, &wire.Failure{ID: ids[2], Error: wire.Problem{Code: executor.ErrDetached, Message: "taken"}})
 		event("c")
 		for range 3 {
 			e, err := i.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			told = append(told, e.Event)
+			told = append(told, e.Name)
 		}
 		if got, want := strings.Join(told, ", "), "a, answer 1{}<nil>, b, answer 0[]<nil>, answer 2taken, c"; got != want {
 			t.Errorf("told %s, want %s", got, want)
@@ -239,7 +239,7 @@ func TestOrder(t *testing.T) {
 
 // TestBackpressure: what the extension does not read is not queued without end.
 func TestBackpressure(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		params := wire.CDPCommand{Method: "Runtime.evaluate", Params: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
 		accepted := 0
 		var err error
@@ -272,15 +272,15 @@ func TestBackpressure(t *testing.T) {
 // TestHeartbeat: two pings without an answer, or any other sign, end the
 // connection; with one it lives.
 func TestHeartbeat(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		go func() {
 			for n := 0; ; n++ {
-				f, err := p.Receive(context.Background())
+				f, err := receive(context.Background(), p)
 				if err != nil {
 					return
 				}
 				if ping, ok := f.(*wire.Ping); ok && n < 10 {
-					p.Send(&wire.Pong{TS: ping.TS})
+					send(p, &wire.Pong{TS: ping.TS})
 				}
 			}
 		}()
@@ -298,9 +298,9 @@ func TestHeartbeat(t *testing.T) {
 
 // TestPeerPings: the extension may ask, too.
 func TestPeerPings(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Instance, p *Peer) {
-		p.Send(&wire.Ping{TS: 42})
-		f, err := p.Receive(t.Context())
+	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+		send(p, &wire.Ping{TS: 42})
+		f, err := receive(t.Context(), p)
 		if pong, ok := f.(*wire.Pong); err != nil || !ok || pong.TS != 42 {
 			t.Errorf("got %+v, %v", f, err)
 		}
@@ -310,7 +310,7 @@ func TestPeerPings(t *testing.T) {
 func TestPolicyChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		allow := "a.example"
-		s, err := New(Options{ExtensionID: ourID, Policy: func() wire.Policy { return wire.Policy{Allow: []string{allow}} }})
+		s, err := New(Options{ExtensionID: ourID, Policy: func() Policy { return Policy{Allow: []string{allow}} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,9 +318,27 @@ func TestPolicyChanged(t *testing.T) {
 		_, p := s.Pipe("x")
 		allow = "b.example"
 		s.PolicyChanged()
-		f, err := p.Receive(t.Context())
+		f, err := receive(t.Context(), p)
 		if change, ok := f.(*wire.PolicyChange); err != nil || !ok || change.Policy.Allow[0] != "b.example" {
 			t.Errorf("got %+v, %v", f, err)
 		}
 	})
+}
+
+// send sends a message from the extension.
+func send(p *Peer, m wire.Message) error {
+	data, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	return p.Send(data)
+}
+
+// receive returns the next message to the extension.
+func receive(ctx context.Context, p *Peer) (wire.Message, error) {
+	data, err := p.Receive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Decode(data)
 }

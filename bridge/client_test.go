@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -29,7 +29,7 @@ func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 	dir, log := filepath.Join(t.TempDir(), "data"), &testlog.Buffer{}
 	s, err := New(Options{
 		DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "a test", Version: "1.2.3",
-		Policy: func() wire.Policy { return wire.Policy{Allow: []string{"example.com"}, Subresources: "public"} },
+		Policy: func() Policy { return Policy{Allow: []string{"example.com"}, Subresources: "public"} },
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *client) challenge() *wire.Challenge {
 	return ch
 }
 
-func (c *client) send(f wire.Frame) {
+func (c *client) send(f wire.Message) {
 	c.t.Helper()
 	data, err := wire.Encode(f)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *client) sendText(text string) {
 	}
 }
 
-func (c *client) receive() wire.Frame {
+func (c *client) receive() wire.Message {
 	c.t.Helper()
 	_, data, err := c.ws.Read(soon(c.t))
 	if err != nil {
@@ -187,9 +187,9 @@ func (c *client) receive() wire.Frame {
 }
 
 // refused expects to be refused for a reason, and the connection to close.
-func (c *client) refused(reason string) *wire.Refused {
+func (c *client) refused(reason string) *wire.RejectedMessage {
 	c.t.Helper()
-	f, ok := c.receive().(*wire.Refused)
+	f, ok := c.receive().(*wire.RejectedMessage)
 	if !ok || f.Reason != reason || f.Message == "" {
 		c.t.Fatalf("got %+v, want to be refused for %s", f, reason)
 	}
@@ -212,7 +212,7 @@ func (c *client) closed(code int) {
 }
 
 // answer answers commands until the connection ends.
-func (c *client) answer(with func(*wire.Command) wire.Frame) {
+func (c *client) answer(with func(*wire.Command) wire.Message) {
 	go func() {
 		for {
 			_, data, err := c.ws.Read(context.Background())
@@ -223,7 +223,7 @@ func (c *client) answer(with func(*wire.Command) wire.Frame) {
 			if err != nil {
 				return
 			}
-			var reply wire.Frame
+			var reply wire.Message
 			switch f := f.(type) {
 			case *wire.Command:
 				reply = with(f)
@@ -241,10 +241,10 @@ func (c *client) answer(with func(*wire.Command) wire.Frame) {
 }
 
 // echo answers each command with its own params.
-func echo(c *wire.Command) wire.Frame { return &wire.Result{ID: c.ID, Data: c.Params} }
+func echo(c *wire.Command) wire.Message { return &wire.Result{ID: c.ID, Data: c.Params} }
 
 // instance waits for the connection of an installation.
-func waitInstance(t *testing.T, s *Server, id string) *Instance {
+func waitInstance(t *testing.T, s *Server, id string) *Conn {
 	t.Helper()
 	ctx := soon(t)
 	for {
@@ -263,7 +263,7 @@ func waitInstance(t *testing.T, s *Server, id string) *Instance {
 }
 
 // works calls a real extension: nothing that others did has hurt it.
-func works(t *testing.T, i *Instance) {
+func works(t *testing.T, i *Conn) {
 	t.Helper()
 	var got struct{ TabID int }
 	if err := i.Call(soon(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
@@ -272,7 +272,7 @@ func works(t *testing.T, i *Instance) {
 }
 
 // ended waits for the end of a connection.
-func ended(t *testing.T, i *Instance, within time.Duration) {
+func ended(t *testing.T, i *Conn, within time.Duration) {
 	t.Helper()
 	select {
 	case <-i.Done():

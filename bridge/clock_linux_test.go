@@ -26,11 +26,11 @@ func TestClockJump(t *testing.T) {
 		t.Fatalf("the clock did not jump: %d, %d, %v", before, after, err)
 	}
 
-	if live := Live(dir); len(live) != 1 || live[0].Port != s.Port() {
+	if live := RunningServers(dir); len(live) != 1 || live[0].Port != s.Port() {
 		t.Errorf("live %+v", live)
 	}
-	(&folder{dir}).sweep()
-	if s.published.gone() {
+	(&dataDirectory{dir}).sweep()
+	if s.published.removed() {
 		t.Error("the file of a server that runs was swept up")
 	}
 }

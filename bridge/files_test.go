@@ -43,14 +43,14 @@ func TestHandshakeFile(t *testing.T) {
 	}
 }
 
-// TestPlantedFiles: a link that waits under the name of our file gets nothing,
+// TestRejectsPlantedFiles: a link that waits under the name of our file gets nothing,
 // and a file of wide rights is not read.
-func TestPlantedFiles(t *testing.T) {
+func TestRejectsPlantedFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes and links are another matter there")
 	}
 	dir := t.TempDir()
-	f, err := openFolder(dir)
+	f, err := openDataDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,19 +82,19 @@ func TestPlantedFiles(t *testing.T) {
 	}
 }
 
-func TestFolders(t *testing.T) {
+func TestPrivateDirs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes are another matter there")
 	}
 	wide := t.TempDir()
 	os.Chmod(wide, 0o777)
-	if _, err := openFolder(wide); err == nil || !strings.Contains(err.Error(), "written to by others") {
+	if _, err := openDataDir(wide); err == nil || !strings.Contains(err.Error(), "written to by others") {
 		t.Errorf("a folder for everybody: %v", err)
 	}
 	readable := t.TempDir()
 	os.Chmod(readable, 0o755)
 	os.Mkdir(filepath.Join(readable, "handshakes"), 0o755)
-	if _, err := openFolder(readable); err != nil {
+	if _, err := openDataDir(readable); err != nil {
 		t.Error(err)
 	}
 	if info, _ := os.Stat(filepath.Join(readable, "handshakes")); info.Mode().Perm() != 0o700 {
@@ -102,34 +102,34 @@ func TestFolders(t *testing.T) {
 	}
 	linked := t.TempDir()
 	os.Symlink(t.TempDir(), filepath.Join(linked, "handshakes"))
-	if _, err := openFolder(linked); err == nil {
+	if _, err := openDataDir(linked); err == nil {
 		t.Error("handshakes may be a link")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	for _, path := range []string{"", file} {
-		if _, err := openFolder(path); err == nil {
+		if _, err := openDataDir(path); err == nil {
 			t.Errorf("%q is accepted", path)
 		}
 	}
 }
 
-// TestDeletingEndsSessions: within a second, and nobody gets in again until
+// TestDeletedHandshakeFileClosesConnections: within a second, and nobody gets in again until
 // the server is told to start afresh.
-func TestDeletingEndsSessions(t *testing.T) {
+func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	c := connect(t, s, "a", wire.KeyBoot, key)
+	c := connect(t, s, "a", wire.KeyToken, key)
 	i := waitInstance(t, s, "a")
 	if n, err := Stop(dir); n != 1 || err != nil {
 		t.Fatalf("Stop: %d, %v", n, err)
 	}
 	ended(t, i, time.Second)
 	c.closed(wire.CloseStopped)
-	if e, ok := errors.AsType[*executor.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStopped) || !strings.Contains(e.Hint, "restarts") {
+	if e, ok := errors.AsType[*executor.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
 		t.Errorf("it ended with %+v", i.Err())
 	}
-	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: key}
+	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	hello, _ := again.hello()
 	again.send(hello)
 	contains(t, again.refused(wire.ReasonNotPaired).Message, "told to stop")
@@ -143,7 +143,7 @@ func TestDeletingEndsSessions(t *testing.T) {
 	if err := s.Rotate(); err != nil {
 		t.Fatal(err)
 	}
-	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	if err := s.Err(); err != nil {
 		t.Errorf("nobody can connect: %v", err)
 	}
@@ -156,7 +156,7 @@ func TestDeletingEndsSessions(t *testing.T) {
 // TestReplacedFile: another file in the place of ours is not ours.
 func TestReplacedFile(t *testing.T) {
 	s, dir, _ := start(t)
-	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	i := waitInstance(t, s, "a")
 	if _, err := writePrivate(publishedPath(s), []byte("{}")); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestReplacedFile(t *testing.T) {
 func TestRotate(t *testing.T) {
 	s, dir, _ := start(t)
 	old := token(t, s, dir)
-	connect(t, s, "a", wire.KeyBoot, old)
+	connect(t, s, "a", wire.KeyToken, old)
 	i := waitInstance(t, s, "a")
 	if err := s.Rotate(); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestRotate(t *testing.T) {
 	if string(token(t, s, dir)) == string(old) {
 		t.Error("the token is the same")
 	}
-	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: token(t, s, dir)}
+	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	c.challenge()
 	c.send(&wire.Proof{MAC: c.tr.ClientMAC(old)})
 	c.refused(wire.ReasonBadProof)
@@ -186,7 +186,7 @@ func TestRotate(t *testing.T) {
 func TestLive(t *testing.T) {
 	s, dir, _ := start(t)
 	r := record(t, s, dir)
-	f := &folder{dir}
+	f := &dataDirectory{dir}
 	plant := func(change func(*handshakeRecord)) string {
 		copied := r
 		change(&copied)
@@ -209,7 +209,7 @@ func TestLive(t *testing.T) {
 	junk := filepath.Join(dir, "handshakes", "junk.json")
 	os.WriteFile(junk, []byte("{"), 0o600)
 
-	live := Live(dir)
+	live := RunningServers(dir)
 	if len(live) != 1 || live[0].Port != s.Port() || live[0].Name != "a test" || time.Since(live[0].Started) > 24*time.Hour {
 		t.Errorf("live %+v", live)
 	}
@@ -219,7 +219,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("%s is there: %v", filepath.Base(path), err == nil)
 		}
 	}
-	if got := Live(filepath.Join(dir, "no such")); got != nil {
+	if got := RunningServers(filepath.Join(dir, "no such")); got != nil {
 		t.Errorf("in no folder: %v", got)
 	}
 }

@@ -15,11 +15,11 @@ import (
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.startWork() {
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.leave()
+	defer s.endWork()
 	port, err := s.checkRequest(r)
 	if err != nil {
 		s.log.once(err.Error(), "remote", r.RemoteAddr)
@@ -31,7 +31,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		OriginPatterns: []string{s.origin()}, // checked above, and once more
 	})
 	if err != nil { // it has answered
-		s.log.once("a request was no WebSocket handshake")
+		s.log.once("not a WebSocket handshake")
 		return
 	}
 	st := &socket{ws: ws, conn: hijack.conn}
@@ -59,21 +59,21 @@ func (s *Server) origin() string { return "chrome-extension://" + s.opts.Extensi
 func (s *Server) checkRequest(r *http.Request) (port int, err error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
-		return 0, errors.New("a request came on no network address")
+		return 0, errors.New("request without a network address")
 	}
 	local, ok := addr.(*net.TCPAddr)
 	if !ok || !local.IP.IsLoopback() {
-		return 0, errors.New("a request came on an address that is not loopback")
+		return 0, errors.New("request to an address that is not loopback")
 	}
 	host, p, err := net.SplitHostPort(r.Host)
 	switch {
 	case err != nil || p != strconv.Itoa(local.Port),
 		host != "127.0.0.1" && host != "localhost" && host != "::1":
-		return 0, errors.New("a request had a Host that is not ours")
+		return 0, errors.New("wrong Host header")
 	case len(r.Header.Values("Origin")) != 1:
-		return 0, errors.New("a request had no Origin")
+		return 0, errors.New("no Origin header")
 	case r.Header.Get("Origin") != s.origin():
-		return 0, errors.New("a request had the Origin of a page or of another extension")
+		return 0, errors.New("the Origin header is that of a page or of another extension")
 	}
 	return local.Port, nil
 }

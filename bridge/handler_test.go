@@ -13,11 +13,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestWhoMayDial: a page can make a browser dial us, by any name; it cannot
+// TestAllowedOriginsAndHosts: a page can make a browser dial us, by any name; it cannot
 // choose what Origin and Host say.
-func TestWhoMayDial(t *testing.T) {
+func TestAllowedOriginsAndHosts(t *testing.T) {
 	s, dir, log := start(t)
-	real := connect(t, s, "real", wire.KeyBoot, token(t, s, dir))
+	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 
@@ -62,7 +62,7 @@ func TestWhoMayDial(t *testing.T) {
 			works(t, i)
 		})
 	}
-	if n := strings.Count(log.String(), "level=WARN msg=\"a request had the Origin of a page"); n != 1 {
+	if n := strings.Count(log.String(), "level=WARN msg=\"the Origin header is that of a page"); n != 1 {
 		t.Errorf("pages are warned of %d times", n)
 	}
 	if strings.Contains(log.String(), "evil.example") {
@@ -98,7 +98,7 @@ func TestPlainHTTP(t *testing.T) {
 // TestRawJunk: bytes that are no HTTP, and connections that say nothing.
 func TestRawJunk(t *testing.T) {
 	s, dir, _ := start(t)
-	real := connect(t, s, "real", wire.KeyBoot, token(t, s, dir))
+	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 	for range 2 * maxOpen {
@@ -127,7 +127,7 @@ func TestMountedHandler(t *testing.T) {
 	if err := s.Publish(web.Listener.Addr().(*net.TCPAddr).Port); err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, port: s.Port(), instance: "a", kind: wire.KeyBoot, key: token(t, s, dir)}
+	c := &client{t: t, port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	if c.ws, _, err = dialURL(t, strings.Replace(web.URL, "http", "ws", 1)+"/bridge"); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestPorts(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	s, dir, _ := start(t)
-	c := connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	i := waitInstance(t, s, "a")
 	silent := dial(t, s.Port()) // in its handshake
 	began := time.Now()
@@ -217,7 +217,7 @@ func TestSetName(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.SetName("too late")
-	if live := Live(dir); len(live) != 1 || live[0].Name != strings.Repeat("é", 60) {
+	if live := RunningServers(dir); len(live) != 1 || live[0].Name != strings.Repeat("é", 60) {
 		t.Errorf("servers %+v", live)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestWelcome(t *testing.T) {
 	s, dir, _ := start(t)
 	changed := s.Changed()
-	c := connect(t, s, "profile-1", wire.KeyBoot, token(t, s, dir))
+	c := connect(t, s, "profile-1", wire.KeyToken, token(t, s, dir))
 	c.answer(echo)
 	i := waitInstance(t, s, "profile-1")
 	select {
@@ -24,8 +24,8 @@ func TestWelcome(t *testing.T) {
 	default:
 		t.Error("Changed is not closed")
 	}
-	if i.Chrome() != "140.0" || i.Version() != "1.0" || i.Session() != c.welcome.Session || i.Err() != nil {
-		t.Errorf("instance %q %q %q %v", i.Chrome(), i.Version(), i.Session(), i.Err())
+	if i.Chrome() != "140.0" || i.Version() != "1.0" || i.InstanceID() != c.welcome.Session || i.Err() != nil {
+		t.Errorf("instance %q %q %q %v", i.Chrome(), i.Version(), i.InstanceID(), i.Err())
 	}
 	w := c.welcome
 	if w.Server.Name != "a test" || w.Server.Version != "1.2.3" || w.HeartbeatMs != 15000 || w.Pairing != nil || len(w.Policy.Allow) != 1 {
@@ -52,9 +52,9 @@ func TestSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := s.sessionOf("a", "run1")
-	if len(first) != 6 || s.sessionOf("a", "run1") != first || s.sessionOf("a", "run2") == first || s.sessionOf("b", "run1") == first {
-		t.Errorf("sessions %s %s %s %s", first, s.sessionOf("a", "run1"), s.sessionOf("a", "run2"), s.sessionOf("b", "run1"))
+	first := s.instanceIDFor("a", "run1")
+	if len(first) != 6 || s.instanceIDFor("a", "run1") != first || s.instanceIDFor("a", "run2") == first || s.instanceIDFor("b", "run1") == first {
+		t.Errorf("sessions %s %s %s %s", first, s.instanceIDFor("a", "run1"), s.instanceIDFor("a", "run2"), s.instanceIDFor("b", "run1"))
 	}
 }
 
@@ -63,7 +63,7 @@ func TestSessions(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyBoot, key)
+	real := connect(t, s, "real", wire.KeyToken, key)
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 
@@ -201,7 +201,7 @@ func TestBadInput(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(s.Instances())
-			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyBoot, key: key})
+			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyToken, key: key})
 			works(t, i)
 			if n := len(s.Instances()); n > before && tt.name != "replay" {
 				t.Errorf("%d instances, before %d", n, before)
@@ -216,12 +216,12 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestSilence: who says nothing is told so after 5 s, over a real socket.
-func TestSilence(t *testing.T) {
+// TestHelloTimeout: who says nothing is told so after 5 s, over a real socket.
+func TestHelloTimeout(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := start(t)
-	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: token(t, s, dir)}
-	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyBoot, key: token(t, s, dir)}
+	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
+	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: token(t, s, dir)}
 	half.challenge()
 	silent.refused(wire.ReasonTimeout)
 	half.refused(wire.ReasonTimeout)
@@ -236,13 +236,13 @@ func TestLateHello(t *testing.T) {
 				t.Fatal(err)
 			}
 			a, b := newPipe()
-			done := make(chan *Instance)
+			done := make(chan *Conn)
 			go func() { done <- s.handshake(a, 1) }()
 			time.Sleep(wire.HelloTimeout - time.Second)
 			if late {
 				time.Sleep(2 * time.Second)
 			}
-			hello, _ := (&client{instance: "a", kind: wire.KeyBoot}).hello()
+			hello, _ := (&client{instance: "a", kind: wire.KeyToken}).hello()
 			data, _ := wire.Encode(hello)
 			b.Write(t.Context(), data)
 			if i := <-done; i != nil {
@@ -257,7 +257,7 @@ func TestLateHello(t *testing.T) {
 			if late {
 				want = wire.ReasonTimeout
 			}
-			if r, ok := f.(*wire.Refused); !ok || r.Reason != want {
+			if r, ok := f.(*wire.RejectedMessage); !ok || r.Reason != want {
 				t.Errorf("late %v: %+v, want %s", late, f, want)
 			}
 			if b.shared.code != wire.CloseRefused {
@@ -271,23 +271,23 @@ func TestLateHello(t *testing.T) {
 // extension nor a new one.
 func TestFlood(t *testing.T) {
 	s, dir, _ := start(t)
-	real := connect(t, s, "real", wire.KeyBoot, token(t, s, dir))
+	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 	for range 3 * maxOpen { // that never send anything
 		dialRaw(t, s.Port())
 	}
-	for range 3 * maxUnproved { // that never send hello
+	for range 3 * maxPendingHandshakes { // that never send hello
 		dial(t, s.Port())
 	}
 	for range 3 * maxOpen {
 		dialRaw(t, s.Port())
 	}
-	if n := s.slots.count(); n > maxUnproved {
-		t.Errorf("%d connections in handshake, want at most %d", n, maxUnproved)
+	if n := s.slots.count(); n > maxPendingHandshakes {
+		t.Errorf("%d connections in handshake, want at most %d", n, maxPendingHandshakes)
 	}
 	works(t, i)
-	again := connect(t, s, "again", wire.KeyBoot, token(t, s, dir))
+	again := connect(t, s, "again", wire.KeyToken, token(t, s, dir))
 	again.answer(echo)
 	works(t, waitInstance(t, s, "again"))
 	works(t, i)
@@ -336,9 +336,9 @@ func (s *slots) count() int {
 func TestDisplacement(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	first := connect(t, s, "a", wire.KeyBoot, key)
+	first := connect(t, s, "a", wire.KeyToken, key)
 	one := waitInstance(t, s, "a")
-	other := connect(t, s, "b", wire.KeyBoot, key)
+	other := connect(t, s, "b", wire.KeyToken, key)
 	other.answer(echo)
 	two := waitInstance(t, s, "b")
 	if s.Displaced() != nil {
@@ -346,10 +346,10 @@ func TestDisplacement(t *testing.T) {
 	}
 
 	// A connection that began before the next one, and proves itself after.
-	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyBoot, key: key}
+	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	slow.challenge()
 
-	second := connect(t, s, "a", wire.KeyBoot, key)
+	second := connect(t, s, "a", wire.KeyToken, key)
 	second.answer(echo)
 	first.closed(wire.CloseDisplaced)
 	ended(t, one, timeout)
@@ -367,13 +367,13 @@ func TestDisplacement(t *testing.T) {
 	if got := len(s.Instances()); got != 2 {
 		t.Errorf("%d instances", got)
 	}
-	contains(t, log.String(), "an extension connected anew")
+	contains(t, log.String(), "extension reconnected")
 }
 
 // TestJunkAfterWelcome: a frame that makes no sense changes nothing.
 func TestJunkAfterWelcome(t *testing.T) {
 	s, dir, log := start(t)
-	c := connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	i := waitInstance(t, s, "a")
 	hello, _ := c.hello()
 	helloText, _ := wire.Encode(hello)
@@ -387,7 +387,7 @@ func TestJunkAfterWelcome(t *testing.T) {
 		c.sendText(junk)
 	}
 	answers := 0
-	c.answer(func(cmd *wire.Command) wire.Frame {
+	c.answer(func(cmd *wire.Command) wire.Message {
 		// The answer comes twice, and the first one counts.
 		answers++
 		c.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"result","v":1,"id":"`+cmd.ID+`","data":{"tabId":7}}`))
@@ -408,9 +408,9 @@ func TestJunkAfterWelcome(t *testing.T) {
 // TestLargeFrames: 64 KiB are for the handshake only.
 func TestLargeFrames(t *testing.T) {
 	s, dir, _ := start(t)
-	c := connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	const size = 2 << 20
-	c.answer(func(cmd *wire.Command) wire.Frame {
+	c.answer(func(cmd *wire.Command) wire.Message {
 		return &wire.Result{ID: cmd.ID, Data: []byte(`{"data":"` + strings.Repeat("x", size) + `"}`)}
 	})
 	var got struct{ Data string }
@@ -424,10 +424,10 @@ func TestLargeFrames(t *testing.T) {
 func TestFrameFlood(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyBoot, key)
+	real := connect(t, s, "real", wire.KeyToken, key)
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
-	mad := connect(t, s, "mad", wire.KeyBoot, key)
+	mad := connect(t, s, "mad", wire.KeyToken, key)
 	for range 1_000 {
 		mad.sendText("junk")
 		mad.sendText(`{"type":"result","v":1,"id":"` + wire.NewID() + `","data":{}}`)

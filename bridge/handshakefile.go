@@ -34,14 +34,14 @@ type handshakeFile struct {
 }
 
 // publish writes a handshake file with a new token.
-func (f *folder) publish(port int, opts Options) (*handshakeFile, error) {
+func (f *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) {
 	started, err := processid.Started(os.Getpid())
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "the start of this process is not known: %w", err)
+		return nil, executor.Errorf(executor.ErrInternal, "", "cannot read process start time: %w", err)
 	}
 	process, err := identity(os.Getpid())
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "this process cannot be told from others: %w", err)
+		return nil, executor.Errorf(executor.ErrInternal, "", "cannot read process start time: %w", err)
 	}
 	token := wire.NewKey()
 	data, err := json.Marshal(handshakeRecord{
@@ -54,38 +54,38 @@ func (f *folder) publish(port int, opts Options) (*handshakeFile, error) {
 	path := filepath.Join(f.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
 	info, err := writePrivate(path, append(data, '\n'))
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, folderHint, "handshake file: %w", err)
+		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "handshake file: %w", err)
 	}
 	return &handshakeFile{path, info, token}, nil
 }
 
-// gone reports whether the file was deleted, or replaced by another one.
-func (h *handshakeFile) gone() bool {
+// removed reports whether the file was deleted, or replaced by another one.
+func (h *handshakeFile) removed() bool {
 	info, err := os.Lstat(h.path)
 	return err != nil || !os.SameFile(info, h.info)
 }
 
 // remove deletes the file, unless another one has taken its place.
 func (h *handshakeFile) remove() {
-	if h != nil && !h.gone() {
+	if h != nil && !h.removed() {
 		os.Remove(h.path)
 	}
 }
 
-// A LiveServer is a server of this user that runs.
-type LiveServer struct {
+// A RunningServer is a server of this user that runs.
+type RunningServer struct {
 	PID     int
 	Port    int
 	Name    string
 	Started time.Time
 }
 
-// Live lists the servers that run and have published themselves in a data
+// RunningServers lists the servers that run and have published themselves in a data
 // folder, the one started last first. An unreadable folder has none.
-func Live(dataDir string) []LiveServer {
-	var list []LiveServer
-	for _, r := range (&folder{dataDir}).live() {
-		list = append(list, LiveServer{r.PID, r.Port, r.Name, time.UnixMilli(r.Started)})
+func RunningServers(dataDir string) []RunningServer {
+	var list []RunningServer
+	for _, r := range (&dataDirectory{dataDir}).live() {
+		list = append(list, RunningServer{r.PID, r.Port, r.Name, time.UnixMilli(r.Started)})
 	}
 	return list
 }
@@ -94,7 +94,7 @@ func Live(dataDir string) []LiveServer {
 // folder, by deleting its handshake file; none of the processes ends. It
 // returns how many servers there were.
 func Stop(dataDir string) (int, error) {
-	f := &folder{dataDir}
+	f := &dataDirectory{dataDir}
 	records := f.live()
 	for i, r := range records {
 		if err := os.Remove(f.recordPath(r)); err != nil {
@@ -104,12 +104,12 @@ func Stop(dataDir string) (int, error) {
 	return len(records), nil
 }
 
-func (f *folder) recordPath(r handshakeRecord) string {
+func (f *dataDirectory) recordPath(r handshakeRecord) string {
 	return filepath.Join(f.path, handshakesName, fmt.Sprintf("%d-%d.json", r.PID, r.Port))
 }
 
 // live reads the handshake files of processes that run, the latest first.
-func (f *folder) live() []handshakeRecord {
+func (f *dataDirectory) live() []handshakeRecord {
 	var live []handshakeRecord
 	f.each(func(path string, r handshakeRecord) {
 		if r.alive() && path == f.recordPath(r) {
@@ -126,7 +126,7 @@ func (f *folder) live() []handshakeRecord {
 }
 
 // sweep deletes what processes left behind that were killed.
-func (f *folder) sweep() {
+func (f *dataDirectory) sweep() {
 	f.each(func(path string, r handshakeRecord) {
 		if !r.alive() {
 			os.Remove(path)
@@ -141,13 +141,13 @@ func (f *folder) sweep() {
 }
 
 // recordPaths lists the handshake files, in order, whatever they hold.
-func (f *folder) recordPaths() []string {
+func (f *dataDirectory) recordPaths() []string {
 	paths, _ := filepath.Glob(filepath.Join(f.path, handshakesName, "*.json"))
 	return paths
 }
 
 // each calls do for each handshake file that is one.
-func (f *folder) each(do func(path string, r handshakeRecord)) {
+func (f *dataDirectory) each(do func(path string, r handshakeRecord)) {
 	for _, path := range f.recordPaths() {
 		var r handshakeRecord
 		if err := readJSON(path, &r); err == nil && r.V == wire.Version {
@@ -156,9 +156,9 @@ func (f *folder) each(do func(path string, r handshakeRecord)) {
 	}
 }
 
-// clockSlack is how much two readings of a process's start may differ: some
+// startTimeTolerance is how much two readings of a process's start may differ: some
 // systems count from a boot time that is adjusted with the clock.
-const clockSlack = 3 * time.Second
+const startTimeTolerance = 3 * time.Second
 
 // alive reports whether the process that wrote the file still runs, and not
 // another one that has its number now.
@@ -171,5 +171,5 @@ func (r handshakeRecord) alive() bool {
 		process, err := identity(r.PID)
 		return err == nil && process == r.Process
 	}
-	return (time.Duration(max(started-r.Started, r.Started-started)) * time.Millisecond) <= clockSlack
+	return (time.Duration(max(started-r.Started, r.Started-started)) * time.Millisecond) <= startTimeTolerance
 }

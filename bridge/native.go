@@ -61,7 +61,7 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 	if origin != "chrome-extension://"+extensionID+"/" {
 		return errors.New("the caller is not the extension of chrome-mcp")
 	}
-	h := &nativeHost{&folder{dataDir}, extensionID, out, nil}
+	h := &nativeHost{&dataDirectory{dataDir}, extensionID, out, nil}
 	if err := h.answer(readNative(in)); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 			}
 			err = h.answer(r.request, r.err)
 		case <-tick.C:
-			err = h.look()
+			err = h.poll()
 		}
 		if err != nil {
 			return err
@@ -104,10 +104,10 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 
 // A nativeHost answers one browser.
 type nativeHost struct {
-	folder      *folder
+	folder      *dataDirectory
 	extensionID string
 	out         io.Writer
-	told        []nativeServer // what the extension knows, or was told to ask for
+	lastServers []nativeServer // what the extension knows, or was told to ask for
 }
 
 func (h *nativeHost) answer(request nativeRequest, err error) error {
@@ -120,17 +120,17 @@ func (h *nativeHost) answer(request nativeRequest, err error) error {
 	if request.Type != "servers" {
 		return writeNative(h.out, nativeError{wire.Version, "the request is not known"})
 	}
-	h.told = h.servers()
-	return writeNative(h.out, nativeAnswer{wire.Version, h.told})
+	h.lastServers = h.servers()
+	return writeNative(h.out, nativeAnswer{wire.Version, h.lastServers})
 }
 
-// look says when there is something to ask for.
-func (h *nativeHost) look() error {
+// poll says when there is something to ask for.
+func (h *nativeHost) poll() error {
 	now := h.servers()
-	if slices.Equal(now, h.told) {
+	if slices.Equal(now, h.lastServers) {
 		return nil
 	}
-	h.told = now
+	h.lastServers = now
 	return writeNative(h.out, nativeChange{wire.Version, true})
 }
 

@@ -44,7 +44,7 @@ func NewPairing(dataDir string) (path string, err error) {
 	if err != nil {
 		return "", executor.Errorf(executor.ErrInternal, "", "data folder: %w", err)
 	}
-	f := &folder{dataDir}
+	f := &dataDirectory{dataDir}
 	servers := f.live()
 	if len(servers) == 0 {
 		return "", executor.Errorf(executor.ErrNoBackend,
@@ -54,14 +54,14 @@ func NewPairing(dataDir string) (path string, err error) {
 	path = f.pairingPath(servers[0].PID)
 	text := wire.PairingString(servers[0].Port, wire.NewKey()) + "\n"
 	if _, err := writePrivate(path, []byte(text)); err != nil {
-		return "", executor.Errorf(executor.ErrNoBackend, folderHint, "pairing file: %w", err)
+		return "", executor.Errorf(executor.ErrNoBackend, dataDirHint, "pairing file: %w", err)
 	}
 	return path, nil
 }
 
 // Pairings lists the installations that have keys of their own.
 func Pairings(dataDir string) ([]Pairing, error) {
-	file, err := (&folder{dataDir}).pairings()
+	file, err := (&dataDirectory{dataDir}).pairings()
 	var list []Pairing
 	for _, r := range file.Pairings {
 		list = append(list, r.Pairing)
@@ -73,7 +73,7 @@ func Pairings(dataDir string) ([]Pairing, error) {
 // named, and returns how many had one. Their sessions end within a second.
 func Unpair(dataDir string, instances ...string) (int, error) {
 	removed := 0
-	err := (&folder{dataDir}).changePairings(func(list []pairingRecord) []pairingRecord {
+	err := (&dataDirectory{dataDir}).changePairings(func(list []pairingRecord) []pairingRecord {
 		kept := slices.DeleteFunc(slices.Clone(list), func(r pairingRecord) bool {
 			return len(instances) == 0 || slices.Contains(instances, r.Instance)
 		})
@@ -83,14 +83,14 @@ func Unpair(dataDir string, instances ...string) (int, error) {
 	return removed, err
 }
 
-func (f *folder) pairingsPath() string { return filepath.Join(f.path, "pairings.json") }
+func (f *dataDirectory) pairingsPath() string { return filepath.Join(f.path, "pairings.json") }
 
-func (f *folder) pairingPath(pid int) string {
+func (f *dataDirectory) pairingPath(pid int) string {
 	return filepath.Join(f.path, fmt.Sprintf("pairing-%d.txt", pid))
 }
 
 // pairings reads the file; none is an empty one.
-func (f *folder) pairings() (pairingsFile, error) {
+func (f *dataDirectory) pairings() (pairingsFile, error) {
 	file := pairingsFile{V: wire.Version}
 	if f == nil {
 		return file, nil
@@ -111,7 +111,7 @@ func (f *folder) pairings() (pairingsFile, error) {
 
 // changePairings writes what change returns. A change by another process at
 // the same time may get lost: people pair one browser after the other.
-func (f *folder) changePairings(change func([]pairingRecord) []pairingRecord) error {
+func (f *dataDirectory) changePairings(change func([]pairingRecord) []pairingRecord) error {
 	file, err := f.pairings()
 	if err != nil {
 		return err
@@ -126,13 +126,13 @@ func (f *folder) changePairings(change func([]pairingRecord) []pairingRecord) er
 		_, err = writePrivate(f.pairingsPath(), append(data, '\n'))
 	}
 	if err != nil {
-		return executor.Errorf(executor.ErrNoBackend, folderHint, "%s: %w", f.pairingsPath(), err)
+		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "%s: %w", f.pairingsPath(), err)
 	}
 	return nil
 }
 
 // pairedKey returns the key of an installation, nil when it has none.
-func (f *folder) pairedKey(instance string) []byte {
+func (f *dataDirectory) pairedKey(instance string) []byte {
 	file, err := f.pairings()
 	if err != nil {
 		return nil
@@ -149,7 +149,7 @@ func (f *folder) pairedKey(instance string) []byte {
 
 // pairingSecret returns the secret of the pairing string that is open for this
 // server, nil when there is none.
-func (f *folder) pairingSecret(now time.Time) []byte {
+func (f *dataDirectory) pairingSecret(now time.Time) []byte {
 	if f == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func expired(info fs.FileInfo, now time.Time) bool {
 }
 
 // removePairing deletes this server's pairing file.
-func (f *folder) removePairing() {
+func (f *dataDirectory) removePairing() {
 	if f != nil {
 		os.Remove(f.pairingPath(os.Getpid()))
 	}
@@ -179,7 +179,7 @@ func (f *folder) removePairing() {
 
 // redeem uses a pairing string up, and returns the new key of the installation
 // that had it.
-func (f *folder) redeem(secret []byte, hello *wire.Hello) ([]byte, error) {
+func (f *dataDirectory) redeem(secret []byte, hello *wire.Hello) ([]byte, error) {
 	if f == nil || string(f.pairingSecret(time.Now())) != string(secret) {
 		return nil, errors.New("the pairing string was used meanwhile")
 	}

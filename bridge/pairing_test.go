@@ -106,7 +106,7 @@ func TestUnpair(t *testing.T) {
 	s, dir, _ := start(t)
 	_, keyA := pair(t, s, dir, "a")
 	pair(t, s, dir, "b")
-	boot := connect(t, s, "boot", wire.KeyBoot, token(t, s, dir))
+	boot := connect(t, s, "boot", wire.KeyToken, token(t, s, dir))
 	boot.answer(echo)
 	connect(t, s, "a", wire.KeyPaired, keyA)
 	a, b := waitInstance(t, s, "a"), waitInstance(t, s, "b")
@@ -167,5 +167,5 @@ func TestMalformedPairings(t *testing.T) {
 	if s.folder.pairedKey("a") != nil {
 		t.Error("a key out of nothing")
 	}
-	connect(t, s, "a", wire.KeyBoot, token(t, s, dir))
+	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 }

@@ -84,7 +84,7 @@ func TestFloodOfAnotherUser(t *testing.T) {
 	}
 	for n := range 20 {
 		name := fmt.Sprintf("installation%d", n)
-		c := connect(t, s, name, wire.KeyBoot, token(t, s, dir))
+		c := connect(t, s, name, wire.KeyToken, token(t, s, dir))
 		c.answer(echo)
 		works(t, waitInstance(t, s, name))
 	}

@@ -11,7 +11,7 @@ import (
 // Pipe returns an Instance and the other end of its connection, in memory and
 // with the handshake behind them, for tests of what stands on the bridge.
 // Closing the Peer ends the Instance.
-func Pipe() (*Instance, *Peer) {
+func Pipe() (*Conn, *Peer) {
 	s, err := New(Options{ExtensionID: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
 	if err != nil {
 		panic(err)
@@ -23,24 +23,24 @@ func Pipe() (*Instance, *Peer) {
 
 // Pipe connects an extension in memory, as [Pipe] does, as the installation of
 // that name. It replaces an earlier connection of the same one.
-func (s *Server) Pipe(instance string) (*Instance, *Peer) {
+func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	a, b := newPipe()
 	s.mu.Lock()
 	s.dialed++
 	dial := s.dialed
 	s.mu.Unlock()
-	hello := &wire.Hello{Instance: instance, Key: wire.KeyBoot, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"}}
-	i := s.newInstance(a, hello, s.sessionOf(instance, ""), dial)
+	hello := &wire.Hello{Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"}}
+	i := s.newInstance(a, hello, s.instanceIDFor(instance, ""), dial)
 	p := &Peer{st: b, server: s}
-	if !s.enter() {
+	if !s.startWork() {
 		i.end(errors.New("the server is closed"), closeGoingAway, "")
 		return i, p
 	}
-	if !s.join(i) {
+	if !s.register(i) {
 		i.end(errors.New("the server is closed"), closeGoingAway, "")
 	}
 	p.wg.Go(func() {
-		defer s.leave()
+		defer s.endWork()
 		i.run()
 	})
 	return i, p
@@ -55,23 +55,11 @@ type Peer struct {
 	wg          sync.WaitGroup
 }
 
-// Send sends a frame to the server.
-func (p *Peer) Send(f wire.Frame) error {
-	data, err := wire.Encode(f)
-	if err != nil {
-		return err
-	}
-	return p.st.Write(context.Background(), data)
-}
+// Send sends one encoded message to the server.
+func (p *Peer) Send(message []byte) error { return p.st.Write(context.Background(), message) }
 
-// Receive returns the next frame of the server.
-func (p *Peer) Receive(ctx context.Context) (wire.Frame, error) {
-	data, err := p.st.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return wire.Decode(data)
-}
+// Receive returns the next encoded message from the server.
+func (p *Peer) Receive(ctx context.Context) ([]byte, error) { return p.st.Read(ctx) }
 
 // Close ends the connection and waits until the server's end of it is gone.
 func (p *Peer) Close() {

@@ -97,7 +97,7 @@ func (c *rawClient) hangsUp() string {
 func TestRawSockets(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyBoot, key)
+	real := connect(t, s, "real", wire.KeyToken, key)
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 	files := openDescriptors(t)
@@ -279,13 +279,13 @@ func TestRawSockets(t *testing.T) {
 	})
 }
 
-// TestSlowDials: many who dial and then dawdle, with a byte now and then, are
+// TestSlowHandshakes: many who dial and then dawdle, with a byte now and then, are
 // hung up on, and who comes then finds a place.
-func TestSlowDials(t *testing.T) {
+func TestSlowHandshakes(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyBoot, key)
+	real := connect(t, s, "real", wire.KeyToken, key)
 	real.answer(echo)
 	i := waitInstance(t, s, "real")
 
@@ -320,14 +320,14 @@ func TestSlowDials(t *testing.T) {
 		<-done
 	}
 	works(t, i)
-	connect(t, s, "another", wire.KeyBoot, key)
+	connect(t, s, "another", wire.KeyToken, key)
 }
 
 // hearHandshake shakes hands as the extension does and returns what it said,
 // byte for byte.
 func hearHandshake(t *testing.T, port int, key []byte) string {
 	t.Helper()
-	c := &client{t: t, instance: "heard", kind: wire.KeyBoot, key: key}
+	c := &client{t: t, instance: "heard", kind: wire.KeyToken, key: key}
 	hello, nonce := c.hello()
 	raw := dialRaw(t, port)
 	raw.open(port)
@@ -355,7 +355,7 @@ func hearHandshake(t *testing.T, port int, key []byte) string {
 }
 
 // receive reads one frame of the server.
-func (c *rawClient) receive() wire.Frame {
+func (c *rawClient) receive() wire.Message {
 	c.t.Helper()
 	c.SetReadDeadline(time.Now().Add(timeout))
 	head := make([]byte, 2)

@@ -18,9 +18,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	secrets := map[string][]byte{"token": boot}
 	var told strings.Builder
 
-	c := connect(t, s, "a", wire.KeyBoot, boot)
+	c := connect(t, s, "a", wire.KeyToken, boot)
 	fmt.Fprintf(&told, "%+v", c.welcome)
-	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyBoot, key: boot}
+	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: boot}
 	ch := wrong.challenge()
 	fmt.Fprintf(&told, "%+v", ch)
 	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // as if the token were the proof
@@ -61,7 +61,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		fmt.Fprint(&told, err)
 	}
 	i := waitInstance(t, s, "p")
-	fmt.Fprint(&told, i.Err(), s.Displaced(), Live(dir))
+	fmt.Fprint(&told, i.Err(), s.Displaced(), RunningServers(dir))
 	fmt.Fprintf(&told, "%v", os.Args)
 	for _, v := range os.Environ() {
 		fmt.Fprint(&told, v)

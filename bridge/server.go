@@ -36,7 +36,7 @@ type Options struct {
 	Version string
 	// Policy returns the rules that are sent to the extension. Nil, and its
 	// zero value, allow nothing.
-	Policy func() wire.Policy
+	Policy func() Policy
 	// Logger is told what was refused, never a secret. Nil means silence.
 	Logger *slog.Logger
 }
@@ -45,24 +45,24 @@ type Options struct {
 // methods are safe for concurrent use.
 type Server struct {
 	opts   Options // all but Name never change; that one is guarded by mu until the server is published
-	log    *complaints
+	log    *onceLogger
 	ctx    context.Context // of all connections; done when Close is called
 	cancel context.CancelFunc
 	slots  *slots // of connections in handshake
 	wg     sync.WaitGroup
 
-	mu        sync.Mutex // guards what follows
-	port      int        // 0 before Start
-	http      *http.Server
-	folder    *folder              // nil before Start
-	published *handshakeFile       // nil before Start, and after its file was deleted
-	instances map[string]*Instance // by id
-	sessions  map[string]string    // of an installation and run, for as long as this server lives
-	dialed    int64                // counts connections, so that an older one never replaces a newer one
-	changed   chan struct{}
-	displaced *Displacement
-	failed    error // of Start
-	closed    bool
+	mu          sync.Mutex // guards what follows
+	port        int        // 0 before Start
+	http        *http.Server
+	folder      *dataDirectory    // nil before Start
+	published   *handshakeFile    // nil before Start, and after its file was deleted
+	instances   map[string]*Conn  // by id
+	instanceIDs map[string]string // of an installation and run, for as long as this server lives
+	dialed      int64             // counts connections, so that an older one never replaces a newer one
+	changed     chan struct{}
+	displaced   *Displacement
+	failed      error // of Start
+	closed      bool
 }
 
 // A Displacement tells that an installation of the extension replaced its own
@@ -73,9 +73,9 @@ type Displacement struct {
 	Count    int // how often this happened to the server so far
 }
 
-// maxUnproved is how many connections may be in their handshake at one time.
+// maxPendingHandshakes is how many connections may be in their handshake at one time.
 // A browser has one extension; the rest is somebody trying.
-const maxUnproved = 16
+const maxPendingHandshakes = 16
 
 // New returns a server that does not listen yet.
 func New(opts Options) (*Server, error) {
@@ -88,16 +88,13 @@ func New(opts Options) (*Server, error) {
 	if opts.Name == "" {
 		opts.Name = "chrome-mcp"
 	}
-	if opts.Policy == nil {
-		opts.Policy = func() wire.Policy { return wire.Policy{} }
-	}
 	s := &Server{
-		opts:      opts,
-		log:       newComplaints(opts.Logger),
-		slots:     &slots{max: maxUnproved},
-		instances: map[string]*Instance{},
-		sessions:  map[string]string{},
-		changed:   make(chan struct{}),
+		opts:        opts,
+		log:         newComplaints(opts.Logger),
+		slots:       &slots{max: maxPendingHandshakes},
+		instances:   map[string]*Conn{},
+		instanceIDs: map[string]string{},
+		changed:     make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -160,7 +157,7 @@ func (s *Server) publish(port int, server *http.Server) error {
 	if s.closed || s.folder != nil {
 		return executor.Errorf(executor.ErrInternal, "", "the bridge was started or closed before")
 	}
-	dir, err := openFolder(s.opts.DataDir)
+	dir, err := openDataDir(s.opts.DataDir)
 	if err != nil {
 		return err
 	}
@@ -192,17 +189,17 @@ func (s *Server) Err() error {
 		return s.failed
 	case s.folder != nil && s.published == nil:
 		return executor.Errorf(executor.ErrNoBackend, hintStopped,
-			"this server was told to let go of every extension, by chrome-mcp stop or by the removal of its handshake file")
+			"disconnected by chrome-mcp stop or by removal of the handshake file")
 	}
 	return nil
 }
 
 // Instances returns the connections that there are, oldest first.
-func (s *Server) Instances() []*Instance {
+func (s *Server) Instances() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Collect(maps.Values(s.instances))
-	slices.SortFunc(list, func(a, b *Instance) int { return int(a.dial - b.dial) })
+	slices.SortFunc(list, func(a, b *Conn) int { return int(a.sequence - b.sequence) })
 	return list
 }
 
@@ -228,7 +225,7 @@ func (s *Server) Displaced() *Displacement {
 
 // PolicyChanged sends the rules of Options.Policy to every extension again.
 func (s *Server) PolicyChanged() {
-	policy := s.opts.Policy()
+	policy := s.policy()
 	for _, i := range s.Instances() {
 		i.send(&wire.PolicyChange{Policy: policy})
 	}
@@ -246,7 +243,7 @@ func (s *Server) Rotate() error {
 	file, err := s.folder.publish(s.port, s.opts)
 	s.published = file // nil with err, and then nobody gets in
 	s.mu.Unlock()
-	s.endAll(errors.New("the token was changed"), closeGoingAway)
+	s.closeAll(errors.New("token rotated"), closeGoingAway)
 	return err
 }
 
@@ -263,7 +260,7 @@ func (s *Server) Close() error {
 
 	var err error
 	if first {
-		s.endAll(errors.New("the server ended"), closeGoingAway)
+		s.closeAll(errors.New("the server ended"), closeGoingAway)
 		s.cancel()
 		if server != nil {
 			err = server.Close()
@@ -273,8 +270,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// endAll ends every session there is.
-func (s *Server) endAll(why error, code int) {
+// closeAll ends every session there is.
+func (s *Server) closeAll(why error, code int) {
 	var wg sync.WaitGroup
 	for _, i := range s.Instances() {
 		wg.Go(func() { i.end(why, code, why.Error()) })
@@ -282,9 +279,9 @@ func (s *Server) endAll(why error, code int) {
 	wg.Wait()
 }
 
-// enter registers a goroutine for Close to wait for, unless the server is
+// startWork registers a goroutine for Close to wait for, unless the server is
 // closed. leave unregisters it.
-func (s *Server) enter() bool {
+func (s *Server) startWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -294,7 +291,7 @@ func (s *Server) enter() bool {
 	return true
 }
 
-func (s *Server) leave() { s.wg.Done() }
+func (s *Server) endWork() { s.wg.Done() }
 
 // change tells those who wait for Changed. s.mu is held.
 func (s *Server) change() {
@@ -302,12 +299,12 @@ func (s *Server) change() {
 	s.changed = make(chan struct{})
 }
 
-// join makes i the connection of its installation, and ends the one it
+// register makes i the connection of its installation, and ends the one it
 // replaces. It refuses a connection that was dialed before that one.
-func (s *Server) join(i *Instance) bool {
+func (s *Server) register(i *Conn) bool {
 	s.mu.Lock()
 	old := s.instances[i.id]
-	if s.closed || old != nil && old.dial > i.dial {
+	if s.closed || old != nil && old.sequence > i.sequence {
 		s.mu.Unlock()
 		return false
 	}
@@ -322,7 +319,7 @@ func (s *Server) join(i *Instance) bool {
 	s.change()
 	s.mu.Unlock()
 	if old != nil {
-		s.log.Warn("an extension connected anew; its earlier connection ends", "instance", i.id)
+		s.log.Warn("extension reconnected; closing its earlier connection", "instance", i.id)
 		// The caller counts in s.wg, so that it may grow.
 		s.wg.Go(func() { old.end(errors.New("the same browser connected anew"), wire.CloseDisplaced, "displaced") })
 	}
@@ -330,7 +327,7 @@ func (s *Server) join(i *Instance) bool {
 }
 
 // drop forgets i when it is still the connection of its installation.
-func (s *Server) drop(i *Instance) {
+func (s *Server) drop(i *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[i.id] == i {
@@ -339,19 +336,19 @@ func (s *Server) drop(i *Instance) {
 	}
 }
 
-// sessionOf returns the short name for an installation in one run of its
+// instanceIDFor returns the short name for an installation in one run of its
 // browser. It is the same when the worker of the extension starts again, and
 // another one when the browser does, which gives tabs new numbers.
-func (s *Server) sessionOf(instance, run string) string {
+func (s *Server) instanceIDFor(instance, run string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := instance + "/" + run
-	if s.sessions[key] == "" {
-		s.sessions[key] = newSession()
+	if s.instanceIDs[key] == "" {
+		s.instanceIDs[key] = newInstanceID()
 	}
-	return s.sessions[key]
+	return s.instanceIDs[key]
 }
 
-// newSession returns six characters: enough for the browsers that one server
+// newInstanceID returns six characters: enough for the browsers that one server
 // meets, and short in every tab id that a model reads.
-func newSession() string { return strings.ToLower(wire.NewID()[20:]) }
+func newInstanceID() string { return strings.ToLower(wire.NewID()[20:]) }

@@ -5,44 +5,41 @@ import (
 	"time"
 )
 
-// DefaultActionTimeout bounds the wait for an element to become actionable. Even
-// with a longer timeout, the wait ends after 3 seconds in which nothing is in
-// progress on the page: no request, no animation of the element or of what covers
-// it, no change near them.
+// DefaultActionTimeout bounds the wait for an element to become actionable. Even with a longer
+// timeout, the wait ends after 3 seconds in which nothing is in progress on the page: no request,
+// no animation of the element or of an element that covers it, no change near them.
 const DefaultActionTimeout = 5 * time.Second
 
 // Actor is the part of an [Executor] that acts on pages with trusted input.
 //
-// Each method waits until its element is attached, visible, not moving,
-// enabled and receives events at the point, and returns ErrNotActionable,
-// naming the obstacle, when it does not become so in time. It may also return
-// ErrSelectorNotFound or ErrRefExpired. A method reports success only when
-// the element got the event.
+// Each method waits until its element is attached, visible, stable, enabled and receives events at
+// the action point. It returns ErrNotActionable, with the reason, if the element does not become
+// actionable in time. It may also return ErrSelectorNotFound or ErrRefExpired. A method reports
+// success only if the element received the event.
 type Actor interface {
 	// Click clicks the target.
 	Click(ctx context.Context, tab TabID, target Target, opts *ClickOptions) (*Action, error)
-	// Type puts text into the target.
+	// Type enters text into the target.
 	Type(ctx context.Context, tab TabID, target Target, text string, opts *TypeOptions) (*Action, error)
-	// Press presses a key or a chord such as "Control+Shift+ArrowLeft". It
-	// returns ErrNotActionable if the focused document received no event of the
-	// key press, for example because a dialog of the browser is open over the
-	// page.
+	// Press presses a key or a chord such as "Control+Shift+ArrowLeft". It returns ErrNotActionable
+	// if the focused document received no event of the key press, for example because a browser
+	// dialog is open over the page.
 	Press(ctx context.Context, tab TabID, key string, opts *PressOptions) (*Action, error)
-	// Hover moves the pointer onto the target and leaves it there.
+	// Hover moves the pointer onto the target. The pointer stays there.
 	Hover(ctx context.Context, tab TabID, target Target, opts *ActionOptions) (*Action, error)
-	// Scroll scrolls the page, or the scroller that the target belongs to.
+	// Scroll scrolls the page, or the scroll container of the target.
 	Scroll(ctx context.Context, tab TabID, opts ScrollOptions) (*ScrollResult, error)
-	// SelectOption selects the options of a <select> by value or label, and
-	// only those. ErrBadArgs lists the options when one does not exist.
+	// SelectOption selects the options of a <select> by value or label, and deselects all others.
+	// It returns ErrBadArgs, with a list of the options, if one does not exist.
 	SelectOption(ctx context.Context, tab TabID, target Target, values []string, opts *ActionOptions) (*Selection, error)
-	// FillForm fills fields in the order given and then submits, if asked to.
-	// An error names the field that failed and those that were filled.
+	// FillForm fills fields in the given order, and then submits the form if opts.Submit is set. An
+	// error names the field that failed and those that were filled.
 	FillForm(ctx context.Context, tab TabID, fields []Field, opts *FillOptions) (*FillResult, error)
-	// HandleDialog answers the open JavaScript dialog. ErrBadArgs when none is.
+	// HandleDialog answers the open JavaScript dialog. It returns ErrBadArgs if no dialog is open.
 	HandleDialog(ctx context.Context, tab TabID, answer DialogAnswer) (*DialogResult, error)
 }
 
-// ActionOptions are the options that every action has.
+// ActionOptions are the options that all actions have in common.
 type ActionOptions struct {
 	Timeout time.Duration // default DefaultActionTimeout
 }
@@ -86,14 +83,14 @@ type TypeOptions struct {
 
 // PressOptions are the options of [Actor.Press].
 type PressOptions struct {
-	Target    Target // focused first; zero means whatever has the focus
+	Target    Target // focused first; zero means the focused element
 	Modifiers []Modifier
 	Timeout   time.Duration
 }
 
-// ScrollOptions say where [Actor.Scroll] goes, in CSS pixels. Target alone
-// scrolls it into view. X and Y are an absolute position of the scroller,
-// DeltaX and DeltaY a step; nil means no change.
+// ScrollOptions are the options of [Actor.Scroll], in CSS pixels. If only Target is set, it is
+// scrolled into view. X and Y are an absolute position of the scroll container. DeltaX and DeltaY
+// are relative. nil means no change.
 type ScrollOptions struct {
 	Target         Target
 	X, Y           *float64
@@ -101,7 +98,7 @@ type ScrollOptions struct {
 	Timeout        time.Duration
 }
 
-// A ScrollResult tells where a scroll ended, in CSS pixels.
+// A ScrollResult is the scroll position after [Actor.Scroll], in CSS pixels.
 type ScrollResult struct {
 	OK       bool `json:"ok"`
 	X        int  `json:"x"`
@@ -110,8 +107,8 @@ type ScrollResult struct {
 	AtBottom bool `json:"atBottom"`
 }
 
-// A Field is one form field and what goes into it: a string, a bool (for a
-// checkbox or radio button) or a []string (for a multiple select).
+// A Field is a form field and its new value: a string, a bool (for a checkbox or radio button) or a
+// []string (for a multiple select).
 type Field struct {
 	Target Target
 	Value  any
@@ -119,39 +116,39 @@ type Field struct {
 
 // FillOptions are the options of [Actor.FillForm].
 type FillOptions struct {
-	Submit  Target // clicked in the end unless zero
+	Submit  Target // clicked at the end unless zero
 	Timeout time.Duration
 }
 
-// An Action tells what an action did to the page.
+// An Action is the result of an action: what it changed on the page.
 type Action struct {
 	OK bool `json:"ok"`
 	Changes
 }
 
-// A Selection is what [Actor.SelectOption] returns.
+// A Selection is the result of [Actor.SelectOption].
 type Selection struct {
 	Selected []string `json:"selected"` // values
 	Changes
 }
 
-// A FillResult is what [Actor.FillForm] returns.
+// A FillResult is the result of [Actor.FillForm].
 type FillResult struct {
 	Filled    []string `json:"filled"` // selectors and refs, as given
 	Submitted bool     `json:"submitted"`
 	Changes
 }
 
-// Changes are what an action changed, as far as known when it returned.
+// Changes are the changes that an action caused and that were known when it returned.
 type Changes struct {
-	URL       string     `json:"url,omitempty"`   // of the top document, when it changed
-	Title     string     `json:"title,omitempty"` // when it changed
+	URL       string     `json:"url,omitempty"`   // of the top document, if it changed
+	Title     string     `json:"title,omitempty"` // if it changed
 	Origin    string     `json:"origin,omitempty"`
-	Dialog    *Dialog    `json:"dialog,omitempty"` // that opened and waits for HandleDialog
+	Dialog    *Dialog    `json:"dialog,omitempty"` // opened by the action, and open until HandleDialog
 	NewTabs   []Tab      `json:"newTabs,omitempty"`
 	Downloads []Download `json:"downloads,omitempty"` // downloads that the action started
-	// EarlierDownloads are downloads that started before the action, and that
-	// started or ended since the previous result.
+	// EarlierDownloads are downloads that started before the action, and that started or ended
+	// since the previous result.
 	EarlierDownloads []Download `json:"earlierDownloads,omitempty"`
 	// MoreDownloads is the number of downloads that are in neither list.
 	MoreDownloads int       `json:"moreDownloads,omitempty"`
@@ -164,27 +161,27 @@ type Changes struct {
 	Note          string    `json:"note,omitempty"`       // such as "3 elements match; the first visible one was used"
 }
 
-// AfterAction says what an action reports about the page.
+// AfterAction selects what an action reports about the page.
 type AfterAction string
 
 // The values of AfterAction. The zero value means AfterDiff.
 const (
-	AfterDiff     AfterAction = "diff"     // what changed in the snapshot
-	AfterSnapshot AfterAction = "snapshot" // a whole snapshot
+	AfterDiff     AfterAction = "diff"     // the changes since the last snapshot
+	AfterSnapshot AfterAction = "snapshot" // a full snapshot
 	AfterNone     AfterAction = "none"     // neither
 )
 
 type afterActionKey struct{}
 
-// WithAfterAction returns a context whose calls report after, instead of what
-// their session's options say.
+// WithAfterAction returns a context whose calls report after. It overrides
+// SessionOptions.AfterAction.
 func WithAfterAction(ctx context.Context, after AfterAction) context.Context {
 	return context.WithValue(ctx, afterActionKey{}, after)
 }
 
-// AfterActionOf returns what the caller whose context it is wants to be told
-// after an action, otherwise what is given: for backends.
-func AfterActionOf(ctx context.Context, otherwise AfterAction) AfterAction {
+// AfterActionFromContext returns the setting that WithAfterAction stored in ctx, or otherwise.
+// Backends call it.
+func AfterActionFromContext(ctx context.Context, otherwise AfterAction) AfterAction {
 	if after, ok := ctx.Value(afterActionKey{}).(AfterAction); ok {
 		return after
 	}
@@ -203,8 +200,7 @@ const (
 	DialogUnknown      DialogType = "unknown" // the dialog opened before we attached to the tab
 )
 
-// A Dialog is an open JavaScript dialog. Message and DefaultPrompt are page
-// text.
+// A Dialog is an open JavaScript dialog. Message and DefaultPrompt are page text.
 type Dialog struct {
 	Type          DialogType `json:"type"`
 	Message       string     `json:"message"`
@@ -214,10 +210,10 @@ type Dialog struct {
 // A DialogAnswer answers a dialog.
 type DialogAnswer struct {
 	Accept     bool
-	PromptText string // for a prompt that is accepted
+	PromptText string // for an accepted prompt dialog
 }
 
-// A DialogResult is what [Actor.HandleDialog] returns.
+// A DialogResult is the result of [Actor.HandleDialog].
 type DialogResult struct {
 	Type    DialogType `json:"type"`
 	Message string     `json:"message"`

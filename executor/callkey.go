@@ -2,7 +2,7 @@ package executor
 
 import "context"
 
-// A CallKey identifies a call to a [UserAsker]. Calls with equal keys have the
+// A CallKey identifies a call to a [PermissionPrompter]. Calls with equal keys have the
 // same client, operation and arguments.
 type CallKey struct {
 	Client string // id of the client's session

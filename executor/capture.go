@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Capturer is the part of an [Executor] that makes files of pages.
+// Capturer is the part of an [Executor] that takes screenshots and downloads files.
 type Capturer interface {
-	// Screenshot takes a picture of the viewport, the whole page or one
-	// element.
+	// Screenshot takes a screenshot of the viewport, the full page or one element.
 	Screenshot(ctx context.Context, tab TabID, opts *ScreenshotOptions) (*Screenshot, error)
-	// Download fetches a URL with the tab's session, or clicks a target that
-	// starts a download, and waits until the file is complete. It returns
-	// ErrDownloadFailed when it was refused, interrupted or too large.
+	// Download fetches a URL with the cookies of the tab's page, or clicks a target that starts a
+	// download, and waits until the file is complete. It returns ErrDownloadFailed if the download
+	// was denied, interrupted or too large.
 	Download(ctx context.Context, tab TabID, opts DownloadOptions) (*Download, error)
 }
 
@@ -25,17 +24,16 @@ const (
 	FormatJPEG ImageFormat = "jpeg"
 )
 
-// The largest screenshot of a whole page or an element, in CSS pixels. Its
-// width is bounded first, then its height, so that what is very wide is cut
-// below.
+// The maximum size of a screenshot of a full page or an element, in CSS pixels. The width is
+// limited first, then the height, so that a wide screenshot is cut at the bottom.
 const (
 	MaxScreenshotWidth  = 16_384
 	MaxScreenshotHeight = 16_384
 	MaxScreenshotArea   = 25_000_000
 )
 
-// ScreenshotOptions are the options of [Capturer.Screenshot]. Target and
-// FullPage exclude each other.
+// ScreenshotOptions are the options of [Capturer.Screenshot]. Target and FullPage exclude each
+// other.
 type ScreenshotOptions struct {
 	Target   Target
 	FullPage bool
@@ -44,32 +42,32 @@ type ScreenshotOptions struct {
 	Labels   bool // draw each visible ref on its element
 }
 
-// A Screenshot is a picture. Width and Height are in CSS pixels, which are
-// its pixels too, whatever the device's scale.
+// A Screenshot is an encoded image. Width and Height are in CSS pixels. The image has the same size
+// in its own pixels, for every device scale factor.
 type Screenshot struct {
 	Data       []byte `json:"-"`
 	MIMEType   string `json:"mimeType"`
 	Width      int    `json:"width"`
 	Height     int    `json:"height"`
 	Truncated  bool   `json:"truncated"`
-	FullHeight int    `json:"fullHeight,omitempty"` // of the page or the element, when Truncated
+	FullHeight int    `json:"fullHeight,omitempty"` // of the page or the element, if Truncated
 }
 
-// DownloadOptions say what [Capturer.Download] fetches: exactly one of URL
-// and Target.
+// DownloadOptions are the options of [Capturer.Download]. Exactly one of URL and Target must be
+// set.
 type DownloadOptions struct {
 	URL           string
 	Target        Target
-	SuggestedName string        // for the file; cleaned
+	SuggestedName string        // file name; invalid characters are replaced
 	Timeout       time.Duration // default DefaultDownloadTimeout
 }
 
-// DefaultDownloadTimeout bounds a download when its options do not.
+// DefaultDownloadTimeout is the default of DownloadOptions.Timeout.
 const DefaultDownloadTimeout = 60 * time.Second
 
-// A Download is a file that was downloaded, or, in Changes, one that began.
+// A Download is a downloaded file or, in Changes, a download that started.
 type Download struct {
-	Path          string      `json:"path,omitempty"` // empty while it runs
+	Path          string      `json:"path,omitempty"` // empty while the download is running
 	Backend       BackendKind `json:"backend"`
 	Bytes         int64       `json:"bytes"`
 	MIMEType      string      `json:"mimeType,omitempty"`

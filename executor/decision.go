@@ -2,37 +2,36 @@ package executor
 
 import "context"
 
-// A Decision is what was decided on one [Access], by a [Gate] or by what stands
-// around an Executor: for a log of what was done, and by whose leave.
+// A Decision is the result of a policy check of one [Access], by a [Gate] or by a wrapper of an
+// Executor. Audit logs record it.
 type Decision struct {
 	Access Access
-	// Rule names what decided in a few characters, such as "allow:example.com".
+	// Rule identifies the rule that decided, such as "allow:example.com".
 	Rule string
-	Err  error // the denial; nil when it was allowed
+	Err  error // the denial; nil if allowed
 }
 
 type decisionKey struct{}
 
-// WithDecisions returns a context whose calls tell each decision that is made on
-// them, if their Gate tells its decisions as policy.Guard does. tell may be called
-// from several goroutines at once.
-func WithDecisions(ctx context.Context, tell func(Decision)) context.Context {
-	return context.WithValue(ctx, decisionKey{}, tell)
+// WithDecisionObserver returns a context whose calls report each decision to observe, if their Gate
+// reports decisions as policy.Guard does. observe may be called from several goroutines at the same
+// time.
+func WithDecisionObserver(ctx context.Context, observe func(Decision)) context.Context {
+	return context.WithValue(ctx, decisionKey{}, observe)
 }
 
-// Tell tells the caller whose context it is, and reports whether it wants to
-// know: for Gates.
-func (d Decision) Tell(ctx context.Context) bool {
-	tell, ok := ctx.Value(decisionKey{}).(func(Decision))
+// Report passes d to the observer in ctx, and reports whether an observer is set. Gates call it.
+func (d Decision) Report(ctx context.Context) bool {
+	observe, ok := ctx.Value(decisionKey{}).(func(Decision))
 	if ok {
-		tell(d)
+		observe(d)
 	}
 	return ok
 }
 
-// WantsDecisions reports whether the caller whose context it is wants to know
-// of decisions. Where nobody does, a Gate need not find out which rule allowed.
-func WantsDecisions(ctx context.Context) bool {
+// HasDecisionObserver reports whether ctx has an observer of decisions. Without one, a Gate does
+// not have to find out which rule allowed an access.
+func HasDecisionObserver(ctx context.Context) bool {
 	_, ok := ctx.Value(decisionKey{}).(func(Decision))
 	return ok
 }

@@ -2,23 +2,21 @@ package executor
 
 import "context"
 
-// Emulator is the part of an [Executor] that shows the pages of a tab another
-// viewport, device or network than the browser's own. What it sets is the
-// tab's, for all its documents, until it is taken back, the session that set it
-// closes or the tab is let go. The browser's window stays as it is, and so do
-// other tabs, popups of this one included.
+// Emulator is the part of an [Executor] that emulates another viewport, device or network for the
+// pages of a tab. The settings apply to all documents of the tab until they are reset, the session
+// that set them closes, or the tab is released. The browser window does not change, and neither do
+// other tabs, including popup windows of this tab.
 type Emulator interface {
-	// Resize gives the viewport of tab a size, and tells which it has then.
-	// ErrBadArgs is a size out of bounds.
+	// Resize sets the viewport size of tab, and returns the resulting viewport. It returns
+	// ErrBadArgs for a size out of range.
 	Resize(ctx context.Context, tab TabID, opts ResizeOptions) (*Viewport, error)
-	// Emulate changes what is emulated in tab by what opts names, and tells
-	// all that is then. When it fails, all is as before. ErrBadArgs is a value
-	// that is unknown, and what cannot be emulated for one tab alone in the
-	// user's own Chrome: a locale, a timezone and a slower processor.
+	// Emulate changes the settings of tab that opts names, and returns all settings. If it fails,
+	// no setting has changed. It returns ErrBadArgs for an unknown value, and in the user's Chrome
+	// for settings that cannot be emulated for a single tab: locale, timezone and CPU throttling.
 	Emulate(ctx context.Context, tab TabID, opts EmulateOptions) (*Emulation, error)
 }
 
-// The bounds of a viewport's width and height, in CSS pixels.
+// The range of a viewport's width and height, in CSS pixels.
 const (
 	MinViewport = 100
 	MaxViewport = 5000
@@ -27,39 +25,38 @@ const (
 // ResizeOptions are the options of [Emulator.Resize].
 type ResizeOptions struct {
 	Width, Height int  // in CSS pixels
-	Reset         bool // instead: as the window, or the emulated device, has it
+	Reset         bool // use the size of the window or of the emulated device instead
 }
 
-// A Viewport is the part of a page that is seen, in CSS pixels. That of a
-// phone may be larger than its screen: for pages that are not made for phones
-// it is zoomed out.
+// A Viewport is the visible part of a page, in CSS pixels. The viewport of a phone may be larger
+// than its screen, because pages that are not made for phones are zoomed out.
 type Viewport struct {
 	Width  int     `json:"width"`
 	Height int     `json:"height"`
-	Scale  float64 `json:"scale"` // pixels of the device for one of CSS
+	Scale  float64 `json:"scale"` // device pixels per CSS pixel
 }
 
-// A Device is a kind of device that a page is shown as it would be on.
+// A Device is an emulated kind of device.
 type Device string
 
-// The devices. Phone and tablet are of Android: with their screen, their
-// pixels, touch and the browser's name for itself.
+// The devices. Phone and tablet are Android devices, with their screen size, device scale factor,
+// touch input and user agent.
 const (
-	DeviceDesktop Device = "desktop" // the browser itself
+	DeviceDesktop Device = "desktop" // no emulation
 	DevicePhone   Device = "phone"   // 412 × 915
 	DeviceTablet  Device = "tablet"  // 800 × 1280
 )
 
-// A ColorScheme is what pages are told that their user prefers.
+// A ColorScheme is the emulated prefers-color-scheme value.
 type ColorScheme string
 
-// The colour schemes.
+// The color schemes.
 const (
 	SchemeLight ColorScheme = "light"
 	SchemeDark  ColorScheme = "dark"
 )
 
-// A MediaType is what pages are shown on.
+// A MediaType is the emulated CSS media type.
 type MediaType string
 
 // The media types.
@@ -68,46 +65,44 @@ const (
 	MediaPrint  MediaType = "print"
 )
 
-// A NetworkSpeed is how good a tab's connection is at best.
-type NetworkSpeed string
+// NetworkConditions are the emulated network conditions of a tab: an upper bound of its connection.
+type NetworkConditions string
 
-// The speeds: those by which the browser's own developer tools are known.
+// The network conditions, with the names of Chrome's developer tools.
 const (
-	NetworkOnline  NetworkSpeed = "online" // the computer's own
-	NetworkOffline NetworkSpeed = "offline"
-	NetworkSlow3G  NetworkSpeed = "slow3g"
-	NetworkFast3G  NetworkSpeed = "fast3g"
-	NetworkFast4G  NetworkSpeed = "fast4g"
+	NetworkOnline  NetworkConditions = "online" // no emulation
+	NetworkOffline NetworkConditions = "offline"
+	NetworkSlow3G  NetworkConditions = "slow3g"
+	NetworkFast3G  NetworkConditions = "fast3g"
+	NetworkFast4G  NetworkConditions = "fast4g"
 )
 
-// MaxSlowdown bounds how much slower a processor is emulated.
-const MaxSlowdown = 20
+// MaxCPUThrottling is the maximum of EmulateOptions.CPUThrottling.
+const MaxCPUThrottling = 20
 
-// EmulateOptions are the options of [Emulator.Emulate]. What is zero stays as
-// it is.
+// EmulateOptions are the options of [Emulator.Emulate]. Zero fields do not change the setting.
 type EmulateOptions struct {
-	Reset bool // take back first all that Emulate set; a size of Resize stays
+	Reset bool // first undo all that Emulate set; a size set by Resize stays
 
 	Device        Device
 	ColorScheme   ColorScheme
 	ReducedMotion *bool
 	Media         MediaType
-	Locale        string // such as "nb-NO", of the language that pages are asked for too
+	Locale        string // such as "nb-NO"; also sets the language that pages are requested in
 	Timezone      string // such as "Asia/Tokyo"
-	Network       NetworkSpeed
-	Slowdown      float64 // of the processor, from 1, which is none, to MaxSlowdown
+	Network       NetworkConditions
+	CPUThrottling float64 // slowdown factor of the CPU, from 1 (no throttling) to MaxCPUThrottling
 }
 
-// An Emulation is all that is emulated in a tab. What is empty is the
-// browser's own.
+// An Emulation lists all settings that are emulated in a tab. An empty setting is not emulated.
 type Emulation struct {
-	Device        Device       `json:"device,omitempty"`
-	ColorScheme   ColorScheme  `json:"colorScheme,omitempty"`
-	ReducedMotion *bool        `json:"reducedMotion,omitempty"`
-	Media         MediaType    `json:"media,omitempty"`
-	Locale        string       `json:"locale,omitempty"`
-	Timezone      string       `json:"timezone,omitempty"`
-	Network       NetworkSpeed `json:"network,omitempty"`
-	Slowdown      float64      `json:"cpu,omitempty"`
-	Viewport      Viewport     `json:"viewport"`
+	Device        Device            `json:"device,omitempty"`
+	ColorScheme   ColorScheme       `json:"colorScheme,omitempty"`
+	ReducedMotion *bool             `json:"reducedMotion,omitempty"`
+	Media         MediaType         `json:"media,omitempty"`
+	Locale        string            `json:"locale,omitempty"`
+	Timezone      string            `json:"timezone,omitempty"`
+	Network       NetworkConditions `json:"network,omitempty"`
+	CPUThrottling float64           `json:"cpu,omitempty"`
+	Viewport      Viewport          `json:"viewport"`
 }

@@ -1,14 +1,13 @@
-// Package executor is the contract between whatever drives a browser and
-// whatever wants one driven.
+// Package executor defines the interface between programs that drive a browser and the backends
+// that do it.
 //
-// An [Executor] is one client's hold on one browser. Backends (package
-// executor/chromium, executor/extension) are shared: each client asks a
-// backend for a session of its own, which is an Executor with its own active
-// tab, refs and diffs. A [Manager] is an Executor too: it picks the backend
-// anew for every call.
+// An [Executor] drives one browser for one client. Backends (packages executor/chromium and
+// executor/extension) are shared: each client opens its own session on a backend, which is an
+// Executor with its own active tab, refs and diffs. A [Manager] is also an Executor: it selects the
+// backend for each call.
 //
-// The package imports nothing but the standard library, so that an embedder
-// pays only for the backends it names.
+// The package imports only the standard library, so that a program depends only on the backends
+// that it uses.
 package executor
 
 import "context"
@@ -17,70 +16,67 @@ import "context"
 // concurrent use. Calls on one tab run one at a time, in the order they
 // arrive; calls on different tabs run in parallel.
 //
-// An empty [TabID] means the active tab of this client. Every error is, or
-// wraps, an *[Error] with one of the codes of this package; each method's
-// comment names those that are particular to it. Any method that touches a
-// page may also return ErrPolicyDenied, ErrNoBackend, ErrLaunchFailed,
+// An empty [TabID] means the active tab of this client. Every error is, or wraps, an *[Error] with
+// one of the codes of this package. The comment of a method lists the codes that are specific to
+// it. Every method that uses a page may also return ErrPolicyDenied, ErrNoBackend, ErrLaunchFailed,
 // ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrDialogOpen or ErrTimeout.
 type Executor interface {
-	Tabs      // list, open, select, close
-	Navigator // navigate, back, forward, reload, wait
-	Reader    // snapshot, text, HTML, markdown, links, evaluate
-	Actor     // click, type, press, hover, scroll, select, fill, dialog
-	Capturer  // screenshot, download
-	Pointer   // drag, mouse
-	Files     // upload, PDF
-	Inspector // console, errors, requests
-	Storage   // cookies, local and session storage
-	Emulator  // viewport, device, network
-	States    // saving and loading all of it
-	Protocol  // one raw protocol call
-	Lifecycle // ready, ping, status, close
+	Tabs       // list, open, select, close
+	Navigator  // navigate, back, forward, reload, wait
+	Reader     // snapshot, text, HTML, markdown, links, evaluate
+	Actor      // click, type, press, hover, scroll, select, fill, dialog
+	Capturer   // screenshot, download
+	Pointer    // drag, mouse
+	Files      // upload, PDF
+	Inspector  // console, errors, requests
+	Storage    // cookies, local and session storage
+	Emulator   // viewport, device, network
+	StateStore // save and load storage state
+	Protocol   // one raw protocol call
+	Lifecycle  // ready, ping, status, close
 }
 
 // Lifecycle is the part of an [Executor] that concerns the browser itself.
 type Lifecycle interface {
-	// Ready makes the browser usable: it launches, attaches or connects when
-	// that has not happened yet, and returns at once when it has. Every other
-	// method does so by itself.
+	// Ready prepares the browser: it launches it, or attaches or connects to it, if necessary. It
+	// returns immediately if the browser is ready. Every other method calls it automatically.
 	Ready(ctx context.Context) error
 
-	// Ping reports whether the browser answers before ctx is done. It never
-	// launches anything: a browser that is not there yields ErrNoBackend.
+	// Ping reports whether the browser answers before ctx is done. It never launches a browser: it
+	// returns ErrNoBackend if none is running.
 	Ping(ctx context.Context) error
 
-	// Status tells what is there, without starting anything. It never fails.
+	// Status returns the state of the backend, without starting anything. It never fails.
 	Status(ctx context.Context) Status
 
-	// Close ends this client's session. Tabs that it opened are closed, tabs
-	// that it adopted are let go, the backend stays for its other clients.
-	// Close is idempotent.
+	// Close closes this client's session. Tabs that the session opened are closed, and tabs that it
+	// adopted are released. The backend stays open for its other clients. Close is idempotent.
 	Close() error
 }
 
-// A BackendKind names where a browser comes from.
+// A BackendKind is a source of browsers.
 type BackendKind string
 
 // The kinds of backend.
 const (
-	BackendExtension BackendKind = "extension" // the user's own Chrome, over the bridge
-	BackendCDP       BackendKind = "cdp"       // a Chromium that is launched or attached to
+	BackendExtension BackendKind = "extension" // the user's Chrome, over the bridge
+	BackendCDP       BackendKind = "cdp"       // a Chromium that chrome-mcp launches or attaches to
 )
 
-// Status is what [Lifecycle.Status] tells.
+// Status is the result of [Lifecycle.Status].
 type Status struct {
 	Ready              bool          `json:"ready"`
 	Backend            BackendKind   `json:"backend,omitempty"`
 	ActiveTabID        TabID         `json:"activeTabId,omitempty"`
-	Detail             string        `json:"detail,omitempty"` // why it is not ready, or what is worth knowing
+	Detail             string        `json:"detail,omitempty"` // why the browser is not ready, or other remarks
 	ExtensionConnected bool          `json:"extensionConnected"`
 	CDPAttached        bool          `json:"cdpAttached"`
-	Displaced          bool          `json:"displaced,omitempty"` // another connection took this one's place
-	Policy             *PolicyStatus `json:"policy,omitempty"`    // filled in by policy.Guard
-	Version            string        `json:"version,omitempty"`   // of chrome-mcp; filled in by the program
+	Displaced          bool          `json:"displaced,omitempty"` // another connection replaced this one
+	Policy             *PolicyStatus `json:"policy,omitempty"`    // set by policy.Guard
+	Version            string        `json:"version,omitempty"`   // of chrome-mcp; set by the program
 }
 
-// PolicyStatus summarises the policy in force, for [Status].
+// PolicyStatus summarizes the policy in force, for [Status].
 type PolicyStatus struct {
 	AllowDomains []string `json:"allowDomains"`
 	BlockDomains []string `json:"blockDomains,omitempty"`
@@ -89,28 +85,25 @@ type PolicyStatus struct {
 	Eval         bool     `json:"eval"`
 	Downloads    bool     `json:"downloads"`
 	Uploads      bool     `json:"uploads"`
-	Storage      bool     `json:"storage"` // values and changes of what sites keep
+	Storage      bool     `json:"storage"` // values and changes of cookies and web storage
 	State        bool     `json:"state"`   // state files
 	Subresources string   `json:"subresources,omitempty"`
 }
 
-// Protocol is the escape hatch of an [Executor] for what its other methods
-// do not cover.
+// Protocol is the part of an [Executor] that covers what its other methods do not.
 type Protocol interface {
-	// CDP sends one Chrome DevTools Protocol command to tab's page session
-	// and returns the raw result. params is marshalled with encoding/json;
-	// nil means none.
+	// CDP sends one Chrome DevTools Protocol command to the CDP session of tab's page, and returns
+	// the raw result. params is marshaled with encoding/json; nil means no parameters.
 	//
-	// The [Gate] is asked for OpCDP on the tab's top document first. What the
-	// command then does is out of its sight, which is why policy.Guard wants
-	// the eval grant for it. The browser's own error is ErrCDP.
+	// The [Gate] first checks OpCDP on the tab's top document. It cannot see what the command does
+	// then, which is why policy.Guard requires the eval grant. An error of the browser is ErrCDP.
 	CDP(ctx context.Context, tab TabID, method string, params any) (RawJSON, error)
 }
 
-// RawJSON is one JSON value, not decoded.
+// RawJSON is an encoded JSON value.
 type RawJSON []byte
 
-// MarshalJSON returns r, or null when it is empty.
+// MarshalJSON returns r, or null if r is empty.
 func (r RawJSON) MarshalJSON() ([]byte, error) {
 	if len(r) == 0 {
 		return []byte("null"), nil
@@ -118,7 +111,7 @@ func (r RawJSON) MarshalJSON() ([]byte, error) {
 	return r, nil
 }
 
-// UnmarshalJSON keeps a copy of data.
+// UnmarshalJSON stores a copy of data.
 func (r *RawJSON) UnmarshalJSON(data []byte) error {
 	*r = append((*r)[:0], data...)
 	return nil

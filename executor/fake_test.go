@@ -12,31 +12,31 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A fakeBackend is a Backend whose sessions note their calls. Its fields are
-// set before it is used.
+// A fakeBackend is a Backend whose sessions record their calls. Its fields are set before it is
+// used.
 type fakeBackend struct {
 	kind      executor.BackendKind
-	connected atomic.Bool  // for the extension's side, as are the next two
+	connected atomic.Bool  // used if it is the extension backend, as are the next two
 	lost      atomic.Int64 // in milliseconds since 1970
 	changed   chan struct{}
 	status    executor.Status
 	newErr    error
-	absent    error                                          // errAbsent when nil
-	do        func(ctx context.Context, method string) error // what a call does; nil is nothing
+	absent    error                                          // default errAbsent
+	do        func(ctx context.Context, method string) error // called by each method; nil means no-op
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sessions []*fakeSession
 }
 
-// errAbsent is why no extension is connected.
+// errAbsent is the default error for a missing extension.
 var errAbsent = executor.Errorf(executor.ErrNoBackend, "Open the Chrome that has it.", "no extension is connected")
 
 var _ executor.ExtensionBackend = (*fakeBackend)(nil)
 
 func (b *fakeBackend) Kind() executor.BackendKind             { return b.kind }
 func (b *fakeBackend) Connected() bool                        { return b.connected.Load() }
-func (b *fakeBackend) Absent() error                          { return cmp.Or(b.absent, error(errAbsent)) }
-func (b *fakeBackend) Lost() time.Time                        { return time.UnixMilli(b.lost.Load()) }
+func (b *fakeBackend) DisconnectedError() error               { return cmp.Or(b.absent, error(errAbsent)) }
+func (b *fakeBackend) LastDisconnect() time.Time              { return time.UnixMilli(b.lost.Load()) }
 func (b *fakeBackend) Changed() <-chan struct{}               { return b.changed }
 func (b *fakeBackend) Status(context.Context) executor.Status { return b.status }
 func (b *fakeBackend) Close() error                           { panic("a shared backend was closed") }
@@ -83,7 +83,7 @@ func (b *fakeBackend) count(method string) int {
 	return n
 }
 
-// A noted call is one that a session got, with what it returned.
+// A notedCall is a call that a session received, with its result.
 type notedCall struct {
 	method string
 	args   []any
@@ -91,20 +91,19 @@ type notedCall struct {
 	err    error
 }
 
-// A fakeSession is a session of a fakeBackend. It embeds nothing, so that a
-// method which the interface gains is missed here.
+// A fakeSession is a session of a fakeBackend. It embeds nothing, so that a method added to the
+// interface does not compile until it is added here.
 type fakeSession struct {
 	backend *fakeBackend
 	opts    executor.SessionOptions
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	noted []notedCall
 }
 
 var _ executor.Executor = (*fakeSession)(nil)
 
-// do notes a call, does what the backend says, and makes a result that is
-// this call's own.
+// do records a call, calls the backend's do function, and returns a new result.
 func do[T any](s *fakeSession, method string, ctx context.Context, args ...any) (T, error) {
 	var result T
 	switch v := reflect.ValueOf(&result).Elem(); v.Kind() {
@@ -127,7 +126,7 @@ func do[T any](s *fakeSession, method string, ctx context.Context, args ...any) 
 	return result, err
 }
 
-// last returns the call that came last.
+// last returns the last call.
 func (s *fakeSession) last() notedCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,24 +286,24 @@ func (s *fakeSession) Cookies(ctx context.Context, tab executor.TabID, opts *exe
 	return do[*executor.Cookies](s, "Cookies", ctx, tab, opts)
 }
 
-func (s *fakeSession) SetCookie(ctx context.Context, tab executor.TabID, cookie executor.Cookie) (*executor.Stored, error) {
-	return do[*executor.Stored](s, "SetCookie", ctx, tab, cookie)
+func (s *fakeSession) SetCookie(ctx context.Context, tab executor.TabID, cookie executor.Cookie) (*executor.StorageChange, error) {
+	return do[*executor.StorageChange](s, "SetCookie", ctx, tab, cookie)
 }
 
-func (s *fakeSession) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
-	return do[*executor.Stored](s, "DeleteCookies", ctx, tab, names)
+func (s *fakeSession) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.StorageChange, error) {
+	return do[*executor.StorageChange](s, "DeleteCookies", ctx, tab, names)
 }
 
 func (s *fakeSession) Items(ctx context.Context, tab executor.TabID, area executor.StorageArea, opts *executor.ItemsOptions) (*executor.Items, error) {
 	return do[*executor.Items](s, "Items", ctx, tab, area, opts)
 }
 
-func (s *fakeSession) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
-	return do[*executor.Stored](s, "SetItem", ctx, tab, area, key, value)
+func (s *fakeSession) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
+	return do[*executor.StorageChange](s, "SetItem", ctx, tab, area, key, value)
 }
 
-func (s *fakeSession) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
-	return do[*executor.Stored](s, "RemoveItems", ctx, tab, area, keys)
+func (s *fakeSession) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
+	return do[*executor.StorageChange](s, "RemoveItems", ctx, tab, area, keys)
 }
 
 func (s *fakeSession) Resize(ctx context.Context, tab executor.TabID, opts executor.ResizeOptions) (*executor.Viewport, error) {
@@ -315,12 +314,12 @@ func (s *fakeSession) Emulate(ctx context.Context, tab executor.TabID, opts exec
 	return do[*executor.Emulation](s, "Emulate", ctx, tab, opts)
 }
 
-func (s *fakeSession) SaveState(ctx context.Context, name string) (*executor.State, error) {
-	return do[*executor.State](s, "SaveState", ctx, name)
+func (s *fakeSession) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return do[*executor.StateResult](s, "SaveState", ctx, name)
 }
 
-func (s *fakeSession) LoadState(ctx context.Context, name string) (*executor.State, error) {
-	return do[*executor.State](s, "LoadState", ctx, name)
+func (s *fakeSession) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return do[*executor.StateResult](s, "LoadState", ctx, name)
 }
 
 func (s *fakeSession) CDP(ctx context.Context, tab executor.TabID, method string, params any) (executor.RawJSON, error) {

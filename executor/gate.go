@@ -2,12 +2,11 @@ package executor
 
 import "context"
 
-// A Gate decides on every document that a session touches, at the moment it
-// touches it. policy.Guard is one. A nil Gate denies everything.
+// A Gate decides on each document access of a session, at the time of the access. policy.Guard
+// implements it. A nil Gate denies everything.
 //
-// Check must be safe for concurrent use and quick: it is on the hot path. It
-// returns nil to allow, else an error that is ErrPolicyDenied or
-// ErrConsentRequired.
+// Check must be safe for concurrent use and fast, because it is called often. It returns nil to
+// allow the access, and otherwise an error that is ErrPolicyDenied or ErrConsentRequired.
 type Gate interface {
 	Check(ctx context.Context, access Access) error
 }
@@ -17,52 +16,51 @@ type Operation string
 
 // The operations.
 const (
-	OpList     Operation = "list"     // tell that the tab is there, with URL and title
+	OpList     Operation = "list"     // list the tab with URL and title
 	OpRead     Operation = "read"     // read from the document
-	OpNavigate Operation = "navigate" // leave the document, for Destination when it is known
-	OpAct      Operation = "act"      // send it input
+	OpNavigate Operation = "navigate" // navigate away from the document, to Destination if it is known
+	OpAct      Operation = "act"      // send input to the document
 	OpDismiss  Operation = "dismiss"  // dismiss its dialog, or close its tab
 	OpEval     Operation = "eval"     // run the caller's JavaScript in it
-	OpDownload Operation = "download" // download Destination with its session
-	OpUpload   Operation = "upload"   // give it files of this machine
-	OpStorage  Operation = "storage"  // read or change what its site keeps, for the domain of Destination when that is another than its own
-	OpState    Operation = "state"    // keep or bring back what its site keeps, or the site of Destination when that is set
-	OpCDP      Operation = "cdp"      // send it a raw protocol command
+	OpDownload Operation = "download" // download Destination with the cookies of the document
+	OpUpload   Operation = "upload"   // give files of this machine to the document
+	OpStorage  Operation = "storage"  // read or change the cookies and web storage of the document's site, or of the domain in Destination if that is different
+	OpState    Operation = "state"    // save or restore the cookies and web storage of the document's site, or of the site in Destination if that is set
+	OpCDP      Operation = "cdp"      // send a raw CDP command to the document
 )
 
-// OriginOpaque is the effective origin of a document that has none: data:,
-// sandboxed frames, blob: URLs of those.
+// OriginOpaque is the effective origin of a document with an opaque origin: a data: URL, a
+// sandboxed frame, or a blob: URL of one of these.
 const OriginOpaque = "null"
 
-// OriginOurs is the effective origin of a blank page that a session opened
-// itself and that has loaded nothing yet, and of the browser's own error page,
-// whose URL is that of the page which did not load.
-const OriginOurs = ""
+// OriginInternal is the effective origin of a blank page that a session opened and that has loaded
+// nothing yet, and of the browser's error page, whose URL is the URL that did not load.
+const OriginInternal = ""
 
-// An Access is one question to a [Gate].
+// An Access is a question to a [Gate]: may a session do Op with a document?
 type Access struct {
 	Tab      TabID
-	Frame    string // the protocol's frame id; empty for the top frame
-	Document string // the protocol's loader id
-	URL      string // of the document, as the browser serialises it
-	// Origin is the effective origin of the document, from the browser's own
-	// word, never the page's: "https://example.com", OriginOpaque or
-	// OriginOurs. about:srcdoc and a child's about:blank have their parent's,
-	// blob: its inner origin, a top about:blank its opener's.
+	Frame    string // CDP frame id; empty for the top frame
+	Document string // CDP loader id
+	URL      string // of the document, as the browser serializes it
+	// Origin is the effective origin of the document: "https://example.com", OriginOpaque or
+	// OriginInternal. The browser reports it, never the page. about:srcdoc and the about:blank of a
+	// child frame have the origin of their parent, a blob: URL has its inner origin, and a
+	// top-level about:blank has the origin of its opener.
 	Origin      string
 	Op          Operation
-	Destination string // for OpNavigate and OpDownload: where to; may be empty for OpNavigate. For OpStorage and OpState see there
-	// OwnTab is set for a tab that a session opened itself: leaving it for an
-	// allowed place, or closing it, is harmless whatever it shows.
-	OwnTab bool
+	Destination string // for OpNavigate (may be empty) and OpDownload: the new URL; for OpStorage and OpState: see there
+	// OpenedBySession is set for a tab that a session opened. Navigating it to an allowed URL, or
+	// closing it, is harmless regardless of the page that it shows.
+	OpenedBySession bool
 }
 
-// GateFunc makes a Gate of a func.
+// GateFunc is a function that implements [Gate].
 type GateFunc func(ctx context.Context, access Access) error
 
 // Check calls f.
 func (f GateFunc) Check(ctx context.Context, access Access) error { return f(ctx, access) }
 
-// AllowAll is a Gate that allows everything: for tests and for programs whose
-// pages and callers are their own.
+// AllowAll is a Gate that allows everything. It is for tests, and for programs that trust their
+// pages and callers.
 var AllowAll Gate = GateFunc(func(context.Context, Access) error { return nil })

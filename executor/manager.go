@@ -9,97 +9,93 @@ import (
 	"time"
 )
 
-// ErrNotSetUp is in the chain of an ExtensionBackend's Absent when nobody ever
-// set an extension up, so that none is missed.
-var ErrNotSetUp = errors.New("none was set up")
+// ErrExtensionNotInstalled is in the chain of [ExtensionBackend.DisconnectedError] if no extension
+// has ever been set up, so that its absence is not a problem.
+var ErrExtensionNotInstalled = errors.New("none was set up")
 
-// An ExtensionBackend is the backend of the user's own Chrome, as a [Manager]
-// needs it. Its sessions' Ping asks the extension itself, and not only whether
-// the connection is open: the extension's worker may be dead behind it.
+// An ExtensionBackend is the backend of the user's Chrome, as a [Manager] uses it. The Ping of its
+// sessions queries the extension itself. An open connection is not enough: the extension's service
+// worker may not respond.
 type ExtensionBackend interface {
 	Backend
 	// Connected reports whether an extension is connected. It does not block.
 	Connected() bool
-	// Absent returns why none is connected, with what to do about it as the
-	// hint. It does not block.
-	Absent() error
-	// Lost returns when the last connection ended, if it may well come back by
-	// itself; else the zero time. It does not block.
-	Lost() time.Time
-	// Changed returns a channel that is closed at the next change of what is
-	// connected, or later.
+	// DisconnectedError returns why no extension is connected. Its hint says what to do about it.
+	// DisconnectedError does not block.
+	DisconnectedError() error
+	// LastDisconnect returns when the last connection ended, if the extension is likely to
+	// reconnect automatically, or else the zero time. It does not block.
+	LastDisconnect() time.Time
+	// Changed returns a channel that is closed at or after the next change of the connected
+	// extensions.
 	Changed() <-chan struct{}
 }
 
-// ManagerOptions are the options of [NewManager]. The Manager closes none of
-// the backends, which are shared.
+// ManagerOptions are the options of [NewManager]. The Manager does not close the backends, which
+// are shared.
 type ManagerOptions struct {
-	Extension ExtensionBackend // nil means that there is none
-	CDP       Backend          // nil means that there is none
+	Extension ExtensionBackend // nil means no extension backend
+	CDP       Backend          // nil means no CDP backend
 
-	// Prefer is the backend to use when both are there: BackendExtension,
-	// which the zero value means too, or BackendCDP.
+	// Prefer is the backend to use if both are available: BackendExtension, which is the default,
+	// or BackendCDP.
 	Prefer BackendKind
 
-	// NoCDPFallback leaves CDP unused, whatever Prefer says.
+	// NoCDPFallback disables the use of CDP, regardless of Prefer.
 	NoCDPFallback bool
 
-	// Session is for the session that the Manager opens on each backend. With
-	// both in use OnEvent is called by either, but never by both at once.
+	// Session holds the options of the session that the Manager opens on each backend. Both
+	// sessions call OnEvent, but never at the same time.
 	Session SessionOptions
 
-	// Logger is told which backend is used, and is the sessions' too unless
-	// Session has one. nil discards.
+	// Logger logs which backend is used. It is also the default of Session.Logger. nil discards.
 	Logger *slog.Logger
 }
 
-// A Manager is the Executor of one client that picks the backend anew for
-// every call:
+// A Manager is the Executor of one client that selects the backend for each call:
 //
-//   - the extension, when one is connected and answers a ping within 800 ms;
-//     an answer, or that there was none, counts for 2 s; one that was lost has
-//     600 ms to come back;
-//   - else CDP, unless that is turned off;
-//   - else the call returns ErrNoBackend, which says how to get a browser.
+//   - the extension, if one is connected and answers a ping within 800 ms. The result of a ping,
+//     also if there was no answer, is valid for 2 s. An extension that disconnected has 600 ms to
+//     reconnect.
+//   - otherwise CDP, unless it is disabled;
+//   - otherwise the call returns ErrNoBackend, which says how to get a browser.
 //
-// With Prefer BackendCDP it is CDP whenever there is one.
+// With Prefer BackendCDP, the Manager uses CDP whenever a CDP backend is configured.
 //
-// A call ends on the backend that it began on, also when that goes away
-// meanwhile; the next call picks again. Each backend keeps its own session for
-// as long as the Manager lives, with its tabs, active tab and refs. A tab id of
-// the backend that is not in use gives ErrStaleTab. So does a call that leaves
-// its tab out, after the backend has changed, until another has listed, named
-// or opened a tab: it was meant for a tab of the other one. The call that does
-// so is told of the change, see [WithSwitch].
+// A call stays on the backend that it started on, even if that backend disconnects during the
+// call. The next call selects a backend again. Each backend keeps its own session, with its tabs,
+// active tab and refs, until the Manager is closed. A tab id of the backend that is not in use
+// results in ErrStaleTab. After a backend switch, so does a call without a tab id, because it was
+// meant for a tab of the other backend, until a call has listed, named or opened a tab. That call
+// reports the switch to its observer, see [WithSwitchObserver].
 //
-// Its methods are safe for concurrent use. Calls that need a ping at the same
-// time share one.
+// Its methods are safe for concurrent use. Concurrent calls that need a ping share one.
 type Manager struct {
 	opts      ManagerOptions
 	log       *slog.Logger
-	extension *child         // nil without one
-	cdp       *child         // nil without one
+	extension *backendState  // nil if not configured
+	cdp       *backendState  // nil if not configured
 	pings     sync.WaitGroup // grows under mu while not closed
-	closing   chan struct{}  // closed when Close begins
-	ended     chan struct{}  // closed when Close is through
+	closing   chan struct{}  // closed when Close starts
+	ended     chan struct{}  // closed when Close has finished
 	closeErr  error          // set before ended is closed
 
-	mu     sync.Mutex // guards what follows, and the children's sessions
+	mu     sync.Mutex // guards the fields below, and the sessions of the backend states
 	closed bool
-	probe  *probe // the last ping of the extension, or one under way; nil when it must be asked
-	used   *child // what the client's calls go to as far as it knows; nil before the first
+	probe  *probe        // the last or pending ping of the extension; nil if the extension must be pinged
+	used   *backendState // the backend of the client's last accepted call; nil before the first one
 }
 
-// A child is a backend and the Manager's session on it.
-type child struct {
+// A backendState is a backend and the Manager's session on it.
+type backendState struct {
 	kind    BackendKind
 	prefix  string // of its tab ids
 	backend Backend
 	session Executor // nil until it is needed
 }
 
-// other is the kind of the other backend.
-func (c *child) other() BackendKind {
+// other returns the kind of the other backend.
+func (c *backendState) other() BackendKind {
 	if c.kind == BackendExtension {
 		return BackendCDP
 	}
@@ -108,18 +104,17 @@ func (c *child) other() BackendKind {
 
 var _ Executor = (*Manager)(nil)
 
-// NewManager returns a Manager. It starts nothing. Close it before the
-// backends.
+// NewManager returns a Manager. It starts nothing. Close the Manager before the backends.
 func NewManager(opts ManagerOptions) *Manager {
 	if opts.Session.Logger == nil {
 		opts.Session.Logger = opts.Logger
 	}
-	if tell := opts.Session.OnEvent; tell != nil {
-		var one sync.Mutex // each session calls from a goroutine of its own
+	if onEvent := opts.Session.OnEvent; onEvent != nil {
+		var mu sync.Mutex // each session calls from its own goroutine
 		opts.Session.OnEvent = func(ev Event) {
-			one.Lock()
-			defer one.Unlock()
-			tell(ev)
+			mu.Lock()
+			defer mu.Unlock()
+			onEvent(ev)
 		}
 	}
 	m := &Manager{opts: opts, log: opts.Logger, closing: make(chan struct{}), ended: make(chan struct{})}
@@ -127,19 +122,19 @@ func NewManager(opts ManagerOptions) *Manager {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	if opts.Extension != nil {
-		m.extension = &child{kind: BackendExtension, prefix: "ext", backend: opts.Extension}
+		m.extension = &backendState{kind: BackendExtension, prefix: "ext", backend: opts.Extension}
 	}
 	if opts.CDP != nil {
-		m.cdp = &child{kind: BackendCDP, prefix: "cdp", backend: opts.CDP}
+		m.cdp = &backendState{kind: BackendCDP, prefix: "cdp", backend: opts.CDP}
 	}
 	return m
 }
 
-// Status tells what is there on both sides, and under Backend what a call
-// would use now. When that is CDP although the extension is preferred, Detail
-// says why. It may ping the extension, and starts nothing.
+// Status returns the state of both backends, and in Backend the one that a call would use now. If
+// that is CDP although the extension is preferred, Detail says why. Status may ping the extension,
+// and starts nothing.
 func (m *Manager) Status(ctx context.Context) Status {
-	c, passed, err := m.choose(ctx, false)
+	c, skipped, err := m.choose(ctx, false)
 	var s Status
 	if err == nil {
 		s = m.statusOf(ctx, c)
@@ -150,10 +145,10 @@ func (m *Manager) Status(ctx context.Context) Status {
 	if m.extension != nil {
 		side := m.statusOf(ctx, m.extension)
 		s.ExtensionConnected, s.Displaced = m.opts.Extension.Connected(), side.Displaced
-		if passed != nil {
-			why := reason(passed)
-			if err == nil && errors.Is(passed, ErrNotSetUp) {
-				why = message(passed) // another browser is there: nobody need do anything
+		if skipped != nil {
+			why := reason(skipped)
+			if err == nil && errors.Is(skipped, ErrExtensionNotInstalled) {
+				why = message(skipped) // another browser is available, so the user does not have to do anything
 			}
 			s.Detail = strings.TrimSuffix(why+"; "+s.Detail, "; ")
 		}
@@ -164,9 +159,9 @@ func (m *Manager) Status(ctx context.Context) Status {
 	return s
 }
 
-// statusOf asks the session on c, which knows the active tab, or else the
-// backend.
-func (m *Manager) statusOf(ctx context.Context, c *child) Status {
+// statusOf returns the status of the session on c, which knows the active tab, or of the backend if
+// there is no session.
+func (m *Manager) statusOf(ctx context.Context, c *backendState) Status {
 	m.mu.Lock()
 	session := c.session
 	m.mu.Unlock()
@@ -176,10 +171,9 @@ func (m *Manager) statusOf(ctx context.Context, c *child) Status {
 	return session.Status(ctx)
 }
 
-// Close ends the sessions on both backends and returns when they have ended.
-// Calls that are still running end as their session has them end; later ones
-// return ErrNoBackend. Close is idempotent; a second Close waits for the
-// first.
+// Close closes the sessions on both backends and waits until they are closed. A call that is still
+// running returns the error of its closed session. Later calls return ErrNoBackend. Close is
+// idempotent; a second Close waits for the first.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	first := !m.closed
@@ -195,10 +189,10 @@ func (m *Manager) Close() error {
 	}
 	m.pings.Wait()
 
-	// No session begins once closed is set.
+	// No session is opened after closed is set.
 	var sessions sync.WaitGroup
 	var errs [2]error
-	for i, c := range []*child{m.extension, m.cdp} {
+	for i, c := range []*backendState{m.extension, m.cdp} {
 		if c != nil && c.session != nil {
 			sessions.Go(func() { errs[i] = c.session.Close() })
 		}

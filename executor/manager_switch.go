@@ -2,16 +2,16 @@ package executor
 
 import "context"
 
-// A Switch is that the calls of a [Manager]'s client go to another backend
-// than before. That one has its own tabs, active tab and refs.
-type Switch struct {
+// A BackendSwitch reports that a [Manager] changed backends. The new backend has its own tabs,
+// active tab and refs.
+type BackendSwitch struct {
 	From, To BackendKind
-	Reason   error // why From is not used any more; nil when To is preferred and there again
+	Reason   error // why From is no longer used; nil if To is preferred and available again
 }
 
-// String says it in one line.
-func (s Switch) String() string {
-	text := "calls go to " + s.To.words() + " from now on, with its own tabs and logins, and not to " + s.From.words()
+// String describes the switch in one line.
+func (s BackendSwitch) String() string {
+	text := "calls now use " + s.To.describe() + ", with its own tabs and logins, instead of " + s.From.describe()
 	switch {
 	case s.Reason != nil:
 		text += ": " + reason(s.Reason)
@@ -23,8 +23,7 @@ func (s Switch) String() string {
 
 // A SharedTab reports that the user has shared a tab since the last call.
 type SharedTab struct {
-	// Tab is the shared tab. If it is active, calls that name no tab went to
-	// another tab before.
+	// Tab is the shared tab. If it is active, calls without a tab id used another tab before.
 	Tab Tab
 }
 
@@ -43,8 +42,8 @@ func (s SharedTab) Report(ctx context.Context) {
 	}
 }
 
-// words names a backend in a sentence.
-func (k BackendKind) words() string {
+// describe returns the backend's name for use in a sentence.
+func (k BackendKind) describe() string {
 	if k == BackendExtension {
 		return "the user's own Chrome (extension)"
 	}
@@ -53,27 +52,26 @@ func (k BackendKind) words() string {
 
 type switchKey struct{}
 
-// WithSwitch returns a context whose calls of a [Manager] call tell when they
-// are the first to go to another backend than the calls before them. It is
-// called before the call itself, from the same goroutine.
-func WithSwitch(ctx context.Context, tell func(Switch)) context.Context {
-	return context.WithValue(ctx, switchKey{}, tell)
+// WithSwitchObserver returns a context for calls of a [Manager]. The first call after a backend
+// switch passes the switch to observe, before the call itself and from the same goroutine.
+func WithSwitchObserver(ctx context.Context, observe func(BackendSwitch)) context.Context {
+	return context.WithValue(ctx, switchKey{}, observe)
 }
 
-// tell tells the caller whose context it is.
-func (s Switch) tell(ctx context.Context) {
-	if tell, ok := ctx.Value(switchKey{}).(func(Switch)); ok {
-		tell(s)
+// report passes s to the observer in ctx, if there is one.
+func (s BackendSwitch) report(ctx context.Context) {
+	if observe, ok := ctx.Value(switchKey{}).(func(BackendSwitch)); ok {
+		observe(s)
 	}
 }
 
-// elsewhere is the error of a call that means something in another backend
-// than is used now.
-func elsewhere(what string, from, to BackendKind, passed error) error {
+// otherBackendError returns the error of a call that refers to backend from, while calls use
+// backend to. skipped is the reason why the extension is not used, or nil.
+func otherBackendError(what string, from, to BackendKind, skipped error) error {
 	why := ""
-	if passed != nil {
-		why = ": " + message(passed)
+	if skipped != nil {
+		why = ": " + message(skipped)
 	}
 	return Errorf(ErrStaleTab, "Take a tab id from tabs_list, or open a page there.",
-		"%s is in %s, and calls go to %s now%s", what, from.words(), to.words(), why)
+		"%s is in %s, but calls now use %s%s", what, from.describe(), to.describe(), why)
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestManagerSwitch lets the extension go and come back: a call that means a
-// tab without naming it is refused until the client knows, and the call that
-// lets it know is told, once.
+// TestManagerSwitch disconnects and reconnects the extension. A call that does not name its tab is
+// rejected until another call has reported the backend switch, which happens once.
 func TestManagerSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ext, cdp := pair()
 		m := manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp})
-		var told []executor.Switch
-		ctx := executor.WithSwitch(t.Context(), func(s executor.Switch) { told = append(told, s) })
+		var switches []executor.BackendSwitch
+		ctx := executor.WithSwitchObserver(t.Context(), func(s executor.BackendSwitch) { switches = append(switches, s) })
 		click := func() error {
 			_, err := m.Click(ctx, "", executor.Target{Ref: "e1"}, nil)
 			return err
 		}
-		if err := click(); err != nil || len(told) != 0 {
-			t.Fatalf("the first call: %v, told %v", err, told)
+		if err := click(); err != nil || len(switches) != 0 {
+			t.Fatalf("the first call: %v, switches %v", err, switches)
 		}
 
 		ext.connected.Store(false)
@@ -34,23 +33,23 @@ func TestManagerSwitch(t *testing.T) {
 			err := click()
 			if !errors.As(err, &e) || e.Code != executor.ErrStaleTab || e.Op != "click" || e.Hint == "" ||
 				!strings.Contains(e.Message(), "user's own Chrome") || !strings.Contains(e.Message(), "no extension is connected") {
-				t.Fatalf("a click that was meant for the other browser: %#v", err)
+				t.Fatalf("a click intended for the other browser: %#v", err)
 			}
 		}
-		if len(cdp.calls()) != 0 || len(told) != 0 {
-			t.Fatalf("calls to cdp %q, told %v", cdp.calls(), told)
+		if len(cdp.calls()) != 0 || len(switches) != 0 {
+			t.Fatalf("calls to cdp %q, switches %v", cdp.calls(), switches)
 		}
 		if _, err := m.Navigate(ctx, "", "https://example.com/", nil); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || told[0].From != executor.BackendExtension || told[0].To != executor.BackendCDP || !errors.Is(told[0].Reason, executor.ErrNoBackend) {
-			t.Fatalf("told %v", told)
+		if len(switches) != 1 || switches[0].From != executor.BackendExtension || switches[0].To != executor.BackendCDP || !errors.Is(switches[0].Reason, executor.ErrNoBackend) {
+			t.Fatalf("switches %v", switches)
 		}
-		if text := told[0].String(); !strings.Contains(text, "managed Chromium (cdp) from now on") || !strings.Contains(text, "no extension is connected (Open the Chrome that has it.)") {
-			t.Errorf("told %q", text)
+		if text := switches[0].String(); !strings.Contains(text, "calls now use the managed Chromium (cdp)") || !strings.Contains(text, "no extension is connected (Open the Chrome that has it.)") {
+			t.Errorf("switch %q", text)
 		}
-		if err := click(); err != nil || cdp.count("Click") != 1 || len(told) != 1 {
-			t.Fatalf("a click after it: %v, told %v", err, told)
+		if err := click(); err != nil || cdp.count("Click") != 1 || len(switches) != 1 {
+			t.Fatalf("a click after it: %v, switches %v", err, switches)
 		}
 
 		ext.connected.Store(true)
@@ -60,13 +59,13 @@ func TestManagerSwitch(t *testing.T) {
 		if _, err := m.SelectTab(ctx, "ext:a:1"); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 2 || told[1].To != executor.BackendExtension || told[1].Reason != nil || !strings.Contains(told[1].String(), "the extension is connected") {
-			t.Fatalf("told %v", told)
+		if len(switches) != 2 || switches[1].To != executor.BackendExtension || switches[1].Reason != nil || !strings.Contains(switches[1].String(), "the extension is connected") {
+			t.Fatalf("switches %v", switches)
 		}
 		if err := click(); err != nil || ext.count("Click") != 2 {
 			t.Errorf("a click after it: %v", err)
 		}
-		// Nobody has to listen.
+		// An observer is optional.
 		ext.connected.Store(false)
 		if _, err := m.ListTabs(context.Background()); err != nil {
 			t.Error(err)
@@ -74,20 +73,20 @@ func TestManagerSwitch(t *testing.T) {
 	})
 }
 
-// TestManagerAwaitsReturn: an extension that was lost a moment ago may come
-// back.
-func TestManagerAwaitsReturn(t *testing.T) {
+// TestManagerWaitsForReconnect checks how long a call waits for an extension that has just
+// disconnected.
+func TestManagerWaitsForReconnect(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		since        time.Duration // it was lost
-		back         time.Duration // until it is back; 0 for never
+		since        time.Duration // time since it disconnected
+		back         time.Duration // time until it reconnects; 0 means never
 		want         executor.BackendKind
 		takes, limit time.Duration
 	}{
-		{name: "comes back", since: 300 * time.Millisecond, back: 200 * time.Millisecond, want: executor.BackendExtension, takes: 200 * time.Millisecond},
-		{name: "does not", since: 300 * time.Millisecond, want: executor.BackendCDP, takes: 300 * time.Millisecond},
-		{name: "lost long ago", since: 2 * time.Second, back: 200 * time.Millisecond, want: executor.BackendCDP},
-		{name: "the call ends first", since: 300 * time.Millisecond, limit: 100 * time.Millisecond, takes: 100 * time.Millisecond},
+		{name: "reconnects", since: 300 * time.Millisecond, back: 200 * time.Millisecond, want: executor.BackendExtension, takes: 200 * time.Millisecond},
+		{name: "does not reconnect", since: 300 * time.Millisecond, want: executor.BackendCDP, takes: 300 * time.Millisecond},
+		{name: "disconnected long ago", since: 2 * time.Second, back: 200 * time.Millisecond, want: executor.BackendCDP},
+		{name: "call times out first", since: 300 * time.Millisecond, limit: 100 * time.Millisecond, takes: 100 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,9 +101,9 @@ func TestManagerAwaitsReturn(t *testing.T) {
 					})
 				}
 				m := manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp})
-				begin := time.Now()
-				if s := m.Status(t.Context()); s.Backend != executor.BackendCDP || time.Since(begin) != 0 {
-					t.Errorf("the status after %v: %+v", time.Since(begin), s)
+				start := time.Now()
+				if s := m.Status(t.Context()); s.Backend != executor.BackendCDP || time.Since(start) != 0 {
+					t.Errorf("the status after %v: %+v", time.Since(start), s)
 				}
 				if c.limit > 0 {
 					ctx, cancel := context.WithTimeout(t.Context(), c.limit)
@@ -115,10 +114,10 @@ func TestManagerAwaitsReturn(t *testing.T) {
 				} else if got := reaches(t, m, ext, cdp); got != c.want {
 					t.Errorf("the call went to %s", got)
 				}
-				if took := time.Since(begin); took != c.takes {
+				if took := time.Since(start); took != c.takes {
 					t.Errorf("the call took %v, want %v", took, c.takes)
 				}
-				time.Sleep(c.back) // nobody is left in the bubble
+				time.Sleep(c.back) // let the timer goroutine finish
 			})
 		})
 	}
@@ -130,10 +129,10 @@ func TestManagerAwaitsReturn(t *testing.T) {
 		call := make(chan error, 1)
 		go func() { call <- m.Ready(t.Context()) }()
 		synctest.Wait()
-		begin := time.Now()
+		start := time.Now()
 		m.Close()
-		if err := <-call; !errors.Is(err, executor.ErrNoBackend) || time.Since(begin) != 0 {
-			t.Errorf("the call that waited: %v after %v", err, time.Since(begin))
+		if err := <-call; !errors.Is(err, executor.ErrNoBackend) || time.Since(start) != 0 {
+			t.Errorf("the call that waited: %v after %v", err, time.Since(start))
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// pair returns both backends, of which the extension is connected.
+// pair returns both backends. The extension is connected.
 func pair() (ext, cdp *fakeBackend) {
 	ext = &fakeBackend{kind: executor.BackendExtension, status: executor.Status{Ready: true, Backend: executor.BackendExtension, Detail: "ext's"}}
 	ext.connected.Store(true)
@@ -29,16 +29,16 @@ func manager(t *testing.T, opts executor.ManagerOptions) *executor.Manager {
 	return m
 }
 
-// TestManagerPassesCalls calls each method of the interface and finds its
-// arguments, result and error at the session of the chosen backend.
+// TestManagerPassesCalls calls each method of the interface, and checks that the session of the
+// selected backend receives its arguments and that the manager returns its result and error.
 func TestManagerPassesCalls(t *testing.T) {
-	ours := errors.New("of the session")
+	sessionErr := errors.New("of the session")
 	for _, method := range methods(t) {
 		cdp := &fakeBackend{kind: executor.BackendCDP, do: func(_ context.Context, m string) error {
 			if m == "Close" {
 				return nil
 			}
-			return ours
+			return sessionErr
 		}}
 		m := manager(t, executor.ManagerOptions{CDP: cdp})
 		args, result, err := invoke(t, m, method)
@@ -50,12 +50,12 @@ func TestManagerPassesCalls(t *testing.T) {
 		if !reflect.DeepEqual(call.args, args) {
 			t.Errorf("%s passed on %v, want %v", method, call.args, args)
 		}
-		for i, arg := range args { // an equal copy of options would do; another pointer is not passed on
+		for i, arg := range args { // options must be passed as the same pointer, not as a copy
 			if reflect.TypeOf(arg).Kind() == reflect.Pointer && call.args[i] != arg {
-				t.Errorf("%s passed on another argument %d than it got", method, i)
+				t.Errorf("%s did not pass on argument %d unchanged", method, i)
 			}
 		}
-		if err != ours {
+		if err != sessionErr {
 			t.Errorf("%s returned the error %v, want the session's own", method, err)
 		}
 		if v := reflect.ValueOf(result); v.Kind() == reflect.Pointer && result != call.result {
@@ -66,8 +66,8 @@ func TestManagerPassesCalls(t *testing.T) {
 	}
 }
 
-// TestManagerTabOfOtherBackend tries each method that takes a tab with one of
-// the backend that is not used.
+// TestManagerTabOfOtherBackend calls each method that takes a tab with a tab of the backend that is
+// not in use.
 func TestManagerTabOfOtherBackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ext, cdp := pair()
@@ -91,9 +91,9 @@ func TestManagerTabOfOtherBackend(t *testing.T) {
 		if got := ext.calls(); !slices.Equal(got, []string{"Ping"}) || len(cdp.calls()) > 0 {
 			t.Errorf("calls to the extension %q, to cdp %q, want one ping only", got, cdp.calls())
 		}
-		// What is not a tab id at all is for the session to tell.
+		// The session reports an invalid tab id.
 		if _, err := m.CloseTab(t.Context(), "tab 7"); err != nil || ext.count("CloseTab") != 1 {
-			t.Errorf("CloseTab of what is no tab id: %v, calls %q", err, ext.calls())
+			t.Errorf("CloseTab of an invalid tab id: %v, calls %q", err, ext.calls())
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestManagerSessions(t *testing.T) {
 	if len(ext.opened())+len(cdp.opened()) > 0 {
 		t.Fatal("there are sessions before the first call")
 	}
-	for range 2 { // to and fro
+	for range 2 { // twice each
 		for _, connected := range []bool{true, false} {
 			ext.connected.Store(connected)
 			if _, err := m.ListTabs(t.Context()); err != nil {
@@ -128,10 +128,10 @@ func TestManagerSessions(t *testing.T) {
 	}
 }
 
-// TestManagerEvents has both sessions tell events at once.
+// TestManagerEvents lets both sessions emit events concurrently.
 func TestManagerEvents(t *testing.T) {
 	ext, cdp := pair()
-	inside, events := 0, 0 // guarded by the promise that is tested, and by the race detector
+	inside, events := 0, 0 // not locked: the manager must not call OnEvent concurrently, which the race detector checks
 	m := manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp, Session: executor.SessionOptions{OnEvent: func(executor.Event) {
 		if inside++; inside != 1 {
 			t.Error("OnEvent was called while it ran")
@@ -147,10 +147,10 @@ func TestManagerEvents(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for _, b := range []*fakeBackend{ext, cdp} {
-		tell := b.opened()[0].opts.OnEvent
+		emit := b.opened()[0].opts.OnEvent
 		all.Go(func() {
 			for range 1000 {
-				tell(executor.Event{})
+				emit(executor.Event{})
 			}
 		})
 	}
@@ -161,36 +161,36 @@ func TestManagerEvents(t *testing.T) {
 }
 
 func TestManagerStatus(t *testing.T) {
-	notSetUp := executor.Errorf(executor.ErrNoBackend, "Install it.", "no extension is connected: %w", executor.ErrNotSetUp)
+	notSetUp := executor.Errorf(executor.ErrNoBackend, "Install it.", "no extension is connected: %w", executor.ErrExtensionNotInstalled)
 	launched := executor.Status{Ready: true, Backend: executor.BackendCDP, CDPAttached: true, Detail: "cdp's"}
 	for _, c := range []struct {
 		name         string
 		connected    bool
 		answers      bool
-		used         bool // a call came before
+		used         bool // after a call
 		opts         executor.ManagerOptions
 		want         executor.Status
-		detail       string // a part of it
+		detail       string // part of Detail
 		absent       error
 		noCDP, noExt bool
 	}{
 		{name: "extension", connected: true, answers: true,
 			want: executor.Status{Ready: true, Backend: executor.BackendExtension, ExtensionConnected: true, CDPAttached: true, Displaced: true, ActiveTabID: "of the session"}, detail: "ext's"},
-		{name: "not connected",
+		{name: "extension not connected",
 			want: executor.Status{Ready: true, Backend: executor.BackendCDP, CDPAttached: true, Displaced: true}, detail: "no extension is connected (Open the Chrome that has it.); cdp's"},
-		{name: "never set up", absent: notSetUp,
+		{name: "extension not installed", absent: notSetUp,
 			want: executor.Status{Ready: true, Backend: executor.BackendCDP, CDPAttached: true, Displaced: true}, detail: "no extension is connected: none was set up; cdp's"},
-		{name: "never set up, no fallback", absent: notSetUp, opts: executor.ManagerOptions{NoCDPFallback: true},
+		{name: "extension not installed, no fallback", absent: notSetUp, opts: executor.ManagerOptions{NoCDPFallback: true},
 			want: executor.Status{CDPAttached: true, Displaced: true}, detail: "Install it."},
-		{name: "not connected, used", used: true,
+		{name: "extension not connected, after a call", used: true,
 			want: executor.Status{Ready: true, Backend: executor.BackendCDP, CDPAttached: true, Displaced: true, ActiveTabID: "of the session"}, detail: "cdp's"},
-		{name: "no answer", connected: true,
-			want: executor.Status{Ready: true, Backend: executor.BackendCDP, ExtensionConnected: true, CDPAttached: true, Displaced: true}, detail: "does not answer; cdp's"},
-		{name: "no answer, not wanted", connected: true, opts: executor.ManagerOptions{Prefer: executor.BackendCDP},
+		{name: "extension does not respond", connected: true,
+			want: executor.Status{Ready: true, Backend: executor.BackendCDP, ExtensionConnected: true, CDPAttached: true, Displaced: true}, detail: "does not respond; cdp's"},
+		{name: "extension does not respond, prefer cdp", connected: true, opts: executor.ManagerOptions{Prefer: executor.BackendCDP},
 			want: executor.Status{Ready: true, Backend: executor.BackendCDP, ExtensionConnected: true, CDPAttached: true, Displaced: true}, detail: "cdp's"},
 		{name: "no fallback", opts: executor.ManagerOptions{NoCDPFallback: true},
 			want: executor.Status{CDPAttached: true, Displaced: true}, detail: "no extension is connected"},
-		{name: "nothing", noCDP: true, noExt: true, detail: "no extension"},
+		{name: "no backends", noCDP: true, noExt: true, detail: "no extension"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestManagerStatus(t *testing.T) {
 				if got.Detail = ""; got != c.want {
 					t.Errorf("Status is\n%+v, want\n%+v", got, c.want)
 				}
-				if !strings.Contains(detail, c.detail) || (c.name == "no answer, not wanted" && detail != c.detail) {
+				if !strings.Contains(detail, c.detail) || (c.name == "extension does not respond, prefer cdp" && detail != c.detail) {
 					t.Errorf("the detail is %q, want %q", detail, c.detail)
 				}
 				if slices.Contains(cdp.calls(), "Ping") {
@@ -241,13 +241,13 @@ func TestManagerClose(t *testing.T) {
 		ended := make(chan struct{})
 		cdp.do = func(_ context.Context, method string) error {
 			switch method {
-			case "Navigate": // runs until its session ends it
+			case "Navigate": // runs until its session closes
 				<-ended
 				return executor.ErrTargetGone
 			case "Close":
 				time.Sleep(time.Second)
 				close(ended)
-				return errors.New("cdp did not close well")
+				return errors.New("close of cdp failed")
 			}
 			return nil
 		}
@@ -263,21 +263,21 @@ func TestManagerClose(t *testing.T) {
 		}()
 		synctest.Wait()
 
-		begin := time.Now()
+		start := time.Now()
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := m.Close(); err == nil || !strings.Contains(err.Error(), "did not close well") {
-					t.Errorf("Close: %v, want what the session said", err)
+				if err := m.Close(); err == nil || !strings.Contains(err.Error(), "close of cdp failed") {
+					t.Errorf("Close: %v, want the session's error", err)
 				}
-				if time.Since(begin) != time.Second {
-					t.Errorf("Close returned after %v, before the sessions had ended", time.Since(begin))
+				if time.Since(start) != time.Second {
+					t.Errorf("Close returned after %v, before the sessions had ended", time.Since(start))
 				}
 			})
 		}
 		all.Wait()
 		if err := <-call; !errors.Is(err, executor.ErrTargetGone) {
-			t.Errorf("the call that ran: %v, want what its session returned", err)
+			t.Errorf("the call that ran: %v, want the session's error", err)
 		}
 		if ext.count("Close") != 1 || cdp.count("Close") != 1 {
 			t.Errorf("calls to the extension %q, to cdp %q, want each closed once", ext.calls(), cdp.calls())
@@ -293,8 +293,8 @@ func TestManagerClose(t *testing.T) {
 	})
 }
 
-// TestManagerCloseWhilePinging closes a manager whose extension is being
-// asked: nothing begins afterwards.
+// TestManagerCloseWhilePinging closes a manager during a ping of its extension. No session is
+// opened afterwards.
 func TestManagerCloseWhilePinging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ext, cdp := pair()
@@ -309,15 +309,15 @@ func TestManagerCloseWhilePinging(t *testing.T) {
 		call := make(chan error, 1)
 		go func() { call <- m.Ready(t.Context()) }()
 		synctest.Wait()
-		begin := time.Now()
+		start := time.Now()
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took != 0 {
+		if took := time.Since(start); took != 0 {
 			t.Errorf("Close took %v", took)
 		}
 		if err := <-call; !errors.Is(err, executor.ErrNoBackend) {
-			t.Errorf("the call that chose: %v, want NO_BACKEND", err)
+			t.Errorf("the pending call: %v, want NO_BACKEND", err)
 		}
 		if len(cdp.opened()) > 0 || ext.count("Close") != 1 {
 			t.Errorf("%d sessions on cdp, calls to the extension %q", len(cdp.opened()), ext.calls())

@@ -5,43 +5,40 @@ import (
 	"time"
 )
 
-// WaitUntil says how far a navigation must have come before it counts as done.
+// WaitUntil is the state of a navigation that a call waits for.
 type WaitUntil string
 
 // The values of WaitUntil. The zero value means UntilLoad.
 const (
 	UntilLoad             WaitUntil = "load"
 	UntilDOMContentLoaded WaitUntil = "domcontentloaded"
-	UntilNetworkIdle      WaitUntil = "networkidle" // loaded, and 500 ms without a request in flight
-	UntilCommit           WaitUntil = "commit"      // the response began and the document was replaced
+	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request
+	UntilCommit           WaitUntil = "commit"      // the response arrived and the document was replaced
 )
 
-// DefaultNavigateTimeout bounds a navigation when its options do not.
+// DefaultNavigateTimeout is the default of NavigateOptions.Timeout.
 const DefaultNavigateTimeout = 30 * time.Second
 
-// DefaultWaitTimeout bounds WaitFor when its options do not.
+// DefaultWaitTimeout is the default of WaitCondition.Timeout.
 const DefaultWaitTimeout = 10 * time.Second
 
-// Navigator is the part of an [Executor] that moves a tab through documents.
+// Navigator is the part of an [Executor] that navigates tabs.
 //
-// Each of Navigate, Back, Forward and Reload returns ErrNavigationFailed for
-// a network error (the text has Chrome's net::ERR_ name), ErrPolicyDenied if
-// a redirect leads where the policy does not allow, ErrTimeout when
-// opts.Until is not reached in time, and ErrDialogOpen when a beforeunload
-// dialog holds the page.
+// Navigate, Back, Forward and Reload return ErrNavigationFailed for a network error (the text
+// contains Chrome's net::ERR_ name), ErrPolicyDenied if the policy denies a redirect, ErrTimeout if
+// opts.Until is not reached in time, and ErrDialogOpen if a beforeunload dialog blocks the page.
 type Navigator interface {
-	// Navigate loads url in tab and returns when opts.Until is reached. With
-	// no tab open and an empty tab id it opens one.
+	// Navigate loads url in tab and returns when opts.Until is reached. If no tab is open and the
+	// tab id is empty, it opens a tab.
 	Navigate(ctx context.Context, tab TabID, url string, opts *NavigateOptions) (*Navigation, error)
-	// Back goes one entry back in the tab's history; without one it returns
-	// ErrNavigationFailed.
+	// Back goes back one history entry. It returns ErrNavigationFailed if there is none.
 	Back(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
-	// Forward goes one entry forward; without one it returns ErrNavigationFailed.
+	// Forward goes forward one history entry. It returns ErrNavigationFailed if there is none.
 	Forward(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
 	// Reload loads the document again.
 	Reload(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
-	// WaitFor waits until every condition in cond holds at once. Running out
-	// of time is not an error: the result says Matched false.
+	// WaitFor waits until all conditions in cond hold at the same time. A timeout is not an error:
+	// the result has Matched false.
 	WaitFor(ctx context.Context, tab TabID, cond WaitCondition) (*WaitResult, error)
 }
 
@@ -51,38 +48,37 @@ type NavigateOptions struct {
 	Timeout time.Duration // default DefaultNavigateTimeout
 }
 
-// A Navigation tells where a navigation ended.
+// A Navigation is the result of a navigation.
 type Navigation struct {
 	TabID      TabID  `json:"tabId"`
 	URL        string `json:"url"`
 	Title      string `json:"title"`
-	HTTPStatus int    `json:"httpStatus,omitempty"` // 0 when there was no HTTP response, such as a hash change
-	// Note is a sentence on something unusual: a download took the place of
-	// the page, or the server answered 204.
+	HTTPStatus int    `json:"httpStatus,omitempty"` // 0 if there was no HTTP response, for example after a hash change
+	// Note describes something unusual: a download replaced the page, or the server answered 204.
 	Note string `json:"note,omitempty"`
-	// Obstacle is told as far as URL, title and HTTP status show it; Snapshot
-	// looks at the page itself.
+	// Obstacle is an obstacle that the URL, title or HTTP status shows; Snapshot also examines the
+	// page itself.
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
 }
 
-// A WaitCondition says what [Navigator.WaitFor] waits for. At least one field
-// other than Timeout must be set; several must hold at the same time.
+// A WaitCondition is the condition of [Navigator.WaitFor]. At least one field other than Timeout
+// must be set. If several are set, they must hold at the same time.
 type WaitCondition struct {
-	Selector   string        // an element that is visible
+	Selector   string        // a visible element
 	Text       string        // text that the page shows
 	TextGone   string        // text that the page no longer shows
-	Gone       string        // a selector or ref of which nothing visible is left
+	Gone       string        // a selector or ref that no visible element matches
 	URL        string        // a glob on the URL of the top document
-	Expression string        // JavaScript that is truthy; needs the eval grant
-	Time       time.Duration // let this much time pass first
+	Expression string        // JavaScript that evaluates to a truthy value; needs the eval grant
+	Time       time.Duration // minimum time to wait
 	Timeout    time.Duration // default DefaultWaitTimeout
 }
 
-// A WaitResult tells how [Navigator.WaitFor] ended.
+// A WaitResult is the result of [Navigator.WaitFor].
 type WaitResult struct {
-	Matched  bool  `json:"matched"`
-	Ref      Ref   `json:"ref,omitempty"` // of the element, when Selector was given
-	WaitedMS int64 `json:"waitedMs"`
-	// Unmet names the conditions that did not hold in the end.
+	Matched bool  `json:"matched"`
+	Ref     Ref   `json:"ref,omitempty"` // of the element, if Selector was set
+	Waited  int64 `json:"waitedMs"`
+	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
 }

@@ -1,13 +1,12 @@
 package executor
 
-// An Obstacle stands between a client and the page that it wants: a captcha,
-// a refusal, a login, a question of consent. It is recognised from what pages
-// of that kind have in common, and rather missed than invented. None of its
-// words are the page's.
+// An Obstacle is a page-level blocker: a captcha, a denied access, a required login or a consent
+// banner. Detection uses properties that pages of that kind have in common, and prefers a missed
+// obstacle over a false one. An Obstacle contains no page text.
 type Obstacle struct {
 	Kind       ObstacleKind `json:"kind"`
 	Confidence Confidence   `json:"confidence"`
-	// Advice is a sentence or two on what the user or the client can do.
+	// Advice says, in one or two sentences, what the user or the client can do.
 	Advice string `json:"advice"`
 }
 
@@ -16,17 +15,17 @@ type ObstacleKind string
 
 // The kinds of obstacle.
 const (
-	ObstacleCaptcha ObstacleKind = "captcha"       // a check whether somebody is human
-	ObstacleDenied  ObstacleKind = "access-denied" // the site refuses the page
-	ObstacleLogin   ObstacleKind = "login"         // the page is for users who are logged in
-	ObstacleConsent ObstacleKind = "consent"       // a question about cookies or privacy covers the page
+	ObstacleCaptcha ObstacleKind = "captcha"       // a check whether the user is human
+	ObstacleDenied  ObstacleKind = "access-denied" // the site denies access to the page
+	ObstacleLogin   ObstacleKind = "login"         // the page requires a login
+	ObstacleConsent ObstacleKind = "consent"       // a cookie or privacy dialog covers the page
 )
 
-// Confidence says how sure a finding is.
+// Confidence is the certainty of a detection.
 type Confidence string
 
 // The values of Confidence.
 const (
-	ConfidenceHigh Confidence = "high" // there is no way on before it is dealt with
-	ConfidenceLow  Confidence = "low"  // it may be in the way; the page may be of use as it is
+	ConfidenceHigh Confidence = "high" // the client cannot continue before the obstacle is gone
+	ConfidenceLow  Confidence = "low"  // the page may be usable anyway
 )

@@ -2,68 +2,66 @@ package executor
 
 import "context"
 
-// A PermissionKind is what can be permitted while a program runs. What a
-// policy blocks, private addresses and the caller's own scripts cannot.
+// A PermissionKind is a kind of permission that the user can grant at run time. Blocked hosts,
+// private addresses and the caller's scripts cannot be allowed at run time.
 type PermissionKind string
 
 // The kinds.
 const (
-	PermitSite      PermissionKind = "site"      // Permission.Origin is as if it were in the allow list
-	PermitMutations PermissionKind = "mutations" // changing pages, of all sites that are allowed
-	PermitDownloads PermissionKind = "downloads" // saving files, from all sites that are allowed
+	PermitSite      PermissionKind = "site"      // Permission.Origin is treated as if it were in the allow list
+	PermitMutations PermissionKind = "mutations" // changing pages, on all allowed sites
+	PermitDownloads PermissionKind = "downloads" // saving files, from all allowed sites
 )
 
-// A Permission is one thing that a policy denies and its user can permit.
+// A Permission is something that a policy denies and the user can grant.
 type Permission struct {
 	Kind PermissionKind
-	// Origin is the site of PermitSite, in the browser's spelling: a scheme, an
-	// ASCII host (in punycode where it has to be), and the port unless it is the
-	// scheme's own. It is empty for the other kinds.
+	// Origin is the site of PermitSite, as the browser serializes it: a scheme, an ASCII host (in
+	// punycode if necessary), and the port unless it is the default port. It is empty for the other
+	// kinds.
 	Origin string
 }
 
-// A Permitter can be widened by its user while it is in use. The Executor that
-// policy.Guard's Wrap returns is one. Its methods are safe for concurrent use.
-type Permitter interface {
-	// Call returns a context for one call whose user can be asked: its denials
-	// name the site where one is known, and what is permitted for another call
-	// is not for it.
-	Call(ctx context.Context) context.Context
-	// Permit permits p: to the call of ctx, which Call returned, if once is set,
-	// else to every call. It holds until revoke is called, which may be done more
-	// than once. The browser's network, which cannot tell calls apart, is opened
-	// for as long in either case. It returns ErrBadArgs for what nobody can
-	// permit like this.
-	Permit(ctx context.Context, p Permission, once bool) (revoke func(), err error)
+// A PermissionGranter accepts grants while it is in use. The Executor that policy.Guard's Wrap
+// returns is one. Its methods are safe for concurrent use.
+type PermissionGranter interface {
+	// WithCall returns a context for one call for which the user can be prompted: its denials name
+	// the site if it is known, and once grants of other calls do not apply to it.
+	WithCall(ctx context.Context) context.Context
+	// Grant grants p: if once is set, to the call of ctx, which WithCall returned, otherwise to
+	// every call. The grant is valid until revoke is called. revoke may be called more than once.
+	// In either case the browser's network, which cannot distinguish calls, is open until then.
+	// Grant returns ErrBadArgs for a permission that cannot be granted at run time.
+	Grant(ctx context.Context, p Permission, once bool) (revoke func(), err error)
 }
 
-// An Answer is what a user says when asked for a [Permission].
-type Answer string
+// A PromptAnswer is the user's answer to a permission prompt.
+type PromptAnswer string
 
 // The answers.
 const (
-	AnswerOnce    Answer = "once"    // for the call that was denied
-	AnswerSession Answer = "session" // for the client's session
-	AnswerNo      Answer = "no"      // not in this session
+	AnswerOnce    PromptAnswer = "once"    // for the denied call
+	AnswerSession PromptAnswer = "session" // for the client's session
+	AnswerNo      PromptAnswer = "no"      // denied for the client's session
 )
 
-// A Question asks a user for a [Permission].
-type Question struct {
+// A PermissionPrompt is a prompt for a [Permission].
+type PermissionPrompt struct {
 	Permission
-	Site string // the origin of what the call is about; Permission.Origin where that is set
-	Tool string // the name of what was called
+	Site string // the origin that the call is about; Permission.Origin if that is set
+	Tool string // the name of the called tool
 	Tab  TabID  // that the call names; may be empty
 }
 
-// A UserAsker asks users itself, without the client: the extension does, in
-// its popup. Its methods are safe for concurrent use.
-type UserAsker interface {
-	// Connected reports whether there is a user to ask. It does not block.
+// A PermissionPrompter prompts users without the help of the client. The extension does so in its
+// popup. Its methods are safe for concurrent use.
+type PermissionPrompter interface {
+	// Connected reports whether a user can be prompted. It does not block.
 	Connected() bool
-	// AskUser prompts the user about the call that [CallKeyOf] identifies, and
+	// Prompt prompts the user about the call that [CallKeyOf] identifies, and
 	// waits for a limited time. It returns ErrConsentRequired if there is no
 	// answer yet; the prompt stays open. A later answer for the session, or a
-	// later no, is returned by the next AskUser of the client. AnswerOnce is
+	// later no, is returned by the next Prompt of the client. AnswerOnce is
 	// returned only to a call that is waiting when the user answers.
-	AskUser(ctx context.Context, q Question) (Answer, error)
+	Prompt(ctx context.Context, q PermissionPrompt) (PromptAnswer, error)
 }

@@ -2,43 +2,41 @@ package executor
 
 import "context"
 
-// Pointer is the part of an [Executor] that moves a pointer by hand, where
-// [Actor]'s clicks are too little: drags, and input at a place of the viewport
-// for canvases and maps.
+// Pointer is the part of an [Executor] that controls the pointer in ways that [Actor] does not:
+// drags, and input at a position in the viewport, for canvases and maps.
 type Pointer interface {
-	// Drag presses the left button on from, moves to the element to and lets
-	// go there: for what can be dragged with its data (HTML drag and drop) and
-	// for what follows the pointer. Both must be actionable first, as for
-	// Click, and an error says what kept them. Drop tells what came of it.
+	// Drag presses the left button on from, moves the pointer to the element to, and releases the
+	// button there. It works for HTML drag and drop and for pages that follow the pointer events.
+	// Both elements must become actionable first, as for Click; the error gives the reason if one
+	// does not. The result's Drop says how the drag ended.
 	Drag(ctx context.Context, tab TabID, from, to Target, opts *ActionOptions) (*Drag, error)
-	// Mouse sends one input at a place of the viewport. It returns ErrBadArgs
-	// for a place outside of it and ErrPolicyDenied for one in a frame that
-	// may not be acted on. A button that is pressed stays so until the same
-	// one is released; when a call fails, the next action begins, the page is
-	// left or the session closes, it is released.
+	// Mouse sends one input event at a position in the viewport. It returns ErrBadArgs for a
+	// position outside the viewport and ErrPolicyDenied for a frame that may not be acted on. A
+	// pressed button stays pressed until it is released by another call. It is also released when a
+	// call fails, the next action starts, the tab navigates or the session closes.
 	Mouse(ctx context.Context, tab TabID, opts MouseOptions) (*Action, error)
 }
 
-// A Drop is how a drag ended.
-type Drop string
+// A DragOutcome is how a drag ended.
+type DragOutcome string
 
-// The ends of a drag.
+// The outcomes of a drag.
 const (
-	DropTaken   Drop = "taken"   // the page got data dropped on it
-	DropRefused Drop = "refused" // data was dragged, and nothing at the place takes it
-	DropPointer Drop = "pointer" // no data was dragged: the page got the events of the pointer
+	DragAccepted    DragOutcome = "taken"   // the page accepted dropped data
+	DragRejected    DragOutcome = "refused" // data was dragged, and no drop target accepted it
+	DragPointerOnly DragOutcome = "pointer" // no data was dragged: the page received only pointer events
 )
 
-// A Drag is what [Pointer.Drag] returns.
+// A Drag is the result of [Pointer.Drag].
 type Drag struct {
-	Drop Drop `json:"drop"`
+	Drop DragOutcome `json:"drop"`
 	Changes
 }
 
-// A MouseAction is what [Pointer.Mouse] does.
+// A MouseAction is an action of [Pointer.Mouse].
 type MouseAction string
 
-// The actions of a mouse, and of a finger.
+// The mouse actions. MouseTap is a touch.
 const (
 	MouseMove  MouseAction = "move"
 	MouseDown  MouseAction = "down"
@@ -48,11 +46,11 @@ const (
 	MouseTap   MouseAction = "tap"
 )
 
-// MouseOptions say what [Pointer.Mouse] does. All lengths are in CSS pixels,
-// places count from the upper left corner of the viewport.
+// MouseOptions are the options of [Pointer.Mouse]. All lengths are in CSS pixels. X and Y are
+// relative to the upper left corner of the viewport.
 type MouseOptions struct {
 	Action         MouseAction
 	X, Y           float64
-	Button         Button  // of down, up and click; default ButtonLeft
-	DeltaX, DeltaY float64 // of wheel
+	Button         Button  // for down, up and click; default ButtonLeft
+	DeltaX, DeltaY float64 // for wheel
 }

@@ -5,16 +5,16 @@ import (
 	"log/slog"
 )
 
-// A Backend is a browser that several clients share. Its methods are safe for
-// concurrent use.
+// A Backend is a source of browsers that several clients share. Its methods are safe for concurrent
+// use.
 type Backend interface {
 	Kind() BackendKind
-	// NewSession returns one client's Executor. It starts nothing.
+	// NewSession returns an Executor for one client. It starts nothing.
 	NewSession(opts SessionOptions) (Executor, error)
-	// Status tells what is there, without starting anything.
+	// Status returns the state of the backend, without starting anything.
 	Status(ctx context.Context) Status
-	// Close ends the backend and its sessions: a browser that it launched is
-	// ended, one that it joined is let go.
+	// Close closes the backend and its sessions. A launched browser is terminated, and an attached
+	// one is detached.
 	Close() error
 }
 
@@ -22,16 +22,15 @@ type Backend interface {
 type SessionOptions struct {
 	Gate        Gate         // nil denies everything
 	Logger      *slog.Logger // nil discards
-	OnEvent     func(Event)  // called in order, from one goroutine; it must not block or call the session
+	OnEvent     func(Event)  // called in order, from one goroutine; must not block or call the session
 	AfterAction AfterAction  // default AfterDiff
-	UploadsDir  string       // folder whose files may be uploaded; empty: none
-	Record      bool         // keep what Inspector tells; without it nothing is kept
-	StateDir    string       // folder of state files; empty: none
-	MaxTabs     int          // that the session may have open itself, with those that their pages open; 0 is DefaultMaxTabs
+	UploadsDir  string       // directory of files that may be uploaded; empty means none
+	Record      bool         // record the activity log for Inspector
+	StateDir    string       // directory of state files; empty means none
+	MaxTabs     int          // maximum number of open tabs of the session, including those that their pages opened; 0 means DefaultMaxTabs
 }
 
-// DefaultMaxTabs is how many tabs a session may have open unless its options say
-// otherwise.
+// DefaultMaxTabs is the default of SessionOptions.MaxTabs.
 const DefaultMaxTabs = 50
 
 // An EventKind classifies an [Event].
@@ -44,11 +43,11 @@ const (
 	EventTabOpened  EventKind = "tab_opened"
 	EventTabClosed  EventKind = "tab_closed"
 	EventTabCrashed EventKind = "tab_crashed"
-	EventDownload   EventKind = "download" // one began or ended; Download tells
+	EventDownload   EventKind = "download" // a download started or ended; see Download
 )
 
-// An Event is something that happened in a tab that the session may see. Of
-// tabs and documents that the Gate denies, no URL is told.
+// An Event reports something that happened in a tab that the session may see. It has no URL if the
+// Gate denies the tab or document.
 type Event struct {
 	Kind     EventKind
 	Tab      TabID

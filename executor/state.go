@@ -2,36 +2,33 @@ package executor
 
 import "context"
 
-// States is the part of an [Executor] that keeps what sites keep in files, and
-// brings it back: a session that is logged in can be gone on with later. The
-// files are in SessionOptions.StateDir, in the JSON of Playwright's
-// storageState. Values are in them, and in no result or error.
+// StateStore is the part of an [Executor] that saves cookies and local storage to files and
+// restores them, so that a login can be used again later. The files are in SessionOptions.StateDir,
+// in the JSON format of Playwright's storageState. Values are only in the files, never in a result
+// or an error.
 //
-// It takes a browser that chrome-mcp launched: in one that is its user's, or
-// that was joined, both return ErrPolicyDenied, since the cookies there are of
-// more than the agent's own doing.
-type States interface {
-	// SaveState writes the browser's cookies, and the local storage of the
-	// origins of the session's tabs, as far as the [Gate] allows each (OpState).
-	// name is of the file: letters, digits, - and _; one of that name is
-	// replaced.
-	SaveState(ctx context.Context, name string) (*State, error)
-	// LoadState sets the cookies and the items of a file, as far as the Gate
-	// allows each, and leaves what is there beside them. Pages that are open
-	// find them when they look next. It returns ErrBadArgs for a file that is
-	// none, and then nothing was set.
-	LoadState(ctx context.Context, name string) (*State, error)
+// It requires a browser that chrome-mcp launched. In the user's Chrome and in an attached browser,
+// both methods return ErrPolicyDenied, because the cookies there do not belong to the agent alone.
+type StateStore interface {
+	// SaveState saves the browser's cookies, and the local storage of the origins of the session's
+	// tabs, to the extent that the [Gate] allows each (OpState). name is the file name: letters,
+	// digits, - and _. An existing file is replaced.
+	SaveState(ctx context.Context, name string) (*StateResult, error)
+	// LoadState sets the cookies and items of a file, to the extent that the Gate allows each. It
+	// does not remove others. Open pages see the values when they read them next. LoadState returns
+	// ErrBadArgs, and sets nothing, if the file is not a valid state file.
+	LoadState(ctx context.Context, name string) (*StateResult, error)
 }
 
-// A State is what [States] saved or loaded.
-type State struct {
+// A StateResult is the result of the methods of [StateStore].
+type StateResult struct {
 	File    string   `json:"file"`
 	Cookies int      `json:"cookies"`
 	Items   int      `json:"items"`   // of local storage
-	Origins []string `json:"origins"` // that have those items
-	// What was left out: of sites that the Gate denies, and cookies that
-	// browsers do not take, or no more.
-	DeniedCookies int `json:"deniedCookies,omitempty"`
-	DeniedOrigins int `json:"deniedOrigins,omitempty"`
-	DeadCookies   int `json:"deadCookies,omitempty"`
+	Origins []string `json:"origins"` // the origins that have those items
+	// What was omitted: cookies and origins of sites that the Gate denies, and cookies that are
+	// expired or that the browser rejects.
+	DeniedCookies  int `json:"deniedCookies,omitempty"`
+	DeniedOrigins  int `json:"deniedOrigins,omitempty"`
+	InvalidCookies int `json:"deadCookies,omitempty"`
 }

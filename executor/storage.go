@@ -2,60 +2,57 @@ package executor
 
 import "context"
 
-// Storage is the part of an [Executor] that concerns what a site keeps in the
-// browser. Its methods are about the site of the tab's top document and no
-// other: they take no URL. What lists without values is a read to the [Gate],
-// OpRead; values and changes are OpStorage.
+// Storage is the part of an [Executor] that reads and changes cookies and web storage. Its methods
+// apply only to the site of the tab's top document, and take no URL. Listing without values is
+// OpRead to the [Gate]; values and changes are OpStorage.
 //
-// Where that document has no site, as a blank page or one that is sandboxed,
-// they return ErrNotActionable.
+// They return ErrNotActionable if the document has no site, such as a blank or sandboxed page.
 type Storage interface {
-	// Cookies lists the cookies that the browser sends with the document's own
-	// requests to its site, HttpOnly ones too, by name.
+	// Cookies lists by name the cookies that the browser sends with requests of the document to its
+	// own site, including HttpOnly ones.
 	Cookies(ctx context.Context, tab TabID, opts *CookiesOptions) (*Cookies, error)
-	// SetCookie makes or replaces a cookie of the document's site. It returns
-	// ErrBadArgs for one that browsers do not take: a bad name or value, a
-	// domain that is neither the document's host nor above it or that
-	// unrelated sites share, a prefix that the attributes do not keep. It
-	// returns ErrPolicyDenied for a domain that the Gate denies.
-	SetCookie(ctx context.Context, tab TabID, cookie Cookie) (*Stored, error)
-	// DeleteCookies deletes those of the cookies that Cookies lists whose names
-	// are given, all of them for nil. Those of a domain above the document's
-	// host that the Gate denies are left, and counted.
-	DeleteCookies(ctx context.Context, tab TabID, names []string) (*Stored, error)
+	// SetCookie creates or replaces a cookie of the document's site. It returns ErrBadArgs for a
+	// cookie that browsers reject: an invalid name or value, a domain that is neither the
+	// document's host nor a parent of it or that unrelated sites share, or a name prefix whose
+	// requirements the attributes do not meet. It returns ErrPolicyDenied for a domain that the
+	// Gate denies.
+	SetCookie(ctx context.Context, tab TabID, cookie Cookie) (*StorageChange, error)
+	// DeleteCookies deletes the given names among the cookies that Cookies lists, or all of them if
+	// names is nil. Cookies of a parent domain that the Gate denies are skipped and counted.
+	DeleteCookies(ctx context.Context, tab TabID, names []string) (*StorageChange, error)
 
-	// Items lists what the document's origin keeps in an area, by key.
+	// Items lists by key the items of the document's origin in an area.
 	Items(ctx context.Context, tab TabID, area StorageArea, opts *ItemsOptions) (*Items, error)
-	// SetItem keeps a value under a key. It returns ErrNotActionable when the
-	// origin has no room for it.
-	SetItem(ctx context.Context, tab TabID, area StorageArea, key, value string) (*Stored, error)
-	// RemoveItems removes what is kept under keys, everything for nil.
-	RemoveItems(ctx context.Context, tab TabID, area StorageArea, keys []string) (*Stored, error)
+	// SetItem sets the value of a key. It returns ErrNotActionable if the quota of the origin is
+	// exceeded.
+	SetItem(ctx context.Context, tab TabID, area StorageArea, key, value string) (*StorageChange, error)
+	// RemoveItems removes the items with the given keys, or all if keys is nil.
+	RemoveItems(ctx context.Context, tab TabID, area StorageArea, keys []string) (*StorageChange, error)
 }
 
-// A StorageArea is one of the two in which an origin keeps items.
+// A StorageArea is one of the two web storage areas of an origin.
 type StorageArea string
 
 // The areas.
 const (
-	StorageLocal   StorageArea = "local"   // stays, and is of all tabs of the origin
-	StorageSession StorageArea = "session" // is of one tab, and goes with it
+	StorageLocal   StorageArea = "local"   // persistent; shared by all tabs of the origin
+	StorageSession StorageArea = "session" // belongs to one tab, and is removed with it
 )
 
 // CookiesOptions are the options of [Storage.Cookies].
 type CookiesOptions struct {
-	Names    []string // list only these; nil is all
-	Values   bool     // tell values, which are left out otherwise
-	After    string   // list those whose names come after this one
-	MaxChars int      // of all that is listed; default DefaultMaxChars
+	Names    []string // list only these; nil means all
+	Values   bool     // include values
+	After    string   // list only names after this one
+	MaxChars int      // of the complete list; default DefaultMaxChars
 }
 
-// Cookies is what [Storage.Cookies] returns.
+// Cookies is the result of [Storage.Cookies].
 type Cookies struct {
 	Origin  string   `json:"origin"`
 	Cookies []Cookie `json:"cookies"`
-	Total   int      `json:"total"`           // with those that are not in Cookies
-	After   string   `json:"after,omitempty"` // where the list goes on; empty at its end
+	Total   int      `json:"total"`           // including those that are not in Cookies
+	After   string   `json:"after,omitempty"` // value of CookiesOptions.After for the next part; empty at the end
 }
 
 // A Cookie is one cookie of a site.
@@ -63,18 +60,18 @@ type Cookie struct {
 	Name     string   `json:"name"`
 	Value    string   `json:"value,omitempty"`
 	Bytes    int      `json:"bytes"`              // of the value; not read by SetCookie
-	Domain   string   `json:"domain,omitempty"`   // with a leading dot, it is of its subdomains too; to SetCookie the dot does not matter, and empty is the document's host alone
+	Domain   string   `json:"domain,omitempty"`   // with a leading dot, subdomains are included; SetCookie ignores the dot, and empty means only the document's host
 	Path     string   `json:"path,omitempty"`     // default "/"
-	Expires  int64    `json:"expires,omitempty"`  // seconds since 1970; 0 is when the browser ends
+	Expires  int64    `json:"expires,omitempty"`  // seconds since 1970; 0 means until the browser exits
 	HTTPOnly bool     `json:"httpOnly,omitempty"` // hidden from the page's scripts
 	Secure   bool     `json:"secure,omitempty"`   // sent over https only
-	SameSite SameSite `json:"sameSite,omitempty"` // empty is the browser's default
-	// Partition is the site under which alone the cookie is sent; not read by
-	// SetCookie. Empty is any.
+	SameSite SameSite `json:"sameSite,omitempty"` // empty means the browser's default
+	// Partition is the only top-level site under which the cookie is sent. Empty means any.
+	// SetCookie ignores it.
 	Partition string `json:"partition,omitempty"`
 }
 
-// SameSite says with which requests of other sites a cookie is sent.
+// SameSite is the SameSite attribute of a cookie.
 type SameSite string
 
 // The values of SameSite.
@@ -86,31 +83,31 @@ const (
 
 // ItemsOptions are the options of [Storage.Items].
 type ItemsOptions struct {
-	Keys     []string // list only these; nil is all
-	Values   bool     // tell values, which are left out otherwise
-	After    string   // list those whose keys come after this one; empty is from the first
-	MaxChars int      // of all that is listed; default DefaultMaxChars
+	Keys     []string // list only these; nil means all
+	Values   bool     // include values
+	After    string   // list only keys after this one; empty means from the first
+	MaxChars int      // of the complete list; default DefaultMaxChars
 }
 
-// Items is what [Storage.Items] returns.
+// Items is the result of [Storage.Items].
 type Items struct {
 	Origin string `json:"origin"`
 	Items  []Item `json:"items"`
-	Total  int    `json:"total"`           // with those that are not in Items
-	After  string `json:"after,omitempty"` // where the list goes on; empty at its end
+	Total  int    `json:"total"`           // including those that are not in Items
+	After  string `json:"after,omitempty"` // value of ItemsOptions.After for the next part; empty at the end
 }
 
-// An Item is a key and what is kept under it.
+// An Item is a key and its value.
 type Item struct {
-	Key   string `json:"key"`
-	Value string `json:"value,omitempty"`
-	Chars int    `json:"chars"`         // of the value, in UTF-16 units
-	Cut   bool   `json:"cut,omitempty"` // Value is only the beginning: there is no room for more
+	Key       string `json:"key"`
+	Value     string `json:"value,omitempty"`
+	Chars     int    `json:"chars"`         // of the value, in UTF-16 units
+	Truncated bool   `json:"cut,omitempty"` // Value is only the start of the value, because of MaxChars
 }
 
-// Stored is what a change of what a site keeps came to.
-type Stored struct {
-	Origin string `json:"origin"`
-	Count  int    `json:"count"`          // of what was set or removed
-	Left   int    `json:"left,omitempty"` // cookies of domains that the policy does not allow
+// StorageChange is the result of a storage write.
+type StorageChange struct {
+	Origin         string `json:"origin"`
+	Count          int    `json:"count"`          // number of items set or removed
+	SkippedCookies int    `json:"left,omitempty"` // cookies of domains that the policy denies
 }

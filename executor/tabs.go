@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// A TabID names a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where
-// <session> names the browser instance. An id never means a tab of another
-// backend or of an earlier browser; those give ErrStaleTab.
+// A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
+// instance id of the browser. An id never refers to a tab of another backend or of an earlier
+// browser instance; such ids result in ErrStaleTab.
 type TabID string
 
-// NewTabID composes a TabID. backend is "cdp" or "ext".
+// NewTabID returns a TabID with the given parts. backend is "cdp" or "ext".
 func NewTabID(backend, session, raw string) TabID {
 	return TabID(backend + ":" + session + ":" + raw)
 }
 
-// Split returns the parts of the id, or an ErrBadArgs when it has not the
-// form of one.
+// Split returns the parts of the id, or ErrBadArgs if it does not have the form of a tab id.
 func (id TabID) Split() (backend, session, raw string, err error) {
 	parts := strings.SplitN(string(id), ":", 3)
 	if len(parts) != 3 || (parts[0] != "cdp" && parts[0] != "ext") || parts[1] == "" || parts[2] == "" {
@@ -27,60 +26,57 @@ func (id TabID) Split() (backend, session, raw string, err error) {
 	return parts[0], parts[1], parts[2], nil
 }
 
-// DeniedURL stands for the URL of a tab that the policy hides.
+// DeniedURL replaces the URL of a tab that the policy hides.
 const DeniedURL = "(denied by policy)"
 
-// A Tab is one open tab, as this client sees it.
+// A Tab is an open tab, as this client sees it.
 type Tab struct {
 	ID     TabID  `json:"tabId"`
-	URL    string `json:"url"` // DeniedURL when the policy hides the tab
+	URL    string `json:"url"` // DeniedURL if the policy hides the tab
 	Title  string `json:"title"`
-	Active bool   `json:"active"` // it is this client's active tab
+	Active bool   `json:"active"` // whether it is this client's active tab
 	Index  int    `json:"index"`
-	// Note is a sentence about something unusual: a dialog blocks the page, or a
-	// download replaced the page of a new tab.
+	// Note describes something unusual: a dialog blocks the page, or a download replaced the page
+	// of a new tab.
 	Note string `json:"note,omitempty"`
 }
 
 // Tabs is the part of an [Executor] that opens, lists and closes tabs.
 type Tabs interface {
-	// ListTabs lists the open tabs in the order they were opened. A tab that
-	// the Gate denies has URL DeniedURL and no title.
+	// ListTabs lists the open tabs in the order in which they were opened. A tab that the Gate
+	// denies has the URL DeniedURL and no title.
 	ListTabs(ctx context.Context) ([]Tab, error)
 
-	// SelectTab makes tab this client's active tab. Focus in the browser does
-	// not move.
+	// SelectTab makes tab this client's active tab. It does not change the focus in the browser.
 	SelectTab(ctx context.Context, tab TabID) (*Tab, error)
 
-	// NewTab opens a tab, and loads url in it unless url is empty. It returns
-	// when the page has loaded. The errors are those of Navigate; the tab is
-	// closed again when the load fails with one. With ErrDialogOpen it stays,
-	// as if there were no error: HandleDialog lets its page go on.
+	// NewTab opens a tab, loads url in it unless url is empty, and returns when the page has
+	// loaded. It returns the errors of Navigate. If loading fails, the tab is closed, except after
+	// ErrDialogOpen: then the tab stays open and NewTab returns it without an error. The page
+	// continues after HandleDialog.
 	NewTab(ctx context.Context, url string, opts *NewTabOptions) (*Tab, error)
 
-	// CloseTab closes tab. A tab of the user's that was only adopted is let
-	// go, unless the user allowed closing; the result says which it was.
+	// CloseTab closes tab. A tab of the user that was only adopted is released instead, unless the
+	// user allowed closing it. The result says which of the two happened.
 	CloseTab(ctx context.Context, tab TabID) (*ClosedTab, error)
 }
 
-// A ClosedTab tells what became of a tab that was to be closed: exactly one of
-// Closed and Released.
+// A ClosedTab is the result of [Tabs.CloseTab]. Exactly one of Closed and Released is set.
 type ClosedTab struct {
 	Tab      TabID `json:"tabId"`
 	Closed   bool  `json:"closed"`
-	Released bool  `json:"released,omitempty"` // it is its user's, and stays open; only our hold on it is gone
+	Released bool  `json:"released,omitempty"` // the tab belongs to the user: it stays open, but is no longer attached
 }
 
 // NewTabOptions are the options of [Tabs.NewTab].
 type NewTabOptions struct {
-	// Inactive leaves the active tab as it is; otherwise the new tab becomes
-	// this client's active tab.
+	// Inactive keeps the active tab. Otherwise the new tab becomes this client's active tab.
 	Inactive bool
 }
 
-// A Ref names one DOM node of one document: "e12". It is minted by Snapshot
-// and by the methods that say so, is the same from snapshot to snapshot for
-// the same node, and is never reused in a tab.
+// A Ref identifies a DOM node of a document, such as "e12". Snapshot creates refs, and so do other
+// methods that document it. The ref of a node is the same in every snapshot, and is never reused in
+// a tab.
 type Ref string
 
 // ParseRef accepts "e12", "@e12" and "ref=e12".
@@ -101,21 +97,21 @@ func badRef(s string) error {
 	return Errorf(ErrBadArgs, "Refs look like e12 and come from snapshot.", "ref %q is not a ref", s)
 }
 
-// A Target names an element: exactly one of Selector and Ref.
+// A Target identifies an element by exactly one of Selector and Ref.
 //
-// A selector is CSS, matched in document order through open shadow roots and
-// same-origin frames, or text=Sign in, or role=button[name="Save"]. A quoted
-// text or name must equal the element's. An unquoted one may be any part of it,
-// ignoring case. Of several matches the first visible one is taken.
+// A selector is a CSS selector, which is matched in document order through open shadow roots and
+// same-origin frames, or text=Sign in, or role=button[name="Save"]. A quoted text or name must
+// equal that of the element. An unquoted one matches any part of it, ignoring case. If several
+// elements match, the first visible one is used.
 type Target struct {
 	Selector string
 	Ref      Ref
 }
 
-// IsZero reports whether the target names nothing.
+// IsZero reports whether neither field is set.
 func (t Target) IsZero() bool { return t == Target{} }
 
-// Validate returns ErrBadArgs unless exactly one field is set.
+// Validate returns ErrBadArgs unless exactly one field is set and a ref has the form of one.
 func (t Target) Validate() error {
 	switch {
 	case t.Selector == "" && t.Ref == "":

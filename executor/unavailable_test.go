@@ -9,8 +9,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// methods returns the names of the Executor's methods that can fail with a
-// call: all but Status and Close.
+// methods returns the names of the Executor's methods that return an error of a call: all except
+// Status and Close.
 func methods(t *testing.T) []string {
 	typ := reflect.TypeFor[executor.Executor]()
 	var names []string
@@ -20,13 +20,13 @@ func methods(t *testing.T) []string {
 		}
 	}
 	if len(names) < 25 {
-		t.Fatalf("the interface has the methods %q only", names)
+		t.Fatalf("the interface has only the methods %q", names)
 	}
 	return names
 }
 
-// invoke calls a method by its name. Each argument but the context is one that
-// can be told from the zero value; strings are tab ids of cdp.
+// invoke calls a method by name. Each argument except the context differs from the zero value.
+// Strings are tab ids of cdp.
 func invoke(t *testing.T, x executor.Executor, method string) (args []any, result any, err error) {
 	f := reflect.ValueOf(x).MethodByName(method)
 	in := make([]reflect.Value, f.Type().NumIn())
@@ -55,7 +55,7 @@ func invoke(t *testing.T, x executor.Executor, method string) (args []any, resul
 				}
 			}
 		default:
-			t.Fatalf("%s has an argument of type %s, for which there is no value here", method, typ)
+			t.Fatalf("%s has an argument of type %s, which invoke does not support", method, typ)
 		}
 		in[i] = v
 		args = append(args, v.Interface())
@@ -68,8 +68,8 @@ func invoke(t *testing.T, x executor.Executor, method string) (args []any, resul
 	return args, result, err
 }
 
-func TestUnavailableRefusesEverything(t *testing.T) {
-	why := executor.Errorf(executor.ErrLaunchFailed, "Install one.", "there is no browser on this machine")
+func TestUnavailableMethodsFail(t *testing.T) {
+	why := executor.Errorf(executor.ErrLaunchFailed, "Install one.", "no browser is installed")
 	for _, method := range methods(t) {
 		_, result, err := invoke(t, executor.Unavailable{}, method)
 		var e *executor.Error
@@ -77,11 +77,11 @@ func TestUnavailableRefusesEverything(t *testing.T) {
 			t.Errorf("%s: %#v, want NO_BACKEND with the operation", method, err)
 		}
 		if result != nil && !reflect.ValueOf(result).IsZero() {
-			t.Errorf("%s has the result %v beside its error", method, result)
+			t.Errorf("%s has the result %v in addition to its error", method, result)
 		}
 		_, _, err = invoke(t, executor.Unavailable{Err: why}, method)
 		if !errors.As(err, &e) || e.Code != executor.ErrLaunchFailed || e.Hint != why.Hint {
-			t.Errorf("%s: %#v, want the error that was given", method, err)
+			t.Errorf("%s: %#v, want the error in Err", method, err)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestUnavailableStatus(t *testing.T) {
 		want string
 	}{
 		{nil, "no backend"},
-		{errors.New("it rains"), "it rains"},
-		{executor.Errorf(executor.ErrNoBackend, "Wait.", "it rains"), "it rains (Wait.)"},
+		{errors.New("no luck"), "no luck"},
+		{executor.Errorf(executor.ErrNoBackend, "Wait.", "no luck"), "no luck (Wait.)"},
 	} {
 		x := executor.Unavailable{Err: c.err}
 		want := executor.Status{Detail: c.want}

@@ -4,17 +4,17 @@
 export const ALARM = 'tick';
 
 /**
- * How often it rings, in minutes: while tabs are shared or a server is
- * connected, and else. A worker that was killed is back with it. Chrome rings
- * for an extension that came from its store every half minute at most.
+ * The period of the alarm in minutes: while tabs are shared or a server is connected, and
+ * otherwise. The alarm restarts a worker that was terminated. For an extension from the Chrome Web
+ * Store, Chrome limits the period to half a minute.
  */
-const WATCHFUL = 5 / 60;
-const RESTING = 0.5;
+const ACTIVE_PERIOD_MIN = 5 / 60;
+const IDLE_PERIOD_MIN = 0.5;
 
-/** The alarm that brings the worker back, whatever ended it. */
+/** The alarm that restarts the worker after it was terminated. */
 export class Alarm {
   constructor() {
-    /** 0 until it is known. */
+    /** The current period in minutes, 0 while unknown. */
     this.period = 0;
     this.turn = chrome.alarms.get(ALARM).then((alarm) => {
       this.period = alarm?.periodInMinutes ?? 0;
@@ -22,8 +22,8 @@ export class Alarm {
   }
 
   /** @param {boolean} on */
-  watchful(on) {
-    const period = on ? WATCHFUL : RESTING;
+  setActive(on) {
+    const period = on ? ACTIVE_PERIOD_MIN : IDLE_PERIOD_MIN;
     this.turn = this.turn.then(async () => {
       if (this.period === period) return;
       await chrome.alarms.create(ALARM, { periodInMinutes: period });

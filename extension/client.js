@@ -5,7 +5,7 @@ import { PORT_NAME } from './messages.js';
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').Action} Action */
 
-/** A page's line to the worker. It connects anew when the worker was ended. */
+/** A page's port to the worker. It reconnects when the worker was terminated. */
 export class Client {
   /** @param {(state: State) => void} show called with every new state */
   constructor(show) {
@@ -34,7 +34,7 @@ export class Client {
   }
 
   /**
-   * Asks the worker to do something. Rejects in words for the user.
+   * Sends an action to the worker. It rejects with a message for the user.
    *
    * @param {Action} action
    * @param {Record<string, unknown>} [args]
@@ -50,7 +50,7 @@ export class Client {
 }
 
 /**
- * Finds an element of the page.
+ * Returns an element of the page by its id. It throws if there is none.
  *
  * @param {string} id
  * @returns {HTMLElement}

@@ -1,9 +1,9 @@
 // @ts-check
 
-import { PERMIT_KINDS } from './permits.js';
-import { Refusal } from './refusal.js';
-import { compile, decide, deniesAll, siteOf } from './rules.js';
-import { SHORT, within } from './deadline.js';
+import { PROMPT_KINDS } from './permission_prompts.js';
+import { CommandError } from './command_error.js';
+import { compile, decide, deniesAll, siteOf } from './policy.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { getTab } from './tabs.js';
 import { METHODS } from './wire.js';
 
@@ -12,7 +12,9 @@ import { METHODS } from './wire.js';
 /** @typedef {import('./broker.js').Broker} Broker */
 /** @typedef {import('./tabs.js').Shared} Shared */
 
-/** @type {{[K in keyof typeof METHODS]: (b: Broker, c: Connection, params: any, timeoutMs: number) => any}} */
+/**
+ * @type {{[K in keyof typeof METHODS]: (b: Broker, c: Connection, params: any, timeoutMs: number) => any}}
+ */
 const HANDLERS = {
   ping_probe: () => ({}),
   tabs_list: async (b, c) => {
@@ -23,9 +25,9 @@ const HANDLERS = {
   tab_close: closeTab,
   tab_attach: attachTab,
   tab_release: async (b, c, { tabId }) => {
-    if (b.relay.held.get(tabId)?.connection === c) {
+    if (b.relay.attachments.get(tabId)?.connection === c) {
       await b.relay.release(tabId);
-      b.leave(tabId);
+      b.clearDriver(tabId);
     }
     return {};
   },
@@ -33,14 +35,14 @@ const HANDLERS = {
   consent,
   download_cancel: async (b, c, { id }) => {
     const tabId = b.downloads.known.get(id);
-    if (tabId === undefined || b.relay.holdOf(c, tabId) === undefined) throw new Refusal('BAD_ARGS', `download ${id} is not of a tab that this agent drives`);
+    if (tabId === undefined || b.relay.attachmentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
     await b.downloads.cancel(id);
     return {};
   },
 };
 
 /**
- * Carries a command out and answers it, once, whatever happens.
+ * Runs a command and sends exactly one result or error.
  *
  * @param {Broker} b
  * @param {Connection} c
@@ -50,21 +52,21 @@ export function handle(b, c, command) {
   const { session } = c;
   /** @param {Record<string, any>} frame */
   const answer = (frame) => {
-    if (c.session !== session || c.state !== 'connected') return; // who asked is gone
+    if (c.session !== session || c.state !== 'connected') return; // the connection that sent it is closed
     if (!c.send({ ...frame, id: command.id }) && frame.type === 'result') {
-      c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the answer is too large to be sent' } });
+      c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the result is too large' } });
     }
   };
   /** @param {unknown} e */
   const fail = (e) => {
-    const refusal = e instanceof Refusal ? e : new Refusal('INTERNAL', e instanceof Error ? e.message : String(e));
+    const refusal = e instanceof CommandError ? e : new CommandError('INTERNAL', e instanceof Error ? e.message : String(e));
     answer({ type: 'error', error: { code: refusal.code, message: refusal.message, ...(refusal.data === undefined ? {} : { data: refusal.data }) } });
   };
   try {
-    if (!Object.hasOwn(HANDLERS, command.method)) throw new Refusal('UNKNOWN_METHOD', `the extension does not know the method ${command.method.slice(0, 40)}`);
+    if (!Object.hasOwn(HANDLERS, command.method)) throw new CommandError('UNKNOWN_METHOD', `unknown method ${command.method.slice(0, 40)}`);
     const method = /** @type {keyof typeof METHODS} */ (command.method);
     checkParams(command.params, METHODS[method].params);
-    // Called here and now: the order of commands to a tab is that of their frames.
+    // Call it synchronously: commands to a tab run in the order of their messages.
     const result = HANDLERS[method](b, c, command.params, command.timeoutMs);
     Promise.resolve(result).then((data) => answer({ type: 'result', data: data ?? {} }), fail);
   } catch (e) {
@@ -83,30 +85,30 @@ function checkParams(params, keys) {
     const value = params[key];
     if (value === undefined && optional) continue;
     const ok = type === 'integer' ? Number.isSafeInteger(value) : type === 'any' ? value !== undefined : typeof value === type;
-    if (!ok) throw new Refusal('BAD_ARGS', `${key} is not ${type === 'any' ? 'there' : `a${type === 'integer' ? ' whole number' : ` ${type}`}`}`);
+    if (!ok) throw new CommandError('BAD_ARGS', type === 'any' ? `${key} is missing` : `${key} is not a${type === 'integer' ? 'n integer' : ` ${type}`}`);
   }
 }
 
 /**
- * Returns a tab that a server may drive.
+ * Returns a tab that a server may drive. It throws if there is none.
  *
  * @param {Broker} b
  * @param {Connection} c
  * @param {number} tabId
  * @returns {Shared}
  */
-function reach(b, c, tabId) {
+function requireVisibleTab(b, c, tabId) {
   const shared = b.tabs.get(tabId);
-  if (!shared) throw new Refusal('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
+  if (!shared) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
   if (!b.visible(shared, c)) {
-    throw new Refusal('TAB_NOT_FOUND', `tab ${tabId} is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the browser's user can change that in the popup`);
+    throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
   }
   return shared;
 }
 
 /** @param {Broker} b @param {Connection} c */
 async function listTabs(b, c) {
-  const open = new Map((await within(SHORT, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
+  const open = new Map((await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
   return b.tabs.list().flatMap((shared) => {
     const tab = open.get(shared.tabId);
     return tab && b.visible(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
@@ -115,7 +117,7 @@ async function listTabs(b, c) {
 
 /** @param {Broker} b @param {Connection} c */
 async function newTab(b, c) {
-  if (deniesAll(compile(c.policy))) throw new Refusal('POLICY_DENIED', 'the policy allows no site');
+  if (deniesAll(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const shared = await b.tabs.open(c.key, c.server?.name ?? '');
   b.log.add({ what: 'opened a tab', server: b.nameOf(c.key), tabId: shared.tabId });
   return attachTab(b, c, { tabId: shared.tabId });
@@ -123,26 +125,26 @@ async function newTab(b, c) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function closeTab(b, c, { tabId }) {
-  const shared = reach(b, c, tabId);
+  const shared = requireVisibleTab(b, c, tabId);
   if (shared.own !== c.key && !b.settings.value.mayClose) {
     b.tabs.unshare(tabId, 'user');
     return { closed: false, released: true };
   }
   b.log.add({ what: 'closed a tab', server: b.nameOf(c.key), tabId, host: shared.host });
   if (shared.own === c.key) {
-    // Its page may ask whether to be left, and nobody else could answer.
-    if (!b.relay.holdOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
-    await b.relay.closing(tabId);
+    // Its page may open a beforeunload dialog, which only the debugger can answer.
+    if (!b.relay.attachmentOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
+    await b.relay.prepareClose(tabId);
   } else {
-    await b.relay.release(tabId); // what was written in a page of the user's is the user's to give up
+    await b.relay.release(tabId); // in the user's own page, the user answers beforeunload
   }
   try {
-    await within(SHORT, chrome.tabs.remove(tabId), 'closing the tab');
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(tabId), 'closing the tab');
   } catch (e) {
     if (!/No tab with id/.test(String(e))) {
-      if (b.relay.held.has(tabId)) {
+      if (b.relay.attachments.has(tabId)) {
         await b.relay.release(tabId);
-        b.tell(c, 'detached', { tabId, reason: 'released' });
+        b.sendEvent(c, 'detached', { tabId, reason: 'released' });
       }
       throw e;
     }
@@ -152,26 +154,26 @@ async function closeTab(b, c, { tabId }) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
-  const shared = reach(b, c, tabId);
-  const rules = b.rulesOf(c);
-  if (deniesAll(rules)) throw new Refusal('POLICY_DENIED', 'the policy allows no site');
+  const shared = requireVisibleTab(b, c, tabId);
+  const rules = b.policyFor(c);
+  if (deniesAll(rules)) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
-  const why = b.tabs.obstacle(before.url ?? '');
-  if (why) throw new Refusal('POLICY_DENIED', `${why}: open another page in the tab`);
-  reach(b, c, tabId); // still
-  b.claim(shared, c);
+  const why = b.tabs.shareRefusal(before.url ?? '');
+  if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);
+  requireVisibleTab(b, c, tabId); // again, after the await
+  b.setDriver(shared, c);
   try {
     await b.relay.attach(c, tabId, rules, shared.own === c.key);
     b.problems.delete(tabId);
   } catch (e) {
-    if (!b.relay.held.has(tabId)) b.leave(tabId);
-    if (e instanceof Refusal && b.tabs.get(tabId)) b.problems.set(tabId, e);
+    if (!b.relay.attachments.has(tabId)) b.clearDriver(tabId);
+    if (e instanceof CommandError && b.tabs.get(tabId)) b.problems.set(tabId, e);
     b.changed();
     throw e;
   }
   if (b.tabs.get(tabId) !== shared) {
     await b.relay.release(tabId);
-    throw new Refusal('DETACHED', `tab ${tabId} was unshared`);
+    throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
   }
   const [tab] = await Promise.all([getTab(tabId), b.findTarget(shared)]);
   b.changed();
@@ -185,15 +187,15 @@ async function attachTab(b, c, { tabId }) {
  * @param {number} timeoutMs
  */
 function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
-  reach(b, c, tabId);
-  const a = b.relay.holdOf(c, tabId);
-  if (!a) throw new Refusal('DETACHED', `the debugger is not attached to tab ${tabId}`);
-  if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new Refusal('BAD_ARGS', 'params is not an object');
+  requireVisibleTab(b, c, tabId);
+  const a = b.relay.attachmentOf(c, tabId);
+  if (!a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
   const applying = b.applying.get(c);
   if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs);
   return applying.then(() => {
-    reach(b, c, tabId);
-    if (b.relay.holdOf(c, tabId) !== a) throw new Refusal('DETACHED', `the debugger is not attached to tab ${tabId}`);
+    requireVisibleTab(b, c, tabId);
+    if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
     return b.relay.command(a, sessionId, method, params, timeoutMs);
   });
 }
@@ -205,23 +207,23 @@ function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
  * @param {number} timeoutMs
  */
 async function consent(b, c, { kind, origin, tool = '', client = '', call }, timeoutMs) {
-  const permit = PERMIT_KINDS.find((k) => k === kind);
-  if (kind !== 'eval' && !permit) throw new Refusal('BAD_ARGS', `there is no consent of kind ${kind.slice(0, 40)}`);
+  const permit = PROMPT_KINDS.find((k) => k === kind);
+  if (kind !== 'eval' && !permit) throw new CommandError('BAD_ARGS', `unknown kind of consent ${kind.slice(0, 40)}`);
   const site = siteOf(origin);
-  if (!site || new URL(origin).origin !== origin) throw new Refusal('BAD_ARGS', 'the origin is not an origin such as https://example.com');
-  // A little less than the server waits, so that it hears of it from here.
+  if (!site || new URL(origin).origin !== origin) throw new CommandError('BAD_ARGS', 'the origin is not an origin such as https://example.com');
+  // Less than the server's timeout, so that the server gets this result.
   const patience = Math.max(timeoutMs - 1000, timeoutMs / 2);
   const agent = { key: c.key, name: b.nameOf(c.key) };
   if (permit) {
-    const answer = await b.permits.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, patience);
-    if (answer === undefined) throw new Refusal('CONSENT_REQUIRED', 'the user is being asked in the popup of the chrome-mcp extension');
+    const answer = await b.permissionPrompts.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, patience);
+    if (answer === undefined) throw new CommandError('CONSENT_REQUIRED', 'waiting for the user to answer the prompt in the extension popup');
     return { granted: answer !== 'no', answer };
   }
-  const why = decide(b.rulesOf(c), origin + '/');
-  if (why) throw new Refusal('POLICY_DENIED', why);
-  const said = await b.consent.wait(origin, agent, JSON.stringify([client, call]), patience);
-  if (said === undefined) {
-    throw new Refusal('CONSENT_REQUIRED', `running scripts in ${origin} needs the leave of the browser's user, who is being asked in the popup of the chrome-mcp extension`);
+  const why = decide(b.policyFor(c), origin + '/');
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), patience);
+  if (reply === undefined) {
+    throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`);
   }
-  return { granted: said.granted, answer: said.answer ?? '' };
+  return { granted: reply.granted, answer: reply.answer ?? '' };
 }

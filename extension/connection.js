@@ -10,47 +10,50 @@ import { CLOSE, HELLO_TIMEOUT_MS, MAX_FRAME, MAX_HANDSHAKE_FRAME, VERSION } from
  */
 
 /**
- * Who we are, as the hello says it.
+ * The identity that the hello message contains.
  *
  * @typedef {object} Identity
  * @property {string} instance
- * @property {string} run of the browser: another one after each start of it, so that a server knows when tab ids are new
+ * @property {string} run id of this run of the browser. It changes with each start, so that a
+ *   server knows when tab ids are new
  * @property {{id: string, version: string, chrome: string}} ext
  */
 
 /**
- * @typedef {object} Owner what a connection tells of itself
- * @property {(c: Connection) => void} changed its state is another
- * @property {(c: Connection, command: Command) => void} command
- * @property {(c: Connection) => void} policy the rules are others
- * @property {(c: Connection) => void} servers another server came or went
- * @property {(c: Connection, key: Uint8Array<ArrayBuffer>) => void} paired a pairing string became a key
+ * @typedef {object} Owner the callbacks of a connection
+ * @property {(c: Connection) => void} changed its state changed
+ * @property {(c: Connection, command: Command) => void} command a command arrived
+ * @property {(c: Connection) => void} policy the policy changed
+ * @property {(c: Connection) => void} servers another server started or exited
+ * @property {(c: Connection, key: Uint8Array<ArrayBuffer>) => void} paired a pairing string was
+ *   exchanged for a key
  */
 
 /** @typedef {import('./wire.js').Policy} Policy */
-/** @typedef {{id: string, method: string, params: Record<string, any>, timeoutMs: number}} Command */
+/**
+ * @typedef {{id: string, method: string, params: Record<string, any>, timeoutMs: number}} Command
+ */
 
 /**
- * waiting: not connected, and will be dialed again; refused: the same, but
- * the server said no, or is not the one that it should be.
+ * waiting: not connected, to be retried. refused: the same, but the server rejected
+ * the connection or failed to authenticate.
  *
  * @typedef {'waiting' | 'connecting' | 'connected' | 'refused'} ConnectionState
  */
 
-/** The first and the longest pause between two dials, in ms. */
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 15_000;
+/** The minimum and maximum delay before a reconnect, in ms. */
+const MIN_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 15_000;
 
-/** A connection that lived this long was a good one: the next pause is short. */
-const GOOD_AFTER = 5_000;
+/** A connection that lasted this long, in ms, was stable: the next delay is short. */
+const STABLE_AFTER_MS = 5_000;
 
-/** What may wait to be sent. A server that reads nothing gets no more. */
+/** The maximum number of unsent bytes. If the server does not read, the connection is closed. */
 const MAX_QUEUED = 64 << 20;
 
 /**
- * The connection to the server on one port. It dials when it is told to, and
- * each dial has a generation: whatever a socket of an earlier one still says
- * changes nothing.
+ * The connection to the server on one port. connect starts a new attempt with a new
+ * generation. Events of sockets of earlier generations are ignored.
  */
 export class Connection {
   /**
@@ -66,21 +69,21 @@ export class Connection {
     this.open = open;
     /** @type {ConnectionState} */
     this.state = 'waiting';
-    /** Why, in words for the user; "" while all is well. */
+    /** Why it is not connected, as text for the user; "" if there is no error. */
     this.message = '';
     this.reason = '';
     this.generation = 0;
     this.failures = 0;
-    /** When it may be dialed again, in ms since 1970. */
+    /** When to reconnect, in ms since 1970. */
     this.due = 0;
     this.connectedAt = 0;
-    /** When a connection that stood was lost, in ms since 1970. */
+    /** When an established connection was lost, in ms since 1970. */
     this.lostAt = 0;
-    /** Nobody names a server on this port: there only might be one that we are paired with. */
+    /** Whether no server is known on this port, but a paired server might be there. */
     this.guessed = false;
     /** @type {WebSocket | null} */
     this.socket = null;
-    /** Of the connection that stands: @type {string} */
+    /** The session id of the established connection. @type {string} */
     this.session = '';
     /** @type {{version: string, pid: number, name: string} | null} */
     this.server = null;
@@ -91,19 +94,19 @@ export class Connection {
     this.heard = 0;
   }
 
-  /** Names the server process: the same after a reconnect, another after its restart. */
+  /** Identifies the server process: the same after a reconnect, another after a restart. */
   get key() {
     return this.server ? `${this.server.pid}@${this.port}` : `@${this.port}`;
   }
 
   /**
-   * Dials. Resolves true when the server welcomed us, false when it did not;
-   * state and message then say why.
+   * Connects. It resolves to true when the handshake succeeded, and to false otherwise, with
+   * the reason in state and message.
    *
    * @param {Credential} credential
    * @returns {Promise<boolean>}
    */
-  dial(credential) {
+  connect(credential) {
     const generation = ++this.generation;
     this.drop();
     this.set('connecting', '', '');
@@ -121,13 +124,13 @@ export class Connection {
         return;
       }
       this.socket = socket;
-      this.timer = setTimeout(() => fail('waiting', 'timeout', 'the server did not answer in time'), HELLO_TIMEOUT_MS);
+      this.timer = setTimeout(() => fail('waiting', 'timeout', 'the server did not respond in time'), HELLO_TIMEOUT_MS);
       const nonceC = newNonce();
       let step = 'hello';
       let refusal = '';
 
-      // One at a time: a proof takes a moment to check, and what the server
-      // says after it must not overtake it.
+      // One message at a time: verifying a proof is asynchronous, and later messages must
+      // not overtake it.
       let turn = Promise.resolve();
       socket.onopen = () => {
         if (generation !== this.generation) return;
@@ -143,15 +146,15 @@ export class Connection {
       const handshake = async (frame) => {
         if (frame.type === 'refused') {
           refusal = typeof frame.reason === 'string' ? frame.reason : 'refused';
-          fail('refused', refusal, sentence(frame.message) || 'the server refused the connection');
+          fail('refused', refusal, sentence(frame.message) || 'the server rejected the connection');
         } else if (step === 'challenge' && frame.type === 'challenge') {
           const nonceS = decodeKey(frame.nonce);
           if (!nonceS) return fail('refused', 'bad_server', 'the program on the port is not chrome-mcp');
           transcript = { extensionId: this.identity.ext.id, instance: this.identity.instance, port: this.port, nonceC, nonceS };
           key = await importKey(credential.key);
-          // Before we prove anything: a stranger on the port learns nothing.
+          // Before we prove anything: an untrusted program on the port learns nothing.
           if (!(await verifyServer(key, transcript, frame.mac))) {
-            return fail('refused', 'bad_server', 'the program on the port does not hold the key');
+            return fail('refused', 'bad_server', 'the program on the port does not have the key');
           }
           const mac = await clientProof(key, transcript);
           if (generation !== this.generation) return;
@@ -170,18 +173,18 @@ export class Connection {
           this.welcomed(frame);
           resolve(true);
         } else {
-          fail('refused', 'bad_server', 'the program on the port does not speak our protocol');
+          fail('refused', 'bad_server', 'the program on the port sent an unexpected message');
         }
       };
       socket.onmessage = (event) => {
         if (generation !== this.generation) return;
         const frame = parse(event.data, step === 'open' ? Infinity : MAX_HANDSHAKE_FRAME);
         if (!frame) {
-          fail('refused', 'bad_frame', 'the server sent what is not a frame');
+          fail('refused', 'bad_frame', 'the server sent an invalid message');
         } else if (frame.v !== VERSION) {
-          fail('refused', 'bad_version', `the server speaks version ${String(frame.v).slice(0, 20)} of the protocol, this extension version ${VERSION}: update chrome-mcp and reload its extension`);
+          fail('refused', 'bad_version', `the server uses protocol version ${String(frame.v).slice(0, 20)}, this extension version ${VERSION}: update chrome-mcp and reload the extension`);
         } else if (step === 'open') {
-          this.received(frame); // at once, in order
+          this.received(frame); // synchronously, in order
         } else {
           turn = turn.then(async () => {
             if (generation !== this.generation) return;
@@ -193,9 +196,9 @@ export class Connection {
       socket.onclose = (event) => {
         const code = event.code;
         turn = turn.then(() => {
-          if (code === CLOSE.stopped) fail('refused', 'stopped', 'it was told to let go of every browser, by chrome-mcp stop: restart the program that it belongs to');
-          else if (code === CLOSE.displaced) fail('waiting', 'displaced', 'a newer connection of this browser took its place');
-          else fail(code === CLOSE.refused ? 'refused' : 'waiting', refusal || 'closed', this.server && step === 'open' ? 'the connection was lost' : 'no server answers');
+          if (code === CLOSE.stopped) fail('refused', 'stopped', 'chrome-mcp stop disconnected it from all browsers: restart the MCP client that runs it');
+          else if (code === CLOSE.displaced) fail('waiting', 'displaced', 'a newer connection of this browser replaced this one');
+          else fail(code === CLOSE.refused ? 'refused' : 'waiting', refusal || 'closed', this.server && step === 'open' ? 'connection lost' : 'no server responds');
         });
       };
       socket.onerror = () => {}; // onclose follows
@@ -211,12 +214,12 @@ export class Connection {
     this.set('connected', '', '');
     const heartbeat = Number(frame.heartbeatMs) > 0 ? Number(frame.heartbeatMs) : 15_000;
     const generation = this.generation;
-    // The server pings. When it falls silent (it hangs, the machine slept),
-    // this side does not wait for it either.
+    // The server sends pings. If they stop (it hangs, the machine slept), this side closes
+    // the connection.
     const watch = () => {
       if (generation !== this.generation) return;
       if (Date.now() - this.heard > 2.5 * heartbeat) {
-        this.ended('waiting', 'silent', 'the server fell silent');
+        this.ended('waiting', 'silent', 'the server stopped responding');
         return;
       }
       this.timer = setTimeout(watch, heartbeat);
@@ -245,16 +248,16 @@ export class Connection {
           this.owner.command(this, frame);
         }
         break;
-      default: // junk changes nothing
+      default: // ignore unknown messages
     }
   }
 
   /**
-   * Sends a frame; its version is added. A frame for a connection that is
-   * gone is dropped: the server has given up on it too.
+   * Sends a message with the protocol version added. A message for a closed connection is
+   * dropped: the server has also discarded the connection.
    *
    * @param {Record<string, any>} frame
-   * @returns {boolean} whether it went out
+   * @returns {boolean} whether it was sent
    */
   send(frame) {
     const { socket } = this;
@@ -262,7 +265,7 @@ export class Connection {
     const text = JSON.stringify({ ...frame, v: VERSION });
     if (text.length > MAX_FRAME / 3 && new TextEncoder().encode(text).length > MAX_FRAME) return false;
     if (socket.bufferedAmount > MAX_QUEUED) {
-      this.ended('waiting', 'backpressure', 'the server does not read what it is sent');
+      this.ended('waiting', 'backpressure', 'the server does not read its messages');
       return false;
     }
     socket.send(text);
@@ -270,31 +273,31 @@ export class Connection {
   }
 
   /**
-   * Ends the connection for now; it is due again after a pause.
+   * Ends the connection, and schedules the next attempt.
    *
    * @param {ConnectionState} state
    * @param {string} reason
    * @param {string} message
    */
   ended(state, reason, message) {
-    const good = this.state === 'connected' && Date.now() - this.connectedAt > GOOD_AFTER;
+    const good = this.state === 'connected' && Date.now() - this.connectedAt > STABLE_AFTER_MS;
     if (this.state === 'connected') this.lostAt = Date.now();
     this.failures = good ? 0 : this.failures + 1;
-    if (reason === 'displaced') this.failures = 10; // a copy of this profile: do not take turns with it
-    this.due = Date.now() + this.pause();
+    if (reason === 'displaced') this.failures = 10; // a copy of this profile: do not displace each other
+    this.due = Date.now() + this.scheduleRetry();
     this.generation++;
     this.drop();
     this.set(state, reason, message);
   }
 
-  /** Closes for good. */
+  /** Closes the connection permanently. */
   close() {
     this.generation++;
     this.drop();
     this.set('waiting', 'closed', '');
   }
 
-  /** Forgets the socket, and closes it. */
+  /** Closes and removes the socket. */
   drop() {
     clearTimeout(this.timer);
     const { socket } = this;
@@ -305,14 +308,14 @@ export class Connection {
       try {
         socket.close(1000);
       } catch {
-        // it never opened
+        // it was never open
       }
     }
   }
 
-  /** How long to wait before the next dial, in ms. */
-  pause() {
-    const pause = Math.min(FIRST_PAUSE * 2 ** Math.max(0, this.failures - 1), LONGEST_PAUSE);
+  /** Returns the delay before the next attempt, in ms. */
+  scheduleRetry() {
+    const pause = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, this.failures - 1), MAX_BACKOFF_MS);
     return pause * (0.75 + Math.random() / 4);
   }
 
@@ -344,7 +347,7 @@ function isObject(v) {
   return typeof v === 'object' && v !== null && !Array.isArray(v);
 }
 
-/** @param {unknown} s what a server says to the user: short, and one line */
+/** Sanitizes a server's message for the user: short, and one line. @param {unknown} s */
 function sentence(s) {
   return typeof s === 'string' ? s.replace(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, 300) : '';
 }

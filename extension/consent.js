@@ -1,22 +1,22 @@
 // @ts-check
 
-import { NO_CALL_WAITS } from './permits.js';
-import { Stored } from './store.js';
+import { NO_CALL_WAITS } from './permission_prompts.js';
+import { PersistentValue } from './persistent_value.js';
 
 /**
  * A prompt that the popup shows.
  *
- * @typedef {object} Question
+ * @typedef {object} ConsentPrompt
  * @property {string} id
  * @property {'eval'} kind
  * @property {string} origin
- * @property {string} server who asks, in words
+ * @property {string} server name of the agent
  * @property {number} since ms since 1970
- * @property {boolean} waits a call waits for the answer; otherwise "once" is not possible
+ * @property {boolean} waits a call waits for the answer; if not, "once" is not possible
  */
 
 /**
- * The agent that asks: the key of a server, unique per process, and its name.
+ * The agent that needs consent: the key of a server, unique per process, and its name.
  *
  * @typedef {{key: string, name: string}} Agent
  */
@@ -30,27 +30,29 @@ import { Stored } from './store.js';
 
 /** How long a once grant lasts, in ms: the waiting call runs its script
  * immediately and then reads the result. */
-const ONCE_LASTS = 10_000;
+const ONCE_USE_TTL_MS = 10_000;
 
-/** How long a question is shown when nobody waits for its answer, in ms. */
-const SHOWN_FOR = 5 * 60_000;
+/** How long a prompt is shown if no call waits for the answer, in ms. */
+const PROMPT_TTL_MS = 5 * 60_000;
 
 /**
- * What a leave is kept under: an origin and who asked, by name. Origins have
- * no spaces.
+ * Returns the key under which consent is stored: the origin and the agent's name. Origins
+ * contain no spaces.
  *
  * @param {string} origin
  * @param {string} server
  */
 const keyOf = (origin, server) => `${origin} ${server}`;
 
-/** @typedef {Question & {agent: Agent, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenQuestion */
+/**
+ * @typedef {ConsentPrompt & {agent: Agent, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenPrompt
+ */
 
 /**
- * The user's leave for running scripts in the pages of a site. It is given to
- * one agent for an origin: once, until the browser closes, or for good; it is
- * never assumed. Agents are told apart by the names of their servers, so that
- * one that is started again is the same.
+ * The user's consent to run scripts on a site. It applies to one agent and one
+ * origin: once, until the browser closes, or permanently. It is never assumed. Agents are
+ * identified by the names of their servers, so that a restarted server keeps its
+ * consent.
  */
 export class Consent {
   /**
@@ -59,28 +61,37 @@ export class Consent {
    * @param {() => void} changed
    */
   constructor(session, local, changed) {
-    /** @type {Stored<Record<string, boolean>>} */
-    this.forNow = new Stored(session, 'evalForNow', {});
-    /** @type {Stored<Record<string, boolean>>} */
-    this.forGood = new Stored(local, 'evalForGood', {});
-    /** Until when each leave for once holds. It dies with the worker. @type {Map<string, number>} */
+    /** @type {PersistentValue<Record<string, boolean>>} */
+    this.sessionGrants = new PersistentValue(session, 'evalForNow', {});
+    /** @type {PersistentValue<Record<string, boolean>>} */
+    this.permanentGrants = new PersistentValue(local, 'evalForGood', {});
+    /** When each once grant expires. They end with the worker. @type {Map<string, number>} */
     this.once = new Map();
-    this.ready = Promise.all([this.forNow.ready, this.forGood.ready]);
+    this.ready = Promise.all([this.sessionGrants.ready, this.permanentGrants.ready]);
     this.changed = changed;
-    /** @type {Map<string, OpenQuestion>} */
+    /** @type {Map<string, OpenPrompt>} */
     this.questions = new Map();
     this.count = 0;
   }
 
-  /** Returns the stored answer of the user. @param {string} origin @param {string} server its name @returns {boolean | undefined} undefined if there is none */
+  /**
+   * Returns the stored answer of the user.
+   * @param {string} origin
+   * @param {string} server its name
+   * @returns {boolean | undefined} undefined if there is none
+   */
   kept(origin, server) {
     if (origin === '') return undefined;
     const key = keyOf(origin, server);
-    for (const { value } of [this.forNow, this.forGood]) if (Object.hasOwn(value, key)) return value[key];
+    for (const { value } of [this.sessionGrants, this.permanentGrants]) if (Object.hasOwn(value, key)) return value[key];
     return undefined;
   }
 
-  /** Reports whether a script may run now. A current once grant counts. @param {string} origin @param {Agent} agent */
+  /**
+   * Reports whether a script may run now. A current once grant counts.
+   * @param {string} origin
+   * @param {Agent} agent
+   */
   answer(origin, agent) {
     if (origin !== '' && Date.now() < (this.once.get(keyOf(origin, agent.key)) ?? 0)) return true;
     return this.kept(origin, agent.name);
@@ -94,14 +105,14 @@ export class Consent {
    * @param {string} [call] hash of the call, "" for a bare command
    */
   ask(origin, agent, call = '') {
-    const asked = [...this.questions.values()].filter((x) => x.origin === origin && x.agent.key === agent.key);
-    let q = asked.find((x) => x.call === call);
+    const prompts = [...this.questions.values()].filter((x) => x.origin === origin && x.agent.key === agent.key);
+    let q = prompts.find((x) => x.call === call);
     if (!q) {
-      for (const old of asked) if (old.waiting.size === 0) this.questions.delete(old.id); // this prompt replaces it
+      for (const old of prompts) if (old.waiting.size === 0) this.questions.delete(old.id); // this prompt replaces it
       const id = `q${++this.count}-${Date.now()}`;
       q = { id, kind: 'eval', origin, server: agent.name, since: Date.now(), waits: false, agent, call, waiting: new Set() };
       this.questions.set(id, q);
-      setTimeout(() => this.expire(id), SHOWN_FOR);
+      setTimeout(() => this.expire(id), PROMPT_TTL_MS);
       this.changed();
     }
     return q;
@@ -112,7 +123,7 @@ export class Consent {
     const q = this.questions.get(id);
     if (!q) return;
     if (q.waiting.size > 0) {
-      setTimeout(() => this.expire(id), SHOWN_FOR);
+      setTimeout(() => this.expire(id), PROMPT_TTL_MS);
       return;
     }
     this.questions.delete(id);
@@ -126,7 +137,8 @@ export class Consent {
    * @param {Agent} agent
    * @param {string} call hash of the call
    * @param {number} ms
-   * @returns {Promise<{granted: boolean, answer?: Answer} | undefined>} undefined without an answer in time
+   * @returns {Promise<{granted: boolean, answer?: Answer} | undefined>} undefined without an answer
+   *   in time
    */
   wait(origin, agent, call, ms) {
     const known = this.kept(origin, agent.name);
@@ -152,16 +164,16 @@ export class Consent {
    *
    * @param {string} id
    * @param {Answer} answer
-   * @returns {Promise<Question | undefined>} what was answered
+   * @returns {Promise<ConsentPrompt | undefined>} what was answered
    */
   async reply(id, answer) {
     const q = this.questions.get(id);
     if (!q) return;
     if (answer === 'once') {
       if (q.waiting.size === 0) throw new Error(NO_CALL_WAITS);
-      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + ONCE_LASTS);
+      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + ONCE_USE_TTL_MS);
     } else {
-      const stored = answer === 'always' ? this.forGood : this.forNow;
+      const stored = answer === 'always' ? this.permanentGrants : this.sessionGrants;
       stored.value[keyOf(q.origin, q.server)] = answer !== 'no';
       await stored.save();
     }
@@ -171,7 +183,10 @@ export class Consent {
     return q;
   }
 
-  /** Cancels the waiting calls and once grants of a server whose connection was lost. @param {string} server its key */
+  /**
+   * Cancels the waiting calls and once grants of a server whose connection was lost.
+   * @param {string} server its key
+   */
   abandon(server) {
     for (const key of this.once.keys()) if (key.endsWith(` ${server}`)) this.once.delete(key);
     for (const q of this.questions.values()) {
@@ -179,25 +194,25 @@ export class Consent {
     }
   }
 
-  /** @param {string} origin @param {string} [server] all that asked, without */
+  /** @param {string} origin @param {string} [server] name of the agent; if missing, all agents */
   async forget(origin, server) {
-    const meant = (/** @type {string} */ key) => (server === undefined ? key.startsWith(keyOf(origin, '')) : key === keyOf(origin, server));
+    const matches = (/** @type {string} */ key) => (server === undefined ? key.startsWith(keyOf(origin, '')) : key === keyOf(origin, server));
     for (const key of this.once.keys()) if (key.startsWith(keyOf(origin, ''))) this.once.delete(key);
-    for (const { value } of [this.forNow, this.forGood]) for (const key of Object.keys(value)) if (meant(key)) delete value[key];
-    await Promise.all([this.forNow.save(), this.forGood.save()]);
+    for (const { value } of [this.sessionGrants, this.permanentGrants]) for (const key of Object.keys(value)) if (matches(key)) delete value[key];
+    await Promise.all([this.sessionGrants.save(), this.permanentGrants.save()]);
     this.changed();
   }
 
   /** @returns {{origin: string, server: string, granted: boolean, always: boolean}[]} */
   list() {
-    const listed = (/** @type {Stored<Record<string, boolean>>} */ stored, /** @type {boolean} */ always) => Object.entries(stored.value).map(([key, granted]) => {
+    const listed = (/** @type {PersistentValue<Record<string, boolean>>} */ stored, /** @type {boolean} */ always) => Object.entries(stored.value).map(([key, granted]) => {
       const at = key.indexOf(' ');
       return { origin: key.slice(0, at), server: key.slice(at + 1), granted, always };
     });
-    return [...listed(this.forGood, true), ...listed(this.forNow, false)];
+    return [...listed(this.permanentGrants, true), ...listed(this.sessionGrants, false)];
   }
 
-  /** @returns {Question[]} */
+  /** @returns {ConsentPrompt[]} */
   open() {
     return [...this.questions.values()].map(({ waiting, agent, call, ...q }) => ({ ...q, waits: waiting.size > 0 }));
   }

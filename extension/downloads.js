@@ -1,43 +1,51 @@
 // @ts-check
 
-import { SHORT, within } from './deadline.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
 /** @typedef {import('./wire.js').Download} WireDownload */
 
-/** How far apart the page's word and the browser's may be, in ms. */
-const APART = 10_000;
+/** The maximum time between the page's report of a download and the browser's, in ms. */
+const MATCH_WINDOW_MS = 10_000;
 
-/** How often a download is looked up when the browser does not answer. */
+/** How often a download is searched up if the browser does not respond. */
 const ATTEMPTS = 6;
 
-/** How many downloads are remembered. */
+/** How many downloads are stored. */
 const MAX_KNOWN = 200;
 
 /**
- * Tells servers of the downloads that the tabs they drive began, and of no
- * other: a download of the browser names no tab, the debugger's word of one
- * names its URL.
+ * Reports downloads of driven tabs to their servers, and no others. The browser's download
+ * has no tab, so it is matched by its URL to the debugger's event.
  */
 export class Downloads {
-  /** @param {(tabId: number, download: WireDownload) => void} tell */
-  constructor(tell) {
-    this.tell = tell;
-    /** What tabs began and the browser did not tell of yet. @type {{tabId: number, url: string, at: number}[]} */
-    this.begun = [];
-    /** What the browser told of and no tab did. @type {{item: chrome.downloads.DownloadItem, at: number}[]} */
+  /** @param {(tabId: number, download: WireDownload) => void} send */
+  constructor(send) {
+    this.send = send;
+    /**
+     * Downloads that tabs started and the browser has not reported.
+     * @type {{tabId: number, url: string, at: number}[]}
+     */
+    this.started = [];
+    /**
+     * Downloads that the browser reported and no tab has.
+     * @type {{item: chrome.downloads.DownloadItem, at: number}[]}
+     */
     this.unclaimed = [];
     /** Tabs by the id of their download, the newest last. @type {Map<number, number>} */
     this.known = new Map();
-    /** Tabs that driven pages opened a moment ago, and what for. @type {{source: number, tabId: number, url: string, gone: boolean, at: number}[]} */
+    /**
+     * Tabs that driven pages opened recently, and their URL.
+     * @type {{source: number, tabId: number, url: string, gone: boolean, at: number}[]}
+     */
     this.popups = [];
-    /** Downloads that a tab was opened for, by id. @type {Set<number>} */
+    /** Ids of downloads for which a tab was opened. @type {Set<number>} */
     this.opening = new Set();
   }
 
   /**
-   * The page of a driven tab opened another. If that is for a download, the
-   * browser closes it at once, and nobody is left to tell of it but the page
-   * which opened it.
+   * Called when the page of a driven tab opened another. If it is for a download, the
+   * browser closes it immediately, and only the page that opened it can receive
+   * the report.
    *
    * @param {number} source
    * @param {number} tabId
@@ -57,7 +65,7 @@ export class Downloads {
     this.match();
   }
 
-  /** Gives what nobody told of to the pages whose tabs went for it. */
+  /** Assigns unclaimed downloads to the pages whose tabs were closed for them. */
   match() {
     for (const { item } of [...this.unclaimed]) {
       const i = this.popups.findIndex((p) => p.gone && p.url === item.url);
@@ -74,7 +82,7 @@ export class Downloads {
     this.forget();
     const at = this.unclaimed.findIndex(({ item }) => item.url === url || item.finalUrl === url);
     if (at < 0) {
-      this.begun.push({ tabId, url, at: Date.now() });
+      this.started.push({ tabId, url, at: Date.now() });
       return;
     }
     const [{ item }] = this.unclaimed.splice(at, 1);
@@ -84,13 +92,13 @@ export class Downloads {
   /** @param {chrome.downloads.DownloadItem} item */
   onCreated(item) {
     this.forget();
-    const at = this.begun.findIndex(({ url }) => item.url === url || item.finalUrl === url);
+    const at = this.started.findIndex(({ url }) => item.url === url || item.finalUrl === url);
     if (at < 0) {
       this.unclaimed.push({ item, at: Date.now() });
       this.match();
       return;
     }
-    const [{ tabId }] = this.begun.splice(at, 1);
+    const [{ tabId }] = this.started.splice(at, 1);
     this.claim(tabId, item);
   }
 
@@ -115,7 +123,7 @@ export class Downloads {
     const item = await this.lookUp(id);
     const tabId = this.known.get(id);
     if (!item || tabId === undefined) return;
-    this.tell(tabId, {
+    this.send(tabId, {
       id, tabId, url: item.url, ...(item.finalUrl ? { finalUrl: item.finalUrl } : {}), filename: item.filename, state: item.state,
       bytes: Math.round(item.bytesReceived), total: Math.round(item.totalBytes), mime: item.mime ?? '',
       ...(this.opening.has(id) ? { opened: true } : {}),
@@ -124,8 +132,8 @@ export class Downloads {
   }
 
   /**
-   * Finds a download, and asks again when the browser takes long: the last
-   * word on one must not be lost.
+   * Looks up a download, and retries if the browser does not respond: the last
+   * report of a download must not be lost.
    *
    * @param {number} id
    * @returns {Promise<chrome.downloads.DownloadItem | undefined>}
@@ -133,7 +141,7 @@ export class Downloads {
   async lookUp(id) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       try {
-        return (await within(SHORT, chrome.downloads.search({ id }), 'looking up a download'))[0];
+        return (await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.search({ id }), 'looking up a download'))[0];
       } catch (e) {
         console.warn(`chrome-mcp: ${e instanceof Error ? e.message : e}`);
       }
@@ -142,20 +150,20 @@ export class Downloads {
   }
 
   /**
-   * Ends a download and removes what there is of its file.
+   * Cancels a download and removes its file.
    *
    * @param {number} id
    */
   async cancel(id) {
-    const [item] = await within(SHORT, chrome.downloads.search({ id }), 'looking up a download');
+    const [item] = await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.search({ id }), 'looking up a download');
     if (!item) return;
-    if (item.state === 'in_progress') await within(SHORT, chrome.downloads.cancel(id), 'cancelling a download');
-    else if (item.exists) await within(SHORT, chrome.downloads.removeFile(id), 'removing a file');
+    if (item.state === 'in_progress') await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.cancel(id), 'canceling a download');
+    else if (item.exists) await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.removeFile(id), 'removing a file');
   }
 
   forget() {
-    const limit = Date.now() - APART;
-    this.begun = this.begun.filter((b) => b.at > limit);
+    const limit = Date.now() - MATCH_WINDOW_MS;
+    this.started = this.started.filter((b) => b.at > limit);
     this.unclaimed = this.unclaimed.filter((u) => u.at > limit);
     this.popups = this.popups.filter((p) => p.at > limit);
   }

@@ -3,6 +3,6 @@
 
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
-	"b6763ba7b0bc97a0cd19cc2b3cc262f615168324ab0118bece4679d6ba51a329",
-	"f890a0bf2742bbac19e7cc65e398893b87968de38ac7a867c5e967330cdec0f0",
+	"15753c14cb8341e8cc640e9f3622174b2d0115904277293288f485d1dcca02c3",
+	"b67a1670b302732f3a17cd29123c2553e320b47529fd1d85f77162660f06a5f2",
 ]);

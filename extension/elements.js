@@ -1,11 +1,10 @@
 // @ts-check
 
-// Making and changing the elements of the extension's pages. What is shown
-// goes in as text and as properties, never as HTML: titles and addresses of
-// tabs are whatever a page wants them to be.
+// Creates and changes elements of the extension's pages. Values are set as text and
+// properties, never as HTML, because pages control the titles and URLs of tabs.
 
 /**
- * Makes an element. Keys with a dash and role are attributes, the others are
+ * Creates an element. Keys with a dash, and role, are attributes, the others are
  * properties.
  *
  * @template {keyof HTMLElementTagNameMap} K
@@ -25,7 +24,7 @@ export function make(tag, props = {}, ...children) {
 }
 
 /**
- * Makes a button.
+ * Creates a button.
  *
  * @param {string} text
  * @param {() => void} onclick
@@ -36,7 +35,7 @@ export function button(text, onclick, props = {}) {
 }
 
 /**
- * Changes a text, when it is another: a live region says only what is new.
+ * Sets a text if it changed, because a live region announces each change.
  *
  * @param {Element} element
  * @param {string} text
@@ -46,9 +45,9 @@ export function setText(element, text) {
 }
 
 /**
- * The rows of a list, one for each key. A row stays the same element while
- * its key is there, so that focus and what is half typed are not lost when
- * something else changes.
+ * The rows of a list, one per key. A row stays the same element while
+ * its key is present, so that focus and partial input are not lost when
+ * other rows change.
  *
  * @template T
  */
@@ -57,7 +56,8 @@ export class Rows {
    * @param {HTMLElement} parent
    * @param {(item: T) => string} keyOf
    * @param {(item: T) => {element: HTMLElement, update: (item: T) => void}} makeRow
-   * @param {() => HTMLElement | null} [fallback] what gets the focus when the last row is gone
+   * @param {() => HTMLElement | null} [fallback] returns the element to focus when the last row was
+   *   removed
    */
   constructor(parent, keyOf, makeRow, fallback = () => null) {
     this.parent = parent;

@@ -1,7 +1,6 @@
-// Package extension carries the browser extension: what a user loads into
-// their own Chrome so that agents can work in the tabs that they share. It is
-// plain JavaScript, loaded as it is, so that a program which imports this
-// package has all of it.
+// Package extension embeds the browser extension, which a user loads into their own Chrome so
+// that agents can work in the tabs that the user shares. It is plain JavaScript without a build
+// step, so a program that imports this package contains all of it.
 package extension
 
 import (
@@ -21,27 +20,27 @@ var files embed.FS
 // Files returns the files of the extension.
 func Files() fs.FS { return files }
 
-// ID returns the id that browsers give the extension, which follows from the
-// key in its manifest. The key's other half was thrown away: the id tells
-// this extension from others, it proves nothing.
+// ID returns the id that browsers give the extension, which they derive from the key in its
+// manifest. The private key was discarded: the id distinguishes this extension from others but
+// proves nothing.
 func ID() string { return id() }
 
 var id = sync.OnceValue(func() string {
 	data, err := files.ReadFile("manifest.json")
 	if err != nil {
-		panic(err) // embedded
+		panic(err) // cannot happen: the file is embedded
 	}
 	var manifest struct {
 		Key []byte `json:"key"` // encoding/json reads base64
 	}
 	if err := json.Unmarshal(data, &manifest); err != nil {
-		panic(err) // a test reads it too
+		panic(err) // cannot happen: a test reads it
 	}
 	return idOf(manifest.Key)
 })
 
 // idOf returns the id of an extension with a public key in DER: the first 16
-// bytes of its hash, in the letters a to p.
+// bytes of its SHA-256 hash, as letters from a to p.
 func idOf(key []byte) string {
 	sum := sha256.Sum256(key)
 	out := make([]byte, 0, 32)
@@ -51,10 +50,9 @@ func idOf(key []byte) string {
 	return string(out)
 }
 
-// Write puts the extension into dir, for a browser to load unpacked. A file
-// that is there already is replaced whole, so that a browser which reads it
-// meanwhile sees the old one or the new one; files of an older version that
-// the extension no longer has are left, and nothing refers to them.
+// Write writes the extension to dir, for a browser to load unpacked. It replaces existing files
+// atomically, so that a browser that reads one concurrently sees the old or the new version.
+// Files of an older version that the extension no longer has remain, but nothing refers to them.
 func Write(dir string) error {
 	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -75,7 +73,7 @@ func Write(dir string) error {
 	})
 }
 
-// replace writes a file beside path and renames it.
+// replace writes a file next to path and renames it.
 func replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

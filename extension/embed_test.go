@@ -39,8 +39,8 @@ func names(t *testing.T) []string {
 }
 
 func TestID(t *testing.T) {
-	// Users load the extension once; native messaging hosts and servers name
-	// this id. Another key would cut all of them off.
+	// Users load the extension once, and native messaging hosts and servers refer to
+	// this id. Another key would disconnect all of them.
 	if got, want := ID(), "ihplnfoheipcmgfihjicoapgkmpglobn"; got != want {
 		t.Errorf("id is %s, want %s", got, want)
 	}
@@ -52,7 +52,7 @@ func TestID(t *testing.T) {
 	}
 	der, err := base64.StdEncoding.DecodeString(m.Key)
 	if err != nil || idOf(der) != ID() {
-		t.Errorf("the key of the manifest gives %s (%v)", idOf(der), err)
+		t.Errorf("the id of the manifest's key is %s (%v)", idOf(der), err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf("manifest version %d, minimum Chrome %s", m.Version, m.Minimum)
 	}
 	if len(m.Hosts)+len(m.Optional)+len(m.Scripts) != 0 {
-		t.Error("the extension asks for hosts or puts scripts into pages")
+		t.Error("the extension has host permissions or content scripts")
 	}
 	named := []string{m.Background.Worker, m.Action.Popup, m.Options.Page}
 	for _, icons := range []map[string]string{m.Icons, m.Action.Icon} {
@@ -112,7 +112,7 @@ var (
 	links   = regexp.MustCompile(`(?:src|href)="([^"#]+)"`)
 )
 
-// TestComplete follows each reference from one file to another.
+// TestComplete checks that each reference from one file to another resolves.
 func TestComplete(t *testing.T) {
 	all := names(t)
 	for _, name := range all {
@@ -133,12 +133,12 @@ func TestComplete(t *testing.T) {
 				}
 			}
 			if regexp.MustCompile(`(?i)<script>|\son[a-z]+=|style=`).MatchString(text) {
-				t.Errorf("%s has a script or a style in it, which its content security policy refuses", name)
+				t.Errorf("%s has an inline script or style, which its content security policy blocks", name)
 			}
 		}
 		for _, ref := range refs {
 			if !slices.Contains(all, path.Join(path.Dir(name), ref)) {
-				t.Errorf("%s refers to %s, which is not there", name, ref)
+				t.Errorf("%s refers to %s, which does not exist", name, ref)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func TestComplete(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	for range 2 { // the second time over the first
+	for range 2 { // the second call replaces the files of the first
 		if err := Write(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
-			t.Errorf("%s was left behind", e.Name())
+			t.Errorf("%s was not removed", e.Name())
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {

@@ -1,12 +1,12 @@
 // @ts-check
 
-// The proofs with which the extension and a server show each other that they
-// hold the same key, which itself is never sent.
+// The proofs with which the extension and a server verify that both have the same key.
+// The key itself is never sent.
 
 import { KEY_SIZE, LABELS, PAIRING_PREFIX, VERSION } from './wire.js';
 
 /**
- * What both sides of a handshake agree on.
+ * The values that both sides of a handshake agree on.
  *
  * @typedef {object} Transcript
  * @property {string} extensionId
@@ -19,7 +19,7 @@ import { KEY_SIZE, LABELS, PAIRING_PREFIX, VERSION } from './wire.js';
 const text = new TextEncoder();
 
 /**
- * Returns the fields, each after its length as a big-endian uint32.
+ * Returns the fields, each preceded by its length as a big-endian uint32.
  *
  * @param {Transcript} t
  */
@@ -53,7 +53,7 @@ function labelled(label, t) {
 }
 
 /**
- * Makes a key that can sign and verify and cannot be read again.
+ * Imports a key for signing and verifying that cannot be exported.
  *
  * @param {Uint8Array<ArrayBuffer>} raw
  */
@@ -62,8 +62,8 @@ export function importKey(raw) {
 }
 
 /**
- * Reports whether mac is the server's proof. The comparison is WebCrypto's,
- * which takes the same time whatever mac is.
+ * Reports whether mac is the server's proof. WebCrypto compares in constant
+ * time.
  *
  * @param {CryptoKey} key
  * @param {Transcript} t
@@ -85,8 +85,8 @@ export async function clientProof(key, t) {
 }
 
 /**
- * Returns the key that a server hid with the secret of a pairing string, null
- * when it is none.
+ * Returns the key that a server encrypted with the secret of a pairing string, or null
+ * if it is invalid.
  *
  * @param {CryptoKey} secret
  * @param {Transcript} t
@@ -99,13 +99,13 @@ export async function unseal(secret, t, sealed) {
   return hidden.map((b, i) => b ^ pad[i]);
 }
 
-/** Returns random bytes: a nonce. */
+/** Returns a random nonce. */
 export function newNonce() {
   return crypto.getRandomValues(new Uint8Array(KEY_SIZE));
 }
 
 /**
- * Writes bytes as base64url without padding.
+ * Encodes bytes as base64url without padding.
  *
  * @param {Uint8Array} bytes
  */
@@ -114,7 +114,7 @@ export function encode(bytes) {
 }
 
 /**
- * Reads base64url without padding; null when it is not.
+ * Decodes base64url without padding. It returns null for invalid input.
  *
  * @param {unknown} s
  * @returns {Uint8Array<ArrayBuffer> | null}
@@ -123,14 +123,14 @@ export function decode(s) {
   if (typeof s !== 'string' || !/^[A-Za-z0-9_-]*$/.test(s)) return null;
   try {
     const bytes = Uint8Array.from(atob(s.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
-    return encode(bytes) === s ? bytes : null; // no second spelling
+    return encode(bytes) === s ? bytes : null; // reject non-canonical encodings
   } catch {
     return null;
   }
 }
 
 /**
- * Reads a key, nonce or MAC; null when it is none.
+ * Decodes a key, nonce or MAC. It returns null for invalid input.
  *
  * @param {unknown} s
  */
@@ -140,7 +140,7 @@ export function decodeKey(s) {
 }
 
 /**
- * Reads a pairing string, with white space around it; null when it is none.
+ * Parses a pairing string, ignoring surrounding white space. It returns null for invalid input.
  *
  * @param {string} s
  * @returns {{port: number, secret: Uint8Array<ArrayBuffer>} | null}

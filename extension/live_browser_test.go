@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// hostEnv makes the test binary the native messaging host: it names the file
-// with the list of servers.
+// hostEnv makes the test binary the native messaging host. Its value is the path of
+// the file with the list of servers.
 const hostEnv = "EXTENSION_TEST_SERVERS"
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// nativeHost answers as the real one does: each question with the list, and
-// when that has changed it says so.
+// nativeHost responds like the real host: to each query with the list, and with a
+// message when the list changes.
 func nativeHost(path string) {
 	read := func() string {
 		list, err := os.ReadFile(path)
@@ -40,9 +40,9 @@ func nativeHost(path string) {
 		binary.Write(os.Stdout, binary.NativeEndian, uint32(len(reply)))
 		os.Stdout.WriteString(reply)
 	}
-	asked := make(chan bool)
+	queries := make(chan bool)
 	go func() {
-		defer close(asked)
+		defer close(queries)
 		for {
 			var size uint32
 			if binary.Read(os.Stdin, binary.NativeEndian, &size) != nil {
@@ -51,29 +51,29 @@ func nativeHost(path string) {
 			if _, err := io.CopyN(io.Discard, os.Stdin, int64(size)); err != nil {
 				return
 			}
-			asked <- true
+			queries <- true
 		}
 	}()
-	told := read()
+	last := read()
 	for {
 		select {
-		case _, more := <-asked:
+		case _, more := <-queries:
 			if !more {
 				return
 			}
-			told = read()
-			write(`{"v":1,"servers":` + told + `}`)
+			last = read()
+			write(`{"v":1,"servers":` + last + `}`)
 		case <-time.After(100 * time.Millisecond):
-			if now := read(); now != told {
-				told = now
+			if now := read(); now != last {
+				last = now
 				write(`{"v":1,"changed":true}`)
 			}
 		}
 	}
 }
 
-// A browser is a Chromium with the extension in it, whose native messaging host
-// is the test binary.
+// A browser is a Chromium with the extension, whose native messaging host is the
+// test binary.
 type browser struct {
 	*userbrowser.Browser
 	t       *testing.T
@@ -81,13 +81,13 @@ type browser struct {
 	host    string // the manifest of the native host
 }
 
-// start starts the browser, with the extension as Write writes it. Flags come
-// after ours, and win.
+// start starts the browser with the extension as written by Write. flags override
+// our own.
 func start(t *testing.T, flags ...string) *browser {
 	return startWith(t, nil, flags...)
 }
 
-// startWith is start with other extensions, in the given directories.
+// startWith is start with additional extensions in the given directories.
 func startWith(t *testing.T, others []string, flags ...string) *browser {
 	t.Helper()
 	root, err := os.MkdirTemp("", "extension-test-")
@@ -131,13 +131,13 @@ func (b *browser) installHost() {
 	}
 }
 
-// run tells the native host which servers run.
+// run sets the list of running servers of the native host.
 func (b *browser) run(servers ...*fakeServer) {
 	b.t.Helper()
 	list := []map[string]any{}
 	for _, s := range servers {
 		list = append(list, map[string]any{
-			"port": s.port, "token": wire.EncodeKey(s.keys[wire.KeyBoot]), "pid": s.port, "name": s.name, "started": 1,
+			"port": s.port, "token": wire.EncodeKey(s.keys[wire.KeyToken]), "pid": s.port, "name": s.name, "started": 1,
 		})
 	}
 	data, err := json.Marshal(list)

@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestHostilePage shares a tab with a page that leads frames to hosts which
-// rules do not know as they are written, and opens a tab beside its own.
+// TestHostilePage shares a tab with a page that navigates frames to hosts that
+// rules cannot list as they are, and opens a tab next to its own.
 func TestHostilePage(t *testing.T) {
 	web := newSite(t)
 	b := start(t)
 	page := b.Find(t, "page", "about:blank")
 	b.goTo(t, page.ID, web.at("a.test", "/first"))
-	b.In(t, page.ID, func(session string) {
+	b.WithSession(t, page.ID, func(session string) {
 		b.Call(t, session, "Network.setCookie", map[string]any{"url": web.at("denied.a.test", "/"), "name": "session", "value": "of-another-site", "httpOnly": true}, nil)
 	})
 	server := newServer(t, "claude", wire.Policy{Allow: []string{fmt.Sprintf("http://a.test:%d", web.port())}, Subresources: "public"})
@@ -25,7 +25,7 @@ func TestHostilePage(t *testing.T) {
 	b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
 	listed := func() int {
 		var list wire.TabsList
-		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		return len(list.Tabs)
 	}
 	userbrowser.Eventually(t, "the tab to be shared", func() bool { return listed() == 1 })
@@ -34,7 +34,7 @@ func TestHostilePage(t *testing.T) {
 	c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 	run := func(script string) {
 		t.Helper()
-		b.In(t, page.ID, func(session string) {
+		b.WithSession(t, page.ID, func(session string) {
 			b.Call(t, session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true}, nil)
 		})
 	}
@@ -43,10 +43,10 @@ func TestHostilePage(t *testing.T) {
 		run(fmt.Sprintf("document.body.append(Object.assign(document.createElement('%s'), {src: %s}))", element, url))
 	}
 
-	// A request that waits.
+	// A paused request.
 	c.cdp(t, tab, "Fetch.enable", map[string]any{"patterns": []any{map[string]any{"urlPattern": "*/cookie", "requestStage": "Request"}}})
 	add("img", fmt.Sprintf("%q", web.at("denied.a.test", "/cookie")))
-	e := c.await(t, 0, "a request that waits", func(e event) bool {
+	e := c.await(t, 0, "a paused request", func(e event) bool {
 		return e.name == wire.EventCDP && strings.Contains(string(e.data), `"Fetch.requestPaused"`)
 	})
 	if strings.Contains(string(e.data), "of-another-site") || !strings.Contains(string(e.data), "Referer") {
@@ -62,17 +62,17 @@ func TestHostilePage(t *testing.T) {
 		return n == 0
 	}
 	for _, f := range []struct{ what, initiator, url string }{
-		{"a host with a dot at its end", "https://dot.test.", "'http://dot.test./'"},
+		{"a host with a trailing dot", "https://dot.test.", "'http://dot.test./'"},
 		{"a host that is too long for a name", "https://any.test", "`http://${'a'.repeat(1e4)}.test/`"},
 	} {
 		if !opens(f.initiator) {
-			t.Errorf("%s: it was held before there was a frame", f.what)
+			t.Errorf("%s: rules applied before there was a frame", f.what)
 		}
 		add("iframe", f.url)
-		userbrowser.Eventually(t, f.what+" to be held", func() bool { return !opens(f.initiator) })
+		userbrowser.Eventually(t, f.what+" to be blocked", func() bool { return !opens(f.initiator) })
 	}
 
-	// A tab that the browser puts in the group of the one that is shared.
+	// A tab that the browser adds to the group of the shared tab.
 	c.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, nil)
 	run("open('/second')")
 	userbrowser.Eventually(t, "the tab in the group", func() bool {
@@ -84,8 +84,8 @@ func TestHostilePage(t *testing.T) {
 	userbrowser.Eventually(t, "the end of sharing", func() bool { return listed() == 0 })
 	b.Call(t, "", "Target.closeTarget", map[string]any{"targetId": b.Find(t, "service_worker", "worker.js").ID}, nil)
 	c = server.next(t)
-	c.refused(t, "POLICY_DENIED", wire.MethodTabNew, wire.Nothing{})
+	c.refused(t, "POLICY_DENIED", wire.MethodTabNew, wire.Empty{})
 	if n := listed(); n != 0 {
-		t.Errorf("%d tabs are shared after all were stopped", n)
+		t.Errorf("%d tabs are shared after Stop all", n)
 	}
 }

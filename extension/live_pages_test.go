@@ -11,19 +11,19 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestPages uses the popup and the options page as people do, in one browser:
-// each step stands on what the ones before it left.
+// TestPages uses the popup and the options page as users do, in one browser. Each step
+// depends on the state that the previous ones left.
 func TestPages(t *testing.T) {
 	root := t
 	web := newSite(t)
 	origin := func(host string) string { return strings.TrimSuffix(web.at(host, ""), "/") }
 	policy := wire.Policy{Allow: []string{origin("a.test"), origin("b.test")}, Subresources: "public"}
 	b := start(t)
-	if err := os.Remove(b.host); err != nil { // as if it had never been installed
+	if err := os.Remove(b.host); err != nil { // simulates that it is not installed
 		t.Fatal(err)
 	}
 	page := b.Find(t, "page", "about:blank")
@@ -45,16 +45,16 @@ func TestPages(t *testing.T) {
 	}
 	ask := func(t *testing.T, host string) <-chan answer {
 		t.Helper()
-		return c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin(host), Call: "1"})
+		return c.start(wire.MethodConsent, wire.PromptParams{Kind: "eval", Origin: origin(host), Call: "1"})
 	}
 
 	step("first run", func(t *testing.T) {
 		b.goTo(t, page.ID, "chrome://version/")
 		b.Popup(t, func(s string) {
-			b.shows(t, s, "#setup-title", "Two steps to begin")
+			b.shows(t, s, "#setup-title", "Two steps to get started")
 			b.shows(t, s, "#steps", "chrome-mcp extension install")
 			b.shows(t, s, "#obstacle", "belong to the browser")
-			b.shows(t, s, "#no-tabs", "None.")
+			b.shows(t, s, "#no-tabs", "No tab is shared.")
 			b.holds(t, s, "document.getElementById('share').disabled")
 			b.accessible(t, s)
 		})
@@ -68,10 +68,10 @@ func TestPages(t *testing.T) {
 	step("connected", func(t *testing.T) {
 		b.installHost()
 		b.run(server)
-		// Of a page that would like to be read as something else.
+		// The title tries to change the writing direction.
 		title := "<b>\u202egnp.exe</b> " + strings.Repeat("long ", 60)
 		b.goTo(t, page.ID, web.at("a.test", "/one?title="+url.QueryEscape(title)))
-		b.Popup(t, func(s string) { // opening it looks for servers
+		b.Popup(t, func(s string) { // opening it searches for servers
 			c = server.next(t)
 			b.shows(t, s, "#status", "claude connected, no tab shared")
 			b.shows(t, s, "#servers", "Connected for less than a minute, drives no tab")
@@ -88,18 +88,18 @@ func TestPages(t *testing.T) {
 		mark := c.mark()
 		b.Popup(t, func(s string) {
 			b.tick(t, s, "#keep")
-			b.holds(t, s, "document.querySelectorAll('#tabs li').length === 0") // a tick alone shares nothing
+			b.holds(t, s, "document.querySelectorAll('#tabs li').length === 0") // selecting the box alone shares nothing
 			b.Click(t, s, "#share", "Share this tab")
 			c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "a.test")))
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
-			b.shows(t, s, "#tabs", "No agent works in it.")
+			b.shows(t, s, "#tabs", "Idle.")
 			b.holds(t, s, "document.getElementById('keep').checked")
 			b.accessible(t, s)
 		})
 		var kept []string
 		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings.keepSites)", &kept)
 		if !slices.Equal(kept, []string{origin("a.test")}) {
-			t.Errorf("kept %q", kept)
+			t.Errorf("keepSites is %q", kept)
 		}
 	})
 
@@ -113,9 +113,9 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("a tab that an agent opened is none that is shared", func(t *testing.T) {
+	step("a tab that an agent opened is not listed as shared", func(t *testing.T) {
 		var own wire.Tab
-		c.call(t, wire.MethodTabNew, wire.Nothing{}, &own)
+		c.call(t, wire.MethodTabNew, wire.Empty{}, &own)
 		c.cdp(t, own.TabID, "Page.navigate", map[string]any{"url": web.at("b.test", "/own?title=Own")})
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#status", "claude connected, 1 tab shared")
@@ -140,7 +140,7 @@ func TestPages(t *testing.T) {
 		})
 		b.goTo(t, page.ID, web.at("denied.test", "/"))
 		b.Popup(t, func(s string) {
-			b.shows(t, s, "#tabs .bad", "Not open to claude: denied.test is not in the list")
+			b.shows(t, s, "#tabs .bad", "Not allowed for claude: denied.test is not in the list")
 		})
 		b.goTo(t, page.ID, web.at("a.test", "/one"))
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tabOf(t, "a.test")}, &wire.Tab{})
@@ -149,28 +149,28 @@ func TestPages(t *testing.T) {
 	step("scripts once", func(t *testing.T) {
 		tab := tabOf(t, "a.test")
 		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "40 + 2"})
-		asked := ask(t, "a.test")
+		pending := ask(t, "a.test")
 		b.Popup(t, func(s string) {
-			b.shows(t, s, "#questions", "claude wants to run scripts in "+origin("a.test")+".")
+			b.shows(t, s, "#questions", "claude wants to run scripts on "+origin("a.test")+".")
 			b.shows(t, s, "#questions", "read and change")
-			b.shows(t, s, "#status", "An agent asks")
+			b.shows(t, s, "#status", "Waiting for your permission")
 			b.accessible(t, s)
 			b.Click(t, s, "#questions button", "Allow once")
 			b.holds(t, s, "document.getElementById('asking').hidden")
 		})
-		if a := <-asked; a.err != nil || !strings.Contains(string(a.data), "true") {
+		if a := <-pending; a.err != nil || !strings.Contains(string(a.data), "true") {
 			t.Fatalf("answer %s %+v", a.data, a.err)
 		}
 		c.call(t, wire.MethodCDP, evaluate, nil)
 		var stored int
 		b.Worker(t, "Promise.all([chrome.storage.local.get('evalForGood'), chrome.storage.session.get('evalForNow')]).then((g) => g.flatMap((s) => Object.values(s).flatMap((v) => Object.keys(v))).length)", &stored)
 		if stored != 0 {
-			t.Errorf("%d leaves are remembered", stored)
+			t.Errorf("%d grants are stored", stored)
 		}
 	})
 
 	step("a double click answers one question", func(t *testing.T) {
-		asked := []<-chan answer{ask(t, "a.test"), ask(t, "b.test")}
+		pending := []<-chan answer{ask(t, "a.test"), ask(t, "b.test")}
 		b.Popup(t, func(s string) {
 			b.holds(t, s, "document.querySelectorAll('#questions button:enabled').length === 6")
 			b.holds(t, s, "document.querySelector('#questions .main') === null") // no answer is suggested
@@ -203,7 +203,7 @@ func TestPages(t *testing.T) {
 			b.holds(t, s, "document.getElementById('asking').hidden")
 		})
 		for i, want := range []string{`"granted":true`, `"granted":false`} {
-			if a := <-asked[i]; a.err != nil || !strings.Contains(string(a.data), want) {
+			if a := <-pending[i]; a.err != nil || !strings.Contains(string(a.data), want) {
 				t.Errorf("question %d: answer %s %+v", i, a.data, a.err)
 			}
 		}
@@ -212,10 +212,10 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("scripts refused", func(t *testing.T) {
-		asked := ask(t, "b.test")
+	step("scripts denied", func(t *testing.T) {
+		pending := ask(t, "b.test")
 		b.popup(t, func(click func(selector, text string)) { click("#questions button", "No") })
-		if a := <-asked; a.err != nil || !strings.Contains(string(a.data), "false") {
+		if a := <-pending; a.err != nil || !strings.Contains(string(a.data), "false") {
 			t.Fatalf("answer %s %+v", a.data, a.err)
 		}
 	})
@@ -245,7 +245,7 @@ func TestPages(t *testing.T) {
 			b.Click(t, s, "#stop-all", "Stop all")
 			c.await(t, mark, "tab_unshared stopped", unshared(first, "stopped"))
 			c.await(t, mark, "stopped", func(e event) bool { return e.name == wire.EventStopped })
-			b.shows(t, s, "#no-tabs", "None.")
+			b.shows(t, s, "#no-tabs", "No tab is shared.")
 		})
 		b.Send("", "Target.closeTarget", map[string]any{"targetId": made.TargetID})
 	})
@@ -271,15 +271,15 @@ func TestPages(t *testing.T) {
 			TargetID string `json:"targetId"`
 		}
 		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
-		b.In(t, opened.TargetID, func(s string) {
-			b.shows(t, s, "#native", "agents are found by themselves")
+		b.WithSession(t, opened.TargetID, func(s string) {
+			b.shows(t, s, "#native", "agents are found automatically")
 			b.shows(t, s, "#servers", "claude")
 			b.shows(t, s, "#leaves", origin("b.test")+" claude may not run scripts")
 			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": false}, nil)
 			b.accessible(t, s)
 			b.Call(t, s, "Emulation.clearDeviceMetricsOverride", nil, nil)
 
-			// What is no pairing string.
+			// An invalid pairing string.
 			b.fill(t, s, "#pairing", "cm1-nonsense")
 			b.Click(t, s, "#pair button", "Pair")
 			b.shows(t, s, "#paired", "This is not a pairing string")
@@ -296,7 +296,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#block-said", "a.test is blocked")
 			b.shows(t, s, "#blocked", "a.test")
 
-			// Every tab only after a second question.
+			// All tabs are shared only after a confirmation.
 			b.tick(t, s, "[name=access][value=all]")
 			b.Click(t, s, "#all-tabs button", "Cancel")
 			b.holds(t, s, "document.querySelector('[name=access][value=shared]').checked")
@@ -322,9 +322,9 @@ func TestPages(t *testing.T) {
 				return fmt.Sprintf("%v %v %v %v %v", got["idleMinutes"], got["ownWindow"], got["access"], got["blockList"], got["keepSites"]) == "20 true shared [] []"
 			})
 
-			// The log tells all of it.
+			// The log contains all of it.
 			for _, want := range []string{
-				"Shared a tab (by you)", "Reloading", "Allowed scripts (once)", "Refused scripts (until Chrome closes)",
+				"Shared a tab (by you)", "Reloading", "Allowed scripts (once)", "Denied scripts (until Chrome closes)",
 				"Stopped sharing a tab (Stop all)", "Stopped sharing a tab (the screen was locked)", "Connected",
 			} {
 				b.shows(t, s, "#log", want)
@@ -357,7 +357,7 @@ func TestPages(t *testing.T) {
 // goTo opens a URL in a tab and waits for it.
 func (b *browser) goTo(t *testing.T, id, url string) {
 	t.Helper()
-	b.In(t, id, func(s string) {
+	b.WithSession(t, id, func(s string) {
 		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
 		userbrowser.Eventually(t, url, func() bool {
 			var at string
@@ -367,7 +367,7 @@ func (b *browser) goTo(t *testing.T, id, url string) {
 	})
 }
 
-// shows waits until an element that can be seen holds a text.
+// shows waits until a visible element contains a text.
 func (b *browser) shows(t *testing.T, session, selector, text string) {
 	t.Helper()
 	var got string
@@ -383,7 +383,7 @@ func (b *browser) shows(t *testing.T, session, selector, text string) {
 	})
 }
 
-// holds waits until a condition of the page holds.
+// holds waits until a condition of the page is true.
 func (b *browser) holds(t *testing.T, session, condition string) {
 	t.Helper()
 	userbrowser.Eventually(t, condition, func() bool {
@@ -393,13 +393,13 @@ func (b *browser) holds(t *testing.T, session, condition string) {
 	})
 }
 
-// tick waits for a box or a radio button and clicks it.
+// tick waits for a check box or radio button and clicks it.
 func (b *browser) tick(t *testing.T, session, selector string) {
 	t.Helper()
 	b.holds(t, session, fmt.Sprintf("(() => { const e = document.querySelector(%q); if (!e || e.disabled || !e.checkVisibility()) return false; e.click(); return true; })()", selector))
 }
 
-// fill puts a text into a field, as if it had been typed.
+// fill enters a text into a field.
 func (b *browser) fill(t *testing.T, session, selector, text string) {
 	t.Helper()
 	quoted, _ := json.Marshal(text)
@@ -427,9 +427,8 @@ func (b *browser) press(t *testing.T, session, key string) {
 }
 
 // accessible checks that each control of the page has a name, that the
-// keyboard reaches all of them in the order of the page, that the focus can
-// be seen, and that twice the size of the text does not need to be scrolled
-// sideways.
+// keyboard reaches all of them in page order, that the focus is visible, and
+// that the page does not scroll horizontally with text of twice the size.
 func (b *browser) accessible(t *testing.T, session string) {
 	t.Helper()
 	var tree struct {
@@ -457,7 +456,7 @@ func (b *browser) accessible(t *testing.T, session string) {
 		t.Errorf("only %d controls in the tree", controls)
 	}
 
-	// Questions can be answered after a moment.
+	// The answer buttons are enabled after a delay.
 	b.holds(t, session, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
 	var want int
 	b.Eval(t, session, `(() => {

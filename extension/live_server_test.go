@@ -21,8 +21,8 @@ import (
 // patience bounds every wait for the browser.
 const patience = 20 * time.Second
 
-// A fakeServer speaks the server's side of the wire, by package wire: what
-// the extension sends is decoded as strictly as the bridge does.
+// A fakeServer implements the server's side of the protocol with package wire. It decodes
+// the extension's messages as strictly as the bridge does.
 type fakeServer struct {
 	t       *testing.T
 	http    *httptest.Server
@@ -30,13 +30,13 @@ type fakeServer struct {
 	name    string
 	version string
 	keys    map[string][]byte // by key of the hello
-	own     []byte            // what a pairing string is exchanged for
-	conns   chan *fakeConn    // those that were welcomed
+	own     []byte            // the key that a pairing string is exchanged for
+	conns   chan *fakeConn    // authenticated connections
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	policy wire.Policy
 	hold   chan struct{} // handshakes wait until it is closed; nil if they do not
-	refuse string        // the message that handshakes are refused with, if any
+	refuse string        // the message with which handshakes are rejected, if any
 	fails  []string      // why handshakes failed
 	live   []*fakeConn
 }
@@ -50,7 +50,7 @@ func newServer(t *testing.T, name string, policy wire.Policy) *fakeServer {
 	return newServerAt(t, name, policy, l)
 }
 
-// usualPort listens on one of the ports that are looked at without being told.
+// usualPort listens on one of the default ports that the extension probes.
 func usualPort(t *testing.T) net.Listener {
 	t.Helper()
 	for port := wire.FirstPort; port <= wire.LastPort; port++ {
@@ -58,7 +58,7 @@ func usualPort(t *testing.T) net.Listener {
 			return l
 		}
 	}
-	t.Fatal("every usual port is taken")
+	t.Fatal("all default ports are in use")
 	return nil
 }
 
@@ -66,7 +66,7 @@ func newServerAt(t *testing.T, name string, policy wire.Policy, at net.Listener)
 	t.Helper()
 	s := &fakeServer{
 		t: t, name: name, version: "test", policy: policy, conns: make(chan *fakeConn, 16),
-		keys: map[string][]byte{wire.KeyBoot: wire.NewKey()},
+		keys: map[string][]byte{wire.KeyToken: wire.NewKey()},
 	}
 	s.http = httptest.NewUnstartedServer(websocket.Server{Handler: s.serve})
 	s.http.Listener.Close()
@@ -77,7 +77,7 @@ func newServerAt(t *testing.T, name string, policy wire.Policy, at net.Listener)
 	return s
 }
 
-// stop ends the server as its process ending would.
+// stop stops the server as if its process exited.
 func (s *fakeServer) stop() {
 	s.mu.Lock()
 	live := s.live
@@ -112,7 +112,7 @@ func (s *fakeServer) next(t *testing.T) *fakeConn {
 	select {
 	case c := <-s.conns:
 		return c
-	case <-time.After(45 * time.Second): // an alarm comes every 30 s
+	case <-time.After(45 * time.Second): // the alarm period is up to 30 s
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		t.Fatalf("the extension did not connect to %s; failed handshakes: %v", s.name, s.fails)
@@ -125,10 +125,10 @@ type fakeConn struct {
 	s        *fakeServer
 	ws       *websocket.Conn
 	instance string
-	run      string        // of the browser
+	run      string        // run id of the browser
 	done     chan struct{} // closed when it ended
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	pending map[string]chan answer
 	events  []event
 	changed chan struct{} // closed and replaced with each event
@@ -144,7 +144,7 @@ type event struct {
 	data json.RawMessage
 }
 
-func (c *fakeConn) receive() (wire.Frame, error) {
+func (c *fakeConn) receive() (wire.Message, error) {
 	var text string
 	if err := websocket.Message.Receive(c.ws, &text); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (c *fakeConn) receive() (wire.Frame, error) {
 	return wire.Decode([]byte(text))
 }
 
-func (c *fakeConn) send(f wire.Frame) error {
+func (c *fakeConn) send(f wire.Message) error {
 	data, err := wire.Encode(f)
 	if err != nil {
 		return err
@@ -176,12 +176,12 @@ func (c *fakeConn) handshake() error {
 		<-hold
 	}
 	if refuse != "" {
-		c.send(&wire.Refused{Reason: wire.ReasonNotPaired, Message: refuse})
+		c.send(&wire.RejectedMessage{Reason: wire.ReasonNotPaired, Message: refuse})
 		return errors.New(refuse)
 	}
 	key := c.s.keys[hello.Key]
 	if key == nil {
-		c.send(&wire.Refused{Reason: wire.ReasonNotPaired, Message: "this browser is not paired"})
+		c.send(&wire.RejectedMessage{Reason: wire.ReasonNotPaired, Message: "this browser is not paired"})
 		return errors.New("no key of kind " + hello.Key)
 	}
 	nonceC, err := wire.DecodeKey(hello.Nonce)
@@ -251,7 +251,7 @@ func (c *fakeConn) read() {
 	}
 }
 
-// deliver hands an answer to who waits for it. c.mu must be held.
+// deliver passes a result to its waiting caller. c.mu must be held.
 func (c *fakeConn) deliver(id string, a answer) {
 	if ch := c.pending[id]; ch != nil {
 		delete(c.pending, id)
@@ -283,20 +283,20 @@ func (c *fakeConn) start(method string, params any) <-chan answer {
 	return ch
 }
 
-// try carries a command out and returns its answer.
+// try runs a command and returns its result.
 func (c *fakeConn) try(t *testing.T, method string, params any) (json.RawMessage, *wire.Problem) {
 	t.Helper()
 	select {
 	case a := <-c.start(method, params):
 		return a.data, a.err
 	case <-time.After(patience):
-		t.Fatalf("%s was not answered", method)
+		t.Fatalf("no response to %s", method)
 		return nil, nil
 	}
 }
 
-// call carries out a command that has to succeed, and decodes its answer
-// strictly into result when that is a type of package wire.
+// call runs a command that must succeed, and decodes its result strictly into
+// result if that is a type of package wire.
 func (c *fakeConn) call(t *testing.T, method string, params, result any) {
 	t.Helper()
 	data, problem := c.try(t, method, params)
@@ -311,7 +311,7 @@ func (c *fakeConn) call(t *testing.T, method string, params, result any) {
 	}
 }
 
-// cdp carries out a command of the browser's protocol.
+// cdp runs a CDP command.
 func (c *fakeConn) cdp(t *testing.T, tab int, method string, params map[string]any) json.RawMessage {
 	t.Helper()
 	data, problem := c.try(t, wire.MethodCDP, command(tab, method, params))
@@ -321,13 +321,12 @@ func (c *fakeConn) cdp(t *testing.T, tab int, method string, params map[string]a
 	return data
 }
 
-// refused carries out a command that has to fail with a code, and returns the
-// words.
+// refused runs a command that must fail with a code, and returns the message.
 func (c *fakeConn) refused(t *testing.T, code string, method string, params any) string {
 	t.Helper()
 	data, problem := c.try(t, method, params)
 	if problem == nil {
-		t.Fatalf("%s %+v was carried out: %s", method, params, data)
+		t.Fatalf("%s %+v succeeded: %s", method, params, data)
 	}
 	if string(problem.Code) != code {
 		t.Fatalf("%s %+v: %s: %s, want %s", method, params, problem.Code, problem.Message, code)
@@ -342,7 +341,7 @@ func command(tab int, method string, params map[string]any) map[string]any {
 	return map[string]any{"tabId": tab, "method": method, "params": params}
 }
 
-// await waits for an event, from those that came after the mark on.
+// await waits for an event after the mark.
 func (c *fakeConn) await(t *testing.T, mark int, what string, ok func(event) bool) event {
 	t.Helper()
 	deadline := time.After(patience)
@@ -367,14 +366,14 @@ func (c *fakeConn) await(t *testing.T, mark int, what string, ok func(event) boo
 	}
 }
 
-// mark returns how many events there were.
+// mark returns the number of events received.
 func (c *fakeConn) mark() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.events)
 }
 
-// named matches an event of a name about a tab.
+// named matches an event with a name for a tab.
 func named(name string, tab int) func(event) bool {
 	return func(e event) bool {
 		var d struct {
@@ -384,7 +383,7 @@ func named(name string, tab int) func(event) bool {
 	}
 }
 
-// unshared matches a tab_unshared with a reason.
+// unshared matches a tab_unshared event with a reason.
 func unshared(tab int, reason string) func(event) bool {
 	return func(e event) bool {
 		var d wire.TabUnshared
@@ -392,7 +391,7 @@ func unshared(tab int, reason string) func(event) bool {
 	}
 }
 
-// A site is a web server whose hits are counted by path.
+// A site is a web server that counts hits by path.
 type site struct {
 	*httptest.Server
 	mu   sync.Mutex

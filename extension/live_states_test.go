@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -20,8 +20,8 @@ func (b *browser) badge(t *testing.T, text, title string) {
 	})
 }
 
-// TestStates tests states that other tests do not reach: of the badge, of who
-// drives a tab, of the window for agents' tabs, and of tabs that cannot be driven.
+// TestStates tests states that other tests do not reach: of the badge, of the driver of a
+// tab, of the window for agents' tabs, and of tabs that cannot be driven.
 func TestStates(t *testing.T) {
 	root := t
 	web := newSite(t)
@@ -36,13 +36,13 @@ func TestStates(t *testing.T) {
 	}
 	var tab int
 
-	step("the badge of a refused connection", func(t *testing.T) {
+	step("the badge of a rejected connection", func(t *testing.T) {
 		refusing := newServer(t, "refusing", policy)
 		refusing.mu.Lock()
-		refusing.refuse = "this server takes no browsers today"
+		refusing.refuse = "this server accepts no browsers today"
 		refusing.mu.Unlock()
 		b.run(refusing)
-		b.badge(t, "!", "this server takes no browsers today")
+		b.badge(t, "!", "this server accepts no browsers today")
 		b.run()
 		b.badge(t, "", "no agent is running")
 	})
@@ -61,7 +61,7 @@ func TestStates(t *testing.T) {
 		b.badge(t, "", "no tab is shared")
 	})
 
-	step("the user selects who drives a tab", func(t *testing.T) {
+	step("the user selects the driver of a tab", func(t *testing.T) {
 		b.goTo(t, page.ID, web.at("a.test", "/one?title=First"))
 		b.run(claude, zed)
 		z = zed.next(t)
@@ -90,7 +90,7 @@ func TestStates(t *testing.T) {
 			TargetID string `json:"targetId"`
 		}
 		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
-		b.In(t, opened.TargetID, func(s string) { b.tick(t, s, "#ownWindow") })
+		b.WithSession(t, opened.TargetID, func(s string) { b.tick(t, s, "#ownWindow") })
 		userbrowser.Eventually(t, "the setting", func() bool {
 			var on bool
 			b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings?.ownWindow === true)", &on)
@@ -99,7 +99,7 @@ func TestStates(t *testing.T) {
 		b.Call(t, "", "Target.closeTarget", map[string]any{"targetId": opened.TargetID}, nil)
 		var own [2]wire.Tab
 		for i := range own {
-			c.call(t, wire.MethodTabNew, wire.Nothing{}, &own[i])
+			c.call(t, wire.MethodTabNew, wire.Empty{}, &own[i])
 		}
 		var windows []int
 		b.Worker(t, fmt.Sprintf("Promise.all([%d, %d, %d].map(async (id) => (await chrome.tabs.get(id)).windowId))", tab, own[0].TabID, own[1].TabID), &windows)
@@ -115,10 +115,10 @@ func TestStates(t *testing.T) {
 		z.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, nil)
 		b.Worker(t, `{
 			globalThis.kept = chrome.declarativeNetRequest.updateSessionRules;
-			chrome.declarativeNetRequest.updateSessionRules = () => Promise.reject(new Error('there is no room for rules'));
+			chrome.declarativeNetRequest.updateSessionRules = () => Promise.reject(new Error('the limit of rules is reached'));
 		}`, nil)
 		_, problem := z.try(t, wire.MethodTabAttach, wire.TabRef{TabID: tab})
-		if problem == nil || !strings.Contains(problem.Message, "there is no room for rules") {
+		if problem == nil || !strings.Contains(problem.Message, "the limit of rules is reached") {
 			t.Errorf("attaching: %+v", problem)
 		}
 		if _, problem := z.try(t, wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "1"})); problem == nil {
@@ -128,7 +128,7 @@ func TestStates(t *testing.T) {
 		z.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 	})
 
-	step("Cancel in the yellow bar", func(t *testing.T) {
+	step("Cancel in the debugging bar", func(t *testing.T) {
 		mark := z.mark()
 		b.Worker(t, fmt.Sprintf("chrome.debugger.onDetach.dispatch({ tabId: %d }, 'canceled_by_user')", tab), nil)
 		z.await(t, mark, "tab_unshared debugger", unshared(tab, "debugger"))

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestLive walks through what users do, in one browser: each step stands on
-// what the ones before it left.
+// TestLive runs the actions of users in one browser. Each step depends on the state that
+// the previous ones left.
 func TestLive(t *testing.T) {
 	root := t
 	web := newSite(t)
@@ -28,7 +28,7 @@ func TestLive(t *testing.T) {
 	page := b.Find(t, "page", "about:blank")
 	goTo := func(t *testing.T, url string) {
 		t.Helper()
-		b.In(t, page.ID, func(session string) {
+		b.WithSession(t, page.ID, func(session string) {
 			b.Call(t, session, "Page.navigate", map[string]any{"url": url}, nil)
 			userbrowser.Eventually(t, "the page", func() bool {
 				var at string
@@ -51,20 +51,20 @@ func TestLive(t *testing.T) {
 
 	step("native pairing", func(t *testing.T) {
 		c = server.next(t)
-		c.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+		c.call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
 	})
 
 	tab := 0
 	step("a tab that is not shared", func(t *testing.T) {
 		var list wire.TabsList
-		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		if len(list.Tabs) != 0 {
-			t.Fatalf("told of %+v", list.Tabs)
+			t.Fatalf("got %+v", list.Tabs)
 		}
 		b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes('a.test')).id)", &tab)
 		c.refused(t, "TAB_NOT_FOUND", wire.MethodTabAttach, wire.TabRef{TabID: tab})
 		c.refused(t, "TAB_NOT_FOUND", wire.MethodCDP, command(tab, "Page.enable", nil))
-		c.refused(t, "UNKNOWN_METHOD", "no_such_method", wire.Nothing{})
+		c.refused(t, "UNKNOWN_METHOD", "no_such_method", wire.Empty{})
 		c.refused(t, "BAD_ARGS", wire.MethodTabAttach, map[string]any{"tabId": "1"})
 	})
 
@@ -77,7 +77,7 @@ func TestLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		if shared.URL != web.at("a.test", "/first") || shared.Title != "/first" || shared.TargetID != page.ID || shared.Own {
-			t.Errorf("told of %+v", shared)
+			t.Errorf("got %+v", shared)
 		}
 		var title string
 		userbrowser.Eventually(t, "the group", func() bool {
@@ -99,7 +99,7 @@ func TestLive(t *testing.T) {
 		if !strings.Contains(string(got), `"/first"`) {
 			t.Errorf("evaluated to %s", got)
 		}
-		// The browser's own errors come through as such.
+		// Errors of the browser are relayed.
 		_, problem := c.try(t, wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "1", "uniqueContextId": "gone"}))
 		if problem == nil || problem.Code != "CDP_ERROR" || !strings.Contains(string(problem.Data), "uniqueContextId not found") {
 			t.Errorf("problem %+v", problem)
@@ -110,7 +110,7 @@ func TestLive(t *testing.T) {
 		}
 	})
 
-	step("what does not pass", func(t *testing.T) {
+	step("denied commands", func(t *testing.T) {
 		for method, params := range map[string]map[string]any{
 			"Network.getAllCookies":                 nil,
 			"Storage.getCookies":                    nil,
@@ -135,10 +135,10 @@ func TestLive(t *testing.T) {
 		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "window.mine = 40 + 2"})
 		c.refused(t, "CONSENT_REQUIRED", wire.MethodCDP, evaluate)
 		origin := strings.TrimSuffix(web.at("a.test", ""), "/")
-		asked := c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: origin, Call: "1"})
+		pending := c.start(wire.MethodConsent, wire.PromptParams{Kind: "eval", Origin: origin, Call: "1"})
 		b.popup(t, func(click func(selector, text string)) { click("#questions button", "Allow this session") })
-		var granted wire.ConsentAnswer
-		a := <-asked
+		var granted wire.PromptResult
+		a := <-pending
 		if a.err != nil || wire.Unmarshal(a.data, &granted) != nil || !granted.Granted {
 			t.Fatalf("answer %s %+v", a.data, a.err)
 		}
@@ -153,7 +153,7 @@ func TestLive(t *testing.T) {
 		var answers []<-chan answer
 		for i := range 200 {
 			params := map[string]any{"expression": fmt.Sprintf("(globalThis.seen ??= []).push(%d)", i), "uniqueContextId": world}
-			if i%50 == 25 { // one whose check has to ask the browser
+			if i%50 == 25 { // its check queries the browser
 				answers = append(answers, c.start(wire.MethodCDP, command(tab, "Page.navigateToHistoryEntry", map[string]any{"entryId": 987654})))
 			}
 			answers = append(answers, c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", params)))
@@ -169,7 +169,7 @@ func TestLive(t *testing.T) {
 		}
 	})
 
-	step("the network holds", func(t *testing.T) {
+	step("network rules", func(t *testing.T) {
 		visits := 0
 		home := func() {
 			t.Helper()
@@ -195,15 +195,15 @@ func TestLive(t *testing.T) {
 			"frame":    fmt.Sprintf("new Promise((r) => { const f = document.createElement('iframe'); f.onload = r; f.src = '%s'; document.body.append(f); }).then(() => 1)", private("frame")),
 			"socket":   fmt.Sprintf("new Promise((r) => { const w = new WebSocket('%s'); w.onopen = w.onerror = r; }).then(() => 1)", strings.Replace(private("socket"), "http", "ws", 1)),
 			"beacon":   fmt.Sprintf("navigator.sendBeacon('%s')", private("beacon")),
-			// It has no tab, and no origin either.
+			// It has neither a tab nor an origin.
 			"shared": fmt.Sprintf("new Promise((r) => { new SharedWorker('data:text/javascript,' + encodeURIComponent(`onconnect = (e) => fetch('%s', {mode: 'no-cors'}).catch(() => 0).then(() => e.ports[0].postMessage(1))`)).port.onmessage = r; }).then(() => 1)", private("shared")),
 			"worker": fmt.Sprintf("new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob([`fetch('%s', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(1))`]))); w.onmessage = r; }).then(() => 1)", private("worker")),
 		}
-		for _, name := range slices.Sorted(maps.Keys(scripts)) { // link before open: a popup whose opener is said to be a popup
+		for _, name := range slices.Sorted(maps.Keys(scripts)) { // link before open: a popup window whose opener is a popup window
 			home()
 			mark := c.mark()
 			c.cdp(t, tab, "Runtime.evaluate", map[string]any{"expression": scripts[name], "awaitPromise": true, "userGesture": true})
-			if name == "location" || name == "form" { // the browser's page for what it refused
+			if name == "location" || name == "form" { // the browser's error page
 				c.await(t, mark, "the refusal", func(e event) bool {
 					return e.name == wire.EventCDP && strings.Contains(string(e.data), `"unreachableUrl"`)
 				})
@@ -216,14 +216,14 @@ func TestLive(t *testing.T) {
 		}
 		for name := range scripts {
 			if n := web.count("denied.test", "/"+name) + web.count("127.0.0.1", "/"+name); n != 0 {
-				t.Errorf("%s: %d hits where nothing may go", name, n)
+				t.Errorf("%s: %d hits on a denied site", name, n)
 			}
 		}
-		// What the page opened is shared with it, and closed here.
+		// The tabs that the page opened are shared also, and closed here.
 		var opened []int
 		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.map((t) => t.id).filter((id) => id !== %d))", tab), &opened)
 		var list wire.TabsList
-		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		if len(opened) != 3 || len(list.Tabs) != 1+len(opened) {
 			t.Errorf("opened %v, shared %+v", opened, list.Tabs)
 		}
@@ -232,7 +232,7 @@ func TestLive(t *testing.T) {
 
 	step("pages that cannot be driven", func(t *testing.T) {
 		mark := c.mark()
-		b.In(t, page.ID, func(session string) {
+		b.WithSession(t, page.ID, func(session string) {
 			b.Call(t, session, "Page.navigate", map[string]any{"url": "chrome://version/"}, nil)
 		})
 		e := c.await(t, mark, "detached", named(wire.EventDetached, tab))
@@ -242,7 +242,7 @@ func TestLive(t *testing.T) {
 		}
 		c.refused(t, "DETACHED", wire.MethodCDP, command(tab, "Page.enable", nil))
 		if words := c.refused(t, "POLICY_DENIED", wire.MethodTabAttach, wire.TabRef{TabID: tab}); !strings.Contains(words, "browser") {
-			t.Errorf("said %q", words)
+			t.Errorf("message %q", words)
 		}
 		goTo(t, web.at("a.test", "/back"))
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
@@ -250,7 +250,7 @@ func TestLive(t *testing.T) {
 
 	step("own tabs", func(t *testing.T) {
 		var own wire.Tab
-		c.call(t, wire.MethodTabNew, wire.Nothing{}, &own)
+		c.call(t, wire.MethodTabNew, wire.Empty{}, &own)
 		if own.Active || !own.Own || own.TargetID == "" {
 			t.Errorf("opened %+v", own)
 		}
@@ -265,7 +265,7 @@ func TestLive(t *testing.T) {
 		c.await(t, mark, "tab_unshared closed", unshared(own.TabID, "closed"))
 	})
 
-	step("unshared in mid-call", func(t *testing.T) {
+	step("unshared during a call", func(t *testing.T) {
 		mark := c.mark()
 		running := c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true}))
 		c.cdp(t, tab, "Page.getLayoutMetrics", nil) // it runs
@@ -283,7 +283,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("took %s", d)
 		}
 		c.refused(t, "TAB_NOT_FOUND", wire.MethodCDP, command(tab, "Page.enable", nil))
-		userbrowser.Eventually(t, "the rules to go", func() bool {
+		userbrowser.Eventually(t, "the rules to be removed", func() bool {
 			var n int
 			b.Worker(t, "chrome.declarativeNetRequest.getSessionRules().then((r) => r.length)", &n)
 			return n == 0
@@ -322,20 +322,20 @@ func TestLive(t *testing.T) {
 			t.Errorf("answer %s %+v", a.data, a.err)
 		}
 		run := c.run
-		c = server.next(t)             // by the alarm, or by an event of the tab
-		if run == "" || c.run != run { // tab ids are what they were
+		c = server.next(t)             // started by the alarm, or by an event of the tab
+		if run == "" || c.run != run { // tab ids are unchanged
 			t.Errorf("the browser's run %q became %q", run, c.run)
 		}
 		var list wire.TabsList
-		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		if len(list.Tabs) != 1 || list.Tabs[0].TabID != tab {
 			t.Fatalf("tabs %+v", list.Tabs)
 		}
-		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{}) // over its own old hold
+		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{}) // although it is still attached
 		isolated(t, c, tab)
 	})
 
-	step("the server comes back on another port", func(t *testing.T) {
+	step("the server restarts on another port", func(t *testing.T) {
 		instance := c.instance
 		server.stop()
 		next := newServer(root, "claude", policy)
@@ -358,22 +358,22 @@ func TestLive(t *testing.T) {
 			loses.await(t, mark, "tab_unshared other_server", unshared(tab, "other_server"))
 			loses.refused(t, "TAB_NOT_FOUND", wire.MethodTabAttach, wire.TabRef{TabID: tab})
 			var list wire.TabsList
-			loses.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+			loses.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 			if len(list.Tabs) != 0 {
-				t.Errorf("told of %+v", list.Tabs)
+				t.Errorf("got %+v", list.Tabs)
 			}
 		}
-		userbrowser.Eventually(t, "the tab to be free", func() bool { // its old server is waited for
+		userbrowser.Eventually(t, "the tab to have no driver", func() bool { // it is reserved for its old server
 			var list wire.TabsList
-			o.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+			o.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 			return len(list.Tabs) == 1
 		})
 		attach(c, o)
 		mark := o.mark()
-		c.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Nothing{})
+		c.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Empty{})
 		o.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
 		attach(o, c)
-		o.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Nothing{})
+		o.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Empty{})
 	})
 
 	step("options page and pairing string", func(t *testing.T) {
@@ -384,38 +384,38 @@ func TestLive(t *testing.T) {
 			TargetID string `json:"targetId"`
 		}
 		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
-		b.In(t, opened.TargetID, func(session string) {
+		b.WithSession(t, opened.TargetID, func(session string) {
 			userbrowser.Eventually(t, "the options page", func() bool {
 				var ok bool
-				b.Eval(t, session, "document.readyState === 'complete' && !!document.getElementById('native')?.textContent.includes('answers')", &ok)
+				b.Eval(t, session, "document.readyState === 'complete' && !!document.getElementById('native')?.textContent.includes('responds')", &ok)
 				return ok
 			})
 			text, _ := json.Marshal(wire.PairingString(remote.port, secret))
 			b.Eval(t, session, "document.getElementById('pairing').value = "+string(text), nil)
 			b.Click(t, session, "#pair button", "Pair")
 			p := remote.next(t)
-			p.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
+			p.call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
 			userbrowser.Eventually(t, "the pairing", func() bool {
 				var ok bool
 				b.Eval(t, session, "document.getElementById('paired').textContent === 'Paired.' && document.querySelectorAll('#pairings li').length === 1", &ok)
 				return ok
 			})
-			// From now on by the key of its own, with no word of a native host.
+			// From now on it uses its own key, without the native host.
 			if err := os.Remove(b.host); err != nil {
 				t.Fatal(err)
 			}
 			p.ws.Close()
 			p = remote.next(t)
-			p.call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
-			// It tells of a server that nothing else names.
+			p.call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
+			// It reports a server that nothing else lists.
 			second := newServerAt(root, "second", policy, usualPort(t))
 			second.keys = map[string][]byte{wire.KeyPaired: remote.own}
 			if err := p.send(&wire.ServersChange{}); err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			second.next(t).call(t, wire.MethodPing, wire.Nothing{}, &wire.Nothing{})
-			if took := time.Since(began); took > 5*time.Second { // the next round would be later
+			second.next(t).call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
+			if took := time.Since(began); took > 5*time.Second { // the next search would be later
 				t.Errorf("the second server is found after %v", took)
 			}
 			second.stop()
@@ -423,14 +423,14 @@ func TestLive(t *testing.T) {
 			select {
 			case <-p.done:
 			case <-time.After(patience):
-				t.Error("the connection outlives the key")
+				t.Error("the connection remains open after the key was revoked")
 			}
 		})
 		b.Send("", "Target.closeTarget", map[string]any{"targetId": opened.TargetID})
 	})
 }
 
-// isolated makes a world for scripts in a tab's document and returns its
+// isolated creates an isolated world in a tab's document and returns its
 // unique id.
 func isolated(t *testing.T, c *fakeConn, tab int) string {
 	t.Helper()

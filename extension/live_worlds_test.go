@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func TestWorlds(t *testing.T) {
 	page := b.Find(t, "page", "about:blank")
 	url := web.at("a.test", "/first")
 	b.goTo(t, page.ID, url)
-	b.In(t, page.ID, func(session string) {
+	b.WithSession(t, page.ID, func(session string) {
 		b.holds(t, session, "document.documentElement.dataset.ran === '1'")
 		b.Eval(t, session, `new Promise((done) => {
 			const f = document.createElement('iframe');
@@ -50,7 +51,7 @@ func TestWorlds(t *testing.T) {
 	b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes('a.test')).id)", &tab)
 	userbrowser.Eventually(t, "the tab to be shared", func() bool {
 		var list wire.TabsList
-		c.call(t, wire.MethodTabsList, wire.Nothing{}, &list)
+		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		return len(list.Tabs) == 1
 	})
 	c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
@@ -59,7 +60,7 @@ func TestWorlds(t *testing.T) {
 		SessionID string `json:"sessionId"`
 		Method    string `json:"method"`
 		Params    struct {
-			SessionID string `json:"sessionId"` // of a target that was attached to
+			SessionID string `json:"sessionId"` // of an attached target
 			Context   struct {
 				Origin   string `json:"origin"`
 				Name     string `json:"name"`
@@ -84,7 +85,7 @@ func TestWorlds(t *testing.T) {
 		return cmd
 	}
 	enable := func(session string) {
-		c.call(t, wire.MethodCDP, in(session, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": wire.NewBarScript, "worldName": name, "runImmediately": true}), nil)
+		c.call(t, wire.MethodCDP, in(session, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": deniedscripts.AtStart(deniedscripts.BlockInput), "worldName": name, "runImmediately": true}), nil)
 		c.call(t, wire.MethodCDP, in(session, "Runtime.enable", nil), nil)
 	}
 	enable("")

@@ -1,36 +1,36 @@
 // @ts-check
 
-import { Stored } from './store.js';
+import { PersistentValue } from './persistent_value.js';
 
 /**
- * Something that was done, without a word of a page's text.
+ * An entry of the activity log. It contains no page text.
  *
  * @typedef {object} Entry
  * @property {number} at ms since 1970
  * @property {string} what
- * @property {string} [server] who asked for it
+ * @property {string} [server] name of the agent
  * @property {number} [tabId]
  * @property {string} [host]
  * @property {string} [detail] a reason or a code
- * @property {number} [times] how often in a row, when more than once
+ * @property {number} [times] number of consecutive occurrences, if more than one
  */
 
-/** How many entries are kept. */
+/** The maximum number of entries. */
 export const MAX_ENTRIES = 1000;
 
-/** Entries that are alike and this close together, in ms, are counted. */
-const ALIKE = 60_000;
+/** Equal entries within this time, in ms, are merged. */
+const MERGE_WINDOW_MS = 60_000;
 
-/** How long entries wait to be written together, in ms. */
+/** How long entries are buffered before they are stored, in ms. */
 const WRITE_AFTER = 2_000;
 
-/** The log of what was done, which can be read and not changed. */
+/** The activity log, which can be read but not changed. */
 export class Log {
   /** @param {chrome.storage.StorageArea} area */
   constructor(area) {
-    /** @type {Stored<Entry[]>} */
-    this.stored = new Stored(area, 'log', []);
-    /** @type {Entry[]} what came before the stored ones were read */
+    /** @type {PersistentValue<Entry[]>} */
+    this.stored = new PersistentValue(area, 'log', []);
+    /** @type {Entry[]} entries added before the stored ones were read */
     this.early = [];
     this.loaded = false;
     this.ready = this.stored.ready.catch(() => {}).then(() => {
@@ -50,7 +50,7 @@ export class Log {
     }
     const entries = this.stored.value;
     const last = entries[entries.length - 1];
-    if (last && full.at - last.at < ALIKE && alike(last, full)) {
+    if (last && full.at - last.at < MERGE_WINDOW_MS && isSameEntry(last, full)) {
       last.times = (last.times ?? 1) + 1;
       last.at = full.at;
     } else {
@@ -63,13 +63,13 @@ export class Log {
     }, WRITE_AFTER);
   }
 
-  /** @returns {Entry[]} the newest last */
+  /** @returns {Entry[]} the entries, newest last */
   list() {
     return [...this.stored.value];
   }
 }
 
 /** @param {Entry} a @param {Entry} b */
-function alike(a, b) {
+function isSameEntry(a, b) {
   return a.what === b.what && a.server === b.server && a.tabId === b.tabId && a.host === b.host && a.detail === b.detail;
 }

@@ -2,17 +2,17 @@
 
 import { byId } from './client.js';
 import { make, setText } from './elements.js';
-import { count, entryLine, plain, tabNumbers } from './words.js';
+import { count, entryLine, sanitizeLine, tabNumbers } from './text.js';
 
 /** @typedef {import('./log.js').Entry} Entry */
 
-/** How many rows are shown at first, and how many more at a time. */
+/** The number of rows that are shown at first, and added at a time. */
 const PAGE = 100;
 
-/** How long changes gather before the log is read again, in ms. */
+/** How long changes are collected before the log is read again, in ms. */
 const GATHER = 500;
 
-/** The log in the options page: the newest first, filtered by words. */
+/** The log on the options page: newest first, filtered by words. */
 export class LogView {
   /** @param {() => Promise<Entry[]>} read */
   constructor(read) {
@@ -31,18 +31,18 @@ export class LogView {
     byId('export').onclick = () => this.save();
   }
 
-  /** Reads the log anew, soon. */
+  /** Reads the log again, after a delay. */
   refresh() {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       this.read().then((entries) => {
         this.entries = entries;
         this.show();
-      }, () => {}); // the worker was restarted; its next state comes here again
+      }, () => {}); // the worker was restarted: its next state calls refresh again
     }, GATHER);
   }
 
-  /** Entries that hold every word of the filter, the newest first. */
+  /** Returns the entries that contain every word of the filter, newest first. */
   chosen() {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const tabs = tabNumbers(this.entries);
@@ -60,13 +60,13 @@ export class LogView {
     byId('log').replaceChildren(...chosen.slice(0, this.most).map((e) => make('tr', {},
       make('td', {}, make('time', { dateTime: new Date(e.at).toISOString() }, when(e.at))),
       make('td', {}, entryLine(e)),
-      make('td', { className: 'theirs' }, plain(e.server ?? '', 60)),
+      make('td', { className: 'theirs' }, sanitizeLine(e.server ?? '', 60)),
       make('td', { className: 'theirs' }, e.host ?? ''),
       make('td', {}, String(tabs.get(e.tabId ?? -1) ?? '')))));
     byId('more').hidden = chosen.length <= this.most;
   }
 
-  /** Saves what is chosen as a file of JSON. */
+  /** Saves the filtered entries as a JSON file. */
   save() {
     const text = JSON.stringify(this.chosen().toReversed(), null, 1);
     const href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));

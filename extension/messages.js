@@ -1,14 +1,14 @@
 // @ts-check
 
-import { SHORT, within } from './deadline.js';
-import { decide, originOf, siteOf } from './rules.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { decide, originOf, siteOf } from './policy.js';
 import { badgeFor } from './badge.js';
 
-// What the popup and the options page see and do. They connect a runtime port
-// named PORT_NAME; the worker sends {type:'state', state} at once and after
+// The messages between the worker and the popup or options page. A page connects a runtime
+// port named PORT_NAME. The worker sends {type:'state', state} immediately and after
 // every change, and answers {type:'action', id, action, …} with
-// {type:'done', id, result?, error?}. Nothing else can connect: ports of pages
-// that are not the extension's own are closed.
+// {type:'done', id, result?, error?}. No one else can connect: ports of pages that do not
+// belong to the extension are closed.
 
 /** @typedef {import('./broker.js').Broker} Broker */
 
@@ -24,10 +24,10 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {string} version
  * @property {number} port
  * @property {'waiting' | 'connecting' | 'connected' | 'refused'} state
- * @property {string} message why it is not connected, in words; "" while all is well
- * @property {number} since when it was connected, ms since 1970; 0 when it is not
+ * @property {string} message why it is not connected, as text; "" if there is no error
+ * @property {number} since when it connected, in ms since 1970; 0 if it is not connected
  * @property {number[]} drives ids of the tabs that it drives
- * @property {{allow: string[], unsafeAll: boolean} | null} policy where it may go
+ * @property {{allow: string[], unsafeAll: boolean} | null} policy the sites that it may visit
  */
 
 /**
@@ -37,20 +37,20 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {number} tabId
  * @property {string} title
  * @property {string} url
- * @property {string} origin "" when there is none
- * @property {boolean} active in front in its window
- * @property {boolean} own an agent opened it
- * @property {'user' | 'group' | 'site' | 'all' | 'own' | 'popup'} how it came to be shared
- * @property {string} driver key of the server that drives it, "" for none
- * @property {boolean} left the driver is not connected
- * @property {boolean} attached the debugger is attached
- * @property {{what: string, at: number} | null} doing what was done in it last
- * @property {boolean} keep its site is shared by itself
- * @property {string} problem why no agent can work in it now, in words; "" for none
+ * @property {string} origin "" if there is none
+ * @property {boolean} active whether it is the active tab of its window
+ * @property {boolean} own whether an agent opened it
+ * @property {'user' | 'group' | 'site' | 'all' | 'own' | 'popup'} how why it is shared
+ * @property {string} driver key of the server that drives it, "" if none does
+ * @property {boolean} left whether the driver is not connected
+ * @property {boolean} attached whether the debugger is attached
+ * @property {{what: string, at: number} | null} doing the last activity in it
+ * @property {boolean} keep whether its site is shared automatically
+ * @property {string} problem why no agent can act in it now, as text; "" if one can
  */
 
 /**
- * The tab in front.
+ * The active tab of the last focused window.
  *
  * @typedef {object} CurrentView
  * @property {number} tabId
@@ -58,7 +58,7 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {string} url
  * @property {string} origin
  * @property {boolean} shared
- * @property {string} obstacle why it cannot be shared, in words; "" when it can be
+ * @property {string} obstacle why it cannot be shared, as text; "" if it can be
  * @property {boolean} keep
  */
 
@@ -69,24 +69,28 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {string} version of the extension
  * @property {string} instance
  * @property {import('./badge.js').Badge} badge
- * @property {{state: import('./native.js').NativeState, message: string}} native the native messaging host
+ * @property {{state: import('./native_host.js').NativeState, message: string}} native the native
+ *   messaging host
  * @property {{id: string, name: string, port: number, added: number}[]} pairings
  * @property {ServerView[]} servers
  * @property {TabView[]} tabs
  * @property {CurrentView | null} current
- * @property {(import('./consent.js').Question | import('./permits.js').PermitQuestion)[]} questions
+ * @property {(import('./consent.js').ConsentPrompt | import('./permission_prompts.js').PermissionPrompt)[]} questions
  * @property {{origin: string, server: string, granted: boolean, always: boolean}[]} consents
  * @property {import('./settings.js').Settings} settings
- * @property {string} stopped the name of the server that was ended by chrome-mcp stop, "" when one is connected since, or none was
- * @property {{reason: string, at: number} | null} ended how sharing ended the last time, while no tab is shared
+ * @property {string} stopped the name of the last server that chrome-mcp stop disconnected; "" if
+ *   none, or after one connected
+ * @property {{reason: string, at: number} | null} ended why sharing last ended, while no tab is
+ *   shared
  */
 
 /**
- * What a page can ask for, by name of the action:
+ * The actions that a page can request, with their arguments:
  *
- * share {tabId} · unshare {tabId} · stopAll {} · keep {origin, on} · drive {tabId, server} (a server's key, "" for
- * whoever acts first) · show {tabId} · answer {question, answer: once, session, always or no} · forget {origin, server?} · pair {text} · unpair {pairing} ·
- * settings {patch} · retry {} · log {} (its result is the list of entries, the newest last)
+ * share {tabId} · unshare {tabId} · stopAll {} · keep {origin, on} · drive {tabId, server} (a
+ * server's key, or "" for the first to act) · show {tabId} · answer {question, answer: once,
+ * session, always or no} · forget {origin, server?} · pair {text} · unpair {pairing} · settings
+ * {patch} · retry {} · log {} (returns the list of entries, newest last)
  *
  * @typedef {'share' | 'unshare' | 'stopAll' | 'keep' | 'drive' | 'show' | 'answer' | 'forget' | 'pair' | 'unpair' | 'settings' | 'retry' | 'log'} Action
  */
@@ -94,8 +98,8 @@ export const PORT_NAME = 'chrome-mcp-page';
 /** @type {import('./consent.js').Answer[]} */
 const ANSWERS = ['once', 'session', 'always', 'no'];
 
-/** What is permitted, for the log. */
-const WHAT = { site: 'a site', mutations: 'acting', downloads: 'downloads' };
+/** What was granted, for the log. */
+const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads' };
 
 /** @type {Record<Action, (b: Broker, m: any) => unknown>} */
 const ACTIONS = {
@@ -111,16 +115,16 @@ const ACTIONS = {
   },
   drive: (b, m) => b.choose(m.tabId, String(m.server)),
   show: async (_, m) => {
-    const tab = await within(SHORT, chrome.tabs.update(m.tabId, { active: true }), 'showing the tab');
-    if (tab) await within(SHORT, chrome.windows.update(tab.windowId, { focused: true }), 'showing the window');
+    const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(m.tabId, { active: true }), 'showing the tab');
+    if (tab) await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.update(tab.windowId, { focused: true }), 'showing the window');
   },
   answer: async (b, m) => {
     const answer = ANSWERS.find((a) => a === m.answer);
     if (!answer) throw new Error('the answer is once, session, always or no');
     const q = await b.consent.reply(String(m.question), answer);
-    const p = answer === 'always' ? undefined : b.permits.reply(String(m.question), answer);
-    if (p) b.log.add({ what: `${answer === 'no' ? 'refused' : 'permitted'} ${WHAT[p.kind]}`, server: p.server, host: siteOf(p.origin)?.host, detail: answer });
-    if (q) b.log.add({ what: answer === 'no' ? 'refused scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
+    const p = answer === 'always' ? undefined : b.permissionPrompts.reply(String(m.question), answer);
+    if (p) b.log.add({ what: `${answer === 'no' ? 'denied' : 'allowed'} ${KIND_LABELS[p.kind]}`, server: p.server, host: siteOf(p.origin)?.host, detail: answer });
+    if (q) b.log.add({ what: answer === 'no' ? 'denied scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
   },
   forget: (b, m) => b.consent.forget(String(m.origin), m.server === undefined ? undefined : String(m.server)),
   pair: async (b, m) => {
@@ -139,7 +143,7 @@ const ACTIONS = {
   log: (b) => b.log.list(),
 };
 
-/** Serves the extension's own pages. */
+/** Serves the extension's pages. */
 export class Pages {
   /** @param {Broker} broker */
   constructor(broker) {
@@ -162,7 +166,7 @@ export class Pages {
     port.onDisconnect.addListener(() => this.ports.delete(port));
     port.onMessage.addListener((message) => void this.act(port, message));
     this.update();
-    this.broker.ready.then(() => this.broker.servers.refresh(true)).catch(() => {}); // who looks wants to know how it is now
+    this.broker.ready.then(() => this.broker.servers.refresh(true)).catch(() => {}); // an opened page shows the current state
   }
 
   /** @param {chrome.runtime.Port} port @param {any} message */
@@ -180,7 +184,7 @@ export class Pages {
     if (this.ports.has(port)) port.postMessage(done);
   }
 
-  /** Sends the state to all pages, again if it changes meanwhile. */
+  /** Sends the state to all pages, and again if it changes during that. */
   async update() {
     if (this.ports.size === 0) return;
     this.stale = true;
@@ -206,14 +210,14 @@ export class Pages {
  * @returns {Promise<State>}
  */
 async function snapshot(b) {
-  const open = await within(SHORT, chrome.tabs.query({}), 'listing tabs');
-  const front = (await within(SHORT, chrome.tabs.query({ active: true, lastFocusedWindow: true }), 'finding the tab in front'))[0];
+  const open = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
+  const front = (await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({ active: true, lastFocusedWindow: true }), 'finding the active tab'))[0];
   const settings = b.settings.value;
   const byId = new Map(open.map((t) => [t.id, t]));
   return {
     version: chrome.runtime.getManifest().version,
     instance: b.servers.instance.value,
-    badge: badgeFor(b.situation()),
+    badge: badgeFor(b.badgeState()),
     native: { state: b.servers.host.state, message: b.servers.host.message },
     pairings: b.servers.pairings.value.map(({ id, name, port, added }) => ({ id, name, port, added })),
     servers: b.servers.list().map((c) => ({
@@ -226,53 +230,53 @@ async function snapshot(b) {
       const tab = byId.get(t.tabId);
       if (!tab) return [];
       const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
-      const held = b.relay.held.get(t.tabId);
+      const attachment = b.relay.attachments.get(t.tabId);
       const left = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
         tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how,
-        driver: t.driver, left, attached: held?.live === true, doing: left ? null : held?.doing ?? null, keep: settings.keepSites.includes(origin),
-        problem: problemOf(b, t, tab.url ?? ''),
+        driver: t.driver, left, attached: attachment?.live === true, doing: left ? null : attachment?.doing ?? null, keep: settings.keepSites.includes(origin),
+        problem: unshareableReason(b, t, tab.url ?? ''),
       }];
     }),
     current: front?.id === undefined ? null : {
       tabId: front.id, title: front.title ?? '', url: front.url ?? '', origin: siteOf(front.url ?? '') ? originOf(front.url ?? '') : '',
-      shared: b.tabs.get(front.id) !== undefined, obstacle: b.tabs.obstacle(front.url ?? '') ?? '',
+      shared: b.tabs.get(front.id) !== undefined, obstacle: b.tabs.shareRefusal(front.url ?? '') ?? '',
       keep: settings.keepSites.includes(originOf(front.url ?? '')),
     },
     questions: b.questions(),
     consents: b.consent.list(),
     settings,
     stopped: b.stopped.value,
-    ended: howItEnded(b),
+    ended: lastEndReason(b),
   };
 }
 
 /**
- * Says why no agent can work in a tab: because of what it shows, because
- * something else debugs it, or because no agent may be there.
+ * Returns why no agent can act in a tab: because of its page, because another debugger is
+ * attached, or because the policies do not allow its site. It returns "" if one can.
  *
  * @param {Broker} b
  * @param {import('./tabs.js').Shared} shared
  * @param {string} url
  */
-function problemOf(b, shared, url) {
-  const obstacle = b.tabs.obstacle(url);
+function unshareableReason(b, shared, url) {
+  const obstacle = b.tabs.shareRefusal(url);
   if (obstacle) return obstacle;
   const failed = b.problems.get(shared.tabId);
-  if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools are open there, or another extension debugs it: close them' : failed.message;
+  if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools or another extension debug this tab: close them' : failed.message;
   const agents = b.servers.connected().filter((c) => b.visible(shared, c));
   const whys = agents.map((c) => {
     try {
-      return decide(b.rulesOf(c), url);
+      return decide(b.policyFor(c), url);
     } catch (e) {
       return e instanceof Error ? e.message : String(e);
     }
   });
-  return agents.length > 0 && whys.every((why) => why !== null) ? `not open to ${b.nameOf(agents[0].key)}: ${whys[0]}` : '';
+  return agents.length > 0 && whys.every((why) => why !== null) ? `not allowed for ${b.nameOf(agents[0].key)}: ${whys[0]}` : '';
 }
 
 /** @param {Broker} b */
-function howItEnded(b) {
+function lastEndReason(b) {
   if (b.tabs.list().length > 0) return null;
   const last = b.log.list().findLast((e) => e.what === 'stopped sharing a tab');
   return last ? { reason: last.detail ?? '', at: last.at } : null;

@@ -1,131 +1,139 @@
 // @ts-check
 
-// Which commands of the browser's protocol go through to a tab. One that is
-// not in the table is refused.
+// The CDP commands that servers may send to a tab. Commands that are not in the table are
+// denied.
 
 import { EARLY } from './early.js';
-import { Refusal, protocolError } from './refusal.js';
-import { decide, originOf } from './rules.js';
-import { BARS, HIDING } from './wire.js';
+import { CommandError, protocolError } from './command_error.js';
+import { decide, originOf } from './policy.js';
+import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
 
-/** @typedef {import('./rules.js').Rules} Rules */
+/** @typedef {import('./policy.js').Rules} Rules */
 
 /**
- * A world that scripts run in, as Runtime.executionContextCreated told of it.
+ * An execution context, as reported by Runtime.executionContextCreated.
  *
  * @typedef {object} World
- * @property {boolean} main the page's own, not an isolated one
- * @property {boolean} ours an isolated world that the server named, not another extension's
- * @property {string} origin "" when it is opaque
- * @property {string} [frame] id of the frame that it is in
+ * @property {boolean} main whether it is the main world
+ * @property {boolean} ours whether it is an isolated world that the server created, not another
+ *   extension's
+ * @property {string} origin "" if it is opaque
+ * @property {string} [frame] id of its frame
  */
 
 /**
- * What a check may look at.
+ * What a check can use.
  *
- * @typedef {object} Situation
+ * @typedef {object} CommandContext
  * @property {Rules} rules
  * @property {string} url of the tab's top document
- * @property {string} top id of the tab's top frame, "" while unknown
- * @property {boolean} own the tab was opened by the server
- * @property {boolean} child the command is for a frame or a worker with a session of its own, whose site may be another
- * @property {string} site URL of the document of a child session, or its origin if the URL is blank; "" if unknown
- * @property {(frame: string) => string | undefined} originOfFrame of the session, as far as it is known
+ * @property {string} top id of the tab's top frame, "" if unknown
+ * @property {boolean} own whether the server opened the tab
+ * @property {boolean} child whether the command is for a frame or worker with a separate CDP
+ *   session, whose site may differ
+ * @property {string} site URL of the document of a child session, or its origin if the URL is
+ *   blank; "" if unknown
+ * @property {(frame: string) => string | undefined} originOfFrame origin of a frame of the session,
+ *   undefined if unknown
  * @property {(frame: string) => string | undefined} urlOfFrame undefined if unknown
  * @property {(unique: string) => World | undefined} worldByUnique
  * @property {(id: number) => World | undefined} worldById
- * @property {(origin: string) => boolean | undefined} evalAnswer what the user said of scripts in the pages of a site
- * @property {(origin: string) => void} askEval asks the user, without waiting
+ * @property {(origin: string) => boolean | undefined} evalAnswer the user's answer about scripts on
+ *   a site
+ * @property {(origin: string) => void} askEval prompts the user, without waiting
  * @property {() => Promise<{id: number, url: string}[]>} history entries of the tab's history
  */
 
 /** @typedef {Record<string, any>} Params */
 
 /**
- * A check throws a Refusal, and returns the parameters to send when they are
- * not those that came. A promise holds up what comes after it in the tab.
+ * A check throws a CommandError to deny a command. It may return changed parameters to send.
+ * If it returns a promise, later commands to the tab wait for it.
  *
- * @typedef {(params: Params, s: Situation) => void | Params | Promise<void>} Check
+ * @typedef {(params: Params, s: CommandContext) => void | Params | Promise<void>} Check
  */
 
 /** @type {Check} */
-const free = () => {};
+const allowAlways = () => {};
 
-/** For what reads the page or acts in it: its top document must be allowed,
- * and that of the frame which the command is for. @type {Check} */
+/** For commands that read the page or act in it: the top document must be allowed,
+ * and the document of the frame that the command is for. @type {Check} */
 const content = (params, s) => {
   let why = decide(s.rules, s.url) ?? (s.child ? decide(s.rules, s.site) : null); // an unknown site is denied
   const frame = params.frameId === undefined ? s.top : String(params.frameId);
   if (frame !== s.top) {
     const origin = s.originOfFrame(frame);
-    if (!origin) throw new Refusal('POLICY_DENIED', 'the site of the frame is unknown');
+    if (!origin) throw new CommandError('POLICY_DENIED', 'the site of the frame is unknown');
     why ??= decide(s.rules, origin + '/') ?? decide(s.rules, s.urlOfFrame(frame) ?? origin + '/');
   }
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
 };
 
-/** Of a node and what is in it: through frames only as far as the next one's
- * document, which may be of a site that the policy denies. @type {Check} */
+/** For a node and its descendants. With consent only, it may pierce frames deeper than the next
+ * document, because further documents may be of denied sites. @type {Check} */
 const describeNode = (params, s) => {
-  if (params.pierce && !(params.depth >= 0 && params.depth <= 1)) granted(params, s);
+  if (params.pierce && !(params.depth >= 0 && params.depth <= 1)) requireEvalConsent(params, s);
   else content(params, s);
 };
 
-/** For raw commands that do as much as a script of the page's. What is not the
- * tab's own document has to be named by a world, which tells its site. @type {Check} */
-const granted = (params, s) => {
-  if (s.child) throw new Refusal('BAD_ARGS', 'in a frame or a worker, name the context');
+/** For commands that can do as much as a script in the main world. In a frame or worker,
+ * the command must name an execution context, which identifies the site. @type {Check} */
+const requireEvalConsent = (params, s) => {
+  if (s.child) throw new CommandError('BAD_ARGS', 'in a frame or worker, name the execution context');
   content(params, s);
   mainWorld(originOf(s.url), s);
 };
 
 /**
  * @param {string} origin
- * @param {Situation} s
+ * @param {CommandContext} s
  */
 function mainWorld(origin, s) {
-  if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // nobody's page
+  if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
   const answer = origin === '' ? false : s.evalAnswer(origin);
   if (answer === true) return;
-  if (answer === false) throw new Refusal('POLICY_DENIED', `the user of this browser does not allow scripts in ${origin || 'this page'}`);
+  if (answer === false) throw new CommandError('POLICY_DENIED', `the user denied scripts on ${origin || 'this page'}`);
   s.askEval(origin);
-  throw new Refusal('CONSENT_REQUIRED', `running scripts in ${origin} needs the leave of the browser's user, who is being asked in the popup of the chrome-mcp extension`);
+  throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`);
 }
 
 /**
- * Checks the world that a script is to run in. A world without an origin is
- * denied, such as that of a sandboxed document, unless its document is a page of
- * the browser.
+ * Checks the world that a script will run in. A world without an origin, such as that of a
+ * sandboxed document, is denied, unless its document is a page of the browser.
  *
  * @param {World} world
- * @param {Situation} s
+ * @param {CommandContext} s
  */
 function inWorld(world, s) {
-  if (!world.main && !world.ours) throw new Refusal('POLICY_DENIED', 'chrome-mcp did not create the isolated world');
+  if (!world.main && !world.ours) throw new CommandError('POLICY_DENIED', 'chrome-mcp did not create the isolated world');
   const url = world.frame === undefined ? undefined : s.urlOfFrame(world.frame);
   const why = world.origin === '' ? null : decide(s.rules, world.origin + '/') ?? (url ? decide(s.rules, url) : null);
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
   if (world.main) mainWorld(world.origin, s);
   else if (world.origin === '' && (s.child || world.frame !== s.top || !noPage(s))) {
-    // The tab's URL has an origin and the document has none: an error page that the browser is about to replace.
+    // The tab's URL has an origin and the document has none: an error page that the browser is
+    // about to replace.
     if (!s.child && (s.top === '' || world.frame === s.top) && /^https?:/.test(s.url)) throw protocolError(-32000, 'Cannot find context with specified id');
-    throw new Refusal('POLICY_DENIED', 'the document has no origin');
+    throw new CommandError('POLICY_DENIED', 'the document has no origin');
   }
 }
 
-/** Reports whether the tab shows a blank page that the server opened, or an error page. @param {Situation} s */
+/**
+ * Reports whether the tab shows a blank page that the server opened, or an error page.
+ * @param {CommandContext} s
+ */
 function noPage({ own, url }) {
   return (own && (url === '' || url === 'about:blank')) || url.startsWith('chrome-error:');
 }
 
 /**
- * Finds the world that a command names by any of the protocol's ways, and
- * answers as the browser does for one that is gone.
+ * Finds the world that a command names, in any way that CDP allows. For a world that no longer
+ * exists, it throws the browser's error.
  *
  * @param {Params} params
- * @param {Situation} s
- * @param {string} numbered the parameter with the number of the context
- * @returns {World | null} null when none is named
+ * @param {CommandContext} s
+ * @param {string} numbered the parameter with the context id
+ * @returns {World | null} null if none is named
  */
 function namedWorld(params, s, numbered) {
   if (params.uniqueContextId !== undefined) {
@@ -142,10 +150,10 @@ function namedWorld(params, s, numbered) {
 }
 
 /**
- * Checks the world that a remote object lives in: its id names it.
+ * Checks the world of a remote object, which the object's id contains.
  *
  * @param {unknown} objectId
- * @param {Situation} s
+ * @param {CommandContext} s
  */
 function objectWorld(objectId, s) {
   inWorld(worldOf(objectId, s), s);
@@ -153,7 +161,7 @@ function objectWorld(objectId, s) {
 
 /**
  * @param {unknown} objectId
- * @param {Situation} s
+ * @param {CommandContext} s
  */
 function worldOf(objectId, s) {
   const parts = String(objectId).split('.');
@@ -165,26 +173,30 @@ function worldOf(objectId, s) {
 /** Checks a query about the listeners of an element. The element belongs to the
  * page's world, as its listeners do, but no script runs there. @type {Check} */
 function getEventListeners(params, s) {
-  if (params.pierce) throw new Refusal('BAD_ARGS', 'query each document by itself, without pierce');
+  if (params.pierce) throw new CommandError('BAD_ARGS', 'query each document separately, without pierce');
   inWorld({ ...worldOf(params.objectId, s), main: false, ours: true }, s);
 }
 
-/** A number runs nothing: it only shows whether the page answers. */
-const HARMLESS = /^[0-9]{1,9}$/;
+/** A number runs no script. It only shows whether the page responds. */
+const NUMERIC_EXPRESSION = /^[0-9]{1,9}$/;
 
 /** @type {Check} */
 function evaluate(params, s) {
-  if (params.includeCommandLineAPI) throw new Refusal('BAD_ARGS', 'includeCommandLineAPI is not allowed');
+  if (params.includeCommandLineAPI) throw new CommandError('BAD_ARGS', 'includeCommandLineAPI is not allowed');
   const world = namedWorld(params, s, 'contextId');
   if (world) inWorld(world, s);
-  else if (!HARMLESS.test(String(params.expression))) granted(params, s);
+  else if (!NUMERIC_EXPRESSION.test(String(params.expression))) requireEvalConsent(params, s);
 }
 
-/** The scripts that also run in denied documents: verbatim and without arguments. @type {readonly unknown[]} */
-const FOR_DENIED = [...BARS, ...HIDING];
+/**
+ * The scripts that also run in denied documents: verbatim and without arguments.
+ * @type {readonly unknown[]}
+ */
+const FOR_DENIED = [...INPUT_BLOCK_SCRIPTS, ...CONTENT_HIDING_SCRIPTS];
 
 /**
- * forDenied reports whether a call only blocks input or hides content of a document, or ends that.
+ * forDenied reports whether a call only blocks input or hides content of a document, or undoes
+ * that.
  * @param {Params} params
  */
 const forDenied = (params) => FOR_DENIED.includes(params.functionDeclaration) && params.arguments === undefined && params.objectId === undefined;
@@ -196,43 +208,43 @@ function callFunctionOn(params, s) {
     return;
   }
   const world = namedWorld(params, s, 'executionContextId');
-  if (!world) throw new Refusal('BAD_ARGS', 'name the context to call the function in');
-  if (!world.main && forDenied(params)) return; // also in a denied document
+  if (!world) throw new CommandError('BAD_ARGS', 'name the execution context for the function');
+  if (!world.main && forDenied(params)) return; // denied documents included
   inWorld(world, s);
 }
 
-/** What runs in each new document runs in denied ones too. @type {Check} */
+/** For scripts that run in each new document, including denied ones. @type {Check} */
 function isolatedScript(params) {
   if (typeof params.worldName !== 'string' || params.worldName === '') {
-    throw new Refusal('POLICY_DENIED', "scripts are installed in a world of their own, not in the page's: give a worldName");
+    throw new CommandError('POLICY_DENIED', 'scripts are installed in an isolated world only: set worldName');
   }
-  if (params.includeCommandLineAPI) throw new Refusal('BAD_ARGS', 'includeCommandLineAPI is not allowed');
-  if (params.source !== `(${BARS[0]})()` && params.source !== `(${BARS[2]})()`) return earlyScript(String(params.source));
+  if (params.includeCommandLineAPI) throw new CommandError('BAD_ARGS', 'includeCommandLineAPI is not allowed');
+  if (params.source !== `(${INPUT_BLOCK_SCRIPTS[0]})()` && params.source !== `(${INPUT_BLOCK_SCRIPTS[2]})()`) return earlyScript(String(params.source));
 }
 
 /**
- * Checks that a script is one of those that run before a document's own.
+ * Checks that a script is one of the document start scripts.
  *
  * @param {string} source
  */
 async function earlyScript(source) {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(source)));
   if (EARLY.includes(Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''))) return;
-  throw new Refusal('POLICY_DENIED', "the script is not one that this version of the extension runs in each document: update chrome-mcp and its extension, which may be of different versions");
+  throw new CommandError('POLICY_DENIED', 'unknown document start script: chrome-mcp and its extension may have different versions; update both');
 }
 
 /** @type {Check} */
 function addBinding(params) {
   if (typeof params.executionContextName !== 'string' || params.executionContextName === '' || params.executionContextId !== undefined) {
-    throw new Refusal('POLICY_DENIED', "bindings are installed in a world of their own, not in the page's: give an executionContextName");
+    throw new CommandError('POLICY_DENIED', 'bindings are installed in an isolated world only: set executionContextName');
   }
 }
 
 /** @type {Check} */
 function createIsolatedWorld(params, s) {
   content(params, s);
-  if (params.grantUniveralAccess || params.grantUniversalAccess) throw new Refusal('POLICY_DENIED', 'universal access is not granted');
-  if (!params.worldName) throw new Refusal('BAD_ARGS', 'give a worldName');
+  if (params.grantUniveralAccess || params.grantUniversalAccess) throw new CommandError('POLICY_DENIED', 'universal access is not granted');
+  if (!params.worldName) throw new CommandError('BAD_ARGS', 'set worldName');
 }
 
 /** @type {Check} */
@@ -242,51 +254,51 @@ function navigate(params, s) {
   try {
     parsed = new URL(url);
   } catch {
-    throw new Refusal('BAD_ARGS', 'the url is not an absolute URL');
+    throw new CommandError('BAD_ARGS', 'the url is not an absolute URL');
   }
   if (url !== 'about:blank') {
-    if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw new Refusal('POLICY_DENIED', 'only http and https pages can be opened');
-    if (parsed.username || parsed.password) throw new Refusal('BAD_ARGS', 'the url has a user name or password');
+    if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw new CommandError('POLICY_DENIED', 'only http and https pages can be opened');
+    if (parsed.username || parsed.password) throw new CommandError('BAD_ARGS', 'the url has a user name or password');
   }
-  // Decided on, and sent, in the form in which the browser writes it.
+  // Check and send the serialized form of the browser.
   const why = decide(s.rules, parsed.href);
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
   return { ...params, url: parsed.href };
 }
 
-/** The back/forward cache brings pages back without a request, so that no
- * rule of the network sees them. @type {Check} */
+/** The back/forward cache restores pages without a request, so no network rule
+ * applies. @type {Check} */
 async function navigateToHistoryEntry(params, s) {
   const entry = (await s.history()).find((e) => e.id === params.entryId);
   if (!entry) throw protocolError(-32602, 'No entry with passed id');
   const why = decide(s.rules, entry.url);
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
 }
 
 /** @type {Check} */
 function reload(params) {
-  if (params.scriptToEvaluateOnLoad) throw new Refusal('POLICY_DENIED', 'scriptToEvaluateOnLoad is not allowed');
+  if (params.scriptToEvaluateOnLoad) throw new CommandError('POLICY_DENIED', 'scriptToEvaluateOnLoad is not allowed');
 }
 
-/** Without urls the browser would tell the cookies of all frames, with others'
- * urls those of any site. @type {Check} */
+/** Without urls the browser would return the cookies of all frames, and with other sites' urls
+ * the cookies of those sites. @type {Check} */
 function getCookies(params, s) {
   content(params, s);
   const origin = originOf(s.url);
   const { urls } = params;
-  if (!Array.isArray(urls) || urls.length === 0) throw new Refusal('BAD_ARGS', 'give the urls whose cookies are wanted');
+  if (!Array.isArray(urls) || urls.length === 0) throw new CommandError('BAD_ARGS', 'set urls');
   if (origin === '' || !urls.every((url) => typeof url === 'string' && originOf(url) === origin)) {
-    throw new Refusal('POLICY_DENIED', `only cookies of the tab's own site, ${origin || 'which it has none of'}, can be read`);
+    throw new CommandError('POLICY_DENIED', `only cookies of the tab's own site${origin && `, ${origin},`} can be read`);
   }
 }
 
-/** A cookie is set for the tab's own host, or for a domain above it where the
- * rules allow that one too: it is of other hosts then. @type {Check} */
+/** A cookie may be set for the tab's host, or for a parent domain if the rules allow that
+ * domain also, because it shares the cookie with other hosts. @type {Check} */
 function setCookie(params, s) {
   content(params, s);
   const origin = originOf(s.url);
   if (origin === '' || typeof params.url !== 'string' || originOf(params.url) !== origin) {
-    throw new Refusal('POLICY_DENIED', `only cookies of the tab's own site, ${origin || 'which it has none of'}, can be set`);
+    throw new CommandError('POLICY_DENIED', `only cookies of the tab's own site${origin && `, ${origin},`} can be set`);
   }
   if (params.domain !== undefined) cookieDomain(params.domain, s);
 }
@@ -294,143 +306,143 @@ function setCookie(params, s) {
 /** @type {Check} */
 function deleteCookies(params, s) {
   content(params, s);
-  if (params.url !== undefined || params.domain === undefined) throw new Refusal('BAD_ARGS', 'give the domain of the cookies, and no url');
+  if (params.url !== undefined || params.domain === undefined) throw new CommandError('BAD_ARGS', 'set domain and not url');
   cookieDomain(params.domain, s);
 }
 
 /**
- * Checks a cookie's domain: the host of the tab's document, or above it and allowed.
+ * Checks a cookie's domain: the host of the tab's document, or an allowed parent domain.
  *
  * @param {unknown} domain
- * @param {Situation} s
+ * @param {CommandContext} s
  */
 function cookieDomain(domain, s) {
   const origin = originOf(s.url);
   const own = origin === '' ? '' : new URL(origin).hostname;
   const name = String(domain).replace(/^\./, '');
   if (own === '' || name === '' || (name !== own && !own.endsWith(`.${name}`))) {
-    throw new Refusal('POLICY_DENIED', "only cookies of the tab's own site can be changed");
+    throw new CommandError('POLICY_DENIED', "only cookies of the tab's own site can be changed");
   }
   if (name === own) return;
   const above = new URL(origin);
   above.hostname = name;
   const why = decide(s.rules, above.href);
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
 }
 
 /** @type {Check} */
 function setAutoAttach(params) {
-  if (params.autoAttach && params.flatten !== true) throw new Refusal('BAD_ARGS', 'attach with flatten: true');
+  if (params.autoAttach && params.flatten !== true) throw new CommandError('BAD_ARGS', 'set flatten to true');
 }
 
 /** @type {Check} */
 function continueRequest(params) {
   for (const key of ['url', 'method', 'postData', 'headers']) {
-    if (params[key] !== undefined) throw new Refusal('POLICY_DENIED', `a request's ${key} cannot be changed`);
+    if (params[key] !== undefined) throw new CommandError('POLICY_DENIED', `a request's ${key} cannot be changed`);
   }
 }
 
 /** @type {Record<string, Check>} */
 const TABLE = {
-  'Accessibility.enable': free,
-  'Accessibility.disable': free,
+  'Accessibility.enable': allowAlways,
+  'Accessibility.disable': allowAlways,
   'Accessibility.getFullAXTree': content,
   'Accessibility.getPartialAXTree': content,
   'Accessibility.queryAXTree': content,
 
   'DOMDebugger.getEventListeners': getEventListeners,
 
-  'DOM.enable': free,
-  'DOM.disable': free,
+  'DOM.enable': allowAlways,
+  'DOM.disable': allowAlways,
   'DOM.describeNode': describeNode,
   'DOM.focus': content,
   'DOM.getBoxModel': content,
   'DOM.getContentQuads': content,
-  'DOM.getDocument': granted, // with pierce it tells of frames that the policy denies
-  'DOM.getFrameOwner': (_, s) => content({}, s), // the element around a frame, in the document that it is in
+  'DOM.getDocument': requireEvalConsent, // with pierce it returns denied frames
+  'DOM.getFrameOwner': (_, s) => content({}, s), // the frame element, in the parent document
   'DOM.getNodeForLocation': content,
   'DOM.requestNode': content,
   'DOM.resolveNode': content,
   'DOM.scrollIntoViewIfNeeded': content,
 
-  'Emulation.clearDeviceMetricsOverride': free,
-  'Emulation.setDeviceMetricsOverride': free,
-  'Emulation.setEmulatedMedia': free,
-  'Emulation.setFocusEmulationEnabled': free,
-  'Emulation.setPageScaleFactor': free,
-  'Emulation.setTouchEmulationEnabled': free,
-  'Emulation.setUserAgentOverride': free,
+  'Emulation.clearDeviceMetricsOverride': allowAlways,
+  'Emulation.setDeviceMetricsOverride': allowAlways,
+  'Emulation.setEmulatedMedia': allowAlways,
+  'Emulation.setFocusEmulationEnabled': allowAlways,
+  'Emulation.setPageScaleFactor': allowAlways,
+  'Emulation.setTouchEmulationEnabled': allowAlways,
+  'Emulation.setUserAgentOverride': allowAlways,
 
-  'Fetch.enable': free,
-  'Fetch.disable': free,
+  'Fetch.enable': allowAlways,
+  'Fetch.disable': allowAlways,
   'Fetch.continueRequest': continueRequest,
-  'Fetch.failRequest': free,
+  'Fetch.failRequest': allowAlways,
 
-  'Input.cancelDragging': free,
+  'Input.cancelDragging': allowAlways,
   'Input.dispatchKeyEvent': content,
   'Input.dispatchMouseEvent': content,
   'Input.dispatchTouchEvent': content,
   'Input.imeSetComposition': content,
   'Input.insertText': content,
 
-  'Inspector.enable': free,
-  'Inspector.disable': free,
+  'Inspector.enable': allowAlways,
+  'Inspector.disable': allowAlways,
 
-  'Network.enable': free,
+  'Network.enable': allowAlways,
   'Network.deleteCookies': deleteCookies,
-  'Network.disable': free,
-  'Network.emulateNetworkConditions': free,
+  'Network.disable': allowAlways,
+  'Network.emulateNetworkConditions': allowAlways,
   'Network.getCookies': getCookies,
   'Network.setCookie': setCookie,
 
   'Page.addScriptToEvaluateOnNewDocument': isolatedScript,
   'Page.captureScreenshot': content,
-  'Page.crash': free, // the way out of a page that hangs and hears nothing else
+  'Page.crash': allowAlways, // the only way to stop a hung page
   'Page.createIsolatedWorld': createIsolatedWorld,
-  'Page.enable': free,
-  'Page.getFrameTree': free,
-  'Page.getLayoutMetrics': free,
-  'Page.getNavigationHistory': free,
-  'Page.handleJavaScriptDialog': free,
+  'Page.enable': allowAlways,
+  'Page.getFrameTree': allowAlways,
+  'Page.getLayoutMetrics': allowAlways,
+  'Page.getNavigationHistory': allowAlways,
+  'Page.handleJavaScriptDialog': allowAlways,
   'Page.navigate': navigate,
   'Page.navigateToHistoryEntry': navigateToHistoryEntry,
   'Page.printToPDF': content,
   'Page.reload': reload,
-  'Page.removeScriptToEvaluateOnNewDocument': free,
-  'Page.screencastFrameAck': free,
-  'Page.setInterceptFileChooserDialog': free,
-  'Page.setLifecycleEventsEnabled': free,
+  'Page.removeScriptToEvaluateOnNewDocument': allowAlways,
+  'Page.screencastFrameAck': allowAlways,
+  'Page.setInterceptFileChooserDialog': allowAlways,
+  'Page.setLifecycleEventsEnabled': allowAlways,
   'Page.startScreencast': content,
-  'Page.stopLoading': free,
-  'Page.stopScreencast': free,
+  'Page.stopLoading': allowAlways,
+  'Page.stopScreencast': allowAlways,
 
   'Runtime.addBinding': addBinding,
   'Runtime.awaitPromise': (params, s) => objectWorld(params.promiseObjectId, s),
   'Runtime.callFunctionOn': callFunctionOn,
-  'Runtime.disable': free,
-  'Runtime.enable': free,
+  'Runtime.disable': allowAlways,
+  'Runtime.enable': allowAlways,
   'Runtime.evaluate': evaluate,
   'Runtime.getProperties': (params, s) => objectWorld(params.objectId, s),
-  'Runtime.releaseObject': free,
-  'Runtime.releaseObjectGroup': free,
-  'Runtime.removeBinding': free,
-  'Runtime.runIfWaitingForDebugger': free,
-  'Runtime.terminateExecution': free, // the browser refuses it, in its own words
+  'Runtime.releaseObject': allowAlways,
+  'Runtime.releaseObjectGroup': allowAlways,
+  'Runtime.removeBinding': allowAlways,
+  'Runtime.runIfWaitingForDebugger': allowAlways,
+  'Runtime.terminateExecution': allowAlways, // the browser rejects it itself
 
-  'Target.detachFromTarget': free,
+  'Target.detachFromTarget': allowAlways,
   'Target.getTargetInfo': (params) => {
-    if (params.targetId !== undefined) throw new Refusal('POLICY_DENIED', "only the tab's own target can be asked about");
+    if (params.targetId !== undefined) throw new CommandError('POLICY_DENIED', "only the tab's own target can be queried");
   },
   'Target.setAutoAttach': setAutoAttach,
 };
 
-/** Refused by name, to say what to do instead. @type {Record<string, string>} */
-const INSTEAD = {
+/** What to do in place of a denied command. @type {Record<string, string>} */
+const DENIED_HINTS = {
   'Browser.close': "the browser is the user's",
   'DOM.setFileInputFiles': 'files are chosen by the user',
   'Network.getAllCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
-  'Page.disable': 'chrome-mcp needs the events of the page',
-  'Page.bringToFront': 'tabs are driven where they are',
+  'Page.disable': 'chrome-mcp needs page events',
+  'Page.bringToFront': 'tabs are driven in the background',
   'Page.close': 'use tab_close',
   'Storage.getCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
   'Target.closeTarget': 'use tab_close',
@@ -438,20 +450,20 @@ const INSTEAD = {
 };
 
 /**
- * Decides whether a command goes through. It throws a Refusal when not, and
- * returns the parameters to send otherwise; a promise of them where something
- * has to be asked first.
+ * Checks whether a command may be sent. It throws a CommandError if not. Otherwise it
+ * returns the parameters to send, or a promise of them if the check is
+ * asynchronous.
  *
  * @param {string} method
  * @param {Params} params
- * @param {Situation} situation
+ * @param {CommandContext} situation
  * @returns {Params | Promise<Params>}
  */
 export function check(method, params, situation) {
   const rule = Object.hasOwn(TABLE, method) ? TABLE[method] : undefined;
   if (!rule) {
-    const instead = Object.hasOwn(INSTEAD, method) ? `: ${INSTEAD[method]}` : '';
-    throw new Refusal('POLICY_DENIED', `${method} does not pass the extension${instead}`);
+    const instead = Object.hasOwn(DENIED_HINTS, method) ? `: ${DENIED_HINTS[method]}` : '';
+    throw new CommandError('POLICY_DENIED', `the extension does not allow ${method}${instead}`);
   }
   const changed = rule(params, situation);
   if (changed instanceof Promise) return changed.then(() => params);
@@ -459,14 +471,13 @@ export function check(method, params, situation) {
 }
 
 /**
- * Takes out of an answer what is not the server's to know: where the tab has
- * been, on sites where it may not go. Of those only the site is left.
+ * Redacts a result: history entries of denied sites are reduced to their origin.
  *
  * @param {string} method
- * @param {any} result the browser's
+ * @param {any} result the browser's result
  * @param {Rules} rules
  */
-export function censored(method, result, rules) {
+export function redactResult(method, result, rules) {
   if (method !== 'Page.getNavigationHistory' || !Array.isArray(result?.entries)) return result;
   return { ...result, entries: result.entries.map((/** @type {any} */ e) => {
     if (decide(rules, String(e.url)) === null) return e;
@@ -476,20 +487,23 @@ export function censored(method, result, rules) {
   }) };
 }
 
-/** Reports whether a method needs the document of an out-of-process frame. @param {string} method */
+/**
+ * Reports whether a method needs the document of an out-of-process frame.
+ * @param {string} method
+ */
 export const needsSite = (method) => Object.hasOwn(TABLE, method) && [content, describeNode, createIsolatedWorld].includes(TABLE[method]);
 
-/** The methods that pass, for tests and documents. */
+/** The allowed methods, for tests and documents. */
 export const METHOD_NAMES = Object.keys(TABLE);
 
 /**
- * Whether a script runs in a world of its own, as those with which chrome-mcp
- * reads pages do. Scripts of an agent's run in the page's.
+ * Reports whether a script runs in an isolated world, as chrome-mcp's page scripts
+ * do. Agents' scripts run in the main world.
  *
  * @param {Params} params
- * @param {Pick<Situation, 'worldById' | 'worldByUnique'>} s
+ * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
  */
-function ofOurs(params, s) {
+function isIsolatedWorld(params, s) {
   const { uniqueContextId, contextId, executionContextId, objectId } = params;
   const world = uniqueContextId !== undefined ? s.worldByUnique(String(uniqueContextId))
     : s.worldById(Number(objectId !== undefined ? String(objectId).split('.')[1] : contextId ?? executionContextId));
@@ -497,12 +511,12 @@ function ofOurs(params, s) {
 }
 
 /**
- * Names what a command does, for the user: what the popup shows and the log
- * keeps. Null for what is not worth a word.
+ * Describes a command for the user, in the popup and the log. It returns null for commands that
+ * are not shown.
  *
  * @param {string} method
- * @param {Params} params that passed
- * @param {Pick<Situation, 'worldById' | 'worldByUnique'>} s
+ * @param {Params} params the checked parameters
+ * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
  * @returns {string | null}
  */
 export function describe(method, params, s) {
@@ -532,11 +546,11 @@ export function describe(method, params, s) {
     case 'Page.handleJavaScriptDialog':
       return 'answering a dialog';
     case 'Runtime.evaluate':
-      if (HARMLESS.test(String(params.expression)) && params.uniqueContextId === undefined && params.contextId === undefined) return null;
-      return ofOurs(params, s) ? 'reading the page' : 'running a script';
+      if (NUMERIC_EXPRESSION.test(String(params.expression)) && params.uniqueContextId === undefined && params.contextId === undefined) return null;
+      return isIsolatedWorld(params, s) ? 'reading the page' : 'running a script';
     case 'Runtime.callFunctionOn':
       if (forDenied(params)) return null;
-      return ofOurs(params, s) ? 'reading the page' : 'running a script';
+      return isIsolatedWorld(params, s) ? 'reading the page' : 'running a script';
     case 'Accessibility.getFullAXTree':
     case 'DOM.getDocument':
       return 'reading the page';

@@ -14,22 +14,21 @@ var (
 	typed    = regexp.MustCompile(`\b(dom|runtime|input|network|emulation|cdppage)\.Command([A-Z][A-Za-z]+)\b`)
 )
 
-// managedOnly are the commands that the page layer does not send to a user's
-// Chrome, and why the extension refuses them.
+// managedOnly contains the commands that package page does not send to a user's
+// Chrome, and why the extension denies them.
 var managedOnly = map[string]string{
-	"Fetch.fulfillRequest":           "a server would put its own pages in the place of a site's",
+	"Fetch.fulfillRequest":           "a server could replace a site's responses",
 	"Fetch.continueWithAuth":         "the user answers requests for passwords",
 	"WebAuthn.enable":                "the user's passkeys stay in use",
-	"Network.getResponseBody":        "nothing tells it of which site a response is",
+	"Network.getResponseBody":        "the site of a response is unknown",
 	"Emulation.setCPUThrottlingRate": "other tabs may share the process",
 	"Emulation.setLocaleOverride":    "other tabs may share the process",
 	"Emulation.setTimezoneOverride":  "other tabs may share the process",
 }
 
-// TestTableHasWhatThePageLayerSends finds the commands of internal/page in
-// its source: one that is missing in methods.js would only fail in a user's
-// Chrome.
-func TestTableHasWhatThePageLayerSends(t *testing.T) {
+// TestCommandTable finds the commands in the source of internal/page. One that is
+// missing in methods.js would only fail in a user's Chrome.
+func TestCommandTable(t *testing.T) {
 	table := map[string]bool{}
 	for _, m := range tableRow.FindAllStringSubmatch(string(read(t, "methods.js")), -1) {
 		table[m[1]] = true
@@ -61,12 +60,12 @@ func TestTableHasWhatThePageLayerSends(t *testing.T) {
 	for method := range used {
 		if why := managedOnly[method]; why != "" {
 			if table[method] {
-				t.Errorf("%s passes the extension, but %s", method, why)
+				t.Errorf("the extension allows %s, but %s", method, why)
 			}
 			continue
 		}
 		if !table[method] {
-			t.Errorf("%s is sent by the page layer and refused by the extension", method)
+			t.Errorf("package page sends %s, which the extension denies", method)
 		}
 	}
 }

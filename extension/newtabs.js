@@ -12,17 +12,21 @@ const BROWSERS = /^(?:chrome|edge|brave|opera|vivaldi):\/\//;
  * start_page; a page causes links and reloads. */
 const TYPED = new Set(['typed', 'generated', 'keyword', 'keyword_generated', 'auto_bookmark']);
 
-/** Tracks which tabs are the user's while any tab is fenced. */
+/** Tracks which tabs are the user's while any tab is inScope. */
 export class NewTabs {
   /** @param {() => void} changed updates the rules */
   constructor(changed) {
     this.changed = changed;
-    /** Tabs inside a fence. @type {Set<number>} */
+    /** Tabs inside a scope. @type {Set<number>} */
     this.inside = new Set();
-    /** Tabs that are known to be the user's, null while no tab is fenced. @type {Set<number> | null} */
+    /**
+     * Tabs that are known to be the user's, null while no tab is inScope.
+     * @type {Set<number> | null}
+     */
     this.known = null;
-    /** Tabs that pages of a fence opened and no agent drives, such as Document
-     * Picture-in-Picture windows, by the tab that they originate from. @type {Map<number, number>} */
+    /** Tabs that pages of a scope opened and no agent drives, such as Document
+     * Picture-in-Picture windows, by the tab that they originate from. @type {Map<number, number>}
+     * */
     this.joined = new Map();
     /** New tabs whose first document was not blocked yet. @type {Set<number>} */
     this.fresh = new Set();
@@ -43,21 +47,21 @@ export class NewTabs {
     else this.known ??= new Set([...all, ...this.fresh]); // fresh: opened since all was read
   }
 
-  /** Reports whether a tab is in a fence, or about to be. @param {number} tabId */
-  fenced(tabId) {
+  /** Reports whether a tab is in a scope, or about to be. @param {number} tabId */
+  inScope(tabId) {
     return this.inside.has(tabId) || this.joined.has(tabId);
   }
 
   /** @param {chrome.tabs.Tab} tab that was opened */
   created({ id, openerTabId, url, pendingUrl }) {
     if (id === undefined) return;
-    // Also while no tab is fenced: the first rules may be pending.
+    // Also while no tab is inScope: the first rules may be pending.
     this.fresh.add(id);
     if (BROWSERS.test(pendingUrl || url || '')) this.know(id);
     // A tab that the browser or another extension opens has a pending URL from
     // the start. openerTabId is the tab in the foreground. If the page of another
     // tab opened this one, opened corrects that.
-    else if (!pendingUrl && openerTabId !== undefined && this.fenced(openerTabId)) this.join(id, openerTabId);
+    else if (!pendingUrl && openerTabId !== undefined && this.inScope(openerTabId)) this.join(id, openerTabId);
   }
 
   /**
@@ -67,7 +71,7 @@ export class NewTabs {
    * @param {number} source the tab of the page
    */
   opened(tabId, source) {
-    if (this.fenced(source)) return;
+    if (this.inScope(source)) return;
     if (this.known?.has(source)) {
       if (this.joined.delete(tabId)) this.inside.delete(tabId); // created saw only the tab in the foreground
       this.know(tabId);
@@ -75,13 +79,13 @@ export class NewTabs {
   }
 
   /**
-   * Called when a page of a fence opened a tab. The same rules apply to both.
+   * Called when a page of a scope opened a tab. The same rules apply to both.
    *
    * @param {number} tabId
    * @param {number} source
    */
   join(tabId, source) {
-    if (this.fenced(tabId)) return;
+    if (this.inScope(tabId)) return;
     this.joined.set(tabId, this.joined.get(source) ?? source);
     this.changed();
   }
@@ -94,7 +98,7 @@ export class NewTabs {
   /** @param {number} tabId */
   know(tabId) {
     this.tried.delete(tabId);
-    if (!this.known || this.known.has(tabId) || this.fenced(tabId)) return;
+    if (!this.known || this.known.has(tabId) || this.inScope(tabId)) return;
     this.known.add(tabId);
     this.changed();
   }
@@ -113,18 +117,18 @@ export class NewTabs {
   /**
    * Called when the rules blocked the document of a tab. Reports whether the tab
    * may be reloaded. A reload has the initiator of the first request, and rules
-   * for initiators in a fence still apply to the tab. So if the reload succeeds,
-   * no page of a fence is the initiator, and the tab is the user's.
+   * for initiators in a scope still apply to the tab. So if the reload succeeds,
+   * no page of a scope is the initiator, and the tab is the user's.
    *
    * @param {number} tabId
    */
   refused(tabId) {
-    if (this.joined.has(tabId)) return false; // it belongs to a page of a fence
-    if (this.tried.delete(tabId)) this.changed(); // blocked again: a page of a fence opened it
+    if (this.joined.has(tabId)) return false; // it belongs to a page of a scope
+    if (this.tried.delete(tabId)) this.changed(); // blocked again: a page of a scope opened it
     if (!this.fresh.delete(tabId)) return false;
-    // A tab that was shared meanwhile, and one that no rules apply to any more, are
-    // reloaded under the rules that are in force now.
-    if (this.known && !this.fenced(tabId) && !this.known.has(tabId)) this.tried.add(tabId);
+    // If the tab was shared, or no rules apply to it any longer, it is
+    // reloaded under the current rules.
+    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);
     return true;
   }
 
@@ -135,7 +139,7 @@ export class NewTabs {
     else if (this.known?.has(before)) this.know(tabId);
   }
 
-  /** @param {number} tabId of a tab that was closed */
+  /** @param {number} tabId the tab that was closed */
   forget(tabId) {
     this.fresh.delete(tabId);
     this.tried.delete(tabId);

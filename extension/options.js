@@ -3,8 +3,8 @@
 import { byId, Client } from './client.js';
 import { button, make, Rows, setText } from './elements.js';
 import { LogView } from './logview.js';
-import { parsePattern } from './rules.js';
-import { firstSteps, plain, policyLine, sentence, serverLine } from './words.js';
+import { parsePattern } from './policy.js';
+import { setupSteps, sanitizeLine, policyLine, sentence, serverLine } from './text.js';
 
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').ServerView} ServerView */
@@ -36,10 +36,10 @@ function show(state) {
   servers.show(state.servers);
   keys.show(state.pairings);
   byId('no-keys').hidden = state.pairings.length > 0;
-  setText(byId('no-keys'), state.native.state === 'ok' ? 'None: agents are found by the chrome-mcp program.' : 'None.');
-  kept.show(settings.keepSites);
+  setText(byId('no-keys'), state.native.state === 'ok' ? 'None: the chrome-mcp program finds agents.' : 'None.');
+  autoSharedSites.show(settings.keepSites);
   byId('no-kept').hidden = settings.keepSites.length > 0;
-  leaves.show(state.consents);
+  scriptGrants.show(state.consents);
   byId('no-leaves').hidden = state.consents.length > 0;
   blocked.show(settings.blockList);
   for (const radio of radios()) {
@@ -60,25 +60,25 @@ function show(state) {
 function nativeLine(state) {
   switch (state.native.state) {
     case 'ok':
-      if (firstSteps(state) && state.stopped !== '') return 'The chrome-mcp program answers; its servers were stopped by chrome-mcp stop. Restart the program that has it among its MCP servers.';
-      return firstSteps(state) ? 'The chrome-mcp program answers; no agent is running.' : 'The chrome-mcp program answers: agents are found by themselves.';
+      if (setupSteps(state) && state.stopped !== '') return 'The chrome-mcp program responds; chrome-mcp stop stopped its servers. Restart the program that has chrome-mcp among its MCP servers.';
+      return setupSteps(state) ? 'The chrome-mcp program responds; no agent is running.' : 'The chrome-mcp program responds: agents are found automatically.';
     case 'missing':
-      if (state.pairings.length > 0) return 'This browser cannot ask the chrome-mcp program: agents are found by the keys below.';
-      return 'This browser does not know the chrome-mcp program. Run "chrome-mcp extension install" in a terminal, or pair by a string.';
+      if (state.pairings.length > 0) return 'This browser cannot reach the chrome-mcp program: agents are found with the keys below.';
+      return 'This browser does not know the chrome-mcp program. Run "chrome-mcp extension install" in a terminal, or pair with a pairing string.';
     case 'error':
-      return `The chrome-mcp program does not answer as it should: ${sentence(plain(state.native.message, 200))}`;
+      return `The chrome-mcp program does not respond correctly: ${sentence(sanitizeLine(state.native.message, 200))}`;
     default:
-      return 'Asking the chrome-mcp program…';
+      return 'Querying the chrome-mcp program…';
   }
 }
 
 /**
- * A row with a button that takes it away.
+ * Returns a function that creates a row with a button to remove it.
  *
  * @template T
- * @param {string} label of the button
+ * @param {string} label label of the button
  * @param {(item: T) => string} text
- * @param {(item: T) => string} more in small letters
+ * @param {(item: T) => string} more text in small letters
  * @param {(item: T) => Promise<unknown> | void} remove
  */
 function removable(label, text, more, remove) {
@@ -106,7 +106,7 @@ const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => Strin
     element: make('li', {}, make('div', {}, head, make('p', {}, line), make('p', {}, policy))),
     update: (s) => {
       head.className = `state ${s.state}`;
-      setText(name, `${plain(s.name, 60)}${s.version ? ` ${plain(s.version, 30)}` : ''}, port ${s.port}`);
+      setText(name, `${sanitizeLine(s.name, 60)}${s.version ? ` ${sanitizeLine(s.version, 30)}` : ''}, port ${s.port}`);
       setText(line, serverLine(s));
       setText(policy, policyLine(s));
     },
@@ -114,14 +114,14 @@ const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => Strin
 });
 
 const keys = new Rows(byId('pairings'), (/** @type {State['pairings'][number]} */ p) => p.id,
-  removable('Revoke', (p) => plain(p.name, 60) || 'A server', (p) => `port ${p.port}, since ${new Date(p.added).toLocaleString()}`, (p) => act('unpair', { pairing: p.id })),
+  removable('Revoke', (p) => sanitizeLine(p.name, 60) || 'A server', (p) => `port ${p.port}, since ${new Date(p.added).toLocaleString()}`, (p) => act('unpair', { pairing: p.id })),
   () => byId('pairing'));
 
-const kept = new Rows(byId('kept'), (/** @type {string} */ origin) => origin,
+const autoSharedSites = new Rows(byId('kept'), (/** @type {string} */ origin) => origin,
   removable('Remove', (origin) => origin, () => '', (origin) => act('keep', { origin, on: false })), () => byId('mayClose'));
 
-const leaves = new Rows(byId('leaves'), (/** @type {State['consents'][number]} */ c) => `${c.origin} ${c.always} ${c.server}`,
-  removable('Forget', (c) => c.origin, (c) => `${plain(c.server, 40)} ${c.granted ? 'may run scripts' : 'may not run scripts'}, ${c.always ? 'for good' : 'until Chrome closes'}`,
+const scriptGrants = new Rows(byId('leaves'), (/** @type {State['consents'][number]} */ c) => `${c.origin} ${c.always} ${c.server}`,
+  removable('Forget', (c) => c.origin, (c) => `${sanitizeLine(c.server, 40)} ${c.granted ? 'may run scripts' : 'may not run scripts'}, ${c.always ? 'always' : 'until Chrome closes'}`,
     (c) => act('forget', { origin: c.origin, server: c.server })),
   () => byId('mayClose'));
 
@@ -140,44 +140,44 @@ byId('again').onclick = () => act('retry');
 byId('pair').onsubmit = (event) => {
   event.preventDefault();
   const field = input('pairing');
-  const said = byId('paired');
-  setText(said, 'Pairing…');
-  said.classList.remove('bad');
+  const status = byId('paired');
+  setText(status, 'Pairing…');
+  status.classList.remove('bad');
   field.setAttribute('aria-invalid', 'false');
   client.act('pair', { text: field.value.trim() }).then(() => {
     field.value = '';
-    setText(said, 'Paired.');
+    setText(status, 'Paired.');
   }, (e) => {
-    said.classList.add('bad');
+    status.classList.add('bad');
     field.setAttribute('aria-invalid', 'true');
-    setText(said, sentence(e.message));
+    setText(status, sentence(e.message));
   });
 };
 
 byId('block').onsubmit = async (event) => {
   event.preventDefault();
   const field = input('pattern');
-  const said = byId('block-said');
+  const status = byId('block-said');
   const text = field.value.trim();
-  /** @param {string} words @param {boolean} bad */
-  const say = (words, bad) => {
-    said.classList.toggle('bad', bad);
+  /** @param {string} text @param {boolean} bad */
+  const report = (text, bad) => {
+    status.classList.toggle('bad', bad);
     field.setAttribute('aria-invalid', String(bad));
-    setText(said, words);
+    setText(status, text);
   };
   try {
     parsePattern(text);
   } catch (e) {
-    say(text === '' ? 'Name a site.' : `"${text}" ${/** @type {Error} */ (e).message}.`, true);
+    report(text === '' ? 'Enter a site.' : `"${text}" ${/** @type {Error} */ (e).message}.`, true);
     field.focus();
     return;
   }
   try {
     await client.act('settings', { patch: { blockList: [...(last?.settings.blockList ?? []), text] } });
     field.value = '';
-    say(`${text} is blocked. Tabs there are no longer shared.`, false);
+    report(`${text} is blocked. Tabs there are no longer shared.`, false);
   } catch (e) {
-    say(sentence(/** @type {Error} */ (e).message), true);
+    report(sentence(/** @type {Error} */ (e).message), true);
   }
 };
 
@@ -187,7 +187,7 @@ for (const radio of radios()) {
       void change({ access: 'shared' });
       return;
     }
-    // One press of an arrow key is not meant to hand out every tab.
+    // A single press of an arrow key must not share all tabs.
     const dialog = /** @type {HTMLDialogElement} */ (byId('all-tabs'));
     dialog.returnValue = '';
     dialog.onclose = () => {
@@ -210,17 +210,17 @@ input('idleMinutes').onchange = () => void changeIdle();
 
 async function changeIdle() {
   const field = input('idleMinutes');
-  const said = byId('idle-said');
+  const status = byId('idle-said');
   try {
-    if (field.value === '') throw new Error('name a number of minutes');
+    if (field.value === '') throw new Error('enter a number of minutes');
     await client.act('settings', { patch: { idleMinutes: Number(field.value) } });
     field.setAttribute('aria-invalid', 'false');
-    said.classList.remove('bad');
-    setText(said, 'Saved.');
+    status.classList.remove('bad');
+    setText(status, 'Saved.');
   } catch (e) {
     field.setAttribute('aria-invalid', 'true');
-    said.classList.add('bad');
-    setText(said, sentence(/** @type {Error} */ (e).message));
+    status.classList.add('bad');
+    setText(status, sentence(/** @type {Error} */ (e).message));
   }
 }
 
@@ -238,7 +238,7 @@ async function act(action, args) {
   try {
     await client.act(action, args);
   } catch (e) {
-    setText(byId('trouble'), sentence(plain(/** @type {Error} */ (e).message, 300)));
-    if (last) show(last); // what was clicked did not come about
+    setText(byId('trouble'), sentence(sanitizeLine(/** @type {Error} */ (e).message, 300)));
+    if (last) show(last); // undo the change of the control
   }
 }

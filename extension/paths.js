@@ -6,7 +6,7 @@
 // read differently, are denied. All other paths are compared with the prefix.
 //
 // Both checks are regular expressions, so that decisions about documents and
-// declarativeNetRequest rules are the same. policy/path.go has the same
+// expressions. internal/wire/testdata/patterns.json has test cases for both.
 // expressions. internal/wire/testdata/patterns.json has test cases for both.
 
 /**
@@ -61,7 +61,7 @@ const ambiguous = AMBIGUOUS.map((expression) => new RegExp('^' + expression, 'i'
 /**
  * Reports whether a path is or may be below a denied prefix.
  *
- * @param {string} path as the browser writes it
+ * @param {string} path as serialized by the browser
  * @param {string} prefix of a pattern
  */
 export function pathUnder(path, prefix) {

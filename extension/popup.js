@@ -2,18 +2,18 @@
 
 import { byId, Client } from './client.js';
 import { button, make, Rows, setText } from './elements.js';
-import { count, endLine, firstSteps, place, plain, policyLine, questionWords, sentence, serverLine, tabLine, titleOf } from './words.js';
+import { count, sharingEndedText, setupSteps, displayURL, sanitizeLine, policyLine, promptText, sentence, serverLine, tabLine, titleOf } from './text.js';
 
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').TabView} TabView */
 /** @typedef {import('./messages.js').ServerView} ServerView */
-/** @typedef {State['questions'][number]} Question */
+/** @typedef {State['questions'][number]} Prompt */
 
 /** How long the answer buttons stay disabled after the list of prompts changed or
  * moved, in ms: a click may be meant for the previous prompt. */
-const SETTLE = 600;
+const REORDER_DELAY_MS = 600;
 
-/** How often times are brought up to date, in ms. */
+/** How often times are updated, in ms. */
 const EVERY = 10_000;
 
 const share = /** @type {HTMLButtonElement} */ (byId('share'));
@@ -21,8 +21,8 @@ const keep = /** @type {HTMLInputElement} */ (byId('keep'));
 
 /** @type {State | null} */
 let last = null;
-/** The tab that the tick of "keep" is meant for, while it is not shared yet. */
-let meant = -1;
+/** The tab for which "keep" was selected before it is shared. */
+let currentTabId = -1;
 
 const client = new Client((state) => {
   last = state;
@@ -36,7 +36,7 @@ setInterval(() => {
 function show(state) {
   const connected = state.servers.filter((s) => s.state === 'connected');
   setText(byId('status'), statusLine(state, connected));
-  setText(byId('ended'), endLine(state.ended));
+  setText(byId('ended'), sharingEndedText(state.ended));
   questions.show(state.questions);
   byId('asking').hidden = state.questions.length === 0;
   showSetup(state);
@@ -69,7 +69,7 @@ function settle() {
   listed = now;
   enable(false);
   clearTimeout(settling);
-  settling = setTimeout(() => enable(true), SETTLE);
+  settling = setTimeout(() => enable(true), REORDER_DELAY_MS);
 }
 
 /** @param {boolean} on */
@@ -78,7 +78,7 @@ function enable(on) {
   questions.show(last?.questions ?? []);
 }
 
-/** @param {string} title of a list @param {number} n how long it is */
+/** @param {string} title title of a list @param {number} n its length */
 function titled(title, n) {
   return n === 0 ? title : `${title} (${n})`;
 }
@@ -87,15 +87,15 @@ function titled(title, n) {
 function statusLine(state, connected) {
   const n = state.tabs.filter((t) => !t.own).length;
   const shared = n === 0 ? 'no tab shared' : `${count(n, 'tab')} shared`;
-  if (state.questions.length > 0) return 'An agent asks for permission';
-  if (connected.length > 0) return `${connected.length === 1 ? plain(connected[0].name, 40) : count(connected.length, 'agent')} connected, ${shared}`;
+  if (state.questions.length > 0) return 'Waiting for your permission';
+  if (connected.length > 0) return `${connected.length === 1 ? sanitizeLine(connected[0].name, 40) : count(connected.length, 'agent')} connected, ${shared}`;
   if (state.servers.some((s) => s.state === 'connecting')) return 'Connecting…';
   return `Not connected, ${shared}`;
 }
 
 /** @param {State} state */
 function showSetup(state) {
-  const first = firstSteps(state);
+  const first = setupSteps(state);
   byId('setup').hidden = first === null;
   if (!first) return;
   setText(byId('setup-title'), first.title);
@@ -107,8 +107,8 @@ function showSetup(state) {
 
 /** @param {State} state */
 function showCurrent({ current, settings }) {
-  setText(byId('title'), current ? titleOf(current) : 'No tab is in front');
-  setText(byId('place'), current ? place(current.url) : '');
+  setText(byId('title'), current ? titleOf(current) : 'No active tab');
+  setText(byId('place'), current ? displayURL(current.url) : '');
   const mine = current?.shared === true;
   share.textContent = mine ? 'Stop sharing this tab' : 'Share this tab';
   share.classList.toggle('main', !mine);
@@ -118,25 +118,25 @@ function showCurrent({ current, settings }) {
   const choice = byId('keep-choice');
   choice.hidden = !current || current.origin === '' || current.obstacle !== '' || settings.access === 'all';
   setText(byId('keep-site'), current ? `(${current.origin}: all its tabs, now and later)` : '');
-  if (current && !current.shared && !current.keep) keep.checked = meant === current.tabId;
+  if (current && !current.shared && !current.keep) keep.checked = currentTabId === current.tabId;
   else keep.checked = current?.keep === true;
 }
 
-const questions = new Rows(byId('questions'), (/** @type {Question} */ q) => q.id, (q) => {
+const questions = new Rows(byId('questions'), (/** @type {Prompt} */ q) => q.id, (q) => {
   const once = button('Allow once', () => answer('once'), { disabled: true });
   const answers = [
     once,
     button('Allow this session', () => answer('session'), { disabled: true }),
     button('No', () => answer('no'), { disabled: true }),
   ];
-  /** @param {import('./consent.js').Answer} said */
-  const answer = (said) => act('answer', { question: q.id, answer: said });
+  /** @param {import('./consent.js').Answer} value */
+  const answer = (value) => act('answer', { question: q.id, answer: value });
   const id = `about-${q.id}`;
   for (const b of answers) b.setAttribute('aria-describedby', id);
-  const { wants: [before, after], follows } = questionWords(q);
+  const { wants: [before, after], follows } = promptText(q);
   const late = make('p', { className: 'quiet' }, 'This call has ended. You can allow it once when the agent repeats it.');
   const element = make('li', {},
-    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, plain(q.server, 60)), before, make('strong', { className: 'theirs' }, q.origin), after),
+    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, sanitizeLine(q.server, 60)), before, make('strong', { className: 'theirs' }, q.origin), after),
     make('p', { className: 'quiet' }, follows),
     late,
     make('div', { className: 'row' }, ...answers));
@@ -166,7 +166,7 @@ function tabRow({ tabId }) {
     update: (t) => {
       const name = titleOf(t);
       setText(title, name);
-      setText(where, place(t.url));
+      setText(where, displayURL(t.url));
       setText(doing, tabLine(t, nameOf(t.driver)));
       doing.classList.toggle('bad', t.problem !== '');
       go.setAttribute('aria-label', `Show ${name}`);
@@ -180,7 +180,7 @@ const tabs = new Rows(byId('tabs'), tabKey, tabRow, () => share);
 const ownTabs = new Rows(byId('own-tabs'), tabKey, tabRow, () => share);
 
 /**
- * Offers the choice of who drives a tab, where there is one.
+ * Shows the selection of the driver of a tab, if there is a choice.
  *
  * @param {HTMLSelectElement} select
  * @param {TabView} t
@@ -189,7 +189,7 @@ const ownTabs = new Rows(byId('own-tabs'), tabKey, tabRow, () => share);
 function showDrivers(select, t, name) {
   const connected = (last?.servers ?? []).filter((s) => s.state === 'connected');
   select.hidden = t.own || (connected.length < 2 && (t.driver === '' || connected.some((s) => s.key === t.driver)));
-  const options = [['', 'Whoever acts first'], ...connected.map((s) => [s.key, plain(s.name, 40)])];
+  const options = [['', 'First to act'], ...connected.map((s) => [s.key, sanitizeLine(s.name, 40)])];
   if (t.driver !== '' && !connected.some((s) => s.key === t.driver)) options.push([t.driver, `${nameOf(t.driver)} (not connected)`]);
   const text = JSON.stringify(options);
   if (select.dataset.options !== text) {
@@ -197,7 +197,7 @@ function showDrivers(select, t, name) {
     select.replaceChildren(...options.map(([value, label]) => make('option', { value }, label)));
   }
   select.value = t.driver;
-  select.setAttribute('aria-label', `Who drives ${name}`);
+  select.setAttribute('aria-label', `Driver of ${name}`);
 }
 
 const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => String(s.port), () => {
@@ -210,8 +210,8 @@ const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => Strin
     element: make('li', {}, head, line, policy),
     update: (s) => {
       head.className = `state ${s.state}`;
-      setText(name, plain(s.name, 60));
-      setText(version, s.version ? plain(s.version, 30) : `port ${s.port}`);
+      setText(name, sanitizeLine(s.name, 60));
+      setText(version, s.version ? sanitizeLine(s.version, 30) : `port ${s.port}`);
       setText(line, serverLine(s));
       setText(policy, policyLine(s));
     },
@@ -220,7 +220,7 @@ const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => Strin
 
 /** @param {string} key */
 function nameOf(key) {
-  return plain(last?.servers.find((s) => s.key === key)?.name ?? 'An agent', 40);
+  return sanitizeLine(last?.servers.find((s) => s.key === key)?.name ?? 'An agent', 40);
 }
 
 share.onclick = () => {
@@ -230,8 +230,8 @@ share.onclick = () => {
     act('unshare', { tabId: current.tabId });
     return;
   }
-  const site = meant === current.tabId && keep.checked ? current.origin : '';
-  meant = -1;
+  const site = currentTabId === current.tabId && keep.checked ? current.origin : '';
+  currentTabId = -1;
   act('share', { tabId: current.tabId });
   if (site) act('keep', { origin: site, on: true });
 };
@@ -240,7 +240,7 @@ keep.onchange = () => {
   const current = last?.current;
   if (!current) return;
   if (current.shared || current.keep) act('keep', { origin: current.origin, on: keep.checked });
-  else meant = keep.checked ? current.tabId : -1; // until it is shared
+  else currentTabId = keep.checked ? current.tabId : -1; // until the tab is shared
 };
 
 byId('stop-all').onclick = () => act('stopAll');
@@ -252,7 +252,7 @@ byId('options').onclick = byId('pair').onclick = () => {
 /** @param {import('./messages.js').Action} action @param {Record<string, unknown>} [args] */
 function act(action, args) {
   trouble('');
-  client.act(action, args).catch((e) => trouble(sentence(plain(e.message, 300))));
+  client.act(action, args).catch((e) => trouble(sentence(sanitizeLine(e.message, 300))));
 }
 
 /** @param {string} text */

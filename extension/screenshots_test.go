@@ -16,18 +16,18 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-var screenshots = flag.String("screenshots", "", "write pictures of the pages of the extension, for the documents, into this folder")
+var screenshots = flag.String("screenshots", "", "write screenshots of the extension pages for the documents to this directory")
 
-// TestScreenshots takes the pictures of the documents:
+// TestScreenshots takes the screenshots of the documents:
 //
 //	go test ./extension -run TestScreenshots -screenshots "$PWD/docs"
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
-		t.Skip("it writes files, with -screenshots only")
+		t.Skip("writes files; requires -screenshots")
 	}
 	web := newSite(t)
 	b := start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()), "--force-device-scale-factor=1.5")
@@ -68,25 +68,25 @@ func TestScreenshots(t *testing.T) {
 	e.cdp(t, docs, "Page.captureScreenshot", map[string]any{"format": "jpeg", "quality": 1})
 	click := map[string]any{"type": "mousePressed", "x": 5, "y": 5, "button": "left", "clickCount": 1}
 	c.cdp(t, shop, "Input.dispatchMouseEvent", click)
-	c.start(wire.MethodConsent, wire.ConsentQuestion{Kind: "eval", Origin: "http://shop.example", Call: "1"})
+	c.start(wire.MethodConsent, wire.PromptParams{Kind: "eval", Origin: "http://shop.example", Call: "1"})
 
-	// A popup is at most 600 pixels high; in a window beside the others all of
-	// it can be seen.
+	// A popup is at most 600 pixels high. In a separate window, all of it is
+	// visible.
 	b.Worker(t, `chrome.windows.getLastFocused().then((w) => chrome.windows.create({ url: 'popup.html', focused: false }).then(() => chrome.windows.update(w.id, { focused: true }))).then(() => 1)`, nil)
 	popup := b.Find(t, "page", "/popup.html")
-	b.In(t, popup.ID, func(s string) {
+	b.WithSession(t, popup.ID, func(s string) {
 		b.shows(t, s, "#questions", "wants to run")
 		b.shows(t, s, "#title", "Order 1042")
 		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1.5, "mobile": false}, nil)
 		b.holds(t, s, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
-		b.picture(t, s, "extension-popup.png")
+		b.screenshot(t, s, "extension-popup.png")
 		b.Click(t, s, "#questions button", "Allow this session")
 	})
 	var opened struct {
 		TargetID string `json:"targetId"`
 	}
 	b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
-	b.In(t, opened.TargetID, func(s string) {
+	b.WithSession(t, opened.TargetID, func(s string) {
 		b.shows(t, s, "#servers", "Claude Code")
 		for _, site := range []string{"bank.example", "mail.example/settings"} {
 			b.fill(t, s, "#pattern", site)
@@ -96,12 +96,12 @@ func TestScreenshots(t *testing.T) {
 		b.shows(t, s, "#log", "Allowed scripts")
 		b.Eval(t, s, "document.activeElement.blur()", nil)
 		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 720, "height": 400, "deviceScaleFactor": 1.25, "mobile": false}, nil)
-		b.picture(t, s, "extension-options.png")
+		b.screenshot(t, s, "extension-options.png")
 	})
 }
 
-// picture writes a page, in light and in dark side by side.
-func (b *browser) picture(t *testing.T, session, name string) {
+// screenshot writes a screenshot of a page, in light and in dark side by side.
+func (b *browser) screenshot(t *testing.T, session, name string) {
 	t.Helper()
 	var sides []image.Image
 	for _, scheme := range []string{"light", "dark"} {

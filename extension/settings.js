@@ -1,19 +1,20 @@
 // @ts-check
 
-import { parsePattern } from './rules.js';
-import { Stored } from './store.js';
+import { parsePattern } from './policy.js';
+import { PersistentValue } from './persistent_value.js';
 
 /**
- * What the user set in the options.
+ * The user's settings.
  *
  * @typedef {object} Settings
- * @property {'shared' | 'all'} access only tabs that are shared, or every tab but those on the block list
- * @property {string[]} blockList patterns: sites that no agent may be in
- * @property {number} idleMinutes after which the debugger lets go of a tab that nobody uses; 0 never
- * @property {boolean} stopOnLock sharing ends when the screen is locked
- * @property {boolean} mayClose agents may close tabs that they did not open
- * @property {boolean} ownWindow agents open their tabs in a minimized window of their own
- * @property {string[]} keepSites origins whose tabs are shared by themselves
+ * @property {'shared' | 'all'} access only shared tabs, or all tabs except those on the block list
+ * @property {string[]} blockList patterns of sites on which no agent may work
+ * @property {number} idleMinutes minutes of inactivity after which the debugger detaches from a
+ *   tab; 0 means never
+ * @property {boolean} stopOnLock whether sharing ends when the screen is locked
+ * @property {boolean} mayClose whether agents may close tabs that they did not open
+ * @property {boolean} ownWindow whether agents open their tabs in a separate minimized window
+ * @property {string[]} keepSites origins whose tabs are shared automatically
  */
 
 /** @type {Readonly<Settings>} */
@@ -21,11 +22,11 @@ export const DEFAULTS = Object.freeze({
   access: 'shared', blockList: [], idleMinutes: 15, stopOnLock: true, mayClose: false, ownWindow: false, keepSites: [],
 });
 
-/** How long a tab may stay attached unused, at most, in minutes. */
+/** The maximum time that an inactive tab stays attached, in minutes. */
 const MAX_IDLE = 24 * 60;
 
 /**
- * Checks a change. Throws an Error in words for the user.
+ * Applies a change of the settings. It throws an Error with a message for the user.
  *
  * @param {Settings} settings
  * @param {Record<string, unknown>} patch
@@ -36,18 +37,18 @@ export function applySettings(settings, patch) {
   for (const [key, value] of Object.entries(patch)) {
     switch (key) {
       case 'access':
-        if (value !== 'shared' && value !== 'all') throw new Error('access is "shared" or "all"');
+        if (value !== 'shared' && value !== 'all') throw new Error('access must be "shared" or "all"');
         next.access = value;
         break;
       case 'stopOnLock':
       case 'mayClose':
       case 'ownWindow':
-        if (typeof value !== 'boolean') throw new Error(`${key} is on or off`);
+        if (typeof value !== 'boolean') throw new Error(`${key} must be on or off`);
         next[key] = value;
         break;
       case 'idleMinutes':
         if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_IDLE) {
-          throw new Error(`the idle time is a whole number of minutes up to ${MAX_IDLE}; 0 means never`);
+          throw new Error(`the idle time must be a whole number of minutes up to ${MAX_IDLE}; 0 means never`);
         }
         next.idleMinutes = value;
         break;
@@ -58,7 +59,7 @@ export function applySettings(settings, patch) {
         next.keepSites = origins(value);
         break;
       default:
-        throw new Error(`there is no setting ${key}`);
+        throw new Error(`unknown setting ${key}`);
     }
   }
   return next;
@@ -66,7 +67,7 @@ export function applySettings(settings, patch) {
 
 /** @param {unknown} value */
 function patterns(value) {
-  if (!isList(value)) throw new Error('the block list is a list');
+  if (!isList(value)) throw new Error('the block list must be a list of patterns');
   for (const text of value) {
     try {
       parsePattern(text);
@@ -79,7 +80,7 @@ function patterns(value) {
 
 /** @param {unknown} value */
 function origins(value) {
-  if (!isList(value) || !value.every((s) => /^https?:\/\/[^/?#]+$/.test(s))) throw new Error('sites are origins such as https://example.com');
+  if (!isList(value) || !value.every((s) => /^https?:\/\/[^/?#]+$/.test(s))) throw new Error('sites must be origins such as https://example.com');
   return [...new Set(value)];
 }
 
@@ -88,12 +89,12 @@ function isList(value) {
   return Array.isArray(value) && value.every((s) => typeof s === 'string') && value.length <= 1000;
 }
 
-/** The settings as they are kept. */
+/** The stored settings. */
 export class SettingsStore {
   /** @param {chrome.storage.StorageArea} area */
   constructor(area) {
-    /** @type {Stored<Partial<Settings>>} */
-    this.stored = new Stored(area, 'settings', {});
+    /** @type {PersistentValue<Partial<Settings>>} */
+    this.stored = new PersistentValue(area, 'settings', {});
     this.ready = this.stored.ready;
   }
 

@@ -1,8 +1,8 @@
 // @ts-check
 
-// The service worker: listeners, registered before anything is waited for,
-// because the browser wakes the worker for events that it knew of when it
-// started. All else is in the modules.
+// The service worker: event listeners, registered before any await, because the browser starts
+// the worker only for events that it listened to when it last started. Everything else is in the
+// modules.
 
 import { ALARM } from './alarm.js';
 import { Broker } from './broker.js';
@@ -11,13 +11,13 @@ import { Pages } from './messages.js';
 const broker = new Broker();
 const pages = new Pages(broker);
 
-/** Runs work when what was stored was read. @param {() => unknown} work */
+/** Runs work after the stored values were read. @param {() => unknown} work */
 function then(work) {
   broker.ready.then(work).catch((e) => console.warn(`chrome-mcp: ${e instanceof Error ? e.message : e}`));
 }
 
-chrome.runtime.onInstalled.addListener(() => then(() => broker.tabs.shareAllByThemselves()));
-chrome.runtime.onStartup.addListener(() => then(() => broker.tabs.shareAllByThemselves()));
+chrome.runtime.onInstalled.addListener(() => then(() => broker.tabs.autoShareAll()));
+chrome.runtime.onStartup.addListener(() => then(() => broker.tabs.autoShareAll()));
 chrome.runtime.onConnect.addListener((port) => pages.onConnect(port));
 
 chrome.alarms.onAlarm.addListener((alarm) => {
@@ -28,10 +28,10 @@ chrome.tabs.onCreated.addListener((tab) => broker.newTabs.created(tab));
 chrome.tabs.onUpdated.addListener((tabId, change, tab) => then(() => broker.tabs.onUpdated(tabId, change, tab)));
 chrome.tabs.onActivated.addListener(() => then(() => {
   broker.changed();
-  broker.servers.glance();
+  broker.servers.rescanIfStale();
 }));
 chrome.windows.onFocusChanged.addListener((windowId) => then(() => {
-  if (windowId !== chrome.windows.WINDOW_ID_NONE) broker.servers.glance();
+  if (windowId !== chrome.windows.WINDOW_ID_NONE) broker.servers.rescanIfStale();
 }));
 chrome.tabs.onRemoved.addListener((tabId) => then(() => {
   broker.downloads.closed(tabId);

@@ -1,16 +1,17 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// acted is what an action answers: that it was done, and what changed.
-type acted struct{ *executor.Action }
+// actionResult is the result of an action: what changed on the page.
+type actionResult struct{ *executor.Action }
 
-func (r acted) render(t *text) {
+func (r actionResult) render(t *text) {
 	t.line("ok")
 	t.changes(&r.Changes)
 }
@@ -28,10 +29,10 @@ type clickArgs struct {
 	timeoutArg
 }
 
-func (s *session) click(ctx context.Context, a clickArgs) (acted, error) {
+func (s *toolSession) click(ctx context.Context, a clickArgs) (actionResult, error) {
 	opts := &executor.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, Timeout: a.timeout()}
 	act, err := s.ex.Click(ctx, a.Tab, a.target(), opts)
-	return acted{act}, err
+	return actionResult{act}, err
 }
 
 type typeArgs struct {
@@ -43,10 +44,10 @@ type typeArgs struct {
 	tabArg
 }
 
-func (s *session) typeText(ctx context.Context, a typeArgs) (acted, error) {
+func (s *toolSession) typeText(ctx context.Context, a typeArgs) (actionResult, error) {
 	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents}
 	act, err := s.ex.Type(ctx, a.Tab, a.target(), a.Text, opts)
-	return acted{act}, err
+	return actionResult{act}, err
 }
 
 type pressArgs struct {
@@ -56,9 +57,9 @@ type pressArgs struct {
 	tabArg
 }
 
-func (s *session) press(ctx context.Context, a pressArgs) (acted, error) {
+func (s *toolSession) press(ctx context.Context, a pressArgs) (actionResult, error) {
 	act, err := s.ex.Press(ctx, a.Tab, a.Key, &executor.PressOptions{Target: a.target(), Modifiers: a.Modifiers})
-	return acted{act}, err
+	return actionResult{act}, err
 }
 
 type hoverArgs struct {
@@ -66,9 +67,9 @@ type hoverArgs struct {
 	tabArg
 }
 
-func (s *session) hover(ctx context.Context, a hoverArgs) (acted, error) {
+func (s *toolSession) hover(ctx context.Context, a hoverArgs) (actionResult, error) {
 	act, err := s.ex.Hover(ctx, a.Tab, a.target(), nil)
-	return acted{act}, err
+	return actionResult{act}, err
 }
 
 type scrollArgs struct {
@@ -87,12 +88,12 @@ func (a scrollArgs) check() error {
 	case a.Y != nil && a.DeltaY != nil:
 		return badArgs("Give a position or a step, not both.", "y and deltaY contradict each other")
 	case a.target().IsZero() && a.X == nil && a.Y == nil && a.DeltaX == nil && a.DeltaY == nil:
-		return badArgs("Give selector or ref, x or y, deltaX or deltaY.", "nowhere to scroll to")
+		return badArgs("Give selector or ref, x or y, deltaX or deltaY.", "no scroll target")
 	}
 	return a.optionalTarget.check()
 }
 
-func (s *session) scroll(ctx context.Context, a scrollArgs) (scrolled, error) {
+func (s *toolSession) scroll(ctx context.Context, a scrollArgs) (scrollResult, error) {
 	opts := executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
 	if a.DeltaX != nil {
 		opts.DeltaX = *a.DeltaX
@@ -101,12 +102,12 @@ func (s *session) scroll(ctx context.Context, a scrollArgs) (scrolled, error) {
 		opts.DeltaY = *a.DeltaY
 	}
 	res, err := s.ex.Scroll(ctx, a.Tab, opts)
-	return scrolled{res}, err
+	return scrollResult{res}, err
 }
 
-type scrolled struct{ *executor.ScrollResult }
+type scrollResult struct{ *executor.ScrollResult }
 
-func (r scrolled) render(t *text) {
+func (r scrollResult) render(t *text) {
 	where := own("")
 	if r.AtTop {
 		where += ", at the top"
@@ -123,28 +124,28 @@ type selectArgs struct {
 	tabArg
 }
 
-func (s *session) selectOption(ctx context.Context, a selectArgs) (selected, error) {
+func (s *toolSession) selectOption(ctx context.Context, a selectArgs) (selectResult, error) {
 	sel, err := s.ex.SelectOption(ctx, a.Tab, a.target(), a.Values, nil)
 	if err == nil {
-		sel.Selected = some(sel.Selected)
+		sel.Selected = nonNil(sel.Selected)
 	}
-	return selected{sel}, err
+	return selectResult{sel}, err
 }
 
-type selected struct{ *executor.Selection }
+type selectResult struct{ *executor.Selection }
 
-func (r selected) render(t *text) {
+func (r selectResult) render(t *text) {
 	names := make([]own, len(r.Selected))
 	for i, v := range r.Selected {
 		names[i] = quote(v, maxTitle)
 	}
-	t.line("selected %s", or(join(names, ", "), "nothing"))
+	t.line("selected %s", cmp.Or(join(names, ", "), "nothing"))
 	t.changes(&r.Changes)
 }
 
 type fillFormArgs struct {
 	Fields         formFields   `json:"fields" jsonschema:"selector or ref to value: text, true or false for a checkbox, array for a multiple select"`
-	SubmitSelector string       `json:"submitSelector,omitempty" jsonschema:"clicked in the end"`
+	SubmitSelector string       `json:"submitSelector,omitempty" jsonschema:"clicked at the end"`
 	SubmitRef      executor.Ref `json:"submitRef,omitempty"`
 	tabArg
 }
@@ -160,17 +161,17 @@ func (a fillFormArgs) check() error {
 	return nil
 }
 
-func (s *session) fillForm(ctx context.Context, a fillFormArgs) (filled, error) {
+func (s *toolSession) fillForm(ctx context.Context, a fillFormArgs) (fillResult, error) {
 	res, err := s.ex.FillForm(ctx, a.Tab, a.Fields, &executor.FillOptions{Submit: a.submit()})
 	if err == nil {
-		res.Filled = some(res.Filled)
+		res.Filled = nonNil(res.Filled)
 	}
-	return filled{res}, err
+	return fillResult{res}, err
 }
 
-type filled struct{ *executor.FillResult }
+type fillResult struct{ *executor.FillResult }
 
-func (r filled) render(t *text) {
+func (r fillResult) render(t *text) {
 	submitted := own("")
 	if r.Submitted {
 		submitted = ", submitted"
@@ -194,22 +195,22 @@ type handleDialogArgs struct {
 
 func (a handleDialogArgs) check() error {
 	if a.PromptText != "" && !a.Accept {
-		return badArgs("Accept the prompt, or leave promptText out.", "promptText needs accept to be true")
+		return badArgs("Accept the prompt, or omit promptText.", "promptText needs accept to be true")
 	}
 	return nil
 }
 
-func (s *session) handleDialog(ctx context.Context, a handleDialogArgs) (answered, error) {
+func (s *toolSession) handleDialog(ctx context.Context, a handleDialogArgs) (dialogResult, error) {
 	res, err := s.ex.HandleDialog(ctx, a.Tab, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
-	return answered{res, a.Accept}, err
+	return dialogResult{res, a.Accept}, err
 }
 
-type answered struct {
+type dialogResult struct {
 	*executor.DialogResult
 	accepted bool
 }
 
-func (r answered) render(t *text) {
+func (r dialogResult) render(t *text) {
 	verb := own("dismissed ")
 	if r.accepted {
 		verb = "accepted "

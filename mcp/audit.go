@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -23,11 +24,10 @@ import (
 type auditor struct {
 	to      audit.Recorder
 	session string // a random name
-	// key makes the hashes of arguments. What is typed into a page may be a
-	// password or a number that is soon guessed, and a plain hash would tell
-	// whoever has the log whether a guess is right. The key is nowhere but here:
-	// within a session equal arguments have equal hashes, and that is all that
-	// can be learned of them.
+	// key is the key of the argument hashes. Text that is typed into a page may be a password or a
+	// number that is easy to guess, and an unkeyed hash would let a reader of the log verify
+	// guesses. The key exists only in this field. Within a session, equal arguments have equal
+	// hashes; the hashes reveal nothing else.
 	key []byte
 
 	once sync.Once // sets client
@@ -45,10 +45,10 @@ func newAuditor(to audit.Recorder) *auditor {
 	return &auditor{to: to, session: strings.ToLower(rand.Text()[:8]), key: key}
 }
 
-// maxClient bounds what a client's own name and version take in each line.
+// maxClient is the maximum length of a client's name and version in an entry, in characters.
 const maxClient = 80
 
-// begin records, once, that a client began the session.
+// begin records the start of the session and its client. Only the first call has an effect.
 func (a *auditor) begin(conn *sdk.ServerSession) {
 	if a == nil || conn == nil {
 		return
@@ -58,10 +58,8 @@ func (a *auditor) begin(conn *sdk.ServerSession) {
 		return
 	}
 	a.once.Do(func() {
-		client := oneLine(strings.TrimSpace(or(p.ClientInfo.Name, p.ClientInfo.Title) + " " + p.ClientInfo.Version))
-		if r := []rune(client); len(r) > maxClient {
-			client = string(r[:maxClient]) + "…"
-		}
+		client := oneLine(strings.TrimSpace(cmp.Or(p.ClientInfo.Name, p.ClientInfo.Title) + " " + p.ClientInfo.Version))
+		client = pagetext.Truncate(client, maxClient)
 		a.mu.Lock()
 		a.client = client
 		a.mu.Unlock()
@@ -75,8 +73,8 @@ func (a *auditor) name() string {
 	return a.client
 }
 
-// ready refuses a call that acts while what it does could not be recorded.
-func (a *auditor) ready(t *tool, args any) error {
+// checkWritable returns an error for a call that acts while the audit log is not writable.
+func (a *auditor) checkWritable(t *tool, args any) error {
 	if a == nil || t.kind.hints.readOnly && !runsScript(args) {
 		return nil
 	}
@@ -84,21 +82,20 @@ func (a *auditor) ready(t *tool, args any) error {
 		return nil
 	}
 	e := executor.Errorf(executor.ErrPolicyDenied,
-		"Tell the user, who can see why in the log of chrome-mcp: the disk may be full. Until then only tools that read work.",
-		"the audit log cannot be written, and nothing is done unrecorded")
+		"Ask the user to check the log of chrome-mcp; the disk may be full. Until then, only tools that read work.",
+		"the audit log is not writable; actions are disabled")
 	e.Rule, e.Retryable = "audit-log", true
 	return e
 }
 
-// runsScript reports whether a call of a tool that reads runs JavaScript of the
-// caller's.
+// runsScript reports whether a call of a read-only tool runs the caller's JavaScript.
 func runsScript(args any) bool {
 	w, ok := args.(waitForArgs)
 	return ok && w.Expression != ""
 }
 
-// hash returns the keyed hash of a call's arguments, the same for the same
-// arguments however they are written.
+// hash returns the keyed hash of a call's arguments. It does not depend on the order of keys or on
+// white space.
 func (a *auditor) hash(raw json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -113,36 +110,35 @@ func (a *auditor) hash(raw json.RawMessage) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// A callRecord gathers what one call's entry tells.
+// A callRecord collects the data for the audit entry of one call.
 type callRecord struct {
 	a     *auditor
 	start time.Time
 	tool  string
 	args  json.RawMessage
 
-	mu       sync.Mutex // guards what follows
-	allowed  executor.Decision
-	weight   int // of allowed
-	denied   executor.Decision
-	withheld int // how many were denied
+	mu          sync.Mutex // guards the fields below
+	allowed     executor.Decision
+	weight      int // of allowed
+	denied      executor.Decision
+	deniedParts int // number of denials
 }
 
-// record begins the record of a call, and returns the context that it is to
-// run with.
+// record starts the record of a call and returns the context that the call must use.
 func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (context.Context, *callRecord) {
 	if a == nil {
 		return ctx, nil
 	}
 	r := &callRecord{a: a, start: time.Now(), tool: t.name, args: args}
-	return executor.WithDecisions(ctx, r.decided), r
+	return executor.WithDecisionObserver(ctx, r.observe), r
 }
 
-// actedWeight is the weight of what does more than to read or dismiss.
+// actedWeight is the weight of operations other than list, read and dismiss.
 const actedWeight = 3
 
-// decided takes note of a decision. A call is about many documents, its entry
-// tells one: the last that it acted on, or else the first that it read.
-func (r *callRecord) decided(d executor.Decision) {
+// observe records a decision. A call can access many documents, but its entry names one: the last
+// that it acted on, or otherwise the first that it read.
+func (r *callRecord) observe(d executor.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	weight := actedWeight
@@ -157,27 +153,27 @@ func (r *callRecord) decided(d executor.Decision) {
 	switch {
 	case d.Err != nil:
 		r.denied = d
-		r.withheld++
+		r.deniedParts++
 	case weight > r.weight || weight == r.weight && weight == actedWeight:
 		r.allowed, r.weight = d, weight
 	}
 }
 
-// end records the call, which ended with out or err.
+// end writes the entry of the call, which returned out or err.
 func (r *callRecord) end(out result, err error) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
-	d, withheld, acted := r.allowed, r.withheld, r.weight == actedWeight
+	d, deniedParts, acted := r.allowed, r.deniedParts, r.weight == actedWeight
 	e := audit.Entry{
 		Event: audit.EventCall, Session: r.a.session, Client: r.a.name(), Tool: r.tool, Code: "OK",
-		Millis: time.Since(r.start).Milliseconds(), Args: r.a.hash(r.args), Withheld: withheld,
+		DurationMS: time.Since(r.start).Milliseconds(), Args: r.a.hash(r.args), DeniedParts: deniedParts,
 	}
 	switch {
 	case executor.CodeOf(err) == executor.ErrPolicyDenied:
 		d = r.denied
-		e.Decision, e.Rule, e.Withheld = audit.Denied, executor.RuleOf(err), 0
+		e.Decision, e.Rule, e.DeniedParts = audit.Denied, executor.RuleOf(err), 0
 	case r.weight > 0:
 		e.Decision, e.Rule = audit.Allowed, d.Rule
 	}
@@ -189,19 +185,19 @@ func (r *callRecord) end(out result, err error) {
 	if d.Access.Destination != "" {
 		e.Origin = audit.Origin(d.Access.Destination)
 	}
-	tab, where := subject(r.args)
-	e.Tab, e.Origin = cmp.Or(e.Tab, tab), cmp.Or(e.Origin, audit.Origin(where))
+	tab, url := namedTabAndURL(r.args)
+	e.Tab, e.Origin = cmp.Or(e.Tab, tab), cmp.Or(e.Origin, audit.Origin(url))
 	if err != nil {
 		out = nil
 	}
 	switch out := out.(type) {
 	case tabResult:
 		e.Tab = string(out.ID)
-	case downloaded:
+	case downloadResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case printed:
+	case pdfResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case uploaded:
+	case uploadResult:
 		for _, f := range out.Files {
 			e.Bytes += f.Bytes
 		}
@@ -211,9 +207,9 @@ func (r *callRecord) end(out result, err error) {
 
 var tabName = regexp.MustCompile(`^(cdp|ext):[a-z0-9]{1,10}:[0-9]{1,10}$`)
 
-// subject returns the tab and the URL that a call names, if its arguments can
-// be read: for calls that ended before anything was decided.
-func subject(raw json.RawMessage) (tab, where string) {
+// namedTabAndURL returns the tab and the URL in the arguments of a call, if they can be parsed.
+// Entries use them if the call ended before a policy decision.
+func namedTabAndURL(raw json.RawMessage) (tab, url string) {
 	var named struct {
 		Tab string `json:"tabId"`
 		URL string `json:"url"`
@@ -222,10 +218,10 @@ func subject(raw json.RawMessage) (tab, where string) {
 		return "", ""
 	}
 	if !tabName.MatchString(named.Tab) {
-		named.Tab = "" // whatever else is in it is not for the log
+		named.Tab = "" // do not log arbitrary text
 	}
 	return named.Tab, named.URL
 }
 
-// writes reports whether entries can be kept, or none are wanted.
+// writes reports whether the audit log is writable or disabled.
 func (a *auditor) writes() bool { return a == nil || a.to.Ready() == nil }

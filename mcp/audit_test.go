@@ -16,27 +16,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A ledger is an audit.Recorder in memory.
-type ledger struct {
-	mu      sync.Mutex // guards what follows
+// A memoryRecorder is an audit.Recorder in memory.
+type memoryRecorder struct {
+	mu      sync.Mutex // guards the fields below
 	entries []audit.Entry
 	broken  error
 }
 
-func (l *ledger) Ready() error {
+func (l *memoryRecorder) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.broken
 }
 
-func (l *ledger) Record(e audit.Entry) {
+func (l *memoryRecorder) Record(e audit.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)
 }
 
-// take returns the entries since the last call.
-func (l *ledger) take() []audit.Entry {
+// take returns the entries since the last call of take or one.
+func (l *memoryRecorder) take() []audit.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.entries
@@ -44,8 +44,8 @@ func (l *ledger) take() []audit.Entry {
 	return out
 }
 
-// one returns the only entry since the last call.
-func (l *ledger) one(t *testing.T) audit.Entry {
+// one returns the only entry since the last call of take or one.
+func (l *memoryRecorder) one(t *testing.T) audit.Entry {
 	t.Helper()
 	list := l.take()
 	if len(list) != 1 {
@@ -54,44 +54,45 @@ func (l *ledger) one(t *testing.T) audit.Entry {
 	return list[0]
 }
 
-func tell(ctx context.Context, op executor.Operation, origin, destination, rule string, err error) {
-	executor.Decision{Access: executor.Access{Op: op, Tab: "cdp:b7:1", Origin: origin, Destination: destination}, Rule: rule, Err: err}.Tell(ctx)
+// reportDecision reports a decision to the observer in ctx.
+func reportDecision(ctx context.Context, op executor.Operation, origin, destination, rule string, err error) {
+	executor.Decision{Access: executor.Access{Op: op, Tab: "cdp:b7:1", Origin: origin, Destination: destination}, Rule: rule, Err: err}.Report(ctx)
 }
 
 func TestAudit(t *testing.T) {
 	const secret = "correct horse battery staple"
 	const shop, card = "https://shop.example", "https://card.example"
-	refused := &executor.Error{Code: executor.ErrPolicyDenied, Rule: "block:evil.example", Err: errors.New(secret)}
+	denied := &executor.Error{Code: executor.ErrPolicyDenied, Rule: "block:evil.example", Err: errors.New(secret)}
 	ex := &fake{
 		navigate: func(ctx context.Context, _ executor.TabID, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
 			if strings.Contains(url, "evil") {
-				tell(ctx, executor.OpNavigate, shop, url, refused.Rule, refused)
-				return nil, refused
+				reportDecision(ctx, executor.OpNavigate, shop, url, denied.Rule, denied)
+				return nil, denied
 			}
-			tell(ctx, executor.OpNavigate, shop, url, "allow:shop.example", nil)
-			tell(ctx, executor.OpRead, card, "", "allow:card.example", nil)
+			reportDecision(ctx, executor.OpNavigate, shop, url, "allow:shop.example", nil)
+			reportDecision(ctx, executor.OpRead, card, "", "allow:card.example", nil)
 			return &executor.Navigation{TabID: "cdp:b7:1", URL: url, Title: secret}, nil
 		},
 		text: func(ctx context.Context, _ executor.TabID, _ *executor.TextOptions) (*executor.Text, error) {
-			tell(ctx, executor.OpRead, shop, "", "allow:shop.example", nil)
-			tell(ctx, executor.OpRead, card, "", "allow:card.example", nil)
-			tell(ctx, executor.OpRead, "https://evil.example", "", refused.Rule, refused)
-			return &executor.Text{Text: secret, Origin: shop}, nil
+			reportDecision(ctx, executor.OpRead, shop, "", "allow:shop.example", nil)
+			reportDecision(ctx, executor.OpRead, card, "", "allow:card.example", nil)
+			reportDecision(ctx, executor.OpRead, "https://evil.example", "", denied.Rule, denied)
+			return &executor.Text{Content: secret, Origin: shop}, nil
 		},
 		typeText: func(ctx context.Context, _ executor.TabID, _ executor.Target, text string, _ *executor.TypeOptions) (*executor.Action, error) {
-			tell(ctx, executor.OpAct, card, "", "allow:card.example", nil)
+			reportDecision(ctx, executor.OpAct, card, "", "allow:card.example", nil)
 			if text == "then denied" {
-				tell(ctx, executor.OpAct, shop, "", refused.Rule, refused)
-				return nil, refused
+				reportDecision(ctx, executor.OpAct, shop, "", denied.Rule, denied)
+				return nil, denied
 			}
 			return nil, executor.Errorf(executor.ErrNotActionable, "", "%s is covered", secret)
 		},
 	}
-	var log ledger
+	var log memoryRecorder
 	cs := connect(t, NewServer(ex, &Options{Audit: &log}), nil)
-	begun := log.one(t)
-	if begun.Event != audit.EventSession || begun.Client != "test 1" || len(begun.Session) != 8 {
-		t.Errorf("session: %+v", begun)
+	start := log.one(t)
+	if start.Event != audit.EventSession || start.Client != "test 1" || len(start.Session) != 8 {
+		t.Errorf("session: %+v", start)
 	}
 	call := func(tool, args string) audit.Entry {
 		t.Helper()
@@ -100,37 +101,37 @@ func TestAudit(t *testing.T) {
 		if raw, err := json.Marshal(e); err != nil || strings.Contains(string(raw), "staple") || strings.Contains(string(raw), "token") || strings.Contains(string(raw), "/cart") {
 			t.Errorf("%s: %s, %v", tool, raw, err)
 		}
-		if e.Event != audit.EventCall || e.Client != "test 1" || e.Session != begun.Session || e.Tool != tool || len(e.Args) != 32 {
+		if e.Event != audit.EventCall || e.Client != "test 1" || e.Session != start.Session || e.Tool != tool || len(e.Args) != 32 {
 			t.Errorf("%s: %+v", tool, e)
 		}
 		return e
 	}
-	want := func(e audit.Entry, origin, decision, rule, code string, withheld int) {
+	want := func(e audit.Entry, origin, decision, rule, code string, deniedParts int) {
 		t.Helper()
-		if e.Origin != origin || e.Decision != decision || e.Rule != rule || e.Code != code || e.Withheld != withheld || e.Tab != "cdp:b7:1" {
+		if e.Origin != origin || e.Decision != decision || e.Rule != rule || e.Code != code || e.DeniedParts != deniedParts || e.Tab != "cdp:b7:1" {
 			t.Errorf("%s: %+v", e.Tool, e)
 		}
 	}
 	want(call("navigate", `{"url":"https://shop.example/cart?token=1","tabId":"cdp:b7:1"}`), shop, audit.Allowed, "allow:shop.example", "OK", 0)
 	evil := call("navigate", `{"url":"https://evil.example/cart?token=1","tabId":"cdp:b7:1"}`)
-	want(evil, "https://evil.example", audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	want(evil, "https://evil.example", audit.Denied, denied.Rule, "POLICY_DENIED", 0)
 	if evil.Acted {
-		t.Errorf("what was denied at once acted: %+v", evil)
+		t.Errorf("the denied call has Acted: %+v", evil)
 	}
 	want(call("get_text", `{}`), shop, audit.Allowed, "allow:shop.example", "OK", 1)
 	one := call("type", `{"ref":"e1","text":"`+secret+`"}`)
 	want(one, card, audit.Allowed, "allow:card.example", "NOT_ACTIONABLE", 0)
 	later := call("type", `{"ref":"e1","text":"then denied","tabId":"cdp:b7:1"}`)
-	want(later, shop, audit.Denied, refused.Rule, "POLICY_DENIED", 0)
+	want(later, shop, audit.Denied, denied.Rule, "POLICY_DENIED", 0)
 	if !one.Acted || !later.Acted {
-		t.Errorf("the log does not say that these acted before they failed: %+v, %+v", one, later)
+		t.Errorf("calls that acted before they failed do not have Acted: %+v, %+v", one, later)
 	}
 	want(call("navigate", `{"url":"https://shop.example/cart","tabId":"cdp:b7:1","timeoutMS":"`+secret+`"}`), shop, "", "", "BAD_ARGS", 0)
 
-	// The same arguments have the same hash, however they are written, in this
-	// session and in no other.
+	// Equal arguments have equal hashes within a session, independent of key order and white space.
+	// Hashes differ between sessions.
 	if again := call("type", `{ "text":"`+secret+`", "ref":"e1" }`); again.Args != one.Args {
-		t.Errorf("%s and %s", again.Args, one.Args)
+		t.Errorf("equal arguments have the hashes %s and %s", again.Args, one.Args)
 	}
 	if other := call("type", `{"ref":"e1","text":"another"}`); other.Args == one.Args {
 		t.Error("other arguments have the same hash")
@@ -147,15 +148,16 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditOutage: what cannot be recorded is not done, and reading goes on.
+// TestAuditOutage checks that calls that act are denied while the audit log is not writable, and
+// that other calls work.
 func TestAuditOutage(t *testing.T) {
-	var log ledger
+	var log memoryRecorder
 	var did recorder
 	cs := connect(t, NewServer(canned(&did), &Options{Audit: &log}), nil)
 	log.broken = errors.New("no space left on device")
 	for _, tt := range []struct {
 		tool, args string
-		refused    bool
+		denied     bool
 	}{
 		{"get_text", `{}`, false},
 		{"snapshot", `{}`, false},
@@ -174,13 +176,13 @@ func TestAuditOutage(t *testing.T) {
 		log.take()
 		did.take()
 		res := callTool(t, cs, tt.tool, tt.args)
-		if res.IsError != tt.refused || tt.refused && !strings.Contains(textOf(res), "POLICY_DENIED: The audit log cannot be written") {
+		if res.IsError != tt.denied || tt.denied && !strings.Contains(textOf(res), "POLICY_DENIED: The audit log is not writable") {
 			t.Errorf("%s %s: %s", tt.tool, tt.args, textOf(res))
 		}
-		if done := did.take(); tt.refused && done != "" {
+		if done := did.take(); tt.denied && done != "" {
 			t.Errorf("%s did %s", tt.tool, done)
 		}
-		if e := log.one(t); tt.refused != (e.Rule == "audit-log" && e.Decision == audit.Denied) {
+		if e := log.one(t); tt.denied != (e.Rule == "audit-log" && e.Decision == audit.Denied) {
 			t.Errorf("%s: %+v", tt.tool, e)
 		}
 	}
@@ -192,8 +194,8 @@ func TestAuditOutage(t *testing.T) {
 	}
 }
 
-// TestAuditFlood makes 10,000 calls without cost. The log grows by a few lines and
-// keeps its earlier entries.
+// TestAuditFlood makes 10,000 calls that have no effect. The log grows by a few lines and keeps its
+// earlier entries.
 func TestAuditFlood(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := audit.Open(path, &audit.Options{MaxBytes: 8 << 10, Keep: 1}) // 10,000 lines would push all others out
@@ -203,7 +205,7 @@ func TestAuditFlood(t *testing.T) {
 	var did recorder
 	ex := canned(&did)
 	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5}).session(ex)
-	call := func(tool, args string) { s.run(t.Context(), s.tool(tool), json.RawMessage(args), false, nil) }
+	call := func(tool, args string) { s.runTool(t.Context(), s.tool(tool), json.RawMessage(args), false, nil) }
 	call("click", `{"ref":"e6"}`)
 	const n = 10_000
 	for i := range n {
@@ -243,6 +245,6 @@ func TestAuditFlood(t *testing.T) {
 		}
 	}
 	if lines > 30 || counted != n+1 || !clicked {
-		t.Errorf("%d lines of %d calls, the click among them: %t", lines, counted, clicked)
+		t.Errorf("%d lines for %d calls, click included: %t", lines, counted, clicked)
 	}
 }

@@ -15,23 +15,23 @@ import (
 
 // batchTools are the tools of [ToolsBatch].
 var batchTools = []tool{
-	def("batch", batches, (*session).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
-	def("run_script", batches, (*session).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
+	def("batch", batches, (*toolSession).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
+	def("run_script", batches, (*toolSession).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
 }
 
-// batches is the kind of a tool that calls others: each of those calls needs
-// what it would need by itself.
+// batches is the kind of a tool that calls other tools. Each of those calls needs the same grants
+// as a separate call.
 var batches = kind{"as its calls", hints{destructive: true, openWorld: true}}
 
 const (
 	maxBatch    = 50 // calls in one batch
-	maxParallel = 8  // tabs at a time
+	maxParallel = 8  // maximum number of tabs in use at the same time
 )
 
 type batchArgs struct {
-	Calls    batchCalls `json:"calls" jsonschema:"in order: {tool, args}"`
-	GoOn     bool       `json:"continueOnError,omitempty"`
-	Parallel bool       `json:"parallel,omitempty" jsonschema:"calls that name different tabs run at the same time, those of one tab in order"`
+	Calls           batchCalls `json:"calls" jsonschema:"in order: {tool, args}"`
+	ContinueOnError bool       `json:"continueOnError,omitempty"`
+	Parallel        bool       `json:"parallel,omitempty" jsonschema:"calls that name different tabs run at the same time, those of one tab in order"`
 }
 
 // A batchCall is one call of a batch.
@@ -40,7 +40,7 @@ type batchCall struct {
 	args json.RawMessage
 }
 
-// batchCalls is the argument calls of batch.
+// batchCalls is the type of batch's argument calls.
 type batchCalls []batchCall
 
 func (*batchCalls) argSchema() string {
@@ -77,7 +77,7 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 	for _, m := range members {
 		switch {
 		case seen[m.key]:
-			return call, fmt.Errorf("has %s twice", shown(m.key))
+			return call, fmt.Errorf("has %s twice", quoteShort(m.key))
 		case m.key == "tool":
 			if jsonKind(m.value) != "a string" {
 				return call, fmt.Errorf("has %s as tool", jsonKind(m.value))
@@ -88,7 +88,7 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 		case m.key == "args":
 			call.args = m.value
 		default:
-			return call, fmt.Errorf("has an unknown %s", shown(m.key))
+			return call, fmt.Errorf("has an unknown %s", quoteShort(m.key))
 		}
 		seen[m.key] = true
 	}
@@ -98,16 +98,16 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 	return call, nil
 }
 
-// batch runs calls, each of them as if the client had made it.
-func (s *session) batch(ctx context.Context, a batchArgs) (batched, error) {
+// batch runs calls, each as if the client had made it separately.
+func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, error) {
 	plan := make([]*tool, len(a.Calls))
 	for i, call := range a.Calls {
-		t, err := s.within(call.name)
+		t, err := s.nestedTool(call.name)
 		if err == nil {
 			_, err = t.decode(call.args)
 		}
 		if err != nil {
-			return batched{}, inCall(i, call.name, err)
+			return batchResults{}, errorInCall(i, call.name, err)
 		}
 		plan[i] = t
 	}
@@ -115,22 +115,22 @@ func (s *session) batch(ctx context.Context, a batchArgs) (batched, error) {
 	for i, call := range a.Calls {
 		results[i] = batchResult{Tool: call.name, NotRun: true}
 	}
-	// All answers together are one, which has to fit too. The rest is for what
-	// stands between them.
-	var room atomic.Int64
-	room.Store(s.maxResult - s.maxResult/8)
+	// The results together must not exceed the size limit either. An eighth is reserved for the
+	// text between them.
+	var budget atomic.Int64
+	budget.Store(s.maxResult - s.maxResult/8)
 	inOrder := func(calls []int) {
 		for _, i := range calls {
 			if ctx.Err() != nil {
 				return
 			}
-			res := s.run(ctx, plan[i], a.Calls[i].args, s.structured, nil)
-			if n := sizeOf(res); room.Add(-n) < 0 {
-				room.Add(n) // shorter ones may fit still
-				res = unfit(res)
+			res := s.runTool(ctx, plan[i], a.Calls[i].args, s.structured, nil)
+			if n := sizeOf(res); budget.Add(-n) < 0 {
+				budget.Add(n) // shorter results may still fit
+				res = omittedResult(res)
 			}
-			results[i].take(res)
-			if !results[i].OK && !a.GoOn {
+			results[i].set(res)
+			if !results[i].OK && !a.ContinueOnError {
 				return
 			}
 		}
@@ -145,7 +145,7 @@ func (s *session) batch(ctx context.Context, a batchArgs) (batched, error) {
 		})
 	}
 	running.Wait()
-	out := batched{Results: results}
+	out := batchResults{Results: results}
 	for i := range results {
 		if out.Results[i].OK {
 			out.Done++
@@ -154,20 +154,20 @@ func (s *session) batch(ctx context.Context, a batchArgs) (batched, error) {
 	return out, ctx.Err()
 }
 
-// unfit is a result without what it says: that is more than there is room for.
-func unfit(res *sdk.CallToolResult) *sdk.CallToolResult {
-	said := "done"
+// omittedResult returns res without its content, because the batch exceeds the size limit.
+func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
+	outcome := "done"
 	if m, ok := res.Meta[metaError].(errorMeta); ok {
-		said = "failed with " + string(m.Code)
+		outcome = "failed with " + string(m.Code)
 	}
 	return &sdk.CallToolResult{
 		IsError: res.IsError, Meta: res.Meta,
-		Content: []sdk.Content{&sdk.TextContent{Text: said + ", and left out: the answers of this batch are longer than one may be"}},
+		Content: []sdk.Content{&sdk.TextContent{Text: outcome + "; result omitted: the results of this batch exceed the size limit"}},
 	}
 }
 
-// within returns a tool that may be called by another.
-func (s *session) within(name string) (*tool, error) {
+// nestedTool returns the tool with a name, for a call from within another tool.
+func (s *toolSession) nestedTool(name string) (*tool, error) {
 	t := s.tool(name)
 	switch {
 	case t == nil:
@@ -178,24 +178,25 @@ func (s *session) within(name string) (*tool, error) {
 	return t, nil
 }
 
-// inCall says in which call of several a mistake is.
-func inCall(i int, name string, err error) error {
+// errorInCall returns err, an argument error of call i of a batch, with a message that names the
+// call.
+func errorInCall(i int, name string, err error) error {
 	var e *executor.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	return badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, shown(name), e.Message())
+	return badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, quoteShort(name), e.Message())
 }
 
-// lanes returns the numbers of the calls that run in order, for each of those
-// that run at the same time.
+// lanes returns the indexes of the calls. Lanes run in parallel; the calls of one lane run in
+// order.
 func (a batchArgs) lanes() [][]int {
 	index := map[string]int{}
 	var lanes [][]int
 	for i, call := range a.Calls {
 		tab := ""
 		if a.Parallel {
-			tab, _ = subject(call.args)
+			tab, _ = namedTabAndURL(call.args)
 		}
 		lane, ok := index[tab]
 		if !ok {
@@ -208,17 +209,17 @@ func (a batchArgs) lanes() [][]int {
 	return lanes
 }
 
-// batched is what came of a batch.
-type batched struct {
+// batchResults is the result of a batch.
+type batchResults struct {
 	Done    int           `json:"done"`
 	Results []batchResult `json:"results"`
 }
 
-// A batchResult is what came of one call of a batch.
+// A batchResult is the result of one call of a batch.
 type batchResult struct {
 	Tool   string           `json:"tool"`
 	OK     bool             `json:"ok"`
-	Result executor.RawJSON `json:"result,omitempty"` // structured
+	Result executor.RawJSON `json:"result,omitempty"` // structured content
 	Error  *errorMeta       `json:"error,omitempty"`
 	NotRun bool             `json:"notRun,omitempty"`
 
@@ -226,8 +227,8 @@ type batchResult struct {
 	images []sdk.Content
 }
 
-// take takes over what a call answered.
-func (r *batchResult) take(res *sdk.CallToolResult) {
+// set stores the result of the call.
+func (r *batchResult) set(res *sdk.CallToolResult) {
 	r.NotRun, r.OK = false, !res.IsError
 	for _, c := range res.Content {
 		if text, ok := c.(*sdk.TextContent); ok {
@@ -244,7 +245,7 @@ func (r *batchResult) take(res *sdk.CallToolResult) {
 	}
 }
 
-func (r batched) render(t *text) {
+func (r batchResults) render(t *text) {
 	t.line("%d of %s succeeded", r.Done, plural(len(r.Results), "call"))
 	notRun := 0
 	for i, res := range r.Results {
@@ -259,7 +260,7 @@ func (r batched) render(t *text) {
 	}
 }
 
-func (r batched) images() []sdk.Content {
+func (r batchResults) images() []sdk.Content {
 	var all []sdk.Content
 	for _, res := range r.Results {
 		all = append(all, res.images...)

@@ -4,26 +4,26 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// maxField is the maximum number of characters of a string in a structured
-// result, unless its field is one of longFields. Most strings in results are
-// page text, such as titles, which pages can make as long as they like.
+// maxField is the maximum number of characters of a string in a structured result, unless its field
+// is in longFields. Most strings in results are page text, such as titles, and pages can make them
+// arbitrarily long.
 const maxField = 4000
 
-// longFields are the fields of results that are as long as the caller asked for,
-// and those that a call must be able to give back whole. What is in them is not
-// bounded either.
+// longFields are the result fields whose length the caller requested, and those that must be
+// complete because a later call uses their value. Values inside them are not bounded either.
 var longFields = []string{
 	"text", "html", "markdown", "diff", "snapshot", // outlines and text of pages, bounded by maxChars
 	"value", "output", // of eval and run_script
 	"requests[].body",
-	"cookies[].name", "cookies[].value", "items[].key", "items[].value", "after", // bounded by maxChars together
-	"results[].result", // of batch: each is bounded by itself
+	"cookies[].name", "cookies[].value", "items[].key", "items[].value", "after", // maxChars limits their total length
+	"results[].result", // of batch; each result is bounded separately
 }
 
-// boundJSON returns the structured result raw with the strings in other fields
-// than longFields cut.
+// boundJSON returns the structured result raw with long strings truncated, except in longFields.
 func boundJSON(raw []byte) []byte {
 	if !hasLongString(raw) {
 		return raw
@@ -51,7 +51,7 @@ func boundValue(v any, path string) any {
 	}
 	switch v := v.(type) {
 	case string:
-		return ended(v, maxField)
+		return pagetext.Truncate(v, maxField)
 	case []any:
 		for i := range v {
 			v[i] = boundValue(v[i], path+"[]")
@@ -59,17 +59,9 @@ func boundValue(v any, path string) any {
 	case map[string]any:
 		bounded := make(map[string]any, len(v))
 		for k, e := range v {
-			bounded[ended(k, maxField)] = boundValue(e, strings.TrimPrefix(path+"."+k, "."))
+			bounded[pagetext.Truncate(k, maxField)] = boundValue(e, strings.TrimPrefix(path+"."+k, "."))
 		}
 		return bounded
 	}
 	return v
-}
-
-// ended returns s, or its first n characters and a mark.
-func ended(s string, n int) string {
-	if start := firstChars(s, n); len(start) < len(s) {
-		return start + "…"
-	}
-	return s
 }

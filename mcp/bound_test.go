@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// TestEveryResultIsBounded fills each string of each tool's result with what a
-// page could put there, and checks what of it a client gets.
+// TestEveryResultIsBounded fills each string of each tool's result with long page text and checks
+// the size of the result that a client receives.
 func TestEveryResultIsBounded(t *testing.T) {
 	const long = 50_000
 	page := strings.Repeat("é", long)
 	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)
 	for _, tool := range s.tools {
 		if tool.name == "chrome_status" || tool.name == "emulate" {
-			continue // nothing in them comes from a page
+			continue // their results have no page text
 		}
 		t.Run(tool.name, func(t *testing.T) {
 			v := reflect.New(tool.result).Elem()
@@ -38,6 +38,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 	}
 }
 
+// wantBounded checks the length of the strings in v, the value at a path of a result.
 func wantBounded(t *testing.T, v any, path string) {
 	t.Helper()
 	if slices.Contains(longFields, path) {
@@ -60,13 +61,13 @@ func wantBounded(t *testing.T, v any, path string) {
 	}
 }
 
-// notOfPages are fields that only the browser and we write.
-var notOfPages = []string{"requests[].id", "requests[].type", "downloads[].state", "type", "links[].ref"}
+// trustedFields are fields that pages do not control.
+var trustedFields = []string{"requests[].id", "requests[].type", "downloads[].state", "type", "links[].ref"}
 
-// fillStrings gives v, at a path of a result, and all that can be in it the
-// string s. Fields of longFields stay empty.
+// fillStrings sets v, the value at a path of a result, and all strings inside it to s. Fields in
+// longFields and trustedFields stay empty.
 func fillStrings(v reflect.Value, s, path string) {
-	if slices.Contains(longFields, path) || slices.Contains(notOfPages, path) || !v.CanSet() {
+	if slices.Contains(longFields, path) || slices.Contains(trustedFields, path) || !v.CanSet() {
 		return
 	}
 	switch v.Kind() {

@@ -19,8 +19,7 @@ func rawArgs(args string) any {
 	return json.RawMessage(args)
 }
 
-// goldenCalls are calls whose answers stand in testdata/calls.golden. Each
-// tool has at least one.
+// goldenCalls are the calls whose results are in testdata/calls.golden. Each tool has at least one.
 var goldenCalls = []struct{ tool, args string }{
 	{"tabs_list", ``},
 	{"tab_select", `{"tabId":"cdp:b7:1"}`},
@@ -91,8 +90,8 @@ var goldenCalls = []struct{ tool, args string }{
 	{"emulate", `{"reset":true}`},
 }
 
-// TestCalls calls every tool as a client does and compares what the executor
-// was asked, the text and the structured result with the golden file.
+// TestCalls calls every tool as a client does. It compares the calls of the executor, the text and
+// the structured result with the golden file.
 func TestCalls(t *testing.T) {
 	var rec recorder
 	opts := &Options{Version: "1.2.3", Nonce: "k7f3q2", Tools: Toolsets()}
@@ -132,30 +131,31 @@ func TestCalls(t *testing.T) {
 	checkGolden(t, "testdata/calls.golden", b.String())
 }
 
-// changeFields are the page changes, which output schemas leave out.
+// changeFields are the fields of page changes, which output schemas omit.
 var changeFields = []string{
 	"url", "title", "origin", "dialog", "newTabs", "downloads", "pageErrors",
 	"pending", "diff", "snapshot", "unchanged", "note",
 }
 
-// checkStructured holds a structured result against the published schema.
-func checkStructured(t *testing.T, tool string, content any) {
+// checkStructured checks a structured result against the published schema.
+func checkStructured(t *testing.T, name string, content any) {
 	t.Helper()
 	var schema struct {
 		Properties map[string]struct{ Type string }
 	}
-	if err := json.Unmarshal([]byte(schemas[tool].output), &schema); err != nil {
+	i := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == name })
+	if err := json.Unmarshal([]byte(outputSchema(allTools()[i].result)), &schema); err != nil {
 		t.Fatal(err)
 	}
 	members, ok := content.(map[string]any)
 	if !ok {
-		t.Fatalf("%s: structured content is %T", tool, content)
+		t.Fatalf("%s: structured content is %T", name, content)
 	}
 	for key, value := range members {
 		p, ok := schema.Properties[key]
 		if !ok {
 			if !slices.Contains(changeFields, key) {
-				t.Errorf("%s: %s is not in the output schema", tool, key)
+				t.Errorf("%s: %s is not in the output schema", name, key)
 			}
 			continue
 		}
@@ -169,12 +169,12 @@ func checkStructured(t *testing.T, tool string, content any) {
 			"object":  func(v any) bool { _, ok := v.(map[string]any); return ok },
 		}
 		if !types[p.Type](value) {
-			t.Errorf("%s: %s is %v, want %s", tool, key, value, p.Type)
+			t.Errorf("%s: %s is %v, want %s", name, key, value, p.Type)
 		}
 	}
 }
 
-// An episode of 20 calls may cost a model 2,200 bytes apart from snapshots.
+// TestEpisodeIsShort checks the prompt size of an episode of 20 calls without snapshots.
 func TestEpisodeIsShort(t *testing.T) {
 	var rec recorder
 	cs := connect(t, NewServer(canned(&rec), nil), nil)
@@ -194,9 +194,9 @@ func TestEpisodeIsShort(t *testing.T) {
 			total += len(textOf(callTool(t, cs, c.tool, c.args)))
 		}
 	}
-	t.Logf("20 calls cost %d bytes", total)
-	if total > 1000 { // which leaves room for the diffs of a real page
-		t.Errorf("20 calls cost %d bytes, want at most 1000", total)
+	t.Logf("20 calls return %d bytes", total)
+	if total > 1000 { // the budget is 2,200 bytes; the diffs of a real page need the rest
+		t.Errorf("20 calls return %d bytes, want at most 1000", total)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A recorder notes what an executor was asked, one call a line.
+// A recorder records the calls of an executor, one per line.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
@@ -31,7 +31,7 @@ func (r *recorder) note(op string, args ...any) {
 	r.lines = append(r.lines, strings.Join(parts, " "))
 }
 
-// take returns what was noted since the last take.
+// take returns the calls recorded since the last take.
 func (r *recorder) take() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,10 +47,11 @@ const (
 	tab2       = executor.TabID("cdp:b7:2")
 )
 
-// noon is when everything happened that a canned executor recorded.
+// noon is the time of all records of a canned executor.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// canned returns a fake that answers everything, and notes it in r.
+// canned returns a fake that implements every method with a fixed result and records the calls in
+// r.
 func canned(r *recorder) *fake {
 	ok := &executor.Action{OK: true, Changes: executor.Changes{Unchanged: true}}
 	nav := func(op string) func(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
@@ -87,9 +88,9 @@ func canned(r *recorder) *fake {
 		waitFor: func(_ context.Context, tab executor.TabID, c executor.WaitCondition) (*executor.WaitResult, error) {
 			r.note("WaitFor", tab, c)
 			if c.Selector == "#never" {
-				return &executor.WaitResult{WaitedMS: 10000, Unmet: []string{"selector #never"}}, nil
+				return &executor.WaitResult{Waited: 10000, Unmet: []string{"selector #never"}}, nil
 			}
-			return &executor.WaitResult{Matched: true, Ref: "e9", WaitedMS: 120}, nil
+			return &executor.WaitResult{Matched: true, Ref: "e9", Waited: 120}, nil
 		},
 		snapshot: func(_ context.Context, tab executor.TabID, o *executor.SnapshotOptions) (*executor.Snapshot, error) {
 			r.note("Snapshot", tab, o)
@@ -101,20 +102,20 @@ func canned(r *recorder) *fake {
 		},
 		text: func(_ context.Context, tab executor.TabID, o *executor.TextOptions) (*executor.Text, error) {
 			r.note("Text", tab, o)
-			return &executor.Text{Text: "Hello\u200b \x1b[31mthere\x1b[0m", Origin: "https://shop.example", Chars: 900, Truncated: o.MaxChars > 0}, nil
+			return &executor.Text{Content: "Hello\u200b \x1b[31mthere\x1b[0m", Origin: "https://shop.example", Chars: 900, Truncated: o.MaxChars > 0}, nil
 		},
 		html: func(_ context.Context, tab executor.TabID, o *executor.HTMLOptions) (*executor.HTML, error) {
 			r.note("HTML", tab, o)
-			return &executor.HTML{HTML: "<p>Hello</p>", Origin: "https://shop.example", Chars: 12}, nil
+			return &executor.HTML{Content: "<p>Hello</p>", Origin: "https://shop.example", Chars: 12}, nil
 		},
 		markdown: func(_ context.Context, tab executor.TabID, o *executor.MarkdownOptions) (*executor.Markdown, error) {
 			r.note("Markdown", tab, o)
-			return &executor.Markdown{Markdown: "# Hello\n\nText.", Title: "Shop", Origin: "https://shop.example", Chars: 90, Truncated: true, Offset: 14, WholePage: true}, nil
+			return &executor.Markdown{Content: "# Hello\n\nText.", Title: "Shop", Origin: "https://shop.example", Chars: 90, Truncated: true, Offset: 14, WholePage: true}, nil
 		},
 		links: func(_ context.Context, tab executor.TabID, o *executor.LinksOptions) (*executor.Links, error) {
 			r.note("Links", tab, o)
 			return &executor.Links{
-				Links:  []executor.Link{{Href: shop + "a", Text: "First", Ref: "e1"}, {Href: shop + "b c\u202e", Text: "Second \"\nline", Ref: "e2"}},
+				Items:  []executor.Link{{Href: shop + "a", Text: "First", Ref: "e1"}, {Href: shop + "b c\u202e", Text: "Second \"\nline", Ref: "e2"}},
 				Origin: "https://shop.example", Truncated: true, Total: 12,
 			}, nil
 		},
@@ -179,7 +180,7 @@ func canned(r *recorder) *fake {
 		},
 		drag: func(_ context.Context, tab executor.TabID, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
 			r.note("Drag", tab, from, to, o)
-			return &executor.Drag{Drop: executor.DropRefused, Changes: executor.Changes{Unchanged: true}}, nil
+			return &executor.Drag{Drop: executor.DragRejected, Changes: executor.Changes{Unchanged: true}}, nil
 		},
 		mouse: func(_ context.Context, tab executor.TabID, o executor.MouseOptions) (*executor.Action, error) {
 			r.note("Mouse", tab, o)
@@ -195,36 +196,36 @@ func canned(r *recorder) *fake {
 			}
 			return list, nil
 		},
-		setCookie: func(_ context.Context, tab executor.TabID, c executor.Cookie) (*executor.Stored, error) {
+		setCookie: func(_ context.Context, tab executor.TabID, c executor.Cookie) (*executor.StorageChange, error) {
 			r.note("SetCookie", tab, c)
-			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+			return &executor.StorageChange{Origin: "https://shop.example", Count: 1}, nil
 		},
-		delCookies: func(_ context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
+		delCookies: func(_ context.Context, tab executor.TabID, names []string) (*executor.StorageChange, error) {
 			r.note("DeleteCookies", tab, names)
-			return &executor.Stored{Origin: "https://shop.example", Count: 3, Left: 1}, nil
+			return &executor.StorageChange{Origin: "https://shop.example", Count: 3, SkippedCookies: 1}, nil
 		},
 		items: func(_ context.Context, tab executor.TabID, area executor.StorageArea, o *executor.ItemsOptions) (*executor.Items, error) {
 			r.note("Items", tab, area, o)
 			if !o.Values {
 				return &executor.Items{Origin: "https://shop.example"}, nil
 			}
-			return &executor.Items{Origin: "https://shop.example", Total: 4, After: "theme", Items: []executor.Item{{Key: "cart", Value: "[1,2", Chars: 900, Cut: true}, {Key: "theme", Value: "dark", Chars: 4}}}, nil
+			return &executor.Items{Origin: "https://shop.example", Total: 4, After: "theme", Items: []executor.Item{{Key: "cart", Value: "[1,2", Chars: 900, Truncated: true}, {Key: "theme", Value: "dark", Chars: 4}}}, nil
 		},
-		setItem: func(_ context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+		setItem: func(_ context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
 			r.note("SetItem", tab, area, key, value)
-			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+			return &executor.StorageChange{Origin: "https://shop.example", Count: 1}, nil
 		},
-		removeItems: func(_ context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+		removeItems: func(_ context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
 			r.note("RemoveItems", tab, area, keys)
-			return &executor.Stored{Origin: "https://shop.example", Count: 1}, nil
+			return &executor.StorageChange{Origin: "https://shop.example", Count: 1}, nil
 		},
-		saveState: func(_ context.Context, name string) (*executor.State, error) {
+		saveState: func(_ context.Context, name string) (*executor.StateResult, error) {
 			r.note("SaveState", name)
-			return &executor.State{File: "ann.json", Cookies: 3, Items: 1, Origins: []string{"https://shop.example"}}, nil
+			return &executor.StateResult{File: "ann.json", Cookies: 3, Items: 1, Origins: []string{"https://shop.example"}}, nil
 		},
-		loadState: func(_ context.Context, name string) (*executor.State, error) {
+		loadState: func(_ context.Context, name string) (*executor.StateResult, error) {
 			r.note("LoadState", name)
-			return &executor.State{File: "ann.json", Cookies: 1, DeniedCookies: 2, DeniedOrigins: 1, DeadCookies: 1}, nil
+			return &executor.StateResult{File: "ann.json", Cookies: 1, DeniedCookies: 2, DeniedOrigins: 1, InvalidCookies: 1}, nil
 		},
 		upload: func(_ context.Context, tab executor.TabID, target executor.Target, paths []string, o *executor.ActionOptions) (*executor.Upload, error) {
 			r.note("Upload", tab, target, paths, o)
@@ -247,7 +248,7 @@ func canned(r *recorder) *fake {
 		},
 		requests: func(_ context.Context, tab executor.TabID, o *executor.RequestsOptions) (*executor.Requests, error) {
 			r.note("Requests", tab, o)
-			one := executor.Request{ID: "r1", Method: "GET", URL: shop + "api?page=1", Type: "fetch", Status: 200, MIMEType: "application/json", Bytes: 412, Millis: 35, Time: noon}
+			one := executor.Request{ID: "r1", Method: "GET", URL: shop + "api?page=1", Type: "fetch", Status: 200, MIMEType: "application/json", Bytes: 412, Duration: 35, Time: noon}
 			if o.ID != "" {
 				one.RequestHeaders = map[string]string{"accept": "*/*", "authorization": "(20 characters)"}
 				one.ResponseHeaders = map[string]string{"content-type": "application/json"}
@@ -257,7 +258,7 @@ func canned(r *recorder) *fake {
 				return &executor.Requests{Origin: shopOrigin, Matched: 1, Requests: []executor.Request{one}}, nil
 			}
 			return &executor.Requests{Origin: shopOrigin, Matched: 3, Requests: []executor.Request{one,
-				{ID: "r2", Method: "GET", URL: "https://ads.example", Type: "script", Error: "net::ERR_BLOCKED_BY_CLIENT", Refused: true, Millis: 2, Time: noon},
+				{ID: "r2", Method: "GET", URL: "https://ads.example", Type: "script", Error: "net::ERR_BLOCKED_BY_CLIENT", DeniedByPolicy: true, Duration: 2, Time: noon},
 				{ID: "r3", Method: "POST", URL: shop + "slow", Type: "xhr", Running: true, Time: noon},
 			}}, nil
 		},
@@ -268,7 +269,7 @@ func canned(r *recorder) *fake {
 		emulate: func(_ context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
 			r.note("Emulate", tab, o)
 			return &executor.Emulation{Device: o.Device, ColorScheme: o.ColorScheme, ReducedMotion: o.ReducedMotion, Media: o.Media,
-				Locale: o.Locale, Timezone: o.Timezone, Network: o.Network, Slowdown: o.Slowdown,
+				Locale: o.Locale, Timezone: o.Timezone, Network: o.Network, CPUThrottling: o.CPUThrottling,
 				Viewport: executor.Viewport{Width: 412, Height: 915, Scale: 2.625}}, nil
 		},
 		status: func(context.Context) executor.Status {
@@ -280,7 +281,7 @@ func canned(r *recorder) *fake {
 	}
 }
 
-// everyChange is an action after which everything happened at once.
+// everyChange returns an action result with all kinds of page changes.
 func everyChange() *executor.Action {
 	return &executor.Action{OK: true, Changes: executor.Changes{
 		URL: shop + "paid", Title: "Paid", Origin: "https://shop.example",

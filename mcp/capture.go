@@ -22,41 +22,41 @@ func (a screenshotArgs) check() error {
 	case a.FullPage && !a.target().IsZero():
 		return badArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
 	case a.Quality != 0 && a.Format != executor.FormatJPEG:
-		return badArgs("Leave quality out, or give format jpeg.", "quality needs format to be jpeg")
+		return badArgs("Omit quality, or set format to jpeg.", "quality needs format to be jpeg")
 	}
 	return a.optionalTarget.check()
 }
 
-func (s *session) screenshot(ctx context.Context, a screenshotArgs) (pictured, error) {
+func (s *toolSession) screenshot(ctx context.Context, a screenshotArgs) (screenshotResult, error) {
 	shot, err := s.ex.Screenshot(ctx, a.Tab, &executor.ScreenshotOptions{
 		Target: a.target(), FullPage: a.FullPage, Format: a.Format, Quality: a.Quality, Labels: a.Labels,
 	})
-	return pictured{shot, a}, err
+	return screenshotResult{shot, a}, err
 }
 
-// pictured is a picture and what was asked for.
-type pictured struct {
+// screenshotResult is a screenshot and the arguments of the call.
+type screenshotResult struct {
 	*executor.Screenshot
-	asked screenshotArgs
+	args screenshotArgs
 }
 
-func (r pictured) images() []sdk.Content {
+func (r screenshotResult) images() []sdk.Content {
 	return []sdk.Content{&sdk.ImageContent{Data: r.Data, MIMEType: r.MIMEType}}
 }
 
-func (r pictured) render(t *text) {
+func (r screenshotResult) render(t *text) {
 	t.line("%d x %d pixels", r.Width, r.Height)
 	if !r.Truncated {
 		return
 	}
 	what := own("page")
-	if !r.asked.target().IsZero() {
+	if !r.args.target().IsZero() {
 		what = "element"
 	}
 	if r.FullHeight > r.Height {
-		t.line("cut: the %s is %d pixels high", what, r.FullHeight)
+		t.line("truncated: the %s is %d pixels high", what, r.FullHeight)
 	} else {
-		t.line("cut: the %s is wider", what)
+		t.line("truncated: the %s is wider", what)
 	}
 }
 
@@ -67,25 +67,25 @@ type downloadArgs struct {
 	tabArg
 }
 
-func (a downloadArgs) waitsFor() string { return "the download" }
+func (a downloadArgs) waitDescription() string { return "the download" }
 
 func (a downloadArgs) check() error {
 	if (a.URL == "") == a.target().IsZero() {
-		return badArgs("Give exactly one of url, selector and ref.", "url or an element is needed, and not both")
+		return badArgs("Give exactly one of url, selector and ref.", "exactly one of url and an element is needed")
 	}
 	return a.optionalTarget.check()
 }
 
-func (s *session) downloadFile(ctx context.Context, a downloadArgs) (downloaded, error) {
+func (s *toolSession) downloadFile(ctx context.Context, a downloadArgs) (downloadResult, error) {
 	d, err := s.ex.Download(ctx, a.Tab, executor.DownloadOptions{
 		URL: a.URL, Target: a.target(), SuggestedName: a.SuggestedName,
 	})
-	return downloaded{d}, err
+	return downloadResult{d}, err
 }
 
-type downloaded struct{ *executor.Download }
+type downloadResult struct{ *executor.Download }
 
-func (r downloaded) render(t *text) {
+func (r downloadResult) render(t *text) {
 	t.line("saved %s", quote(r.Path, maxURL))
 	if r.MIMEType != "" {
 		t.line("%d bytes of %s", r.Bytes, quote(r.MIMEType, maxName))

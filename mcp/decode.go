@@ -16,13 +16,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
-// A checker is an argument struct with rules over several arguments. Its
-// errors are BAD_ARGS.
+// A checker is an argument struct that validates combinations of arguments. Its errors have the
+// code BAD_ARGS.
 type checker interface{ check() error }
 
-// decode fills args, a pointer to an argument struct of tool, from raw. It is
-// strict: an unknown, repeated, missing, ill-typed or out-of-range argument is
-// BAD_ARGS, naming the argument and what was expected. Null counts as absent.
+// decode fills args, a pointer to an argument struct of tool, from raw. It is strict: it returns a
+// BAD_ARGS error, which names the argument and the expected value, for an argument that is unknown,
+// repeated, missing, out of range or of the wrong type. Null counts as absent.
 func decode(tool string, raw json.RawMessage, args any) error {
 	v := reflect.ValueOf(args).Elem()
 	params := paramsOf(v.Type())
@@ -31,7 +31,7 @@ func decode(tool string, raw json.RawMessage, args any) error {
 	}
 	members, err := object(raw)
 	if err != nil {
-		return badArgs(takes(tool, params), "arguments %v", err)
+		return badArgs(argumentList(tool, params), "arguments %v", err)
 	}
 	seen := make(map[string]string, len(members))
 	for _, m := range members {
@@ -44,9 +44,9 @@ func decode(tool string, raw json.RawMessage, args any) error {
 		p := &params[i]
 		if before, ok := seen[p.name]; ok {
 			if before == m.key {
-				return badArgs("Give it once.", "%s is given twice", p.name)
+				return badArgs("Pass it once.", "%s is given twice", p.name)
 			}
-			return badArgs("Give only "+p.name+".", "%s and %s are the same argument and both are given", p.name, p.alias)
+			return badArgs("Pass only "+p.name+".", "%s and %s are the same argument and both are given", p.name, p.alias)
 		}
 		seen[p.name] = m.key
 		if string(m.value) == "null" {
@@ -63,7 +63,7 @@ func decode(tool string, raw json.RawMessage, args any) error {
 	}
 	for _, p := range params {
 		if _, ok := seen[p.name]; p.required && !ok {
-			return badArgs(takes(tool, params), "%s is missing: it %s", p.name, p.expected())
+			return badArgs(argumentList(tool, params), "%s is missing: it %s", p.name, p.expected())
 		}
 	}
 	if c, ok := args.(checker); ok {
@@ -136,7 +136,7 @@ func (p *param) decodeString(raw json.RawMessage) (string, error) {
 	}
 	switch {
 	case len(p.enum) > 0 && !slices.Contains(p.enum, s):
-		return "", fmt.Errorf("%s, got %s", p.expected(), shown(s))
+		return "", fmt.Errorf("%s, got %s", p.expected(), quoteShort(s))
 	case s == "" && !p.empty:
 		return "", errors.New("must not be empty")
 	case p.typ == tabIDType:
@@ -166,20 +166,20 @@ func (p *param) decodeStrings(raw json.RawMessage) ([]string, error) {
 			return nil, p.mismatch(item)
 		}
 		if len(p.enum) > 0 && !slices.Contains(p.enum, ss[i]) {
-			return nil, fmt.Errorf("%s, got %s", p.expected(), shown(ss[i]))
+			return nil, fmt.Errorf("%s, got %s", p.expected(), quoteShort(ss[i]))
 		}
 	}
 	return ss, nil
 }
 
-// decodeInt accepts 5 and 5.0 alike.
+// decodeInt decodes an integer. It accepts 5 and 5.0.
 func (p *param) decodeInt(raw json.RawMessage) (int64, error) {
 	if jsonKind(raw) != "a number" {
 		return 0, p.mismatch(raw)
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, fmt.Errorf("%s, got %s", p.expected(), shown(string(raw)))
+		return 0, fmt.Errorf("%s, got %s", p.expected(), quoteShort(string(raw)))
 	}
 	n := int64(f)
 	low, _ := strconv.ParseInt(p.min, 10, 64)
@@ -194,7 +194,7 @@ func (p *param) mismatch(raw json.RawMessage) error {
 	return fmt.Errorf("%s, got %s", p.expected(), jsonKind(raw))
 }
 
-// expected says what p takes: "must be an integer number of milliseconds".
+// expected describes the values of p, such as "must be an integer number of milliseconds".
 func (p *param) expected() string {
 	t := p.typ
 	if t.Kind() == reflect.Pointer {
@@ -239,8 +239,8 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// shown returns s quoted and cut, for an error text.
-func shown(s string) string { return string(quote(s, 60)) }
+// quoteShort returns s quoted and truncated, for an error text.
+func quoteShort(s string) string { return string(quote(s, 60)) }
 
 // jsonKind names the kind of a JSON value.
 func jsonKind(raw json.RawMessage) string {
@@ -268,8 +268,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// object returns the members of a JSON object in order, repeated keys
-// included. Its errors begin with "must be".
+// object returns the members of a JSON object in order, including repeated keys. Its errors begin
+// with "must be".
 func object(raw json.RawMessage) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	first, err := dec.Token()
@@ -300,8 +300,8 @@ func object(raw json.RawMessage) ([]member, error) {
 	return ms, nil
 }
 
-// takes lists the arguments of a tool, for a hint.
-func takes(tool string, params []param) string {
+// argumentList returns a hint that lists the arguments of a tool.
+func argumentList(tool string, params []param) string {
 	if len(params) == 0 {
 		return tool + " takes no arguments."
 	}
@@ -312,37 +312,37 @@ func takes(tool string, params []param) string {
 	return tool + " takes " + strings.Join(names, ", ") + "."
 }
 
-// unknownArg suggests the argument that was probably meant.
+// unknownArg returns the error for an unknown argument. Its hint suggests the nearest name.
 func unknownArg(tool, key string, params []param) error {
 	best, distance := "", 4
 	for _, p := range params {
-		if d := nearness(key, p.name); d < distance {
+		if d := nameDistance(key, p.name); d < distance {
 			best, distance = p.name, d
 		}
 	}
-	hint := takes(tool, params)
+	hint := argumentList(tool, params)
 	if best != "" {
 		hint = "Did you mean " + best + "? " + hint
 	}
-	return badArgs(hint, "unknown argument %s", shown(key))
+	return badArgs(hint, "unknown argument %s", quoteShort(key))
 }
 
-// unknown tells what is wrong with the name of a tool that the session does not
-// have: which was probably meant, or which toolset has it.
-func (s *session) unknown(name string) error {
-	message := "unknown tool " + shown(name)
+// unknown returns the error for the name of a tool that the session does not offer. It names the
+// toolset that has the tool, or suggests the nearest name.
+func (s *toolSession) unknown(name string) error {
+	message := "unknown tool " + quoteShort(name)
 	if set := toolsetOf(name); set != "" {
-		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not switched on; the user can do that with --tools")
+		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not enabled; the user can enable it with --tools")
 	}
-	return errors.New(message + s.meant(name))
+	return errors.New(message + s.suggestTool(name))
 }
 
-// meant asks, to end a message with, whether another tool was meant by a name;
-// empty when none is like it.
-func (s *session) meant(name string) string {
+// suggestTool returns the end of a message that suggests the tool nearest to name, or "" if no name
+// is similar.
+func (s *toolSession) suggestTool(name string) string {
 	best, distance := "", 4
 	for _, t := range s.tools {
-		if d := nearness(name, t.name); d < distance {
+		if d := nameDistance(name, t.name); d < distance {
 			best, distance = t.name, d
 		}
 	}
@@ -352,10 +352,10 @@ func (s *session) meant(name string) string {
 	return "; did you mean " + best + "?"
 }
 
-// nearness is small when a was probably meant to be b: 0 when they differ in
-// case and separators only, 1 when one begins with the other, else the edit
-// distance, which counts only while it is less than half of b.
-func nearness(a, b string) int {
+// nameDistance returns how different a is from b: 0 if they differ only in case and separators, 1
+// if one is a prefix of the other, otherwise their edit distance. It returns math.MaxInt if the
+// edit distance is at least half the length of b.
+func nameDistance(a, b string) int {
 	fold := strings.NewReplacer("_", "", "-", "", " ", "")
 	a, b = strings.ToLower(fold.Replace(a)), strings.ToLower(fold.Replace(b))
 	switch {
@@ -363,7 +363,7 @@ func nearness(a, b string) int {
 		return 0
 	case len(a) > 2 && (strings.HasPrefix(b, a) || strings.HasPrefix(a, b)):
 		return 1
-	case len(a) > 2*len(b)+2: // also keeps a hostile key from costing time
+	case len(a) > 2*len(b)+2: // also bounds the time that a hostile key can cost
 		return math.MaxInt
 	}
 	if d := typo.Distance(a, b); 2*d < len(b) {

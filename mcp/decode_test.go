@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// validArgs are the least arguments that each tool accepts, where {} is not.
+// validArgs are minimal valid arguments of the tools that do not accept {}.
 var validArgs = map[string]string{
 	"tab_select":    `{"tabId":"cdp:b7:1"}`,
 	"tab_close":     `{"tabId":"cdp:b7:1"}`,
@@ -42,12 +43,12 @@ var validArgs = map[string]string{
 	"run_script":    `{"script":"return 1"}`,
 }
 
-// with returns the valid arguments of a tool with one of them replaced, or
-// removed for "".
-func with(t *testing.T, tool, name, value string) string {
+// withArg returns the valid arguments of a tool with one of them replaced, or removed if value is
+// "".
+func withArg(t *testing.T, tool, name, value string) string {
 	t.Helper()
 	args := map[string]json.RawMessage{}
-	if err := json.Unmarshal([]byte(or(validArgs[tool], "{}")), &args); err != nil {
+	if err := json.Unmarshal([]byte(cmp.Or(validArgs[tool], "{}")), &args); err != nil {
 		t.Fatal(err)
 	}
 	if value == "" {
@@ -62,7 +63,7 @@ func with(t *testing.T, tool, name, value string) string {
 	return string(raw)
 }
 
-// property is what a published schema says of one argument.
+// property is the published schema of one argument.
 type property struct {
 	Type             string
 	Enum             []string
@@ -70,15 +71,15 @@ type property struct {
 	Items            *property
 }
 
-// TestBadArguments goes by the published schemas: each argument of each tool,
-// missing, of every wrong type, out of its range and misspelt, is refused with
-// BAD_ARGS that names it, and the executor is not asked.
+// TestBadArguments tests every argument in the published schemas. If the argument is missing, of a
+// wrong type, out of range or misspelled, the call fails with a BAD_ARGS error that names it, and
+// the executor is not called.
 func TestBadArguments(t *testing.T) {
 	wrong := map[string]string{"string": `"x"`, "boolean": `true`, "number": `1.5`, "array": `["x"]`, "object": `{"x":"y"}`}
 	var rec recorder
 	cs := connect(t, NewServer(canned(&rec), &Options{Tools: Toolsets()}), nil)
 	cases := 0
-	refused := func(tool, name, args string) {
+	rejected := func(tool, name, args string) {
 		t.Helper()
 		cases++
 		res := callTool(t, cs, tool, args)
@@ -86,8 +87,8 @@ func TestBadArguments(t *testing.T) {
 		if !res.IsError || !strings.HasPrefix(text, "BAD_ARGS: ") || !strings.Contains(text, name) {
 			t.Errorf("%s %s: %s, want BAD_ARGS that names %s", tool, args, text, name)
 		}
-		if asked := rec.take(); asked != "" {
-			t.Errorf("%s %s: the executor was asked %s", tool, args, asked)
+		if called := rec.take(); called != "" {
+			t.Errorf("%s %s: called executor: %s", tool, args, called)
 		}
 	}
 	for _, tool := range allTools() {
@@ -95,7 +96,7 @@ func TestBadArguments(t *testing.T) {
 			Properties map[string]property
 			Required   []string
 		}
-		if err := json.Unmarshal([]byte(schemas[tool.name].input), &schema); err != nil {
+		if err := json.Unmarshal([]byte(inputSchema(tool.args)), &schema); err != nil {
 			t.Fatal(err)
 		}
 		if res := callTool(t, cs, tool.name, validArgs[tool.name]); res.IsError {
@@ -103,8 +104,8 @@ func TestBadArguments(t *testing.T) {
 		}
 		rec.take()
 		for _, name := range schema.Required {
-			refused(tool.name, name, with(t, tool.name, name, ""))
-			refused(tool.name, name, with(t, tool.name, name, "null"))
+			rejected(tool.name, name, withArg(t, tool.name, name, ""))
+			rejected(tool.name, name, withArg(t, tool.name, name, "null"))
 		}
 		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 			p := schema.Properties[name]
@@ -112,37 +113,37 @@ func TestBadArguments(t *testing.T) {
 				if typ == p.Type || (name == "gone" && typ == "boolean") {
 					continue
 				}
-				refused(tool.name, name, with(t, tool.name, name, value))
+				rejected(tool.name, name, withArg(t, tool.name, name, value))
 			}
 			if p.Type == "integer" {
-				refused(tool.name, name, with(t, tool.name, name, "1e300"))
+				rejected(tool.name, name, withArg(t, tool.name, name, "1e300"))
 			}
 			if p.Minimum != nil {
-				refused(tool.name, name, with(t, tool.name, name, fmt.Sprint(int(*p.Minimum)-1)))
+				rejected(tool.name, name, withArg(t, tool.name, name, fmt.Sprint(int(*p.Minimum)-1)))
 			}
 			if p.Maximum != nil {
-				refused(tool.name, name, with(t, tool.name, name, fmt.Sprint(int(*p.Maximum)+1)))
+				rejected(tool.name, name, withArg(t, tool.name, name, fmt.Sprint(int(*p.Maximum)+1)))
 			}
 			if p.Enum != nil {
-				refused(tool.name, name, with(t, tool.name, name, `"no such"`))
+				rejected(tool.name, name, withArg(t, tool.name, name, `"no such"`))
 			}
 			if p.Items != nil {
-				refused(tool.name, name, with(t, tool.name, name, `["a",1]`))
+				rejected(tool.name, name, withArg(t, tool.name, name, `["a",1]`))
 				if p.Items.Enum != nil {
-					refused(tool.name, name, with(t, tool.name, name, `["no such"]`))
+					rejected(tool.name, name, withArg(t, tool.name, name, `["no such"]`))
 				}
 			}
 			twice := fmt.Sprintf(`{%q:%s,%q:%s}`, name, wrong[p.Type], name, wrong[p.Type])
 			if wrong[p.Type] != "" && p.Enum == nil && (p.Items == nil || p.Items.Type == "string" && p.Items.Enum == nil) && name != "tabId" && !strings.HasSuffix(strings.ToLower(name), "ref") {
-				refused(tool.name, name+" is given twice", twice)
+				rejected(tool.name, name+" is given twice", twice)
 			}
-			// A misspelt name suggests the right one.
+			// The error for a misspelled name suggests the correct one.
 			if _, taken := schema.Properties[name+"s"]; !taken {
-				refused(tool.name, name, with(t, tool.name, name+"s", "1"))
+				rejected(tool.name, name, withArg(t, tool.name, name+"s", "1"))
 			}
 		}
-		refused(tool.name, "noSuchArgument", with(t, tool.name, "noSuchArgument", "1"))
-		refused(tool.name, "must be an object, got an array", `[]`)
+		rejected(tool.name, "noSuchArgument", withArg(t, tool.name, "noSuchArgument", "1"))
+		rejected(tool.name, "must be an object, got an array", `[]`)
 	}
 	t.Logf("%d cases", cases)
 }
@@ -164,9 +165,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"screenshot", `{"ref":"e1","fullPage":true}`, "fullPage and a selector or ref contradict each other"},
 		{"screenshot", `{"quality":50}`, "quality needs format to be jpeg"},
 		{"screenshot", `{"ref":"e1","selector":"#a"}`, "both selector and ref given"},
-		{"download_file", `{}`, "url or an element is needed, and not both"},
-		{"download_file", `{"url":"https://a/","ref":"e1"}`, "url or an element is needed, and not both"},
-		{"scroll", `{}`, "nowhere to scroll to"},
+		{"download_file", `{}`, "exactly one of url and an element is needed"},
+		{"download_file", `{"url":"https://a/","ref":"e1"}`, "exactly one of url and an element is needed"},
+		{"scroll", `{}`, "no scroll target"},
 		{"scroll", `{"x":1,"deltaX":1}`, "x and deltaX contradict each other"},
 		{"scroll", `{"y":1,"deltaY":1}`, "y and deltaY contradict each other"},
 		{"handle_dialog", `{"accept":false,"promptText":"x"}`, "promptText needs accept to be true"},
@@ -198,7 +199,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestUnknownArgumentSuggestsTheNearest(t *testing.T) {
+func TestUnknownArgumentSuggestsNearest(t *testing.T) {
 	for _, c := range []struct{ tool, key, want string }{
 		{"click", "tab_id", "tabId"},
 		{"click", "timeout", "timeoutMs"},
@@ -245,7 +246,7 @@ func FuzzDecode(f *testing.F) {
 	for i := range tools {
 		known[i] = map[string]bool{}
 		for _, p := range paramsOf(tools[i].args) {
-			known[i][p.name], known[i][or(p.alias, p.name)] = true, true
+			known[i][p.name], known[i][cmp.Or(p.alias, p.name)] = true, true
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -263,7 +264,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			var members map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(raw), &members); err != nil {
-				t.Fatalf("%s accepted %q, which is no object: %v", tools[i].name, raw, err)
+				t.Fatalf("%s accepted %q, which is not an object: %v", tools[i].name, raw, err)
 			}
 			for key := range members {
 				if !known[i][key] {

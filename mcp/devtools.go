@@ -3,20 +3,20 @@ package mcp
 import (
 	"context"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 // devtoolsTools are the tools of [ToolsDevtools].
 var devtoolsTools = []tool{
-	def("console_messages", reads, (*session).consoleMessages, "What pages of the tab wrote to the console, newest last."),
-	def("page_errors", reads, (*session).pageErrors, "Uncaught errors and rejections in the tab, newest last."),
-	def("network_requests", reads, (*session).networkRequests, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are left out."),
-	def("resize", navigates, (*session).resize, "Give the viewport of the tab a size, in CSS pixels, until the session ends. The window stays."),
-	def("emulate", navigates, (*session).emulate, "Show pages of the tab another device, preferences or network, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
+	def("console_messages", reads, (*toolSession).consoleMessages, "What pages of the tab wrote to the console, newest last."),
+	def("page_errors", reads, (*toolSession).pageErrors, "Uncaught errors and rejections in the tab, newest last."),
+	def("network_requests", reads, (*toolSession).networkRequests, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are left out."),
+	def("resize", navigates, (*toolSession).resize, "Give the viewport of the tab a size, in CSS pixels, until the session ends. The window stays."),
+	def("emulate", navigates, (*toolSession).emulate, "Show pages of the tab another device, preferences or network, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
 }
 
 // limitArg is the argument limit.
@@ -25,23 +25,23 @@ type limitArg struct {
 }
 
 type consoleArgs struct {
-	Level executor.ConsoleLevel `json:"level,omitempty" enum:"debug|info|warning|error" jsonschema:"this or graver"`
+	Level executor.ConsoleLevel `json:"level,omitempty" enum:"debug|info|warning|error" jsonschema:"this level or more severe"`
 	limitArg
-	Clear bool `json:"clear,omitempty" jsonschema:"do not tell these again"`
+	Clear bool `json:"clear,omitempty" jsonschema:"do not return these again"`
 	tabArg
 }
 
-func (s *session) consoleMessages(ctx context.Context, a consoleArgs) (consoled, error) {
+func (s *toolSession) consoleMessages(ctx context.Context, a consoleArgs) (consoleResult, error) {
 	c, err := s.ex.Console(ctx, a.Tab, &executor.ConsoleOptions{Level: a.Level, Limit: a.Limit, Clear: a.Clear})
-	return consoled{c}, err
+	return consoleResult{c}, err
 }
 
-type consoled struct{ *executor.Console }
+type consoleResult struct{ *executor.Console }
 
-func (r consoled) render(t *text) {
+func (r consoleResult) render(t *text) {
 	t.records("message", len(r.Messages), r.Matched, r.Dropped)
 	for _, m := range r.Messages {
-		t.line("%s %s%s", m.Level, quote(m.Text, maxRecord), where(m.At))
+		t.line("%s %s%s", m.Level, quote(m.Text, maxRecord), atLocation(m.At))
 	}
 }
 
@@ -50,7 +50,7 @@ type pageErrorsArgs struct {
 	tabArg
 }
 
-func (s *session) pageErrors(ctx context.Context, a pageErrorsArgs) (pageErrors, error) {
+func (s *toolSession) pageErrors(ctx context.Context, a pageErrorsArgs) (pageErrors, error) {
 	e, err := s.ex.PageErrors(ctx, a.Tab, &executor.PageErrorsOptions{Limit: a.Limit})
 	return pageErrors{e}, err
 }
@@ -64,30 +64,30 @@ func (r pageErrors) render(t *text) {
 		if e.Rejection {
 			kind = "rejection"
 		}
-		t.line("%s %s%s", kind, quote(e.Text, maxRecord), where(e.At))
+		t.line("%s %s%s", kind, quote(e.Text, maxRecord), atLocation(e.At))
 	}
 }
 
-// maxRecord bounds what is told of one message or error, in characters.
+// maxRecord is the maximum length of one message or error in the text, in characters.
 const maxRecord = 1000
 
-// records adds a line on how many records follow.
-func (t *text) records(noun own, told, matched, dropped int) {
+// records adds a line with the number of records that follow.
+func (t *text) records(noun own, listed, matched, dropped int) {
 	switch {
 	case matched == 0:
 		t.line("no %s", noun)
-	case told < matched:
-		t.line("the newest %d of %s", told, plural(matched, noun))
+	case listed < matched:
+		t.line("the newest %d of %s", listed, plural(matched, noun))
 	default:
-		t.line("%s", plural(told, noun))
+		t.line("%s", plural(listed, noun))
 	}
 	if dropped > 0 {
-		t.line("%d more not kept", dropped)
+		t.line("%d older entries dropped", dropped)
 	}
 }
 
-// where returns words on a place in a script.
-func where(at string) own {
+// atLocation returns " at " and the quoted location of a script, or "".
+func atLocation(at string) own {
 	if at == "" {
 		return ""
 	}
@@ -107,52 +107,52 @@ func (a requestsArgs) check() error {
 	case a.Body && a.ID == "":
 		return badArgs("Give the id of one request.", "body needs id")
 	case a.ID != "" && (a.Filter != "" || a.Limit != 0):
-		return badArgs("Leave filter and limit out.", "id and filter or limit contradict each other")
+		return badArgs("Omit filter and limit.", "id and filter or limit contradict each other")
 	}
 	return nil
 }
 
-func (s *session) networkRequests(ctx context.Context, a requestsArgs) (requested, error) {
+func (s *toolSession) networkRequests(ctx context.Context, a requestsArgs) (requestsResult, error) {
 	r, err := s.ex.Requests(ctx, a.Tab, &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body})
-	return requested{r, a}, err
+	return requestsResult{r, a}, err
 }
 
-// requested is what requests there were and what was asked for.
-type requested struct {
+// requestsResult is a list of requests and the arguments of the call.
+type requestsResult struct {
 	*executor.Requests
-	asked requestsArgs
+	args requestsArgs
 }
 
-func (r requested) render(t *text) {
-	if r.asked.ID == "" {
+func (r requestsResult) render(t *text) {
+	if r.args.ID == "" {
 		t.records("request", len(r.Requests.Requests), r.Matched, r.Dropped)
 	}
 	for _, q := range r.Requests.Requests {
 		t.request(q)
-		if r.asked.ID != "" {
+		if r.args.ID != "" {
 			t.headers(r.Origin, "request", q.RequestHeaders)
-			t.headers(originOf(q.URL), "response", q.ResponseHeaders)
-			t.body(originOf(q.URL), r.asked.Body, q)
+			t.headers(audit.Origin(q.URL), "response", q.ResponseHeaders)
+			t.body(audit.Origin(q.URL), r.args.Body, q)
 		}
 	}
 }
 
-// request adds a line on one request.
+// request adds a line for one request.
 func (t *text) request(q executor.Request) {
 	line := own(q.ID) + " " + method(q.Method) + " " + address(q.URL) + " " + own(q.Type)
 	switch {
-	case q.Refused:
-		line += " refused by policy"
+	case q.DeniedByPolicy:
+		line += " blocked by policy"
 	case q.Error != "":
 		line += " failed " + quote(q.Error, maxName)
 	case q.Status != 0:
 		line += " " + quote(q.MIMEType, maxName)
 	}
 	if q.Status != 0 {
-		t.line("%s %d, %d bytes, %d ms%s", line, q.Status, q.Bytes, q.Millis, running(q))
+		t.line("%s %d, %d bytes, %d ms%s", line, q.Status, q.Bytes, q.Duration, running(q))
 		return
 	}
-	t.line("%s, %d ms%s", line, q.Millis, running(q))
+	t.line("%s, %d ms%s", line, q.Duration, running(q))
 }
 
 // method returns the method of a request, quoted unless it is a standard method.
@@ -174,16 +174,7 @@ func running(q executor.Request) own {
 	return ""
 }
 
-// originOf returns the origin that a response came from.
-func originOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
-}
-
-// headers adds the headers of one side of a request.
+// headers adds the headers of a request or of its response. side says which.
 func (t *text) headers(origin string, side own, h map[string]string) {
 	if len(h) == 0 {
 		return
@@ -196,19 +187,19 @@ func (t *text) headers(origin string, side own, h map[string]string) {
 	t.page(origin, strings.Join(lines, "\n"))
 }
 
-// body adds the body of a response.
+// body adds the body of a response, if the caller asked for it.
 func (t *text) body(origin string, asked bool, q executor.Request) {
 	switch {
 	case !asked:
 	case q.Binary:
-		t.line("body: %d bytes, no text", q.BodyBytes)
+		t.line("body: %d bytes, binary", q.BodyBytes)
 	case q.BodyBytes == 0:
 		t.line("body: empty")
 	default:
 		t.line("body of %d bytes", q.BodyBytes)
 		t.page(origin, q.Body)
 		if len(q.Body) < q.BodyBytes {
-			t.line("cut after %d characters", executor.MaxBody)
+			t.line("truncated after %d characters", executor.MaxBody)
 		}
 	}
 }

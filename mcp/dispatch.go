@@ -16,26 +16,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A session is one MCP session: the receiver of all handlers. It is safe for
-// concurrent use.
-type session struct {
-	ex         executor.Executor
-	tools      []*tool
-	log        *slog.Logger
-	version    string
-	structured bool
-	fence      fence
-	warm       atomic.Bool   // a call has succeeded, so the browser runs
-	audit      *auditor      // nil is none
-	calls      *rate.Limiter // nil is none
-	asking     *asking       // nil is never
-	client     string        // id of the session for permission prompts
-	maxResult  int64
+// A toolSession is one MCP session. All handlers are its methods. It is safe for concurrent use.
+type toolSession struct {
+	ex             executor.Executor
+	tools          []*tool
+	log            *slog.Logger
+	version        string
+	structured     bool
+	fence          fence
+	browserStarted atomic.Bool   // a call has succeeded, so the browser is running
+	audit          *auditor      // nil means no audit log
+	calls          *rate.Limiter // nil means no limit
+	prompter       *prompter     // nil means no permission prompts
+	client         string        // random id of the session, for permission prompts
+	maxResult      int64         // bytes
 }
 
-// handler returns the SDK's handler for t. Calls are cancelled by their
-// client and when life ends.
-func (s *session) handler(life context.Context, t *tool) sdk.ToolHandler {
+// handler returns the SDK's handler for t. A call is canceled by its client or when life is done.
+func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -44,47 +42,47 @@ func (s *session) handler(life context.Context, t *tool) sdk.ToolHandler {
 	}
 }
 
-// tool returns the tool of a name, nil when the session has none.
-func (s *session) tool(name string) *tool {
+// tool returns the tool with a name, or nil if the session does not offer it.
+func (s *toolSession) tool(name string) *tool {
 	if i := slices.IndexFunc(s.tools, func(t *tool) bool { return t.name == name }); i >= 0 {
 		return s.tools[i]
 	}
 	return nil
 }
 
-// call runs one call that a client makes.
-func (s *session) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
+// call handles one tools/call request.
+func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	s.audit.begin(req.Session)
-	ctx = s.asking.begin(ctx, t, req)
-	return s.run(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
+	ctx = s.prompter.begin(ctx, t, req)
+	return s.runTool(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)
 	})
 }
 
-// run runs one call of t. Whatever goes wrong, a panic included, is a result
-// with isError. Before it begins, begin is called, and when it has ended, what
-// that returned; it may be nil.
-func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
+// runTool runs one call of t. Every failure, including a panic, becomes a result with isError.
+// runTool calls begin before the handler runs, and the function that begin returns afterwards.
+// begin may be nil.
+func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	var err error
 	var out result
 	ctx, record := s.audit.record(ctx, t, raw)
 	var notes []string
-	ctx = executor.WithSwitch(ctx, func(sw executor.Switch) { notes = append(notes, sw.String()) })
+	ctx = executor.WithSwitchObserver(ctx, func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) })
 	ctx = executor.WithSharedTabObserver(ctx, func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) })
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 		if err != nil {
-			err = s.blame(ctx, t, err)
+			err = s.classifyError(ctx, t, err)
 			if res = inputFor(err); res == nil {
 				res = s.failed(t, err)
 			}
 		}
 		record.end(out, err)
 		if len(notes) > 0 && len(res.Content) > 0 {
-			remark(res, oneLine(strings.Join(notes, "; ")))
+			appendNote(res, oneLine(strings.Join(notes, "; ")))
 		}
 		s.log.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
@@ -95,44 +93,43 @@ func (s *session) run(ctx context.Context, t *tool, raw json.RawMessage, structu
 	if err = s.mayCall(t); err != nil {
 		return nil
 	}
-	if err = s.audit.ready(t, args); err != nil {
+	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
 	if begin != nil {
 		defer begin(args)()
 	}
-	if out, err = s.carryOut(executor.WithCallKey(ctx, s.callKey(t, args)), t, raw, args); err != nil {
+	if out, err = s.runWithConsent(executor.WithCallKey(ctx, s.callKey(t, args)), t, raw, args); err != nil {
 		return nil
 	}
-	if t.name != "chrome_status" { // the only one that needs no browser
-		s.warm.Store(true)
+	if t.name != "chrome_status" { // the only tool that needs no browser
+		s.browserStarted.Store(true)
 	}
 	if res, err = s.succeeded(out, structured); err == nil {
-		if err = s.fits(res); err != nil && !t.kind.hints.readOnly {
+		if err = s.checkSize(res); err != nil && !t.kind.hints.readOnly {
 			res, err = shortened(res), nil // the action is completed
 		}
 	}
 	return res
 }
 
-// sharedNote returns the note on a tab that the user shared since the last call.
+// sharedNote returns the note about a tab that the user shared since the last call.
 func sharedNote(t executor.Tab) string {
 	what := ownf("the user has shared tab %s", t.ID)
 	if t.Title != "" {
 		what += " " + quote(t.Title, maxTitle)
 	}
 	if t.Active {
-		return string(what + ", so calls without a tabId go to it from now on")
+		return string(what + "; it is now the active tab")
 	}
-	return string(what + ", which is not the active tab: give its tabId or choose it with tab_select to work in it")
+	return string(what + ", which is not the active tab; pass its tabId or select it with tab_select to use it")
 }
 
-// metaNote is the key of a remark in a result's _meta, for programs that do
-// not read the text.
+// metaNote is the key of a note in a result's _meta, for programs that do not parse the text.
 const metaNote = "chrome-mcp/note"
 
-// remark adds a line of ours to a result, after what the call itself says.
-func remark(res *sdk.CallToolResult, note string) {
+// appendNote adds a line with a note to the text of a result.
+func appendNote(res *sdk.CallToolResult, note string) {
 	text := res.Content[0].(*sdk.TextContent) // the first block of every result
 	text.Text += "\nnote: " + note
 	if res.Meta == nil {
@@ -141,7 +138,7 @@ func remark(res *sdk.CallToolResult, note string) {
 	res.Meta[metaNote] = note
 }
 
-// A panicError is a panic in a handler. Its stack goes to the log only.
+// A panicError is a panic in a handler. Its stack appears only in the log.
 type panicError struct {
 	value any
 	stack []byte
@@ -149,11 +146,11 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// An imager is a result that has pictures as well.
+// An imager is a result that also has images.
 type imager interface{ images() []sdk.Content }
 
-// succeeded renders what a handler returned.
-func (s *session) succeeded(out result, structured bool) (*sdk.CallToolResult, error) {
+// succeeded renders the result of a handler.
+func (s *toolSession) succeeded(out result, structured bool) (*sdk.CallToolResult, error) {
 	t := &text{fence: s.fence}
 	out.render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}

@@ -10,7 +10,7 @@ import (
 type resizeArgs struct {
 	Width  int  `json:"width,omitempty" min:"100" max:"5000"`
 	Height int  `json:"height,omitempty" min:"100" max:"5000"`
-	Reset  bool `json:"reset,omitempty" jsonschema:"instead: the window's own size"`
+	Reset  bool `json:"reset,omitempty" jsonschema:"instead: the window's size"`
 	tabArg
 }
 
@@ -19,56 +19,56 @@ func (a resizeArgs) check() error {
 	case a.Reset && size:
 		return badArgs("Give one or the other.", "reset and width or height contradict each other")
 	case !a.Reset && (a.Width == 0 || a.Height == 0):
-		return badArgs("Give width and height, or reset.", "no size to give the viewport")
+		return badArgs("Give width and height, or reset.", "viewport size is missing")
 	}
 	return nil
 }
 
-func (s *session) resize(ctx context.Context, a resizeArgs) (resized, error) {
+func (s *toolSession) resize(ctx context.Context, a resizeArgs) (resizeResult, error) {
 	v, err := s.ex.Resize(ctx, a.Tab, executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
-	return resized{v}, err
+	return resizeResult{v}, err
 }
 
-type resized struct{ *executor.Viewport }
+type resizeResult struct{ *executor.Viewport }
 
-func (r resized) render(t *text) { t.viewport(*r.Viewport) }
+func (r resizeResult) render(t *text) { t.viewport(*r.Viewport) }
 
-// viewport adds a line on the size of a viewport.
+// viewport adds a line with the size of a viewport.
 func (t *text) viewport(v executor.Viewport) {
 	t.line("viewport %dx%d, device scale %.4g", v.Width, v.Height, v.Scale)
 }
 
 type emulateArgs struct {
-	Device        executor.Device       `json:"device,omitempty" enum:"desktop|phone|tablet"`
-	ColorScheme   executor.ColorScheme  `json:"colorScheme,omitempty" enum:"light|dark"`
-	ReducedMotion *bool                 `json:"reducedMotion,omitempty"`
-	Media         executor.MediaType    `json:"media,omitempty" enum:"screen|print"`
-	Locale        string                `json:"locale,omitempty" jsonschema:"such as nb-NO"`
-	Timezone      string                `json:"timezone,omitempty" jsonschema:"such as Asia/Tokyo"`
-	Network       executor.NetworkSpeed `json:"network,omitempty" enum:"online|offline|slow3g|fast3g|fast4g"`
-	CPU           float64               `json:"cpu,omitempty" jsonschema:"slower by, 1 to 20"`
-	Reset         bool                  `json:"reset,omitempty" jsonschema:"take back the rest"`
+	Device        executor.Device            `json:"device,omitempty" enum:"desktop|phone|tablet"`
+	ColorScheme   executor.ColorScheme       `json:"colorScheme,omitempty" enum:"light|dark"`
+	ReducedMotion *bool                      `json:"reducedMotion,omitempty"`
+	Media         executor.MediaType         `json:"media,omitempty" enum:"screen|print"`
+	Locale        string                     `json:"locale,omitempty" jsonschema:"such as nb-NO"`
+	Timezone      string                     `json:"timezone,omitempty" jsonschema:"such as Asia/Tokyo"`
+	Network       executor.NetworkConditions `json:"network,omitempty" enum:"online|offline|slow3g|fast3g|fast4g"`
+	CPU           float64                    `json:"cpu,omitempty" jsonschema:"slower by, 1 to 20"`
+	Reset         bool                       `json:"reset,omitempty" jsonschema:"undo all other emulation"`
 	tabArg
 }
 
 func (a emulateArgs) check() error {
 	if (a == emulateArgs{tabArg: a.tabArg}) {
-		return badArgs("Name what to emulate, or reset.", "nothing to emulate")
+		return badArgs("Specify what to emulate, or reset.", "nothing to emulate")
 	}
 	return nil
 }
 
-func (s *session) emulate(ctx context.Context, a emulateArgs) (emulated, error) {
+func (s *toolSession) emulate(ctx context.Context, a emulateArgs) (emulateResult, error) {
 	e, err := s.ex.Emulate(ctx, a.Tab, executor.EmulateOptions{
 		Reset: a.Reset, Device: a.Device, ColorScheme: a.ColorScheme, ReducedMotion: a.ReducedMotion, Media: a.Media,
-		Locale: a.Locale, Timezone: a.Timezone, Network: a.Network, Slowdown: a.CPU,
+		Locale: a.Locale, Timezone: a.Timezone, Network: a.Network, CPUThrottling: a.CPU,
 	})
-	return emulated{e}, err
+	return emulateResult{e}, err
 }
 
-type emulated struct{ *executor.Emulation }
+type emulateResult struct{ *executor.Emulation }
 
-func (r emulated) render(t *text) {
+func (r emulateResult) render(t *text) {
 	var facts []own
 	add := func(name own, value string) {
 		if value != "" {
@@ -84,8 +84,8 @@ func (r emulated) render(t *text) {
 	add("locale", r.Locale)
 	add("timezone", r.Timezone)
 	add("network", string(r.Network))
-	if r.Slowdown != 0 {
-		add("cpu", fmt.Sprintf("slower by %v", r.Slowdown))
+	if r.CPUThrottling != 0 {
+		add("cpu", fmt.Sprintf("slower by %v", r.CPUThrottling))
 	}
 	if len(facts) == 0 {
 		facts = []own{"nothing"}

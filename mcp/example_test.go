@@ -10,11 +10,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// browser stands for what a backend's NewSession returns.
+// browser represents an Executor that a backend's NewSession returned.
 var browser executor.Executor
 
-// A program serves the tools on its standard input and output until its host
-// closes them.
+// The program serves the tools on its standard input and output until its host closes them.
 func ExampleServer_ServeStdio() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

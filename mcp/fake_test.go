@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fake is an Executor of function fields. A method whose field is nil fails
-// with an error that names it, so that a call a test does not expect shows.
+// A fake is an Executor made of function fields. A method whose field is nil returns an error that
+// names the method, so that tests detect unexpected calls.
 type fake struct {
 	listTabs     func(context.Context) ([]executor.Tab, error)
 	selectTab    func(context.Context, executor.TabID) (*executor.Tab, error)
@@ -44,13 +44,13 @@ type fake struct {
 	drag         func(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error)
 	mouse        func(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error)
 	cookies      func(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error)
-	setCookie    func(context.Context, executor.TabID, executor.Cookie) (*executor.Stored, error)
-	delCookies   func(context.Context, executor.TabID, []string) (*executor.Stored, error)
+	setCookie    func(context.Context, executor.TabID, executor.Cookie) (*executor.StorageChange, error)
+	delCookies   func(context.Context, executor.TabID, []string) (*executor.StorageChange, error)
 	items        func(context.Context, executor.TabID, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error)
-	setItem      func(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.Stored, error)
-	removeItems  func(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.Stored, error)
-	saveState    func(context.Context, string) (*executor.State, error)
-	loadState    func(context.Context, string) (*executor.State, error)
+	setItem      func(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.StorageChange, error)
+	removeItems  func(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.StorageChange, error)
+	saveState    func(context.Context, string) (*executor.StateResult, error)
+	loadState    func(context.Context, string) (*executor.StateResult, error)
 	upload       func(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error)
 	savePDF      func(context.Context, executor.TabID, *executor.PDFOptions) (*executor.PDF, error)
 	console      func(context.Context, executor.TabID, *executor.ConsoleOptions) (*executor.Console, error)
@@ -257,14 +257,14 @@ func (f *fake) Cookies(ctx context.Context, tab executor.TabID, o *executor.Cook
 	return f.cookies(ctx, tab, o)
 }
 
-func (f *fake) SetCookie(ctx context.Context, tab executor.TabID, c executor.Cookie) (*executor.Stored, error) {
+func (f *fake) SetCookie(ctx context.Context, tab executor.TabID, c executor.Cookie) (*executor.StorageChange, error) {
 	if f.setCookie == nil {
 		return nil, unexpected("SetCookie")
 	}
 	return f.setCookie(ctx, tab, c)
 }
 
-func (f *fake) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.Stored, error) {
+func (f *fake) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.StorageChange, error) {
 	if f.delCookies == nil {
 		return nil, unexpected("DeleteCookies")
 	}
@@ -278,28 +278,28 @@ func (f *fake) Items(ctx context.Context, tab executor.TabID, area executor.Stor
 	return f.items(ctx, tab, area, o)
 }
 
-func (f *fake) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+func (f *fake) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
 	if f.setItem == nil {
 		return nil, unexpected("SetItem")
 	}
 	return f.setItem(ctx, tab, area, key, value)
 }
 
-func (f *fake) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+func (f *fake) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
 	if f.removeItems == nil {
 		return nil, unexpected("RemoveItems")
 	}
 	return f.removeItems(ctx, tab, area, keys)
 }
 
-func (f *fake) SaveState(ctx context.Context, name string) (*executor.State, error) {
+func (f *fake) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
 	if f.saveState == nil {
 		return nil, unexpected("SaveState")
 	}
 	return f.saveState(ctx, name)
 }
 
-func (f *fake) LoadState(ctx context.Context, name string) (*executor.State, error) {
+func (f *fake) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
 	if f.loadState == nil {
 		return nil, unexpected("LoadState")
 	}
@@ -383,14 +383,13 @@ func (f *fake) Close() error {
 	return f.close()
 }
 
-// connect runs a session of s and returns a client of it. Both end with the
-// test.
+// connect starts a session of s and returns its client. Both are closed at the end of the test.
 func connect(t testing.TB, s *Server, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	return connectAs(t, s, opts, "")
 }
 
-// connectAs is connect with a version of the protocol.
+// connectAs is like connect, with a given protocol version.
 func connectAs(t testing.TB, s *Server, opts *sdk.ClientOptions, version string) *sdk.ClientSession {
 	t.Helper()
 	ours, theirs := sdk.NewInMemoryTransports()
@@ -416,7 +415,7 @@ func connectAs(t testing.TB, s *Server, opts *sdk.ClientOptions, version string)
 	return cs
 }
 
-// callTool calls a tool with arguments given as JSON.
+// callTool calls a tool with JSON arguments.
 func callTool(t testing.TB, cs *sdk.ClientSession, name, args string) *sdk.CallToolResult {
 	t.Helper()
 	res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: rawArgs(args)})

@@ -11,14 +11,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A fence marks text that comes from a page, by a nonce of the session, so
-// that a page cannot end its own text early and speak as the server.
+// A fence marks text that comes from a page with a nonce of the session. A page cannot close the
+// fence early and pass off its text as text of the server.
 type fence struct{ nonce string }
 
-// nonceLen is the length of a nonce, in characters of 5 bits. It need not be
-// beyond guessing, since a nonce that the text contains is not used for it.
+// nonceLen is the length of a nonce, in characters of 5 bits. A nonce need not be unguessable,
+// because a text is never fenced with a nonce that it contains.
 const nonceLen = 6
 
 // newFence returns a fence with the given nonce, or a random one.
@@ -29,20 +31,20 @@ func newFence(nonce string) fence {
 	return fence{nonce}
 }
 
-// wrap cleans text and returns it between two lines that name the origin it
-// came from. The nonce in them is not in the text.
+// wrap returns text, cleaned, between two marker lines. The first names the origin of the text. The
+// nonce in the markers does not occur in the text.
 func (f fence) wrap(origin, text string) string {
 	text = strings.TrimRight(clean(text), "\n")
-	nonce := f.absentFrom(text)
+	nonce := f.nonceNotIn(text)
 	if origin == "" {
 		origin = "blank"
 	}
-	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, escapeURL(ended(origin, maxURL)), text, nonce)
+	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, escapeURL(pagetext.Truncate(origin, maxURL)), text, nonce)
 }
 
-// absentFrom returns the session's nonce, or one derived from it that is not
-// in text, in whatever case.
-func (f fence) absentFrom(text string) string {
+// nonceNotIn returns the session's nonce, or a derived one if text contains it. The comparison
+// ignores case.
+func (f fence) nonceNotIn(text string) string {
 	nonce, folded := f.nonce, strings.ToLower(text)
 	for strings.Contains(folded, nonce) {
 		sum := sha256.Sum256([]byte(nonce + text))
@@ -51,8 +53,7 @@ func (f fence) absentFrom(text string) string {
 	return nonce
 }
 
-// quote cleans a small piece of page text and puts it in double quotes, on
-// one line, cut to limit characters.
+// quote returns page text cleaned, truncated to limit characters and in double quotes, on one line.
 func quote(s string, limit int) own {
 	s = clean(s)
 	var b strings.Builder
@@ -79,11 +80,11 @@ func quote(s string, limit int) own {
 	return own(b.String())
 }
 
-// maxURL is how many bytes of a URL are shown.
+// maxURL is the maximum length of a URL in the text, in bytes.
 const maxURL = 2000
 
-// escapeURL returns u with what could pass for other text percent-encoded:
-// spaces, controls, quotes, angle brackets and invisible characters.
+// escapeURL returns u truncated to maxURL bytes, with characters percent-encoded that could make it
+// look like other text: spaces, controls, quotes, angle brackets and invisible characters.
 func escapeURL(u string) string {
 	var b strings.Builder
 	for i, r := range u {
@@ -104,18 +105,18 @@ func escapeURL(u string) string {
 	return b.String()
 }
 
-// clean returns s without what a person would not see but a model might read:
-// terminal escapes, control characters, invisible Unicode. The joiner inside
-// an emoji stays, and one selector after a character that says how to draw it.
-// Line ends become newlines.
+// clean returns s without characters that are invisible to a person but not to a model: terminal
+// escapes, control characters and invisible Unicode. It keeps a zero-width joiner inside an emoji,
+// and one variation selector (text or emoji style) after a character. All line terminators become
+// newlines.
 func clean(s string) string {
 	if isPlain(s) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	prev := '\n' // what was written last
-	unended := 0 // no string of an escape sequence that begins before here ends
+	prev := '\n'      // the last character written
+	unterminated := 0 // no escape string that begins before this index is terminated
 	write := func(r rune) {
 		b.WriteRune(r)
 		prev = r
@@ -123,8 +124,8 @@ func clean(s string) string {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if r == 0x1b || r == 0x9b || r == 0x9d {
-			length, searched := escapeLen(s[i:], size, i < unended)
-			unended = max(unended, i+searched)
+			length, searched := escapeLen(s[i:], size, i < unterminated)
+			unterminated = max(unterminated, i+searched)
 			i += length
 			continue
 		}
@@ -145,18 +146,18 @@ func clean(s string) string {
 				write(r)
 			}
 		case r == '\n' || r == '\t' || (!unicode.IsControl(r) && !invisible(r)):
-			write(r) // invalid UTF-8 as U+FFFD
+			write(r) // invalid UTF-8 becomes U+FFFD
 		}
 	}
 	return b.String()
 }
 
-// emoji reports whether r can stand beside a joiner in an emoji.
+// emoji reports whether r can be next to a joiner in an emoji.
 func emoji(r rune) bool {
 	return (r >= 0x1f000 && r <= 0x1faff) || (r >= 0x2190 && r <= 0x2bff) || r == 0xfe0f
 }
 
-// isPlain reports whether s is printable ASCII with newlines and tabs.
+// isPlain reports whether s has only printable ASCII, newlines and tabs.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {
@@ -166,20 +167,21 @@ func isPlain(s string) bool {
 	return true
 }
 
-// invisible reports whether r shows nothing: tags, bidirectional controls,
-// zero-width characters, variation selectors, fillers.
+// invisible reports whether r is invisible: a tag, bidirectional control, zero-width character,
+// variation selector or filler.
 func invisible(r rune) bool {
 	return r >= 0x7f && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// escapeLen returns the length of the terminal escape sequence at the start
-// of s, whose introducer is size bytes long. A sequence that does not end
-// within its own kind of characters is only its introducer. Where a
-// string does not end, searched is how far that was looked for. Strings that
-// begin before there do not end either, and are to be called unended, since a
-// page may begin a million of them.
-func escapeLen(s string, size int, unended bool) (length, searched int) {
+// escapeLen returns the length of the terminal escape sequence at the start of s, whose introducer
+// is size bytes long. If the sequence has an invalid character or is not terminated, the length is
+// that of the introducer.
+//
+// If a string sequence is not terminated, searched is the number of bytes that escapeLen searched.
+// String sequences that begin in these bytes are not terminated either. The caller passes
+// unterminated for them, so that the time stays linear even if a page has a million of them.
+func escapeLen(s string, size int, unterminated bool) (length, searched int) {
 	kind, at := s[0], size
 	if kind == 0x1b {
 		if len(s) < 2 {
@@ -202,8 +204,8 @@ func escapeLen(s string, size int, unended bool) (length, searched int) {
 			}
 		}
 		return at, 0
-	case ']', 'P', '^', '_': // strings, ended by BEL or ESC \
-		if unended {
+	case ']', 'P', '^', '_': // strings, terminated by BEL or ESC \
+		if unterminated {
 			return at, 0
 		}
 		i := at
@@ -223,13 +225,13 @@ func escapeLen(s string, size int, unended bool) (length, searched int) {
 	return 1, 0
 }
 
-// controlEscapes are how JSON writes the characters that clean looks for.
+// controlEscapes are the JSON escapes of the characters that clean removes.
 var controlEscapes = [][]byte{[]byte(`\u`), []byte(`\r`), []byte(`\b`), []byte(`\f`)}
 
 // cleanJSON returns raw with every string in it cleaned.
 func cleanJSON(raw []byte) []byte {
-	// In JSON a control character is always escaped; nothing else that clean
-	// takes out is ASCII.
+	// In JSON a control character is always escaped. The other characters that clean removes are
+	// not ASCII.
 	if isPlain(string(raw)) && !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) {
 		return raw
 	}

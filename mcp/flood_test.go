@@ -3,10 +3,10 @@ package mcp
 import (
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestFloods: whatever a page repeats, cleaning, quoting and fencing it ends.
+// TestFloods checks that cleaning, quoting and fencing repetitive text takes limited time.
 func TestFloods(t *testing.T) {
 	f := newFence("")
 	testlog.Floods(t, func(text string) {

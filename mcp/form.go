@@ -8,14 +8,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// formFields is the argument of fill_form: an object whose keys are selectors
-// or refs, in the order given.
+// formFields is the type of fill_form's argument fields: an object whose keys are selectors or
+// refs. It keeps their order.
 type formFields []executor.Field
 
 func (*formFields) argSchema() string { return `"type":"object"` }
 
 func (*formFields) expected() string {
-	return "an object that gives a string, a boolean or an array of strings for each selector or ref"
+	return "an object that maps each selector or ref to a string, a boolean or an array of strings"
 }
 
 func (f *formFields) decodeArg(raw json.RawMessage) error {
@@ -33,18 +33,18 @@ func (f *formFields) decodeArg(raw json.RawMessage) error {
 		case m.key == "":
 			return errors.New("must not have an empty selector")
 		case seen[field.Target]:
-			return fmt.Errorf("must name each field once, got %s twice", shown(m.key))
+			return fmt.Errorf("must name each field once, got %s twice", quoteShort(m.key))
 		}
 		seen[field.Target] = true
 		if field.Value, err = fieldValue(m.value); err != nil {
-			return fmt.Errorf("must have a string, a boolean or an array of strings for %s, got %w", shown(m.key), err)
+			return fmt.Errorf("must have a string, a boolean or an array of strings for %s, got %w", quoteShort(m.key), err)
 		}
 		*f = append(*f, field)
 	}
 	return nil
 }
 
-// fieldValue decodes what goes into a field. Its error says what it is instead.
+// fieldValue decodes the value of a field. Its error describes the value if the type is wrong.
 func fieldValue(raw json.RawMessage) (any, error) {
 	switch jsonKind(raw) {
 	case "a string":
@@ -72,11 +72,11 @@ func fieldValue(raw json.RawMessage) (any, error) {
 	return nil, errors.New(jsonKind(raw))
 }
 
-// goneArg is wait_for's gone: a selector or ref. The boolean true, which some
-// models send beside a selector or text, is taken for what it means.
+// goneArg is the type of wait_for's argument gone: a selector or ref. Some models send true in
+// addition to a selector or text; waitForArgs.check interprets that.
 type goneArg struct {
-	what string
-	bare bool // true was given
+	what string // selector or ref
+	bare bool   // the value was true
 }
 
 func (*goneArg) argSchema() string { return `"type":"string"` }

@@ -9,9 +9,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// hint returns an executor's hint in the terms of t. Advice about an argument
-// depends on the schema of t: a sentence that names an argument which t does not have
-// is removed.
+// hint returns an executor's hint, adapted to the arguments of t. It removes sentences that name an
+// argument that t does not have.
 func (t *tool) hint(hint string, retryable bool) string {
 	moreTime := "Try again."
 	if t.hasParam("timeoutMs") {
@@ -45,9 +44,9 @@ func (t *tool) hint(hint string, retryable bool) string {
 	return strings.TrimSpace(strings.Join(kept, ""))
 }
 
-// lacksArgument reports whether a sentence names an argument of some tool that
-// neither t nor a tool which it names has. Arguments whose name is an English
-// word are not recognized.
+// lacksArgument reports whether a sentence names an argument of a tool, but neither t nor a tool
+// that the sentence names has this argument. It does not recognize arguments whose name is an
+// English word.
 func (t *tool) lacksArgument(sentence string) bool {
 	words := strings.FieldsFunc(sentence, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.ContainsFunc(words, func(word string) bool {
@@ -57,8 +56,8 @@ func (t *tool) lacksArgument(sentence string) bool {
 	})
 }
 
-// argumentOwners returns the tools that have each argument whose name is no
-// English word.
+// argumentOwners returns, for each argument whose name is not an English word, the tools that have
+// it.
 var argumentOwners = sync.OnceValue(func() map[string][]string {
 	owners := make(map[string][]string)
 	for _, t := range allTools() {

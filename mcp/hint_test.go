@@ -10,10 +10,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestHintsNameOwnArguments renders, for each tool, hints about time and size and
-// hints that name each argument of any tool. Only those that the tool has remain.
+// TestHintsNameOwnArguments checks that hints about time and size, and hints that name arguments of
+// any tool, name only arguments that the tool has.
 func TestHintsNameOwnArguments(t *testing.T) {
-	s := &session{log: slog.New(slog.DiscardHandler)}
+	s := &toolSession{log: slog.New(slog.DiscardHandler)}
 	render := func(tool *tool, hint string) errorMeta {
 		t.Helper()
 		return s.failed(tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
@@ -31,7 +31,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 			words := byLetters.FindAllString(got, -1)
 			for _, name := range names {
 				if named := strings.Contains(" "+strings.Join(words, " ")+" ", " "+name+" "); named != tool.hasParam(name) {
-					t.Errorf("%s has %s: %t, and the hint is %q", tool.name, name, tool.hasParam(name), got)
+					t.Errorf("%s has %s: %t, hint %q", tool.name, name, tool.hasParam(name), got)
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 // TestHintsNameTools checks that hints which refer to a tool name it and its
 // arguments.
 func TestHintsNameTools(t *testing.T) {
-	s := &session{log: slog.New(slog.DiscardHandler)}
+	s := &toolSession{log: slog.New(slog.DiscardHandler)}
 	for hint, want := range map[string]string{
 		executor.HintNameTab: "Give a tabId, choose a tab with tab_select, or open one with tab_new.",
 		executor.HintOpenTab: "Open a tab with tab_new or navigate.",

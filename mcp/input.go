@@ -8,8 +8,8 @@ import (
 
 // inputTools are the tools of [ToolsInput].
 var inputTools = []tool{
-	def("drag", mutates, (*session).drag, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
-	def("mouse", mutates, (*session).mouse, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
+	def("drag", mutates, (*toolSession).drag, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
+	def("mouse", mutates, (*toolSession).mouse, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
 }
 
 type dragArgs struct {
@@ -33,21 +33,21 @@ func (a dragArgs) check() error {
 	return nil
 }
 
-func (s *session) drag(ctx context.Context, a dragArgs) (dragged, error) {
+func (s *toolSession) drag(ctx context.Context, a dragArgs) (dragResult, error) {
 	d, err := s.ex.Drag(ctx, a.Tab, a.target(), a.to(), nil)
-	return dragged{d}, err
+	return dragResult{d}, err
 }
 
-type dragged struct{ *executor.Drag }
+type dragResult struct{ *executor.Drag }
 
-func (r dragged) render(t *text) {
+func (r dragResult) render(t *text) {
 	switch r.Drop {
-	case executor.DropTaken:
+	case executor.DragAccepted:
 		t.line("ok: it was dropped there")
-	case executor.DropRefused:
-		t.line("nothing took the drop")
+	case executor.DragRejected:
+		t.line("drop rejected by the page")
 	default:
-		t.line("ok: dragged by the pointer; what came of it is up to the page")
+		t.line("ok: pointer drag; the page handled the events")
 	}
 	t.changes(&r.Changes)
 }
@@ -62,7 +62,7 @@ type mouseArgs struct {
 	tabArg
 }
 
-func (s *session) mouse(ctx context.Context, a mouseArgs) (acted, error) {
+func (s *toolSession) mouse(ctx context.Context, a mouseArgs) (actionResult, error) {
 	act, err := s.ex.Mouse(ctx, a.Tab, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
-	return acted{act}, err
+	return actionResult{act}, err
 }

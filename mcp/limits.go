@@ -10,9 +10,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// newCallLimit returns the limiter of one session's calls, nil for none.
+// newCallLimit returns the rate limiter of one session's calls, or nil for no limit.
 func newCallLimit(perMinute int) *rate.Limiter {
 	if perMinute < 0 {
 		return nil
@@ -23,8 +24,8 @@ func newCallLimit(perMinute int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)
 }
 
-// mayCall refuses a call that is one too many. chrome_status never fails.
-func (s *session) mayCall(t *tool) error {
+// mayCall returns an error if a call of t exceeds the rate limit. chrome_status is exempt.
+func (s *toolSession) mayCall(t *tool) error {
 	if s.calls == nil || t.name == "chrome_status" || s.calls.Allow() {
 		return nil
 	}
@@ -32,18 +33,18 @@ func (s *session) mayCall(t *tool) error {
 	delay := wait.Delay().Round(100 * time.Millisecond)
 	wait.Cancel()
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true,
-		Err:  fmt.Errorf("this session has made its %d calls of a minute", s.calls.Burst()),
-		Hint: fmt.Sprintf("Try again in %v, and look at each answer before the next call; the user can allow more with --max-calls.", max(delay, 100*time.Millisecond))}
+		Err:  fmt.Errorf("rate limit of %d calls per minute reached", s.calls.Burst()),
+		Hint: fmt.Sprintf("Try again in %v, and read each result before the next call; the user can allow more with --max-calls.", max(delay, 100*time.Millisecond))}
 }
 
-// sizeOf returns how many bytes of a result are sent.
+// sizeOf returns the size of a result when it is sent, in bytes.
 func sizeOf(res *sdk.CallToolResult) (n int64) {
 	for _, c := range res.Content {
 		switch c := c.(type) {
 		case *sdk.TextContent:
 			n += int64(len(c.Text))
 		case *sdk.ImageContent:
-			n += int64(len(c.Data)+2) / 3 * 4 // as it is sent
+			n += int64(len(c.Data)+2) / 3 * 4 // sent as base64
 		}
 	}
 	if raw, ok := res.StructuredContent.(interface{ MarshalJSON() ([]byte, error) }); ok {
@@ -56,8 +57,8 @@ func sizeOf(res *sdk.CallToolResult) (n int64) {
 
 // Limits of a shortened result.
 const (
-	maxLeftString = 200 // characters
-	maxLeftList   = 5   // elements
+	maxShortString = 200 // characters
+	maxShortList   = 5   // elements
 )
 
 // shortened returns the result of a completed action whose result is too large. It
@@ -86,9 +87,9 @@ func shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
 func shortValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return ended(v, maxLeftString)
+		return pagetext.Truncate(v, maxShortString)
 	case []any:
-		v = v[:min(len(v), maxLeftList)]
+		v = v[:min(len(v), maxShortList)]
 		for i := range v {
 			v[i] = shortValue(v[i])
 		}
@@ -101,13 +102,13 @@ func shortValue(v any) any {
 	return v
 }
 
-// fits returns an error for a result that is larger than anybody should get.
-func (s *session) fits(res *sdk.CallToolResult) error {
+// checkSize returns an error if a result exceeds the size limit.
+func (s *toolSession) checkSize(res *sdk.CallToolResult) error {
 	n := sizeOf(res)
 	if n <= s.maxResult {
 		return nil
 	}
 	return executor.Errorf(executor.ErrBadArgs,
-		"Ask for less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
-		"the answer would have %d bytes, more than %d", n, s.maxResult)
+		"Request less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
+		"result of %d bytes exceeds the limit of %d", n, s.maxResult)
 }

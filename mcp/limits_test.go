@@ -11,8 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestCallsPerMinute: a session's calls come to an end, other sessions' do not,
-// and the next minute has as many again.
+// TestCallsPerMinute checks that the rate limit applies to each session separately, exempts
+// chrome_status, and allows one call again after its share of the minute.
 func TestCallsPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did recorder
@@ -25,11 +25,11 @@ func TestCallsPerMinute(t *testing.T) {
 		}
 		did.take()
 		res := callTool(t, cs, "click", `{"ref":"e6"}`)
-		if want := "BACKPRESSURE: This session has made its 6 calls of a minute. Try again in 10s, "; !res.IsError || !strings.HasPrefix(textOf(res), want) {
-			t.Errorf("the seventh: %s", textOf(res))
+		if want := "BACKPRESSURE: Rate limit of 6 calls per minute reached. Try again in 10s, "; !res.IsError || !strings.HasPrefix(textOf(res), want) {
+			t.Errorf("seventh call: %s", textOf(res))
 		}
 		if done := did.take(); done != "" {
-			t.Errorf("it did %s", done)
+			t.Errorf("called %s", done)
 		}
 		if res := callTool(t, cs, "chrome_status", `{}`); res.IsError {
 			t.Error(textOf(res))
@@ -39,34 +39,34 @@ func TestCallsPerMinute(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if res := callTool(t, cs, "get_text", `{}`); res.IsError {
-			t.Errorf("later: %s", textOf(res))
+			t.Errorf("after 10 s: %s", textOf(res))
 		}
 		if res := callTool(t, cs, "get_text", `{}`); !res.IsError {
-			t.Error("two at once after a pause for one")
+			t.Error("two calls after 10 s succeeded")
 		}
 	})
 }
 
 func TestMaxResult(t *testing.T) {
-	text, picture := "", []byte(nil)
+	text, image := "", []byte(nil)
 	ex := &fake{
 		text: func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
-			return &executor.Text{Text: text, Origin: "https://a.test"}, nil
+			return &executor.Text{Content: text, Origin: "https://a.test"}, nil
 		},
 		screenshot: func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-			return &executor.Screenshot{Data: picture, MIMEType: "image/png"}, nil
+			return &executor.Screenshot{Data: image, MIMEType: "image/png"}, nil
 		},
 	}
 	for _, structured := range []bool{false, true} {
 		cs := connect(t, NewServer(ex, &Options{MaxResultBytes: 10_000, Structured: structured}), nil)
 		for n, fails := range map[int]bool{3000: false, 7000: structured, 11_000: true} {
-			text, picture = strings.Repeat("x", n), make([]byte, n*3/4)
+			text, image = strings.Repeat("x", n), make([]byte, n*3/4)
 			res := callTool(t, cs, "get_text", `{"maxChars":1000000}`)
-			if res.IsError != fails || fails && !strings.Contains(textOf(res), "BAD_ARGS: The answer would have ") {
+			if res.IsError != fails || fails && !strings.Contains(textOf(res), "BAD_ARGS: Result of ") {
 				t.Errorf("%d characters, structured %t: %.200s", n, structured, textOf(res))
 			}
 			if res := callTool(t, cs, "screenshot", `{}`); res.IsError != (n > 10_000) {
-				t.Errorf("a picture of %d bytes: %.200s", n, textOf(res))
+				t.Errorf("image of %d bytes: %.200s", n, textOf(res))
 			}
 		}
 	}
@@ -95,18 +95,18 @@ func TestOversizedActionResult(t *testing.T) {
 	}
 }
 
-// TestLinksTakeLittleRoom: unless more were asked for.
-func TestLinksTakeLittleRoom(t *testing.T) {
+// TestLinksBounded checks that the list of links has a limited size unless the call has a limit.
+func TestLinksBounded(t *testing.T) {
 	list := make([]executor.Link, 150)
 	for i := range list {
 		list[i] = executor.Link{Href: "https://a.test/" + strings.Repeat("x", 50_000), Text: "link", Ref: "e1"}
 	}
 	ex := &fake{links: func(context.Context, executor.TabID, *executor.LinksOptions) (*executor.Links, error) {
-		return &executor.Links{Links: list, Origin: "https://a.test", Total: 150}, nil
+		return &executor.Links{Items: list, Origin: "https://a.test", Total: 150}, nil
 	}}
 	cs := connect(t, NewServer(ex, nil), nil)
 	got := textOf(callTool(t, cs, "extract_links", `{}`))
-	if len(got) > 21_000 || !strings.Contains(got, "9 of 150 links, since the others would take too much room: narrow with selector or include, or give a limit") {
+	if len(got) > 21_000 || !strings.Contains(got, "9 of 150 links, the rest is omitted for length: narrow with selector or include, or pass a limit") {
 		t.Errorf("%d bytes, ending in %s", len(got), got[len(got)-200:])
 	}
 	if got := textOf(callTool(t, cs, "extract_links", `{"limit":150}`)); strings.Count(got, "\n") < 150 || len(got) > 150*2200 {

@@ -12,14 +12,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The most that tools/list may cost: what a model reads of it, and the whole
-// answer with output schemas, in bytes.
+// Limits of the tools/list result, in bytes.
 const (
-	maxListed     = 9216
-	maxStructured = 16384
+	maxListed     = 9216  // names, descriptions and input schemas: the prompt size
+	maxStructured = 16384 // complete result with output schemas
 )
 
-// listBytes returns what tools/list sends over the wire.
+// listBytes returns the tools/list result as sent to the client.
 func listBytes(t *testing.T, opts *Options) []byte {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -29,7 +28,7 @@ func listBytes(t *testing.T, opts *Options) []byte {
 		done <- NewServer(&fake{}, opts).Run(t.Context(), &sdk.IOTransport{Reader: inR, Writer: outW})
 	}()
 	dec := json.NewDecoder(outR)
-	ask := func(msg string) json.RawMessage {
+	request := func(msg string) json.RawMessage {
 		t.Helper()
 		io.WriteString(inW, msg+"\n")
 		var reply struct{ Result, Error json.RawMessage }
@@ -38,9 +37,9 @@ func listBytes(t *testing.T, opts *Options) []byte {
 		}
 		return reply.Result
 	}
-	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	request(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
-	list := ask(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	list := request(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
 	inW.Close()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -67,7 +66,7 @@ func TestListSize(t *testing.T) {
 		listed += len(tool.Name) + len(tool.Description) + len(tool.InputSchema)
 	}
 	structured := len(listBytes(t, &Options{Structured: true}))
-	t.Logf("names, descriptions and input schemas: %d of %d bytes; whole answer %d; with output schemas %d of %d",
+	t.Logf("names, descriptions and input schemas: %d of %d bytes; complete result %d; with output schemas %d of %d",
 		listed, maxListed, len(raw), structured, maxStructured)
 	if listed > maxListed {
 		t.Errorf("names, descriptions and input schemas take %d bytes, want at most %d", listed, maxListed)
@@ -79,7 +78,7 @@ func TestListSize(t *testing.T) {
 
 func TestSchemasAreWhatHostsAccept(t *testing.T) {
 	for _, tool := range allTools() {
-		in, out := schemas[tool.name].input, schemas[tool.name].output
+		in, out := inputSchema(tool.args), outputSchema(tool.result)
 		var m map[string]any
 		for _, s := range []string{in, out} {
 			m = nil
@@ -95,7 +94,7 @@ func TestSchemasAreWhatHostsAccept(t *testing.T) {
 				t.Errorf("%s: schema has a null union", tool.name)
 			}
 			if m["type"] != "object" || m["properties"] == nil {
-				t.Errorf("%s: schema is not of an object with properties", tool.name)
+				t.Errorf("%s: schema is not an object schema with properties", tool.name)
 			}
 		}
 		if !strings.Contains(in, `"additionalProperties":false`) {
@@ -117,7 +116,7 @@ func TestAnnotationsAreExplicit(t *testing.T) {
 	for _, tool := range list.Tools {
 		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
 			if _, ok := tool.Annotations[hint]; !ok {
-				t.Errorf("%s: %s is left to its default", tool.Name, hint)
+				t.Errorf("%s: %s is not set", tool.Name, hint)
 			}
 		}
 		if tool.Annotations["readOnlyHint"] && tool.Annotations["destructiveHint"] {
@@ -130,14 +129,14 @@ func TestInstructions(t *testing.T) {
 	cs := connect(t, NewServer(&fake{}, &Options{Version: "1.2.3"}), nil)
 	init := cs.InitializeResult()
 	if init.Instructions != Instructions || init.ServerInfo.Version != "1.2.3" || init.ServerInfo.Name != "chrome-mcp" {
-		t.Errorf("initialize answered %+v", init)
+		t.Errorf("initialize returned %+v", init)
 	}
 	if n := len(Instructions); n >= 1024 {
 		t.Errorf("instructions take %d bytes, want less than 1024", n)
 	}
-	for _, word := range []string{"tabId", "ref", "<page ", "--allow-domain", "--enable-mutations", "--enable-downloads"} {
-		if !strings.Contains(Instructions, word) {
-			t.Errorf("instructions do not name %s", word)
+	for _, name := range []string{"tabId", "ref", "<page ", "--allow-domain", "--enable-mutations", "--enable-downloads"} {
+		if !strings.Contains(Instructions, name) {
+			t.Errorf("instructions do not name %s", name)
 		}
 	}
 	if strings.Contains(Instructions, "unsafe") {
@@ -148,7 +147,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// The names come from the contract in docs, in its order.
+// TestTableOrder checks that docs/tools.md documents all tools, in the order of the contract.
 func TestTableOrder(t *testing.T) {
 	doc, err := os.ReadFile("../docs/tools.md")
 	if err != nil {
@@ -156,7 +155,7 @@ func TestTableOrder(t *testing.T) {
 	}
 	var names []string
 	for line := range strings.Lines(string(doc)) {
-		if name, ok := strings.CutPrefix(line, "## "); ok && name == strings.ToLower(name) { // others begin with a capital
+		if name, ok := strings.CutPrefix(line, "## "); ok && name == strings.ToLower(name) { // other headings are capitalized
 			names = append(names, strings.TrimSpace(name))
 		}
 	}

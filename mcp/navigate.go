@@ -20,34 +20,34 @@ type navigateArgs struct {
 	timeoutArg
 }
 
-func (a navigateArgs) waitsFor() string { return loadOf(a.URL) }
+func (a navigateArgs) waitDescription() string { return loadDescription(a.URL) }
 
-// loadOf names the load of a URL without more of it than the host.
-func loadOf(raw string) string {
+// loadDescription describes the load of a URL. It names only the host.
+func loadDescription(raw string) string {
 	if u, err := url.Parse(raw); err == nil && u.Host != "" {
 		return "load of " + escapeURL(u.Host)
 	}
 	return "the page"
 }
 
-func (s *session) navigate(ctx context.Context, a navigateArgs) (navigated, error) {
+func (s *toolSession) navigate(ctx context.Context, a navigateArgs) (navigateResult, error) {
 	opts := &executor.NavigateOptions{Until: a.Until, Timeout: a.timeout()}
 	nav, err := s.ex.Navigate(ctx, a.Tab, a.URL, opts)
-	return navigated{nav, a.Tab}, err
+	return navigateResult{nav, a.Tab}, err
 }
 
 type historyArgs struct{ tabArg }
 
-func (historyArgs) waitsFor() string { return "the page" }
+func (historyArgs) waitDescription() string { return "the page" }
 
-func (s *session) back(ctx context.Context, a historyArgs) (navigated, error) {
+func (s *toolSession) back(ctx context.Context, a historyArgs) (navigateResult, error) {
 	nav, err := s.ex.Back(ctx, a.Tab, nil)
-	return navigated{nav, a.Tab}, err
+	return navigateResult{nav, a.Tab}, err
 }
 
-func (s *session) forward(ctx context.Context, a historyArgs) (navigated, error) {
+func (s *toolSession) forward(ctx context.Context, a historyArgs) (navigateResult, error) {
 	nav, err := s.ex.Forward(ctx, a.Tab, nil)
-	return navigated{nav, a.Tab}, err
+	return navigateResult{nav, a.Tab}, err
 }
 
 type reloadArgs struct {
@@ -55,25 +55,25 @@ type reloadArgs struct {
 	untilArg
 }
 
-func (reloadArgs) waitsFor() string { return "the page" }
+func (reloadArgs) waitDescription() string { return "the page" }
 
-func (s *session) reload(ctx context.Context, a reloadArgs) (navigated, error) {
+func (s *toolSession) reload(ctx context.Context, a reloadArgs) (navigateResult, error) {
 	nav, err := s.ex.Reload(ctx, a.Tab, &executor.NavigateOptions{Until: a.Until})
-	return navigated{nav, a.Tab}, err
+	return navigateResult{nav, a.Tab}, err
 }
 
-// navigated is where a navigation ended, and the tab that the caller named.
-type navigated struct {
+// navigateResult is the result of a navigation and the tab in the arguments of the call.
+type navigateResult struct {
 	*executor.Navigation
-	named executor.TabID
+	requestedTab executor.TabID
 }
 
-func (r navigated) render(t *text) {
-	t.line("%s", titled(r.URL, r.Title))
+func (r navigateResult) render(t *text) {
+	t.line("%s", urlAndTitle(r.URL, r.Title))
 	if r.HTTPStatus != 0 {
 		t.line("HTTP %d", r.HTTPStatus)
 	}
-	if r.TabID != r.named {
+	if r.TabID != r.requestedTab {
 		t.line("tab %s", r.TabID)
 	}
 	t.note(r.Note)
@@ -92,10 +92,10 @@ type waitForArgs struct {
 	tabArg
 }
 
-func (a waitForArgs) waitsFor() string { return "the conditions" }
+func (a waitForArgs) waitDescription() string { return "the conditions" }
 
-// check also settles what gone:true means, which some models send: that what
-// the selector or text names is gone.
+// check validates the arguments. It also interprets gone: true, which some models send to wait
+// until the selector or text is gone.
 func (a *waitForArgs) check() error {
 	if a.Gone.bare {
 		switch {
@@ -104,7 +104,7 @@ func (a *waitForArgs) check() error {
 		case a.Text != "" && a.Selector == "" && a.TextGone == "":
 			a.TextGone, a.Text = a.Text, ""
 		default:
-			return badArgs("Give what must be gone: gone for a selector or ref, textGone for text.",
+			return badArgs("Set gone to a selector or ref, or textGone to a text.",
 				"gone must be a selector or ref, got true")
 		}
 	}
@@ -112,12 +112,12 @@ func (a *waitForArgs) check() error {
 		return badArgs("Give at least one of selector, text, textGone, gone, url, timeMs and expression.", "nothing to wait for")
 	}
 	if a.TimeoutMS != 0 && a.TimeMS >= a.TimeoutMS {
-		return badArgs("Give a longer timeoutMs or leave it out.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
+		return badArgs("Give a longer timeoutMs or omit it.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
 	}
 	return nil
 }
 
-func (s *session) waitFor(ctx context.Context, a waitForArgs) (waited, error) {
+func (s *toolSession) waitFor(ctx context.Context, a waitForArgs) (waitResult, error) {
 	cond := executor.WaitCondition{
 		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
@@ -127,13 +127,13 @@ func (s *session) waitFor(ctx context.Context, a waitForArgs) (waited, error) {
 		cond.Timeout = executor.DefaultWaitTimeout + cond.Time
 	}
 	res, err := s.ex.WaitFor(ctx, a.Tab, cond)
-	return waited{res}, err
+	return waitResult{res}, err
 }
 
-type waited struct{ *executor.WaitResult }
+type waitResult struct{ *executor.WaitResult }
 
-func (r waited) render(t *text) {
-	t.line("matched: %t after %d ms", r.Matched, r.WaitedMS)
+func (r waitResult) render(t *text) {
+	t.line("matched: %t after %d ms", r.Matched, r.Waited)
 	if r.Ref != "" {
 		t.line("ref %s", r.Ref)
 	}

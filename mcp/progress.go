@@ -9,25 +9,25 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// progressEvery is how often a call that takes longer tells the client that
-// it is alive, so that hosts which reset their timeout on progress do.
+// progressEvery is the interval of the progress notifications of a call. Some hosts reset their
+// timeout on progress.
 const progressEvery = time.Second
 
-// A waiter is an argument struct that can say what its call waits for.
-type waiter interface{ waitsFor() string }
+// A waitDescriber is an argument struct that describes what its call waits for.
+type waitDescriber interface{ waitDescription() string }
 
-// startProgress sends progress notifications for a call, if its client asked
-// for them, until the returned func is called; after that none is sent.
-func (s *session) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
+// startProgress sends progress notifications for a call, if its client requested them. The returned
+// function stops them; no notification is sent after it returns.
+func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
 	}
 	what := tool
-	if w, ok := args.(waiter); ok && w.waitsFor() != "" {
-		what = w.waitsFor()
+	if w, ok := args.(waitDescriber); ok && w.waitDescription() != "" {
+		what = w.waitDescription()
 	}
-	if !s.warm.Load() {
+	if !s.browserStarted.Load() {
 		what = "the browser and " + what
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,7 +49,7 @@ func (s *session) startProgress(ctx context.Context, req *sdk.CallToolRequest, t
 				Progress:      seconds,
 			})
 			if err != nil {
-				s.log.Debug("progress not sent", "tool", tool, "error", err)
+				s.log.Debug("sending progress failed", "tool", tool, "error", err)
 				return
 			}
 		}

@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 type snapshotArgs struct {
@@ -26,69 +28,69 @@ func (a snapshotArgs) check() error {
 		given bool
 	}{{"find", a.Find != ""}, {"depth", a.Depth > 0}, {"interactiveOnly", a.InteractiveOnly}, {"offset", a.Offset > 0}} {
 		if a.Diff && o.given {
-			return badArgs("Leave one of them out.", "diff and %s contradict each other", o.name)
+			return badArgs("Omit one of them.", "diff and %s contradict each other", o.name)
 		}
 	}
 	return a.optionalTarget.check()
 }
 
-func (s *session) snapshot(ctx context.Context, a snapshotArgs) (snapshotted, error) {
+func (s *toolSession) snapshot(ctx context.Context, a snapshotArgs) (snapshotResult, error) {
 	snap, err := s.ex.Snapshot(ctx, a.Tab, &executor.SnapshotOptions{
 		Target: a.target(), InteractiveOnly: a.InteractiveOnly, Depth: a.Depth, Find: a.Find,
 		Diff: a.Diff, MaxChars: a.MaxChars, Offset: a.Offset,
 	})
-	return snapshotted{snap, a}, err
+	return snapshotResult{snap, a}, err
 }
 
-// snapshotted is a snapshot and what was asked for.
-type snapshotted struct {
+// snapshotResult is a snapshot and the arguments of the call.
+type snapshotResult struct {
 	*executor.Snapshot
-	asked snapshotArgs
+	args snapshotArgs
 }
 
-func (r snapshotted) render(t *text) {
+func (r snapshotResult) render(t *text) {
 	t.obstacle(r.Obstacle)
 	if r.MissingFrames > 0 {
 		t.line("missing: %s that could not be read in time; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
 	}
 	switch {
-	case r.asked.Diff:
+	case r.args.Diff:
 		t.content(r.Origin, r.Text, "no visible change")
 		return
-	case r.asked.Find != "" && r.Elements == 0:
+	case r.args.Find != "" && r.Elements == 0:
 		t.line("no line matches find")
-		r.unsearched(t)
+		r.renderUnsearched(t)
 		return
-	case r.asked.Offset > 0 && r.asked.Offset >= r.Elements:
-		t.line("offset %d is past the end: %s in all", r.asked.Offset, plural(r.Elements, "line"))
+	case r.args.Offset > 0 && r.args.Offset >= r.Elements:
+		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Elements, "line"))
 		return
 	}
 	otherwise := own("nothing to show")
 	if r.Omitted > 0 {
-		otherwise = "no line fits into maxChars"
+		otherwise = "maxChars is too small for one line"
 	}
 	t.content(r.Origin, r.Text, otherwise)
-	left := r.Omitted
-	if r.asked.Offset > 0 { // what came before it has been read
-		left = 0
+	omitted := r.Omitted
+	if r.args.Offset > 0 { // lines before the offset do not count
+		omitted = 0
 		if r.Offset > 0 {
-			left = r.Elements - r.Offset
+			omitted = r.Elements - r.Offset
 		}
 	}
-	if left > 0 {
+	if omitted > 0 {
 		more := own("narrow it with ref, selector or find")
 		if r.Offset > 0 {
-			more = ownf("read on with offset %d, or %s", r.Offset, more)
+			more = ownf("continue with offset %d, or %s", r.Offset, more)
 		}
-		t.line("cut: %d of %s left out; %s", left, plural(r.Elements, "line"), more)
+		t.line("truncated: %d of %s omitted; %s", omitted, plural(r.Elements, "line"), more)
 	}
 	if r.Cut > 0 {
-		t.line("cut: %s with a part of a long text; to read all of it, give its ref or a selector and a larger maxChars", plural(r.Cut, "line"))
+		t.line("truncated: %s with part of a long text; to read all of it, pass its ref or a selector and a larger maxChars", plural(r.Cut, "line"))
 	}
-	r.unsearched(t)
+	r.renderUnsearched(t)
 }
 
-func (r snapshotted) unsearched(t *text) {
+func (r snapshotResult) renderUnsearched(t *text) {
 	if r.Unsearched > 0 {
 		t.line("not searched in full: %s with more text than find reads; give a selector or ref to get_text", plural(r.Unsearched, "line"))
 	}
@@ -100,21 +102,21 @@ type getTextArgs struct {
 	maxCharsArg
 }
 
-func (s *session) getText(ctx context.Context, a getTextArgs) (gotText, error) {
+func (s *toolSession) getText(ctx context.Context, a getTextArgs) (textResult, error) {
 	res, err := s.ex.Text(ctx, a.Tab, &executor.TextOptions{Target: a.target(), MaxChars: a.MaxChars})
-	return gotText{res}, err
+	return textResult{res}, err
 }
 
-type gotText struct{ *executor.Text }
+type textResult struct{ *executor.Text }
 
-func (r gotText) render(t *text) {
-	t.content(r.Origin, r.Text.Text, "no text")
+func (r textResult) render(t *text) {
+	t.content(r.Origin, r.Text.Content, "no text")
 	if r.Truncated {
-		t.line("cut: %d characters in all; raise maxChars or give a selector or ref", r.Chars)
+		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}
 }
 
-// content adds page text, or a word when there is none.
+// content adds page text, or otherwise if there is none.
 func (t *text) content(origin, content string, otherwise own) {
 	if strings.TrimSpace(content) == "" {
 		t.line("%s", otherwise)
@@ -130,18 +132,18 @@ type getHTMLArgs struct {
 	maxCharsArg
 }
 
-func (s *session) getHTML(ctx context.Context, a getHTMLArgs) (gotHTML, error) {
+func (s *toolSession) getHTML(ctx context.Context, a getHTMLArgs) (htmlResult, error) {
 	opts := &executor.HTMLOptions{Target: a.target(), Inner: a.Outer != nil && !*a.Outer, MaxChars: a.MaxChars}
 	res, err := s.ex.HTML(ctx, a.Tab, opts)
-	return gotHTML{res}, err
+	return htmlResult{res}, err
 }
 
-type gotHTML struct{ *executor.HTML }
+type htmlResult struct{ *executor.HTML }
 
-func (r gotHTML) render(t *text) {
-	t.content(r.Origin, r.HTML.HTML, "no HTML")
+func (r htmlResult) render(t *text) {
+	t.content(r.Origin, r.HTML.Content, "no HTML")
 	if r.Truncated {
-		t.line("cut: %d characters in all; raise maxChars or give a selector or ref", r.Chars)
+		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}
 }
 
@@ -152,35 +154,35 @@ type markdownArgs struct {
 	Offset int `json:"offset,omitempty" min:"0" unit:"characters" jsonschema:"characters to skip"`
 }
 
-func (s *session) readAsMarkdown(ctx context.Context, a markdownArgs) (gotMarkdown, error) {
+func (s *toolSession) readAsMarkdown(ctx context.Context, a markdownArgs) (markdownResult, error) {
 	opts := &executor.MarkdownOptions{Selector: a.Selector, MaxChars: a.MaxChars, Offset: a.Offset}
 	res, err := s.ex.Markdown(ctx, a.Tab, opts)
-	return gotMarkdown{res, a}, err
+	return markdownResult{res, a}, err
 }
 
-// gotMarkdown is a page's text and what was asked for.
-type gotMarkdown struct {
+// markdownResult is the markdown of a page and the arguments of the call.
+type markdownResult struct {
 	*executor.Markdown
-	asked markdownArgs
+	args markdownArgs
 }
 
-func (r gotMarkdown) render(t *text) {
+func (r markdownResult) render(t *text) {
 	t.obstacle(r.Obstacle)
 	if r.Title != "" {
 		t.line("title %s", quote(r.Title, maxTitle))
 	}
-	if r.asked.Offset > 0 && r.asked.Offset >= r.Chars {
-		t.line("offset %d is past the end: %s in all", r.asked.Offset, plural(r.Chars, "character"))
+	if r.args.Offset > 0 && r.args.Offset >= r.Chars {
+		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Chars, "character"))
 		return
 	}
-	t.content(r.Origin, r.Markdown.Markdown, "no text")
-	if r.WholePage && r.asked.Selector == "" {
+	t.content(r.Origin, r.Markdown.Content, "no text")
+	if r.WholePage && r.args.Selector == "" {
 		t.line("no main content found: this is the whole page")
 	}
 	if r.Offset > 0 {
-		t.line("cut: %d characters in all; read on with offset %d", r.Chars, r.Offset)
+		t.line("truncated: %d characters in total; continue with offset %d", r.Chars, r.Offset)
 	} else if r.Truncated {
-		t.line("cut: %d characters in all", r.Chars)
+		t.line("truncated: %d characters in total", r.Chars)
 	}
 }
 
@@ -194,64 +196,64 @@ type linksArgs struct {
 	tabArg
 }
 
-func (s *session) extractLinks(ctx context.Context, a linksArgs) (gotLinks, error) {
+func (s *toolSession) extractLinks(ctx context.Context, a linksArgs) (linksResult, error) {
 	res, err := s.ex.Links(ctx, a.Tab, &executor.LinksOptions{
 		Selector: a.Selector, SameOriginOnly: a.SameOriginOnly, Include: a.Include, Exclude: a.Exclude,
 		KeepDuplicates: a.Dedupe != nil && !*a.Dedupe, Limit: a.Limit,
 	})
 	if err == nil {
-		res.Links = some(res.Links)
+		res.Items = nonNil(res.Items)
 	}
-	return gotLinks{res, a.Limit}, err
+	return linksResult{res, a.Limit}, err
 }
 
-// gotLinks is a page's links, and how many were asked for, 0 for as many as it
-// takes to see what is there.
-type gotLinks struct {
+// linksResult is the links of a page and the requested limit. A limit of 0 lists as many links as
+// fit into executor.DefaultMaxChars.
+type linksResult struct {
 	*executor.Links
 	limit int
 }
 
-func (r gotLinks) render(t *text) {
-	if len(r.Links.Links) == 0 {
+func (r linksResult) render(t *text) {
+	if len(r.Links.Items) == 0 {
 		t.line("no links")
 		return
 	}
 	var b strings.Builder
-	told := 0
-	for _, l := range r.Links.Links {
+	listed := 0
+	for _, l := range r.Links.Items {
 		line := string(l.Ref) + " " + string(quote(l.Text, maxTitle)) + " " + escapeURL(linkURL(l.Href)) + "\n"
-		if told > 0 && r.limit <= 0 && b.Len()+len(line) > executor.DefaultMaxChars {
+		if listed > 0 && r.limit <= 0 && b.Len()+len(line) > executor.DefaultMaxChars {
 			break
 		}
 		b.WriteString(line)
-		told++
+		listed++
 	}
 	t.page(r.Origin, b.String())
 	switch {
-	case told < len(r.Links.Links):
-		t.line("%d of %s, since the others would take too much room: narrow with selector or include, or give a limit", told, plural(r.Total, "link"))
+	case listed < len(r.Links.Items):
+		t.line("%d of %s, the rest is omitted for length: narrow with selector or include, or pass a limit", listed, plural(r.Total, "link"))
 	case r.Truncated:
-		t.line("%d of %s: narrow with include or raise limit", told, plural(r.Total, "link"))
+		t.line("%d of %s: narrow with include or increase limit", listed, plural(r.Total, "link"))
 	}
 }
 
 const (
-	// maxDataURL is how many characters of a data: URL are shown: it is no
-	// place to go to, and its start tells what it is.
+	// maxDataURL is the maximum length of a listed data: URL, in characters. It is not a useful
+	// navigation target, and its start shows its media type.
 	maxDataURL = 100
-	// maxLinkURL is how many are shown of others. Longer ones are rarely meant
-	// to be read; the ref leads there all the same.
+	// maxLinkURL is the maximum length of other listed URLs. Longer URLs are rarely readable, and
+	// the ref still works.
 	maxLinkURL = 2000
 )
 
-// linkURL returns the URL of a link as it is listed.
+// linkURL returns the URL of a link, truncated for the list.
 func linkURL(u string) string {
 	if len(u) > maxLinkURL && !strings.EqualFold(u[:5], "data:") {
-		return ended(u, maxLinkURL)
+		return pagetext.Truncate(u, maxLinkURL)
 	}
 	if len(u) > maxDataURL && strings.EqualFold(u[:5], "data:") {
-		return ended(u, maxDataURL)
+		return pagetext.Truncate(u, maxDataURL)
 	}
 	return u
 }
@@ -262,68 +264,57 @@ type evalArgs struct {
 	tabArg
 }
 
-func (s *session) eval(ctx context.Context, a evalArgs) (evaluated, error) {
+func (s *toolSession) eval(ctx context.Context, a evalArgs) (evalResult, error) {
 	opts := &executor.EvalOptions{NoAwait: a.AwaitPromise != nil && !*a.AwaitPromise}
 	res, err := s.ex.Eval(ctx, a.Tab, a.Expression, opts)
-	return evaluated{res}, err
+	return evalResult{res}, err
 }
 
-type evaluated struct{ *executor.EvalResult }
+type evalResult struct{ *executor.EvalResult }
 
 const (
-	// maxInlineValue is the size, in bytes, up to which a string is quoted on a
-	// line instead of fenced.
+	// maxInlineValue is the maximum size, in bytes, of a string that is quoted on one line instead
+	// of fenced.
 	maxInlineValue = 200
-	// maxEvalText is how many characters of a value a model reads, as of all
-	// that comes from a page. The structured result has the value whole.
+	// maxEvalText is the maximum length of a value in the text, in characters: the same as for
+	// other page text. The structured result has the complete value.
 	maxEvalText = executor.DefaultMaxChars
 )
 
-func (r evaluated) render(t *text) {
+func (r evalResult) render(t *text) {
 	value, isString := valueText(r.Value)
 	size := utf8.RuneCountInString(value)
 	switch {
 	case !r.OK:
 		// The first line is the error, the others are its stack.
 		what, _, _ := strings.Cut(r.Error, "\n")
-		t.line("the page threw %s", quote(what, maxMessage))
+		t.line("exception: %s", quote(what, maxMessage))
 	case value == "" && !isString:
-		t.line("%s", own(or(r.Type, "undefined")))
+		t.line("%s", own(cmp.Or(r.Type, "undefined")))
 	case r.Type == "number" || r.Type == "boolean" || r.Type == "null":
 		t.line("%s", own(value))
 	case isString && !r.Truncated && len(value) <= maxInlineValue && !strings.ContainsAny(value, "\"\\\n\t"):
 		t.line("%s", quote(value, maxInlineValue))
 	default:
-		t.line("%s", own(or(r.Type, "value")))
-		t.page(r.Origin, firstChars(value, maxEvalText))
+		t.line("%s", own(cmp.Or(r.Type, "value")))
+		t.page(r.Origin, pagetext.First(value, maxEvalText))
 	}
 	switch {
 	case r.Truncated:
-		t.line("cut: the value is over %d bytes; return less of it, such as a slice", executor.MaxEvalBytes)
+		t.line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
 	case size > maxEvalText:
-		t.line("cut: %d characters in all; return less of it, such as a slice", size)
+		t.line("truncated: %d characters in total; return a part of it, such as a slice", size)
 	}
 	for _, d := range r.Dialogs {
-		t.line("dialog meanwhile: %s", quote(d, maxMessage))
+		t.line("dialog opened: %s", quote(d, maxMessage))
 	}
 }
 
-// valueText returns the JSON of a value as a person writes it: a string as
-// its own text, anything else with no more escapes than JSON needs.
+// valueText returns a JSON value in readable form: a string without quotes and escapes, other
+// values with as few escapes as possible.
 func valueText(value executor.RawJSON) (text string, isString bool) {
 	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {
 		return clean(text), true
 	}
 	return string(cleanJSON(value)), false
-}
-
-// firstChars returns the first n characters of s.
-func firstChars(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

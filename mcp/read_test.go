@@ -10,7 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func TestSnapshotTellsWhatIsLeftOut(t *testing.T) {
+func TestSnapshotReportsOmissions(t *testing.T) {
 	const page = "- page \"Shop\"\n"
 	const fenced = "<page k7f3q2 https://shop.example>\n- page \"Shop\"\n</page k7f3q2>"
 	for _, c := range []struct {
@@ -18,17 +18,17 @@ func TestSnapshotTellsWhatIsLeftOut(t *testing.T) {
 		snap       executor.Snapshot
 		want       string
 	}{
-		{"whole", `{}`, executor.Snapshot{Text: page, Elements: 1}, fenced},
-		{"cut", `{}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 88, Offset: 2},
-			fenced + "\ncut: 88 of 90 lines left out; read on with offset 2, or narrow it with ref, selector or find"},
-		{"read on", `{"offset":40}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 70, Offset: 60},
-			fenced + "\ncut: 30 of 90 lines left out; read on with offset 60, or narrow it with ref, selector or find"},
-		{"read to the end", `{"offset":60}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 59}, fenced},
-		{"past the end", `{"offset":90}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 89}, "offset 90 is past the end: 90 lines in all"},
-		{"no room", `{"maxChars":1}`, executor.Snapshot{Elements: 90, Omitted: 90, Truncated: true},
-			"no line fits into maxChars\ncut: 90 of 90 lines left out; narrow it with ref, selector or find"},
-		{"nothing there", `{}`, executor.Snapshot{}, "nothing to show"},
-		{"nothing found", `{"find":"x"}`, executor.Snapshot{Text: page}, "no line matches find"},
+		{"complete", `{}`, executor.Snapshot{Text: page, Elements: 1}, fenced},
+		{"truncated", `{}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 88, Offset: 2},
+			fenced + "\ntruncated: 88 of 90 lines omitted; continue with offset 2, or narrow it with ref, selector or find"},
+		{"continued", `{"offset":40}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 70, Offset: 60},
+			fenced + "\ntruncated: 30 of 90 lines omitted; continue with offset 60, or narrow it with ref, selector or find"},
+		{"last part", `{"offset":60}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 59}, fenced},
+		{"past the end", `{"offset":90}`, executor.Snapshot{Text: page, Elements: 90, Omitted: 89}, "offset 90 is past the end (90 lines in total)"},
+		{"maxChars too small", `{"maxChars":1}`, executor.Snapshot{Elements: 90, Omitted: 90, Truncated: true},
+			"maxChars is too small for one line\ntruncated: 90 of 90 lines omitted; narrow it with ref, selector or find"},
+		{"empty page", `{}`, executor.Snapshot{}, "nothing to show"},
+		{"no match", `{"find":"x"}`, executor.Snapshot{Text: page}, "no line matches find"},
 		{"diff", `{"diff":true}`, executor.Snapshot{Text: "[+] x", Elements: 1}, "<page k7f3q2 https://shop.example>\n[+] x\n</page k7f3q2>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -44,31 +44,31 @@ func TestSnapshotTellsWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestLinksShowLittleOfDataURLs(t *testing.T) {
-	data, place := "DATA:text/plain,"+strings.Repeat("x", 3000), "https://shop.example/"+strings.Repeat("p", 300)
+func TestLinksTruncateDataURLs(t *testing.T) {
+	data, long := "DATA:text/plain,"+strings.Repeat("x", 3000), "https://shop.example/"+strings.Repeat("p", 300)
 	f := &fake{links: func(context.Context, executor.TabID, *executor.LinksOptions) (*executor.Links, error) {
-		links := []executor.Link{{Href: data, Text: "Data", Ref: "e1"}, {Href: place, Text: "Place", Ref: "e2"}, {Href: "x:", Ref: "e3"}}
-		return &executor.Links{Links: links, Origin: "https://shop.example", Total: 3}, nil
+		links := []executor.Link{{Href: data, Text: "Data", Ref: "e1"}, {Href: long, Text: "Long", Ref: "e2"}, {Href: "x:", Ref: "e3"}}
+		return &executor.Links{Items: links, Origin: "https://shop.example", Total: 3}, nil
 	}}
 	cs := connect(t, NewServer(f, &Options{Nonce: "k7f3q2"}), nil)
-	want := "<page k7f3q2 https://shop.example>\ne1 \"Data\" " + data[:100] + "…\ne2 \"Place\" " + place + "\ne3 \"\" x:\n</page k7f3q2>"
+	want := "<page k7f3q2 https://shop.example>\ne1 \"Data\" " + data[:100] + "…\ne2 \"Long\" " + long + "\ne3 \"\" x:\n</page k7f3q2>"
 	if got := textOf(callTool(t, cs, "extract_links", `{}`)); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-func TestMarkdownTellsWhatItIs(t *testing.T) {
+func TestMarkdownNotes(t *testing.T) {
 	const fenced = "<page k7f3q2 https://shop.example>\nHi\n</page k7f3q2>"
 	for _, c := range []struct{ name, args, want string }{
 		{"main content not found", `{}`, fenced + "\nno main content found: this is the whole page"},
-		{"an element", `{"selector":"#a"}`, fenced},
-		{"past the end", `{"offset":500}`, "offset 500 is past the end: 90 characters in all"},
+		{"selector", `{"selector":"#a"}`, fenced},
+		{"past the end", `{"offset":500}`, "offset 500 is past the end (90 characters in total)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{markdown: func(_ context.Context, _ executor.TabID, o *executor.MarkdownOptions) (*executor.Markdown, error) {
-				m := &executor.Markdown{Markdown: "Hi", Origin: "https://shop.example", Chars: 90, WholePage: true}
+				m := &executor.Markdown{Content: "Hi", Origin: "https://shop.example", Chars: 90, WholePage: true}
 				if o.Offset > 0 {
-					m.Markdown = ""
+					m.Content = ""
 				}
 				return m, nil
 			}}
@@ -80,8 +80,9 @@ func TestMarkdownTellsWhatItIs(t *testing.T) {
 	}
 }
 
-// evaluating returns a client of a server whose expressions have the value res.
-func evaluating(t *testing.T, res executor.EvalResult) (text string, structured any) {
+// evalText returns the text and the structured content of eval for an expression with the result
+// res.
+func evalText(t *testing.T, res executor.EvalResult) (text string, structured any) {
 	t.Helper()
 	f := &fake{eval: func(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
 		res.OK, res.Origin = true, "https://shop.example"
@@ -105,7 +106,7 @@ func TestEvalShowsValuesAsTheyAre(t *testing.T) {
 		{"number", "number", `2`, `2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, _ := evaluating(t, executor.EvalResult{Type: c.typ, Value: executor.RawJSON(c.value)}); got != c.want {
+			if got, _ := evalText(t, executor.EvalResult{Type: c.typ, Value: executor.RawJSON(c.value)}); got != c.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
@@ -119,31 +120,31 @@ func TestEvalTextIsBounded(t *testing.T) {
 	}
 	for _, typ := range []string{"string", "object"} {
 		value := executor.RawJSON(raw)
-		want := "cut: 50000 characters in all; return less of it, such as a slice"
+		want := "truncated: 50000 characters in total; return a part of it, such as a slice"
 		if typ == "object" {
 			value = executor.RawJSON(`{"a":` + string(raw) + `}`)
-			want = "cut: 50008 characters in all; return less of it, such as a slice"
+			want = "truncated: 50008 characters in total; return a part of it, such as a slice"
 		}
-		text, structured := evaluating(t, executor.EvalResult{Type: typ, Value: value})
+		text, structured := evalText(t, executor.EvalResult{Type: typ, Value: value})
 		if n := utf8.RuneCountInString(text); n < 20_000 || n > 20_200 {
-			t.Errorf("%s: %d characters, want little more than 20,000", typ, n)
+			t.Errorf("%s: %d characters, want 20,000 to 20,200", typ, n)
 		}
 		if !strings.HasSuffix(text, "\n"+want) {
-			t.Errorf("%s: ends in %q, want %q", typ, text[len(text)-120:], want)
+			t.Errorf("%s: ends with %q, want %q", typ, text[len(text)-120:], want)
 		}
-		if whole, _ := json.Marshal(structured); len(whole) < 100_000 {
-			t.Errorf("%s: the structured value is cut too, to %d bytes", typ, len(whole))
+		if raw, _ := json.Marshal(structured); len(raw) < 100_000 {
+			t.Errorf("%s: the structured value is truncated to %d bytes", typ, len(raw))
 		}
 	}
-	// What the executor cut is the start of the value's JSON, as a string.
-	text, _ := evaluating(t, executor.EvalResult{Type: "object", Value: executor.RawJSON(`"{\"a\":1"`), Truncated: true})
-	if want := "object\n<page k7f3q2 https://shop.example>\n{\"a\":1\n</page k7f3q2>\ncut: the value is over 262144 bytes; return less of it, such as a slice"; text != want {
+	// The executor returns a truncated value as a string with the start of its JSON.
+	text, _ := evalText(t, executor.EvalResult{Type: "object", Value: executor.RawJSON(`"{\"a\":1"`), Truncated: true})
+	if want := "object\n<page k7f3q2 https://shop.example>\n{\"a\":1\n</page k7f3q2>\ntruncated: the value exceeds 262144 bytes; return a part of it, such as a slice"; text != want {
 		t.Errorf("got:\n%s\nwant:\n%s", text, want)
 	}
 }
 
-// What stands in the way is said in one line of ours, outside of the fence.
-func TestObstacleIsOneLineOfOurs(t *testing.T) {
+// TestObstacleIsOneLine checks that an obstacle is reported in one line outside of the fence.
+func TestObstacleIsOneLine(t *testing.T) {
 	o := &executor.Obstacle{Kind: executor.ObstacleCaptcha, Confidence: executor.ConfidenceHigh, Advice: "Ask the user\nto solve it."}
 	const line = "obstacle: captcha, high confidence. Ask the user to solve it."
 	const fenced = "<page k7f3q2 https://shop.example>\nHi\n</page k7f3q2>"
@@ -152,7 +153,7 @@ func TestObstacleIsOneLineOfOurs(t *testing.T) {
 			return &executor.Snapshot{Text: "Hi", Elements: 1, Origin: "https://shop.example", Obstacle: o}, nil
 		},
 		markdown: func(context.Context, executor.TabID, *executor.MarkdownOptions) (*executor.Markdown, error) {
-			return &executor.Markdown{Markdown: "Hi", Title: "Shop", Chars: 2, Origin: "https://shop.example", Obstacle: o}, nil
+			return &executor.Markdown{Content: "Hi", Title: "Shop", Chars: 2, Origin: "https://shop.example", Obstacle: o}, nil
 		},
 		navigate: func(context.Context, executor.TabID, string, *executor.NavigateOptions) (*executor.Navigation, error) {
 			return &executor.Navigation{TabID: "cdp:b:1", URL: "https://shop.example/", HTTPStatus: 403, Obstacle: o}, nil
@@ -170,7 +171,7 @@ func TestObstacleIsOneLineOfOurs(t *testing.T) {
 	} {
 		res := callTool(t, cs, c.tool, c.args)
 		if got := textOf(res); !strings.HasSuffix(got, c.want) {
-			t.Errorf("%s says:\n%s\nwant at the end:\n%s", c.tool, got, c.want)
+			t.Errorf("%s: got\n%s\nwant at the end\n%s", c.tool, got, c.want)
 		}
 		raw, err := json.Marshal(res.StructuredContent)
 		if err != nil || !strings.Contains(string(raw), `"obstacle":{"advice":`) {

@@ -1,16 +1,17 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A text collects what a model reads: lines of ours, and page text that is
-// fenced or quoted. A string is page text unless its type is own, so that
-// strings are quoted by default.
+// A text builds the text of a result: lines of the server, and page text in fences or quotes. A
+// string counts as page text unless its type is own, so that strings are quoted by default.
 type text struct {
 	fence fence
 	b     strings.Builder
@@ -18,21 +19,21 @@ type text struct {
 
 func (t *text) String() string { return t.b.String() }
 
-// own is our own text. Page text in it is fenced or quoted.
+// own is text of the server. Page text in it is fenced or quoted.
 type own string
 
-// ownf is fmt.Sprintf for our own text. It quotes arguments like line.
+// ownf is fmt.Sprintf for text of the server. It quotes string arguments that are not own.
 func ownf(format string, args ...any) own {
 	safe := make([]any, len(args))
 	for i, a := range args {
-		safe[i] = unlessOwn(a)
+		safe[i] = quoteUnlessOwn(a)
 	}
 	return own(fmt.Sprintf(format, safe...))
 }
 
-// unlessOwn returns a, quoted if it is a string. It does not quote values of type
-// own, and single words of executor types, such as tab ids.
-func unlessOwn(a any) any {
+// quoteUnlessOwn returns a, quoted if it is a string. It does not quote values of type own, and
+// single words of executor types, such as tab ids.
+func quoteUnlessOwn(a any) any {
 	v := reflect.ValueOf(a)
 	if v.Kind() != reflect.String {
 		return a
@@ -59,7 +60,7 @@ func isWord(s string) bool {
 	})
 }
 
-// join is strings.Join for our own text.
+// join is strings.Join for text of the server.
 func join(list []own, sep own) own {
 	var all own
 	for i, s := range list {
@@ -71,7 +72,7 @@ func join(list []own, sep own) own {
 	return all
 }
 
-// line adds one line of our own. It quotes string arguments that are not own.
+// line adds one line of the server. It quotes string arguments that are not own.
 func (t *text) line(format string, args ...any) {
 	if t.b.Len() > 0 {
 		t.b.WriteByte('\n')
@@ -79,21 +80,21 @@ func (t *text) line(format string, args ...any) {
 	t.b.WriteString(string(ownf(format, args...)))
 }
 
-// page adds a block of page text that came from origin.
+// page adds a fenced block of page text from origin.
 func (t *text) page(origin, content string) {
 	t.line("%s", own(t.fence.wrap(origin, content)))
 }
 
-// Limits of quoted page text, in characters. What is longer is cut; a dialog's
-// message, which may be asked for in full, is fenced instead.
+// Limits of quoted page text, in characters. Longer text is truncated, except that a longer dialog
+// message is fenced.
 const (
 	maxTitle   = 200
 	maxMessage = 300
 )
 
-// titled returns a URL and, when there is one, the title of its page.
-func titled(url, title string) own {
-	s := address(or(url, "about:blank"))
+// urlAndTitle returns a quoted URL and, unless it is empty, the quoted title of its page.
+func urlAndTitle(url, title string) own {
+	s := address(cmp.Or(url, "about:blank"))
 	if url == executor.DeniedURL {
 		s = executor.DeniedURL
 	}
@@ -103,65 +104,65 @@ func titled(url, title string) own {
 	return s
 }
 
-// address quotes a URL.
+// address returns url escaped and quoted.
 func address(url string) own { return quote(escapeURL(url), maxURL+1) }
 
-// tab adds a line on one tab.
+// tab adds a line for one tab.
 func (t *text) tab(tab executor.Tab) {
 	active := own("")
 	if tab.Active {
 		active = " (active)"
 	}
-	t.line("%s %s%s", tab.ID, titled(tab.URL, tab.Title), active)
+	t.line("%s %s%s", tab.ID, urlAndTitle(tab.URL, tab.Title), active)
 }
 
-// note adds a sentence of the executor, in which page text is already quoted.
+// note adds a line with a note of the executor, in which page text is already quoted.
 func (t *text) note(note string) {
 	if note != "" {
 		t.line("%s", own(oneLine(note)))
 	}
 }
 
-// obstacle adds a line on what stands before the page. All of it is ours.
+// obstacle adds a line for an obstacle. The line has no page text.
 func (t *text) obstacle(o *executor.Obstacle) {
 	if o != nil {
 		t.line("obstacle: %s, %s confidence. %s", o.Kind, o.Confidence, own(oneLine(o.Advice)))
 	}
 }
 
-// dialog adds the message of a dialog after a word on it.
+// dialog adds a line for a dialog: intro, its type and its message.
 func (t *text) dialog(intro own, origin string, typ executor.DialogType, message string) {
 	if len(message) <= maxMessage {
 		t.line("%s%s %s", intro, typ, quote(message, maxMessage))
 		return
 	}
 	t.line("%s%s", intro, typ)
-	t.page(origin, ended(message, maxField))
+	t.page(origin, pagetext.Truncate(message, maxField))
 }
 
-// maxPageErrors is how many uncaught errors of a page are told.
+// maxPageErrors is the maximum number of a page's uncaught errors that are listed.
 const maxPageErrors = 3
 
-// changes adds what an action changed to the line that says it was done.
+// changes adds the page changes of an action, after the line that reports the action.
 func (t *text) changes(c *executor.Changes) {
-	if untold(c) {
+	if hasNoVisibleChange(c) {
 		t.b.WriteString("; take a snapshot to see the page")
 	}
 	t.note(c.Note)
 	switch {
 	case c.URL != "":
-		t.line("now at %s", titled(c.URL, c.Title))
+		t.line("URL: %s", urlAndTitle(c.URL, c.Title))
 	case c.Title != "":
 		t.line("title is now %s", quote(c.Title, maxTitle))
 	}
 	if d := c.Dialog; d != nil {
-		t.dialog("open dialog, answer it with handle_dialog: ", c.Origin, d.Type, d.Message)
+		t.dialog("dialog open (answer with handle_dialog): ", c.Origin, d.Type, d.Message)
 		if d.DefaultPrompt != "" {
-			t.line("its default answer is %s", quote(d.DefaultPrompt, maxMessage))
+			t.line("default prompt text %s", quote(d.DefaultPrompt, maxMessage))
 		}
 	}
 	for _, tab := range c.NewTabs {
-		t.line("opened tab %s %s", tab.ID, titled(tab.URL, tab.Title))
+		t.line("opened tab %s %s", tab.ID, urlAndTitle(tab.URL, tab.Title))
 	}
 	for _, d := range c.Downloads {
 		t.download("download", d)
@@ -180,7 +181,7 @@ func (t *text) changes(c *executor.Changes) {
 		t.line("page error %s", quote(e, maxMessage))
 	}
 	if c.Pending > 0 {
-		t.line("%s still running", plural(c.Pending, "request"))
+		t.line("pending: %s", plural(c.Pending, "request"))
 	}
 	t.obstacle(c.Obstacle)
 	if c.Unchanged {
@@ -194,35 +195,28 @@ func (t *text) changes(c *executor.Changes) {
 	}
 }
 
-// untold reports whether c leaves open what an action changed, as when there
-// is no earlier snapshot to compare with.
-func untold(c *executor.Changes) bool {
+// hasNoVisibleChange reports whether c does not say what an action changed, for example because
+// there is no earlier snapshot to compare with.
+func hasNoVisibleChange(c *executor.Changes) bool {
 	return !c.Unchanged && !strings.Contains(c.Note, string(executor.ErrPolicyDenied)) && c.URL+c.Title+c.Diff+c.Snapshot == "" && c.Dialog == nil && c.Pending == 0 &&
 		len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
 }
 
-// download adds a line on a download.
+// download adds a line for a download.
 func (t *text) download(what own, d executor.Download) {
 	why := own("")
 	if d.Reason != "" {
 		why = own(": " + oneLine(d.Reason))
 	}
-	t.line("%s %s %s%s", what, own(or(d.State, "running")), downloadName(&d), why)
+	t.line("%s %s %s%s", what, own(cmp.Or(d.State, "running")), downloadName(&d), why)
 }
 
 func downloadName(d *executor.Download) own {
-	return quote(or(d.Path, d.SuggestedName), maxTitle)
+	return quote(cmp.Or(d.Path, d.SuggestedName), maxTitle)
 }
 
-func or[T ~string](s, otherwise T) T {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// some returns s, or an empty slice for nil, which JSON would call null.
-func some[T any](s []T) []T {
+// nonNil returns s, or an empty slice if s is nil, because JSON encodes nil as null.
+func nonNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

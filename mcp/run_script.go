@@ -14,10 +14,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
 )
 
-// The times that a script may take, in milliseconds. What it may compute between
-// two calls is bounded apart, see script.Limits.
 const (
+	// defaultScriptMS is the default time limit of a script, in milliseconds. script.Limits limits
+	// the computing time between two calls.
 	defaultScriptMS = 120_000
+	// maxScriptImages is the maximum number of images that a script returns to the client.
 	maxScriptImages = 10
 )
 
@@ -27,17 +28,16 @@ type scriptArgs struct {
 	timeoutArg
 }
 
-func (a scriptArgs) waitsFor() string { return "the script" }
+func (a scriptArgs) waitDescription() string { return "the script" }
 
-// runScript runs a script whose functions are the tools. Each of its calls is
-// what it would be if the client made it, except that an action does not tell
-// what changed on the page.
-func (s *session) runScript(ctx context.Context, a scriptArgs) (scripted, error) {
+// runScript runs a script whose functions are the tools. Each of its calls runs as if the client
+// had made it, except that an action does not report page changes.
+func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
 	limit := a.timeout()
 	if limit == 0 {
 		limit = defaultScriptMS * time.Millisecond
 	}
-	whole := ctx
+	callCtx := ctx
 	ctx, cancel := context.WithTimeout(executor.WithAfterAction(ctx, executor.AfterNone), limit)
 	defer cancel()
 
@@ -47,90 +47,90 @@ func (s *session) runScript(ctx context.Context, a scriptArgs) (scripted, error)
 			names = append(names, t.name)
 		}
 	}
-	out := scripted{}
+	out := scriptResult{}
 	call := func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-		res := s.run(ctx, s.tool(name), args, true, nil)
+		res := s.runTool(ctx, s.tool(name), args, true, nil)
 		if m, ok := res.Meta[metaError].(errorMeta); ok {
 			return nil, thrownError{&m}
 		}
 		if note, ok := res.Meta[metaNote].(string); ok {
 			out.Notes = append(out.Notes, note)
 		}
-		out.keep(res)
+		out.addImages(res)
 		raw, _ := res.StructuredContent.(json.RawMessage)
 		return raw, nil
 	}
 	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
-		return scripted{}, badArgs("Nothing was done.", "script: %v", err)
+		return scriptResult{}, badArgs("Nothing was done.", "script: %v", err)
 	case errors.Is(err, script.ErrBusy):
-		return scripted{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
+		return scriptResult{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
 			Hint: "Try again when one of them has ended, or make the calls one by one."}
-	case whole.Err() != nil:
-		return scripted{}, context.Cause(whole)
+	case callCtx.Err() != nil:
+		return scriptResult{}, context.Cause(callCtx)
 	case errors.Is(err, context.DeadlineExceeded):
-		res.Thrown = "it took longer than " + limit.String() + "; more can be given with timeoutMs"
+		res.Thrown = "time limit of " + limit.String() + " exceeded; increase it with timeoutMs"
 	case err != nil:
-		return scripted{}, err
+		return scriptResult{}, err
 	}
 	out.OK, out.Value, out.Output, out.Error, out.Line = res.Thrown == "", res.Value, res.Output, res.Thrown, res.Line
-	out.Calls, out.Truncated = res.Calls, res.Cut
+	out.Calls, out.Truncated = res.Calls, res.Truncated
 	if m := undefinedName.FindStringSubmatch(out.Error); m != nil {
 		switch name := m[1]; {
 		case s.tool(name) != nil:
-			out.Error += ": it cannot be called by a script"
+			out.Error += ": a script cannot call it"
 		case toolsetOf(name) != "":
 			out.Error += ": " + s.unknown(name).Error()
 		default:
-			out.Error += s.meant(name)
+			out.Error += s.suggestTool(name)
 		}
 	}
 	return out, nil
 }
 
-// undefinedName is what the engine says of a name that stands for nothing.
+// undefinedName matches the engine's error for an undefined name.
 var undefinedName = regexp.MustCompile(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
 
-// A thrownError is what a script catches when a call fails.
+// A thrownError is the error that a script catches when a call fails.
 type thrownError struct{ *errorMeta }
 
 func (e thrownError) Error() string { return e.Message }
 
-// MarshalJSON returns the code, the message, the hint and so on.
+// MarshalJSON implements json.Marshaler. It returns the errorMeta.
 func (e thrownError) MarshalJSON() ([]byte, error) { return json.Marshal(e.errorMeta) }
 
-// scripted is what came of a script.
-type scripted struct {
+// scriptResult is the result of a script.
+type scriptResult struct {
 	OK        bool     `json:"ok"`
-	Value     string   `json:"value,omitempty"` // as text, or JSON of what is none
+	Value     string   `json:"value,omitempty"` // a string as text, other values as JSON
 	Output    string   `json:"output,omitempty"`
-	Error     string   `json:"error,omitempty"` // what it threw, or which limit it met
+	Error     string   `json:"error,omitempty"` // the uncaught exception, or the limit that it exceeded
 	Line      int      `json:"line,omitempty"`
 	Calls     int      `json:"calls"`
 	Truncated bool     `json:"truncated,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
 
-	pictures []sdk.Content
+	imageBlocks []sdk.Content
 }
 
-// keep keeps the pictures that a call of the script took: it cannot see them,
-// the client can.
-func (r *scripted) keep(res *sdk.CallToolResult) {
+// addImages adds the images in the result of a call. The client receives them; the script cannot
+// see them.
+func (r *scriptResult) addImages(res *sdk.CallToolResult) {
 	for _, c := range res.Content {
-		if _, ok := c.(*sdk.ImageContent); ok && len(r.pictures) < maxScriptImages {
-			r.pictures = append(r.pictures, c)
+		if _, ok := c.(*sdk.ImageContent); ok && len(r.imageBlocks) < maxScriptImages {
+			r.imageBlocks = append(r.imageBlocks, c)
 		}
 	}
 }
 
-func (r scripted) images() []sdk.Content { return r.pictures }
+func (r scriptResult) images() []sdk.Content { return r.imageBlocks }
 
-// scriptOrigin stands where other fences have the origin of their page: what a
-// script says may have come from any page that it read.
+// scriptOrigin is the origin in the fence around the output of a script. The output can contain
+// text of any page that the script read.
 const scriptOrigin = "script"
 
-func (r scripted) render(t *text) {
+func (r scriptResult) render(t *text) {
 	after := own(" after ") + plural(r.Calls, "call")
 	if r.OK {
 		t.line("ok%s", after)
@@ -144,10 +144,10 @@ func (r scripted) render(t *text) {
 	for _, note := range r.Notes {
 		t.note(note)
 	}
-	if said := strings.TrimSpace(r.Output + "\n" + r.Value); said != "" {
-		t.page(scriptOrigin, said)
+	if output := strings.TrimSpace(r.Output + "\n" + r.Value); output != "" {
+		t.page(scriptOrigin, output)
 	}
 	if r.Truncated {
-		t.line("cut: give a larger maxChars, or print less")
+		t.line("truncated: increase maxChars or print less")
 	}
 }

@@ -10,18 +10,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// toolSchemas are the JSON schemas of one tool. They are generated ahead of
-// time (schemas.gen.go), because a server's start is no time for reflection.
-type toolSchemas struct{ input, output string }
-
-// A param is one argument of a tool, as the tags of a field of its argument
-// struct declare it:
+// A param is one argument of a tool, declared by the tags of a field of its argument struct:
 //
 //	json        name; omitempty makes it optional
 //	jsonschema  description
-//	enum        the values allowed, separated by |
+//	enum        the allowed values, separated by |
 //	min, max    bounds of a number, inclusive
-//	unit        what a number counts, for error texts
+//	unit        the unit of a number, for error texts
 //	alias       another name that is accepted but not published
 //	empty       "ok" allows an empty string
 type param struct {
@@ -37,8 +32,8 @@ type param struct {
 	index    []int
 }
 
-// A customArg is an argument type that decodes itself. Errors name no
-// argument: they begin with "must be".
+// A customArg is an argument type that decodes itself. Its errors do not name the argument; they
+// begin with "must".
 type customArg interface {
 	decodeArg(raw json.RawMessage) error
 	argSchema() string // JSON schema without a description, and without braces
@@ -53,9 +48,8 @@ var (
 	rawJSONType   = reflect.TypeFor[executor.RawJSON]()
 )
 
-// paramsOf returns the arguments that struct t declares, embedded structs
-// included, in order. It panics on a type that is none: a bug in the table,
-// which every test meets.
+// paramsOf returns the arguments that struct t declares, in order, including those of embedded
+// structs.
 func paramsOf(t reflect.Type) []param {
 	var ps []param
 	for _, f := range reflect.VisibleFields(t) {
@@ -90,7 +84,7 @@ func inputSchema(t reflect.Type) string {
 		}
 	}
 	var b strings.Builder
-	// Some hosts refuse an object without properties, even an empty one.
+	// Some hosts reject an object schema without the member properties, even if it would be empty.
 	fmt.Fprintf(&b, `{"type":"object","properties":{%s}`, strings.Join(props, ","))
 	if len(required) > 0 {
 		fmt.Fprintf(&b, `,"required":[%s]`, strings.Join(required, ","))
@@ -133,10 +127,9 @@ func (p *param) enumSchema() string {
 	return `,"enum":["` + strings.Join(p.enum, `","`) + `"]`
 }
 
-// outputSchema returns the schema of what result type t marshals to. It tells
-// the fields of the top level and their types. The page changes that all
-// actions share, and notes, are documented, not listed: they would cost a client
-// more than the rest of its tool list, and the schema allows more fields.
+// outputSchema returns the JSON schema of result type t: its top-level fields and their types. It
+// omits notes and the page changes that all actions share, because they would be larger than the
+// rest of the tool list. They are documented, and the schema allows additional fields.
 func outputSchema(t reflect.Type) string {
 	var props []string
 	for _, f := range jsonFields(t) {
@@ -156,8 +149,8 @@ func valueSchema(t reflect.Type) string {
 	return `{"type":"` + jsonType(t) + `"}`
 }
 
-// jsonFields returns the fields that encoding/json makes members of, those of
-// embedded structs (and pointers to such) included, but not page changes.
+// jsonFields returns the fields of t that encoding/json encodes, including those of embedded
+// structs and pointers to structs, but without page changes.
 func jsonFields(t reflect.Type) []reflect.StructField {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -195,8 +188,8 @@ func jsonType(t reflect.Type) string {
 	panic("no JSON type for " + t.String())
 }
 
-// quoteJSON quotes s without escaping <, > and &, which cost a model six
-// bytes each.
+// quoteJSON returns s as a JSON string without escaping <, > and &, because each escape takes six
+// bytes. s must not contain control characters.
 func quoteJSON(s string) string {
 	r := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	return `"` + r.Replace(s) + `"`

@@ -14,27 +14,27 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stuck returns a fake whose navigation ends with its context only, a channel
-// that says that it began, and one that has the error it ended with.
-func stuck() (f *fake, began chan struct{}, ended chan error) {
-	began, ended = make(chan struct{}), make(chan error, 1)
+// hangingNavigation returns a fake whose Navigate returns only when its context is done. started is
+// closed when Navigate is called. ended receives the error of its context.
+func hangingNavigation() (f *fake, started chan struct{}, ended chan error) {
+	started, ended = make(chan struct{}), make(chan error, 1)
 	f = &fake{navigate: func(ctx context.Context, _ executor.TabID, _ string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
-		close(began)
+		close(started)
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return nil, ctx.Err()
 	}}
-	return f, began, ended
+	return f, started, ended
 }
 
 var toShop = &sdk.CallToolParams{Name: "navigate", Arguments: rawArgs(`{"url":"https://user:secret@shop.example/cart?token=1"}`)}
 
-func TestClientCancelsACall(t *testing.T) {
-	f, began, ended := stuck()
+func TestClientCancelsCall(t *testing.T) {
+	f, started, ended := hangingNavigation()
 	cs := connect(t, NewServer(f, nil), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		<-began
+		<-started
 		cancel()
 	}()
 	if _, err := cs.CallTool(ctx, toShop); !errors.Is(err, context.Canceled) {
@@ -48,7 +48,7 @@ func TestClientCancelsACall(t *testing.T) {
 func TestRunEndsRunningCalls(t *testing.T) {
 	for _, how := range []string{"context", "disconnect"} {
 		t.Run(how, func(t *testing.T) {
-			f, began, ended := stuck()
+			f, started, ended := hangingNavigation()
 			closed := make(chan struct{})
 			f.close = func() error { close(closed); return nil }
 			open := func(context.Context) (executor.Executor, error) { return f, nil }
@@ -66,7 +66,7 @@ func TestRunEndsRunningCalls(t *testing.T) {
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"navigate","arguments":{"url":"https://shop.example/"}}}
 `)
-			<-began
+			<-started
 			want := error(nil)
 			if how == "context" {
 				want = context.Canceled
@@ -88,7 +88,7 @@ func TestRunEndsRunningCalls(t *testing.T) {
 	}
 }
 
-func TestOneExecutorASession(t *testing.T) {
+func TestOneExecutorPerSession(t *testing.T) {
 	var mu sync.Mutex
 	var closed []int
 	opened := 0
@@ -113,7 +113,7 @@ func TestOneExecutorASession(t *testing.T) {
 		s := NewSessionServer(open, nil)
 		a, b := connect(t, s, nil), connect(t, s, nil)
 		if got := textOf(callTool(t, a, "tabs_list", "")) + textOf(callTool(t, b, "tabs_list", "")); got != `cdp:b7:1 "`+shop+`"cdp:b7:2 "`+shop+`"` {
-			t.Errorf("the sessions see %s", got)
+			t.Errorf("tabs of the sessions: %s", got)
 		}
 	})
 	slices.Sort(closed)
@@ -129,23 +129,23 @@ func TestOneExecutorASession(t *testing.T) {
 }
 
 func TestCallsRunInParallel(t *testing.T) {
-	f, began, ended := stuck()
+	f, started, ended := hangingNavigation()
 	f.listTabs = func(context.Context) ([]executor.Tab, error) { return nil, nil }
 	cs := connect(t, NewServer(f, nil), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { cs.CallTool(ctx, toShop) })
-	<-began
+	<-started
 	if got := textOf(callTool(t, cs, "tabs_list", "{}")); got != "no tabs are open" {
-		t.Errorf("beside a call that hangs: %q", got)
+		t.Errorf("during a hanging call: %q", got)
 	}
 	cancel()
 	<-ended
 	wg.Wait()
 }
 
-// Progress comes once a second after the first, names the host and no more of
-// the URL, and stops with the call.
+// TestProgress checks that progress notifications arrive once per second, name only the host of the
+// URL, and stop when the call returns.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -173,7 +173,7 @@ func TestProgress(t *testing.T) {
 			if _, err := cs.CallTool(t.Context(), params); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(5 * time.Second) // of the fake clock: nothing may follow
+			time.Sleep(5 * time.Second) // fake time: no notification may follow
 			mu.Lock()
 			defer mu.Unlock()
 			defer func() { got = nil }()
@@ -189,7 +189,7 @@ func TestProgress(t *testing.T) {
 			t.Errorf("second call: %q, want %q", got, want)
 		}
 		if got := call("900", "p1"); got != nil {
-			t.Errorf("a quick call: %q, want none", got)
+			t.Errorf("quick call: %q, want none", got)
 		}
 		if got := call("5000", nil); got != nil {
 			t.Errorf("without a token: %q, want none", got)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -9,22 +10,22 @@ import (
 
 type statusArgs struct{}
 
-func (s *session) chromeStatus(ctx context.Context, _ statusArgs) (status, error) {
+func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
 	st := s.ex.Status(ctx)
 	if st.Version == "" {
 		st.Version = s.version
 	}
 	if st.Policy != nil {
-		p := *st.Policy // it may be shared
-		p.AllowDomains = some(p.AllowDomains)
+		p := *st.Policy // copy, because it may be shared
+		p.AllowDomains = nonNil(p.AllowDomains)
 		st.Policy = &p
 	}
-	return status{st}, nil
+	return statusResult{st}, nil
 }
 
-type status struct{ executor.Status }
+type statusResult struct{ executor.Status }
 
-func (r status) render(t *text) {
+func (r statusResult) render(t *text) {
 	t.line("ready: %t", r.Ready)
 	if r.Detail != "" {
 		t.line("detail: %s", own(oneLine(r.Detail)))
@@ -38,10 +39,10 @@ func (r status) render(t *text) {
 	t.line("extension connected: %t", r.ExtensionConnected)
 	t.line("cdp attached: %t", r.CDPAttached)
 	if r.Displaced {
-		t.line("displaced: another connection took this one's place")
+		t.line("displaced: a newer connection replaced this one")
 	}
 	if p := r.Policy; p != nil {
-		allowed := own(or(strings.Join(p.AllowDomains, " "), "none"))
+		allowed := own(cmp.Or(strings.Join(p.AllowDomains, " "), "none"))
 		if p.AllDomains {
 			allowed = "all"
 		}

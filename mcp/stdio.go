@@ -16,26 +16,24 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine is the longest line that a client may send, in bytes. The
-// largest honest message is a form with long texts in it.
+// maxLine is the maximum length of a line from a client, in bytes. The largest legitimate message
+// is a form with long texts.
 const maxLine = 10 << 20
 
-// ServeStdio runs one session over standard input and output. Nothing else
-// may write to standard output meanwhile.
+// ServeStdio serves one session over standard input and output, like [Server.Run]. Other code must
+// not write to standard output during the session.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	return s.Run(ctx, LineTransport(os.Stdin, os.Stdout))
 }
 
-// LineTransport returns a transport for one session of messages that end in
-// newlines: the transport of standard input and output. Closing it closes r
-// and leaves w open.
+// LineTransport returns a transport for one session with newline-delimited messages: the stdio
+// transport of MCP. Closing it closes r but not w.
 //
-// The SDK's own ends the session at the first line that it cannot read, and
-// with it every tab and login of the agent's. This one answers such a line
-// with the error that JSON-RPC has for it (-32700 for what is not JSON or
-// longer than 10 MiB, -32600 for what is no message) and goes on. Blank lines
-// are ignored. Batches are taken in every version of the protocol. When r ends,
-// calls that are not answered have [LastAnswers] to be.
+// The SDK's stdio transport ends the session at the first invalid line, which closes all tabs of
+// the agent. LineTransport replies with the JSON-RPC error and continues: -32700 for a line that is
+// not JSON or longer than 10 MiB, -32600 for JSON that is not a message, such as a batch, which MCP
+// removed in version 2025-06-18. It ignores blank lines. When r ends, it waits up to [DrainTimeout]
+// for the replies to running calls.
 func LineTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
 	return &lineTransport{r, &lockedWriter{w: w}}
 }
@@ -47,36 +45,35 @@ type lineTransport struct {
 
 // Connect implements sdk.Transport.
 func (t *lineTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	lines := &lineReader{in: bufio.NewReader(t.r), from: t.r, replies: t.w}
+	lines := &messageReader{in: bufio.NewReader(t.r), from: t.r, replies: t.w}
 	conn, err := (&sdk.IOTransport{Reader: lines, Writer: t.w, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &lineConn{Connection: conn, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
+	return &stdioConn{Connection: conn, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
 }
 
-// LastAnswers is how long calls have to be answered once the input of a
-// [LineTransport] has ended. Hosts kill a server some two seconds after that.
-const LastAnswers = 700 * time.Millisecond
+// DrainTimeout is how long a [LineTransport] waits for the replies to running calls after its input
+// has ended. Hosts kill a server about two seconds after that.
+const DrainTimeout = 700 * time.Millisecond
 
-// A lineConn keeps two things from the SDK. One is the version of the protocol
-// that was agreed on: from 2025-06-18 on it would end the session at a batch. The
-// other is the end of the input while calls are not answered, since it drops them:
-// a client that writes its requests and closes gets the quick answers.
-type lineConn struct {
+// A stdioConn hides the end of the input from the SDK while calls are running. The SDK would drop
+// their replies. With the delay, a client that writes its requests and closes its output receives
+// the replies to quick calls.
+type stdioConn struct {
 	sdk.Connection
 	closing sync.Once
 	closed  chan struct{}
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[jsonrpc.ID]bool
-	idle chan struct{} // when the end is held back: closed once nothing is open
+	idle chan struct{} // closed when no call is open; nil unless the end of the input is delayed
 }
 
-func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if errors.Is(err, io.EOF) {
-		c.awaitAnswers(ctx)
+		c.waitForReplies(ctx)
 	}
 	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
 		c.mu.Lock()
@@ -86,7 +83,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
 		c.mu.Lock()
@@ -100,13 +97,14 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-func (c *lineConn) Close() error {
+func (c *stdioConn) Close() error {
 	c.closing.Do(func() { close(c.closed) })
 	return c.Connection.Close()
 }
 
-// awaitAnswers waits until all calls are answered, as long as there is time.
-func (c *lineConn) awaitAnswers(ctx context.Context) {
+// waitForReplies waits until all calls have been replied to, c is closed, ctx is done, or
+// DrainTimeout has passed.
+func (c *stdioConn) waitForReplies(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.open) == 0 {
 		c.mu.Unlock()
@@ -119,12 +117,12 @@ func (c *lineConn) awaitAnswers(ctx context.Context) {
 	case <-idle:
 	case <-c.closed:
 	case <-ctx.Done():
-	case <-time.After(LastAnswers):
+	case <-time.After(DrainTimeout):
 	}
 }
 
-// A lockedWriter writes whole messages: the SDK makes one Write of each, and
-// so does lineReader.
+// A lockedWriter serializes writes. The SDK and messageReader both write a complete message with
+// one Write.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -138,19 +136,19 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 
 func (l *lockedWriter) Close() error { return nil }
 
-// A lineReader passes on the lines that are messages, and answers the others
-// itself.
-type lineReader struct {
+// A messageReader reads lines and returns only valid messages. It replies to other lines with an
+// error.
+type messageReader struct {
 	in      *bufio.Reader
 	from    io.Closer
 	replies io.Writer
-	ready   []byte // checked, and not yet passed on
-	err     error  // from in
+	ready   []byte // checked, but not yet returned by Read
+	err     error  // of in
 }
 
-func (r *lineReader) Close() error { return r.from.Close() }
+func (r *messageReader) Close() error { return r.from.Close() }
 
-func (r *lineReader) Read(p []byte) (int, error) {
+func (r *messageReader) Read(p []byte) (int, error) {
 	for len(r.ready) == 0 {
 		if r.err != nil {
 			return 0, r.err
@@ -161,7 +159,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 			r.ready, fault = check(line)
 		}
 		if fault != nil {
-			if err := r.refuse(line, fault); err != nil {
+			if err := r.replyError(line, fault); err != nil {
 				return 0, err
 			}
 		}
@@ -171,9 +169,8 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads one line, without the space around it. Of one that is too long
-// it keeps nothing.
-func (r *lineReader) line() (line []byte, fault *jsonrpc.Error, err error) {
+// line reads one line and trims white space. It discards a line that is too long.
+func (r *messageReader) line() (line []byte, fault *jsonrpc.Error, err error) {
 	for {
 		part, err := r.in.ReadSlice('\n')
 		switch {
@@ -189,8 +186,8 @@ func (r *lineReader) line() (line []byte, fault *jsonrpc.Error, err error) {
 	}
 }
 
-// refuse answers a line that is no message.
-func (r *lineReader) refuse(line []byte, fault *jsonrpc.Error) error {
+// replyError replies to a line that is not a valid message.
+func (r *messageReader) replyError(line []byte, fault *jsonrpc.Error) error {
 	var request struct {
 		ID     json.RawMessage `json:"id"`
 		Method json.RawMessage `json:"method"`
@@ -216,7 +213,7 @@ func isID(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9')
 }
 
-// check returns what to pass on for a line, or why it is no message.
+// check returns the messages to read for a line, or an error if the line is not a valid message.
 func check(line []byte) ([]byte, *jsonrpc.Error) {
 	var raw json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {
@@ -224,51 +221,14 @@ func check(line []byte) ([]byte, *jsonrpc.Error) {
 	}
 	switch line[0] {
 	case '[':
-		return checkBatch(line)
+		return nil, invalid("batches are not supported; send one message per line")
 	case '{':
 		if _, err := jsonrpc.DecodeMessage(line); err != nil {
 			return nil, invalid("%v", err)
 		}
 		return append(line, '\n'), nil
 	}
-	return nil, invalid("neither an object nor an array")
-}
-
-// checkBatch takes a batch apart. The SDK waits for an answer to each of its
-// requests that are not responses, notifications included, so only calls stay
-// together.
-func checkBatch(line []byte) ([]byte, *jsonrpc.Error) {
-	var batch []json.RawMessage
-	if err := json.Unmarshal(line, &batch); err != nil || len(batch) == 0 {
-		return nil, invalid("the batch is empty")
-	}
-	var single []byte
-	var calls []json.RawMessage
-	seen := map[jsonrpc.ID]bool{}
-	for i, raw := range batch {
-		m, err := jsonrpc.DecodeMessage(raw)
-		if err != nil {
-			return nil, invalid("message %d of the batch: %v", i+1, err)
-		}
-		request, ok := m.(*jsonrpc.Request)
-		if !ok || !request.IsCall() {
-			single = append(append(single, raw...), '\n')
-			continue
-		}
-		if seen[request.ID] {
-			return nil, invalid("message %d of the batch has the id of another", i+1)
-		}
-		seen[request.ID] = true
-		calls = append(calls, raw)
-	}
-	if len(calls) == 0 {
-		return single, nil
-	}
-	together, err := json.Marshal(calls)
-	if err != nil {
-		return nil, invalid("%v", err)
-	}
-	return append(append(single, together...), '\n'), nil
+	return nil, invalid("not an object")
 }
 
 func invalid(format string, args ...any) *jsonrpc.Error {

@@ -20,13 +20,14 @@ import (
 
 const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
-// A lineClient speaks with a server line by line.
+// A lineClient sends lines to a server and reads its replies.
 type lineClient struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
+// startLines starts a session over pipes and returns its client.
 func startLines(t *testing.T) *lineClient {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -52,7 +53,7 @@ func (c *lineClient) send(lines string) {
 	}
 }
 
-// next returns the next line of the server's, which must be JSON.
+// next returns the next line from the server, which must be JSON.
 func (c *lineClient) next() string {
 	c.t.Helper()
 	line, err := c.out.ReadString('\n')
@@ -62,12 +63,13 @@ func (c *lineClient) next() string {
 	return strings.TrimSpace(line)
 }
 
-func (c *lineClient) wants(parts ...string) {
+// expect reads the next line and checks that it contains parts.
+func (c *lineClient) expect(parts ...string) {
 	c.t.Helper()
 	line := c.next()
 	for _, part := range parts {
 		if !strings.Contains(line, part) {
-			c.t.Errorf("got %s, want it to have %s", line, part)
+			c.t.Errorf("got %s, want %s in it", line, part)
 		}
 	}
 }
@@ -83,39 +85,36 @@ func TestBadLinesDoNotEndTheSession(t *testing.T) {
 		{"number", `42`, invalid, `"id":null`},
 		{"string", `"x"`, invalid, `"id":null`},
 		{"null", `null`, invalid, `"id":null`},
-		{"no message", `{}`, invalid, `"id":null`},
+		{"not a message", `{}`, invalid, `"id":null`},
 		{"other version", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, invalid, `"id":7`},
 		{"bad id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, invalid, `"id":null`},
 		{"bad method", `{"jsonrpc":"2.0","id":"m","method":5}`, invalid, `"id":"m"`},
-		{"empty batch", `[]`, invalid, `"id":null`},
-		{"bad batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"},5]`, invalid, `"id":null`},
-		{"batch with one id", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1,"method":"ping"}]`, invalid, `"id":null`},
+		{"batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, invalid, `"id":null`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := startLines(t)
 			c.send(tt.line + "\n")
-			c.wants(tt.code, tt.id)
+			c.expect(tt.code, tt.id)
 			c.send(initializeLine + "\n")
-			c.wants(`"id":"init"`, `"result"`)
+			c.expect(`"id":"init"`, `"result"`)
 			c.send(tt.line + "\r\n\n \n")
-			c.wants(tt.code, tt.id)
+			c.expect(tt.code, tt.id)
 			c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n")
-			c.wants(`"id":2`, `"result":{}`)
+			c.expect(`"id":2`, `"result":{}`)
 		})
 	}
 }
 
-// TestOddMessagesDoNotEndTheSession: what is JSON-RPC and makes no sense is the
-// SDK's to answer or to ignore.
-func TestOddMessagesDoNotEndTheSession(t *testing.T) {
+// TestUnexpectedMessagesDoNotEndTheSession checks that the SDK replies to or ignores valid JSON-RPC
+// messages that are unexpected.
+func TestUnexpectedMessagesDoNotEndTheSession(t *testing.T) {
 	for name, line := range map[string]string{
-		"answer to nothing":    `{"jsonrpc":"2.0","id":99,"result":{}}`,
-		"error to nothing":     `{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}`,
+		"unexpected result":    `{"jsonrpc":"2.0","id":99,"result":{}}`,
+		"unexpected error":     `{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}`,
 		"unknown notification": `{"jsonrpc":"2.0","method":"notifications/none"}`,
 		"unknown method":       `{"jsonrpc":"2.0","id":3,"method":"none"}`,
 		"no method":            `{"jsonrpc":"2.0","id":3,"method":""}`,
-		"odd params":           `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":5}`,
-		"batch of one":         `[{"jsonrpc":"2.0","method":"notifications/none"}]`,
+		"invalid params":       `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":5}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := startLines(t)
@@ -128,21 +127,8 @@ func TestOddMessagesDoNotEndTheSession(t *testing.T) {
 	}
 }
 
-func TestBatch(t *testing.T) {
-	c := startLines(t)
-	c.send(initializeLine + "\n")
-	c.next()
-	c.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":"a","method":"ping"},` +
-		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}},{"jsonrpc":"2.0","id":"b","method":"ping"}]` + "\n")
-	line := c.next()
-	var answers []struct{ ID string }
-	if err := json.Unmarshal([]byte(line), &answers); err != nil || len(answers) != 2 || answers[0].ID != "a" || answers[1].ID != "b" {
-		t.Errorf("got %s, want the answers to a and b in one batch", line)
-	}
-}
-
-// TestLongLine sends ten times what is accepted and looks at what that costs.
-func TestLongLine(t *testing.T) {
+// TestOversizedLine sends a line of ten times maxLine and checks the memory that reading it takes.
+func TestOversizedLine(t *testing.T) {
 	c := startLines(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -154,35 +140,35 @@ func TestLongLine(t *testing.T) {
 		}
 		fmt.Fprint(c.in, `"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
 	}()
-	c.wants(`"code":-32700`, "longer than 10485760 bytes")
-	c.wants(`"id":2`)
+	c.expect(`"code":-32700`, "longer than 10485760 bytes")
+	c.expect(`"id":2`)
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxLine {
-		t.Errorf("%d MiB were allocated for a line that was thrown away", grown>>20)
+		t.Errorf("allocated %d MiB for a discarded line", grown>>20)
 	}
 }
 
 func TestLastLineWithoutNewline(t *testing.T) {
-	r := &lineReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)), replies: io.Discard}
+	r := &messageReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)), replies: io.Discard}
 	if got, err := io.ReadAll(r); err != nil || string(got) != `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
-// A client that writes its requests and closes gets the answers that come soon;
-// what takes longer is cancelled.
-func TestAnswersAfterTheEnd(t *testing.T) {
+// TestRepliesAfterEOF checks that a client that writes its requests and closes its output receives
+// the replies that arrive within DrainTimeout, and that other calls are canceled.
+func TestRepliesAfterEOF(t *testing.T) {
 	for _, tt := range []struct {
-		what    string
+		name    string
 		takes   time.Duration
-		answers bool
+		replies bool
 		ends    time.Duration
 	}{
-		{"at once", 0, true, 0},
-		{"soon", LastAnswers / 2, true, LastAnswers / 2},
-		{"never", time.Hour, false, LastAnswers},
+		{"immediately", 0, true, 0},
+		{"soon", DrainTimeout / 2, true, DrainTimeout / 2},
+		{"never", time.Hour, false, DrainTimeout},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				canceled := false
 				ex := &fake{listTabs: func(ctx context.Context) ([]executor.Tab, error) {
@@ -207,23 +193,23 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 					t.Errorf("it ended after %v, want %v", took, tt.ends)
 				}
 				synctest.Wait()
-				if answered := strings.Contains(out.String(), `"id":7,"result"`); answered != tt.answers || canceled == tt.answers {
-					t.Errorf("answered %v, cancelled %v, want %v, %v: %s", answered, canceled, tt.answers, !tt.answers, &out)
+				if replied := strings.Contains(out.String(), `"id":7,"result"`); replied != tt.replies || canceled == tt.replies {
+					t.Errorf("replied %v, canceled %v, want %v, %v: %s", replied, canceled, tt.replies, !tt.replies, &out)
 				}
 			})
 		})
 	}
 }
 
-// FuzzLines: whatever comes, each line that is passed on is a message or a
-// batch of them, and each line that is answered gets valid JSON.
+// FuzzLines checks that for any input, each line that messageReader returns is a message or a batch
+// of messages, and each reply is valid JSON.
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{"{bad", "42", "[]", initializeLine, `[{"jsonrpc":"2.0","id":1,"method":"x"}]`, "\r\n\n", "{}{}", `{"jsonrpc":"2.0"}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		var replies strings.Builder
-		r := &lineReader{in: bufio.NewReader(strings.NewReader(in)), replies: &replies}
+		r := &messageReader{in: bufio.NewReader(strings.NewReader(in)), replies: &replies}
 		out, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
@@ -235,13 +221,13 @@ func FuzzLines(f *testing.F) {
 			}
 			for _, raw := range batch {
 				if _, err := jsonrpc.DecodeMessage(raw); err != nil {
-					t.Errorf("passed on %q: %v", line, err)
+					t.Errorf("returned %q: %v", line, err)
 				}
 			}
 		}
 		for line := range strings.Lines(replies.String()) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("answered %q", line)
+				t.Errorf("replied %q", line)
 			}
 		}
 	})

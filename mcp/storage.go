@@ -9,14 +9,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// storageTools are the tools of [ToolsStorage]. Both are about the site of the
-// tab's document and no other, so that neither takes a URL. What they list is
-// told without values unless those are asked for; values and changes need the
-// grant of --enable-storage.
+// storageTools are the tools of [ToolsStorage]. cookies and storage access only the site of the
+// tab's document, so they have no URL argument. They list values only on request. Values and
+// changes need the grant of --enable-storage.
 var storageTools = []tool{
-	def("cookies", stores, (*session).cookies, "Cookies that the page's own site gets from it. get lists them, without values unless asked; set, delete and clear change them."),
-	def("storage", stores, (*session).storage, "Local or session storage of the page's origin. get lists keys and sizes, values only when asked; set, remove and clear change it."),
-	def("session_state", states, (*session).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file of the user's folder for that, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
+	def("cookies", stores, (*toolSession).cookies, "Cookies that the page's own site gets from it. get lists them, without values unless asked; set, delete and clear change them."),
+	def("storage", stores, (*toolSession).storage, "Local or session storage of the page's origin. get lists keys and sizes, values only when asked; set, remove and clear change it."),
+	def("session_state", states, (*toolSession).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file of the user's folder for that, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
 }
 
 type cookiesArgs struct {
@@ -44,23 +43,23 @@ func (a cookiesArgs) check() error {
 	case a.Action == "set" && a.Value == nil:
 		return badArgs("", "set needs value")
 	case a.Action != "set" && (a.Value != nil || attributes):
-		return badArgs("Leave them out.", "value, domain, path, expires, httpOnly, secure and sameSite are of set")
+		return badArgs("Omit them.", "value, domain, path, expires, httpOnly, secure and sameSite are only valid with set")
 	case a.Action != "get" && lists:
-		return badArgs("Leave them out.", "values, after and maxChars are of get")
+		return badArgs("Omit them.", "values, after and maxChars are only valid with get")
 	case a.Action == "clear" && a.Name != "":
 		return badArgs("Use delete for one name.", "clear deletes all cookies and takes no name")
 	}
 	return nil
 }
 
-func (s *session) cookies(ctx context.Context, a cookiesArgs) (cookieJar, error) {
+func (s *toolSession) cookies(ctx context.Context, a cookiesArgs) (cookiesResult, error) {
 	switch a.Action {
 	case "get":
 		list, err := s.ex.Cookies(ctx, a.Tab, &executor.CookiesOptions{Names: only(a.Name), Values: a.Values, After: a.After, MaxChars: a.MaxChars})
 		if err != nil {
-			return cookieJar{}, err
+			return cookiesResult{}, err
 		}
-		return cookieJar{Origin: list.Origin, Cookies: some(list.Cookies), Total: list.Total, After: list.After, asked: a}, nil
+		return cookiesResult{Origin: list.Origin, Cookies: nonNil(list.Cookies), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
 		return a.changed(s.ex.SetCookie(ctx, a.Tab, executor.Cookie{
 			Name: a.Name, Value: *a.Value, Domain: a.Domain, Path: a.Path, Expires: int64(a.Expires),
@@ -70,7 +69,7 @@ func (s *session) cookies(ctx context.Context, a cookiesArgs) (cookieJar, error)
 	return a.changed(s.ex.DeleteCookies(ctx, a.Tab, only(a.Name)))
 }
 
-// only returns the list of one name, nil for none.
+// only returns a list with one name, or nil if the name is empty.
 func only(name string) []string {
 	if name == "" {
 		return nil
@@ -78,43 +77,43 @@ func only(name string) []string {
 	return []string{name}
 }
 
-func (a cookiesArgs) changed(r *executor.Stored, err error) (cookieJar, error) {
+func (a cookiesArgs) changed(r *executor.StorageChange, err error) (cookiesResult, error) {
 	if err != nil {
-		return cookieJar{}, err
+		return cookiesResult{}, err
 	}
-	return cookieJar{Origin: r.Origin, Count: r.Count, Left: r.Left, asked: a}, nil
+	return cookiesResult{Origin: r.Origin, Count: r.Count, Skipped: r.SkippedCookies, args: a}, nil
 }
 
-// A cookieJar is what came of cookies: a list, or a change.
-type cookieJar struct {
+// A cookiesResult is the result of cookies: a list or a change.
+type cookiesResult struct {
 	Origin  string            `json:"origin"`
 	Cookies []executor.Cookie `json:"cookies,omitzero"` // of get
 	Total   int               `json:"total,omitempty"`
 	After   string            `json:"after,omitempty"`
 	Count   int               `json:"count,omitempty"`
-	Left    int               `json:"left,omitempty"`
+	Skipped int               `json:"left,omitempty"`
 
-	asked cookiesArgs
+	args cookiesArgs
 }
 
-func (r cookieJar) render(t *text) {
-	if r.asked.Action != "get" {
-		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "cookie"), address(r.Origin))
-		if r.Left > 0 {
-			t.line("left %s of domains that the policy does not allow", plural(r.Left, "cookie"))
+func (r cookiesResult) render(t *text) {
+	if r.args.Action != "get" {
+		t.line("%s %s of %s", pastTense(r.args.Action), plural(r.Count, "cookie"), address(r.Origin))
+		if r.Skipped > 0 {
+			t.line("skipped %s: domain not allowed by policy", plural(r.Skipped, "cookie"))
 		}
 		return
 	}
 	var lines []string
 	for _, c := range r.Cookies {
-		lines = append(lines, cookieLine(c, r.asked.Values))
+		lines = append(lines, cookieLine(c, r.args.Values))
 	}
-	t.listed(r.Origin, lines, "cookie", r.Total, r.After)
+	t.storageList(r.Origin, lines, "cookie", r.Total, r.After)
 }
 
-// cookieLine tells of one cookie.
+// cookieLine returns the line for one cookie.
 func cookieLine(c executor.Cookie, values bool) string {
-	facts := []string{fmt.Sprintf("%s %s%s, %d bytes", quote(c.Name, maxKept), escapeURL(c.Domain), escapeURL(c.Path), c.Bytes)}
+	facts := []string{fmt.Sprintf("%s %s%s, %d bytes", quote(c.Name, maxStoredText), escapeURL(c.Domain), escapeURL(c.Path), c.Bytes)}
 	if c.Expires != 0 {
 		facts = append(facts, "expires "+time.Unix(c.Expires, 0).UTC().Format(time.RFC3339))
 	}
@@ -128,7 +127,7 @@ func cookieLine(c executor.Cookie, values bool) string {
 	}
 	line := strings.Join(facts, ", ")
 	if values {
-		line += ": " + string(quote(c.Value, maxKept))
+		line += ": " + string(quote(c.Value, maxStoredText))
 	}
 	return line
 }
@@ -152,16 +151,16 @@ func (a storageArgs) check() error {
 	case a.Action == "set" && a.Value == nil:
 		return badArgs("", "set needs value")
 	case a.Action != "set" && a.Value != nil:
-		return badArgs("Leave it out.", "value is of set")
+		return badArgs("Omit it.", "value is only valid with set")
 	case a.Action != "get" && lists:
-		return badArgs("Leave them out.", "values, after and maxChars are of get")
+		return badArgs("Omit them.", "values, after and maxChars are only valid with get")
 	case a.Action == "clear" && a.Key != nil:
 		return badArgs("Use remove for one key.", "clear removes everything and takes no key")
 	}
 	return nil
 }
 
-func (s *session) storage(ctx context.Context, a storageArgs) (shelf, error) {
+func (s *toolSession) storage(ctx context.Context, a storageArgs) (storageResult, error) {
 	var keys []string
 	if a.Key != nil {
 		keys = []string{*a.Key}
@@ -170,54 +169,54 @@ func (s *session) storage(ctx context.Context, a storageArgs) (shelf, error) {
 	case "get":
 		list, err := s.ex.Items(ctx, a.Tab, a.Area, &executor.ItemsOptions{Keys: keys, Values: a.Values, After: a.After, MaxChars: a.MaxChars})
 		if err != nil {
-			return shelf{}, err
+			return storageResult{}, err
 		}
-		return shelf{Origin: list.Origin, Items: some(list.Items), Total: list.Total, After: list.After, asked: a}, nil
+		return storageResult{Origin: list.Origin, Items: nonNil(list.Items), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
 		return a.changed(s.ex.SetItem(ctx, a.Tab, a.Area, *a.Key, *a.Value))
 	}
 	return a.changed(s.ex.RemoveItems(ctx, a.Tab, a.Area, keys))
 }
 
-func (a storageArgs) changed(r *executor.Stored, err error) (shelf, error) {
+func (a storageArgs) changed(r *executor.StorageChange, err error) (storageResult, error) {
 	if err != nil {
-		return shelf{}, err
+		return storageResult{}, err
 	}
-	return shelf{Origin: r.Origin, Count: r.Count, asked: a}, nil
+	return storageResult{Origin: r.Origin, Count: r.Count, args: a}, nil
 }
 
-// A shelf is what came of storage: a list, or a change.
-type shelf struct {
+// A storageResult is the result of storage: a list or a change.
+type storageResult struct {
 	Origin string          `json:"origin"`
 	Items  []executor.Item `json:"items,omitzero"` // of get
 	Total  int             `json:"total,omitempty"`
 	After  string          `json:"after,omitempty"`
 	Count  int             `json:"count,omitempty"`
 
-	asked storageArgs
+	args storageArgs
 }
 
-func (r shelf) render(t *text) {
-	if r.asked.Action != "get" {
-		t.line("%s %s of %s", past(r.asked.Action), plural(r.Count, "item"), address(r.Origin))
+func (r storageResult) render(t *text) {
+	if r.args.Action != "get" {
+		t.line("%s %s of %s", pastTense(r.args.Action), plural(r.Count, "item"), address(r.Origin))
 		return
 	}
 	var lines []string
 	for _, item := range r.Items {
-		line := fmt.Sprintf("%s, %d characters", quote(item.Key, maxKept), item.Chars)
-		if r.asked.Values {
-			line += ": " + string(quote(item.Value, maxKept))
+		line := fmt.Sprintf("%s, %d characters", quote(item.Key, maxStoredText), item.Chars)
+		if r.args.Values {
+			line += ": " + string(quote(item.Value, maxStoredText))
 		}
-		if item.Cut {
-			line += " (cut; raise maxChars)"
+		if item.Truncated {
+			line += " (truncated; increase maxChars)"
 		}
 		lines = append(lines, line)
 	}
-	t.listed(r.Origin, lines, "item", r.Total, r.After)
+	t.storageList(r.Origin, lines, "item", r.Total, r.After)
 }
 
-// past says what an action did.
-func past(action string) own {
+// pastTense returns the past tense of an action.
+func pastTense(action string) own {
 	switch action {
 	case "set":
 		return "set"
@@ -229,20 +228,20 @@ func past(action string) own {
 	return "removed"
 }
 
-// maxKept is how many characters of a kept text are shown at most: the executor
-// bounds all of them together.
-const maxKept = 1_000_000
+// maxStoredText is the maximum length of a stored text in the result, in characters. The executor
+// limits the total length.
+const maxStoredText = 1_000_000
 
-// listed adds what a site keeps, each line of it quoted, and where the list
-// goes on.
-func (t *text) listed(origin string, lines []string, noun own, total int, after string) {
+// storageList adds the lines of a list of cookies or items, and how to continue the list. Page text
+// in the lines must be quoted.
+func (t *text) storageList(origin string, lines []string, noun own, total int, after string) {
 	if len(lines) == 0 {
 		t.line("no %s listed of %s", noun+"s", address(origin))
 		return
 	}
 	t.page(origin, strings.Join(lines, "\n"))
 	if after != "" {
-		t.line("cut: %d of %s listed; go on with after %s, or raise maxChars", len(lines), plural(total, noun), quote(after, maxKept))
+		t.line("truncated: %d of %s listed; continue with after %s, or increase maxChars", len(lines), plural(total, noun), quote(after, maxStoredText))
 	}
 }
 
@@ -251,20 +250,20 @@ type stateArgs struct {
 	Name   string `json:"name" jsonschema:"of the file: up to 64 letters, digits, - and _, the first a letter or digit; .json may follow"`
 }
 
-func (s *session) sessionState(ctx context.Context, a stateArgs) (stateResult, error) {
+func (s *toolSession) sessionState(ctx context.Context, a stateArgs) (stateResult, error) {
 	run, done := s.ex.SaveState, "saved"
 	if a.Action == "load" {
 		run, done = s.ex.LoadState, "loaded"
 	}
 	st, err := run(ctx, a.Name)
 	if err == nil {
-		st.Origins = some(st.Origins)
+		st.Origins = nonNil(st.Origins)
 	}
 	return stateResult{st, done}, err
 }
 
 type stateResult struct {
-	*executor.State
+	*executor.StateResult
 	done string
 }
 
@@ -274,9 +273,9 @@ func (r stateResult) render(t *text) {
 		t.line("storage of %s", address(origin))
 	}
 	if r.DeniedCookies+r.DeniedOrigins > 0 {
-		t.line("left out, of sites that the policy does not allow: %s, %s", plural(r.DeniedCookies, "cookie"), plural(r.DeniedOrigins, "origin"))
+		t.line("skipped, not allowed by policy: %s, %s", plural(r.DeniedCookies, "cookie"), plural(r.DeniedOrigins, "origin"))
 	}
-	if r.DeadCookies > 0 {
-		t.line("left out, for browsers do not take them, or no more: %s", plural(r.DeadCookies, "cookie"))
+	if r.InvalidCookies > 0 {
+		t.line("skipped, expired or rejected by the browser: %s", plural(r.InvalidCookies, "cookie"))
 	}
 }

@@ -12,9 +12,9 @@ type tabsResult struct {
 	Tabs []executor.Tab `json:"tabs"`
 }
 
-func (s *session) tabsList(ctx context.Context, _ tabsListArgs) (tabsResult, error) {
+func (s *toolSession) tabsList(ctx context.Context, _ tabsListArgs) (tabsResult, error) {
 	tabs, err := s.ex.ListTabs(ctx)
-	return tabsResult{some(tabs)}, err
+	return tabsResult{nonNil(tabs)}, err
 }
 
 func (r tabsResult) render(t *text) {
@@ -38,7 +38,7 @@ type tabSelectArgs struct {
 	Tab executor.TabID `json:"tabId"`
 }
 
-func (s *session) tabSelect(ctx context.Context, a tabSelectArgs) (tabResult, error) {
+func (s *toolSession) tabSelect(ctx context.Context, a tabSelectArgs) (tabResult, error) {
 	tab, err := s.ex.SelectTab(ctx, a.Tab)
 	return tabResult{tab}, err
 }
@@ -48,9 +48,9 @@ type tabNewArgs struct {
 	Active *bool  `json:"active,omitempty" jsonschema:"default true"`
 }
 
-func (a tabNewArgs) waitsFor() string { return loadOf(a.URL) }
+func (a tabNewArgs) waitDescription() string { return loadDescription(a.URL) }
 
-func (s *session) tabNew(ctx context.Context, a tabNewArgs) (tabResult, error) {
+func (s *toolSession) tabNew(ctx context.Context, a tabNewArgs) (tabResult, error) {
 	opts := &executor.NewTabOptions{Inactive: a.Active != nil && !*a.Active}
 	tab, err := s.ex.NewTab(ctx, a.URL, opts)
 	return tabResult{tab}, err
@@ -62,14 +62,14 @@ type tabCloseArgs struct {
 
 type closedResult struct{ *executor.ClosedTab }
 
-func (s *session) tabClose(ctx context.Context, a tabCloseArgs) (closedResult, error) {
+func (s *toolSession) tabClose(ctx context.Context, a tabCloseArgs) (closedResult, error) {
 	closed, err := s.ex.CloseTab(ctx, a.Tab)
 	return closedResult{closed}, err
 }
 
 func (r closedResult) render(t *text) {
 	if r.Released {
-		t.line("let go of %s; it is the user's and stays open", r.Tab)
+		t.line("detached %s; it belongs to the user and stays open", r.Tab)
 		return
 	}
 	t.line("closed %s", r.Tab)

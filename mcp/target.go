@@ -6,13 +6,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// tabArg is the argument of every tool that works on a tab.
+// tabArg is the argument tabId of tools that work on a tab.
 type tabArg struct {
 	Tab executor.TabID `json:"tabId,omitempty"`
 }
 
-// optionalTarget is the element that a tool may be given: selector, ref or
-// neither.
+// optionalTarget is an optional target: selector, ref or neither.
 type optionalTarget struct {
 	Selector string       `json:"selector,omitempty"`
 	Ref      executor.Ref `json:"ref,omitempty"`
@@ -20,8 +19,8 @@ type optionalTarget struct {
 
 func (t optionalTarget) target() executor.Target { return newTarget(t.Selector, t.Ref) }
 
-// newTarget returns the target that a tool was given. A selector that looks like
-// a ref is a ref: models mix them up, and there is no element of that name.
+// newTarget returns the target with a selector or ref. A selector that has the form of a ref is
+// used as a ref: models confuse the two, and no HTML element has such a name.
 func newTarget(selector string, ref executor.Ref) executor.Target {
 	if r, err := executor.ParseRef(selector); err == nil && ref == "" {
 		return executor.Target{Ref: r}
@@ -36,21 +35,20 @@ func (t optionalTarget) check() error {
 	return t.target().Validate()
 }
 
-// requiredTarget is the element that a tool must be given: exactly one of
-// selector and ref.
+// requiredTarget is a required target: exactly one of selector and ref.
 type requiredTarget struct{ optionalTarget }
 
 func (t requiredTarget) check() error { return t.target().Validate() }
 
-// timeoutArg is how long a call may take. Zero means the executor's default.
+// timeoutArg is the time limit of a call. Zero means the executor's default.
 type timeoutArg struct {
 	TimeoutMS int `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds"`
 }
 
 func (t timeoutArg) timeout() time.Duration { return time.Duration(t.TimeoutMS) * time.Millisecond }
 
-// maxCharsArg is how many characters of page text a reader returns. Zero
-// means the executor's default.
+// maxCharsArg is the maximum length of the returned page text, in characters. Zero means the
+// executor's default.
 type maxCharsArg struct {
 	MaxChars int `json:"maxChars,omitempty" min:"1" max:"1000000" unit:"characters"`
 }

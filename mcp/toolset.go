@@ -8,20 +8,20 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
-// A Toolset names a group of tools that a server offers, or does not.
+// A Toolset is the name of a group of tools that can be offered together.
 type Toolset string
 
-// The toolsets. A server offers ToolsCore unless it is told otherwise: each
-// further tool costs a model's attention.
+// The toolsets. A server offers only ToolsCore by default, because each additional tool increases
+// the prompt size.
 const (
 	ToolsCore    Toolset = "core"    // the 26 tools
-	ToolsBatch   Toolset = "batch"   // many calls in one
-	ToolsInput   Toolset = "input"   // drags, and the mouse at coordinates
-	ToolsFiles   Toolset = "files"   // files into pages, pages into files
-	ToolsStorage Toolset = "storage" // what sites keep in the browser
+	ToolsBatch   Toolset = "batch"   // several calls in one
+	ToolsInput   Toolset = "input"   // dragging, and the mouse at coordinates
+	ToolsFiles   Toolset = "files"   // uploads, and pages as PDF files
+	ToolsStorage Toolset = "storage" // cookies, web storage and storage state
 
-	// ToolsDevtools tells of what happened in tabs, and emulates devices. For
-	// the former it needs an Executor that records: SessionOptions.Record.
+	// ToolsDevtools lists console messages, errors and requests, and emulates devices. The lists
+	// need an Executor that records an activity log (SessionOptions.Record).
 	ToolsDevtools Toolset = "devtools"
 )
 
@@ -32,22 +32,22 @@ type group struct {
 	tools []tool
 }
 
-// toolsets are all the toolsets, in the order in which documents list them.
-// They are put here when the program starts: handlers of some tools call others.
+// toolsets are all toolsets, in the order of the documentation. init sets the variable, because
+// handlers of the batch tools use it: an initializer would be an initialization cycle.
 var toolsets []group
 
 func init() {
 	toolsets = []group{
 		{ToolsCore, "Pages and tabs: what every session has.", coreTools},
-		{ToolsBatch, "Many calls in one, as a list or as a script.", batchTools},
-		{ToolsFiles, "Files for pages, and pages as files.", filesTools},
-		{ToolsStorage, "What a site keeps in the browser: cookies, local and session storage, and files of them.", storageTools},
-		{ToolsInput, "Drags, and the mouse at a place of the viewport.", inputTools},
-		{ToolsDevtools, "What happened in a tab: console, errors, requests; and what its pages are shown of the device.", devtoolsTools},
+		{ToolsBatch, "Several calls in one, as a list or as a script.", batchTools},
+		{ToolsFiles, "Uploads, and pages as PDF files.", filesTools},
+		{ToolsStorage, "Cookies, local and session storage, and storage state files.", storageTools},
+		{ToolsInput, "Dragging, and the mouse at a point of the viewport.", inputTools},
+		{ToolsDevtools, "The activity log of a tab (console, errors, requests), and device emulation.", devtoolsTools},
 	}
 }
 
-// Toolsets returns all the toolsets.
+// Toolsets returns the names of all toolsets.
 func Toolsets() []Toolset {
 	var names []Toolset
 	for _, set := range toolsets {
@@ -56,8 +56,9 @@ func Toolsets() []Toolset {
 	return names
 }
 
-// ParseToolsets returns the toolsets that a list with commas names; "all" names
-// all of them. Its errors say what is wrong with the list.
+// ParseToolsets parses a comma-separated list of toolsets. "all" stands for all toolsets. The
+// result is sorted and has no duplicates. ParseToolsets returns an error if the list has an unknown
+// name, or only ToolsBatch.
 func ParseToolsets(list string) ([]Toolset, error) {
 	var sets []Toolset
 	for name := range strings.SplitSeq(list, ",") {
@@ -73,28 +74,28 @@ func ParseToolsets(list string) ([]Toolset, error) {
 	}
 	slices.Sort(sets)
 	if sets = slices.Compact(sets); slices.Equal(sets, []Toolset{ToolsBatch}) {
-		return nil, fmt.Errorf("%q alone has no tools to call; say %s,%s", string(ToolsBatch), ToolsCore, ToolsBatch)
+		return nil, fmt.Errorf("%q alone has no tools to call; use %s,%s", string(ToolsBatch), ToolsCore, ToolsBatch)
 	}
 	return sets, nil
 }
 
-// check returns an error for a name that is no toolset's.
+// check returns an error if set is not a toolset.
 func (set Toolset) check() error {
 	known := Toolsets()
 	if slices.Contains(known, set) {
 		return nil
 	}
-	var words []string
+	var names []string
 	for _, name := range known {
-		if set != "" && typo.Distance(string(set), string(name)) < 3 {
-			return fmt.Errorf("%q is no toolset; did you mean %s?", string(set), name)
-		}
-		words = append(words, string(name))
+		names = append(names, string(name))
 	}
-	return fmt.Errorf("%q is no toolset; there are %s and all", string(set), strings.Join(words, ", "))
+	if near := typo.Nearest(string(set), slices.Values(names)); near != "" {
+		return fmt.Errorf("unknown toolset %q; did you mean %s?", string(set), near)
+	}
+	return fmt.Errorf("unknown toolset %q; choose from %s and all", string(set), strings.Join(names, ", "))
 }
 
-// toolsOf returns the tools of toolsets, in the order of documents.
+// toolsOf returns the tools of the toolsets, in the order of the documentation.
 func toolsOf(sets []Toolset) []*tool {
 	var list []*tool
 	for _, set := range toolsets {
@@ -111,7 +112,7 @@ func toolsOf(sets []Toolset) []*tool {
 // allTools returns the tools of all toolsets.
 func allTools() []*tool { return toolsOf(Toolsets()) }
 
-// toolsetOf returns the toolset that has a tool of a name; empty when none has.
+// toolsetOf returns the toolset that has the tool with a name, or "" if no toolset has it.
 func toolsetOf(name string) Toolset {
 	for _, set := range toolsets {
 		if slices.ContainsFunc(set.tools, func(t tool) bool { return t.name == name }) {

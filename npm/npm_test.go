@@ -178,17 +178,17 @@ func listTools(t *testing.T, home string) {
 	}
 }
 
-// readmeEntry starts the server as a host does that has the README's entry, with
+// readmeEntry starts the server as a host does that has the entry of docs/install.md, with
 // the tarballs in dir.
 func readmeEntry(t *testing.T, dir string) {
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, entry, found := strings.Cut(string(text), "<!-- npx -->\n```json\n")
 	entry, _, closed := strings.Cut(entry, "\n```\n")
 	if !found || !closed {
-		t.Fatal("the README has no entry for npx")
+		t.Fatal("docs/install.md has no entry for npx")
 	}
 	entry = strings.NewReplacer("/path/to/dist/npm", dir, "0.0.0-devel", version, "linux-x64", platform()).Replace(entry)
 	var config struct {

@@ -14,9 +14,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// special holds the ranges that are not the public internet, by the IANA
-// special-purpose registries. Of IPv6, whatever lies outside globalUnicast is
-// special as well.
+// special lists the ranges that are not public, by the IANA special-purpose registries. IPv6
+// addresses outside globalUnicast are also special.
 var (
 	special = prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
@@ -30,8 +29,8 @@ var (
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 )
 
-// metadata holds the addresses at which clouds hand out credentials to
-// whoever asks. Nothing opens them.
+// metadata lists the addresses at which clouds serve credentials to any client. No setting allows
+// them.
 var metadata = map[netip.Addr]bool{
 	netip.MustParseAddr("169.254.169.254"): true, // AWS, Azure, Google and others
 	netip.MustParseAddr("169.254.170.2"):   true, // AWS containers
@@ -44,8 +43,8 @@ var metadata = map[netip.Addr]bool{
 	netip.MustParseAddr("168.63.129.16"):   true, // Azure; a public address
 }
 
-// IsPublic reports whether addr is an ordinary address of the public
-// internet. An IPv4 address inside IPv6 counts as what it holds.
+// IsPublic reports whether addr is a public unicast address. An IPv4-mapped IPv6 address counts as
+// the IPv4 address.
 func IsPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.Zone() != "" || metadata[addr] {
@@ -66,7 +65,8 @@ func within(list []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// isMetadata looks through the ways in which IPv6 carries an IPv4 address.
+// isMetadata reports whether addr is a metadata address, also if it is embedded in an IPv6 address
+// (IPv4-mapped, NAT64 or 6to4).
 func isMetadata(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if metadata[addr] {
@@ -82,8 +82,8 @@ func isMetadata(addr netip.Addr) bool {
 	return false
 }
 
-// parsePrivate parses one entry of allow_private: a range in its canonical
-// form, wholly outside the public internet.
+// parsePrivate parses one entry of allow_private: a range in canonical form that contains no public
+// address.
 func parsePrivate(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	switch {

@@ -11,19 +11,19 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// SetAudit has r told of denials that no call of a client's hears of: what a
-// page tried by itself. Set it before the Guard is used. What is decided on
-// calls is told to their context, see executor.WithDecisions.
+// SetAudit sets the recorder of denials that no call of a client receives: of what a page attempted
+// on its own. Call it before the Guard is used. Decisions about calls go to the observer in their
+// context, see executor.WithDecisionObserver.
 func (g *Guard) SetAudit(r audit.Recorder) { g.audit = r }
 
-// tell tells of a decision whoever wants to know.
-func (g *Guard) tell(ctx context.Context, a executor.Access, err error) {
-	if executor.WantsDecisions(ctx) {
+// reportDecision passes a decision to the observer in ctx. Without an observer, it records denials.
+func (g *Guard) reportDecision(ctx context.Context, a executor.Access, err error) {
+	if executor.HasDecisionObserver(ctx) {
 		d := executor.Decision{Access: a, Rule: executor.RuleOf(err), Err: err}
 		if err == nil {
-			d.Rule = g.policyOf(ctx).allowRule(a)
+			d.Rule = g.policyForCall(ctx).allowRule(a)
 		}
-		d.Tell(ctx)
+		d.Report(ctx)
 		return
 	}
 	if err == nil || g.audit == nil {
@@ -31,7 +31,7 @@ func (g *Guard) tell(ctx context.Context, a executor.Access, err error) {
 	}
 	switch a.Op {
 	case executor.OpList, executor.OpRead, executor.OpDismiss:
-		return // that something in sight is not shown is no deed
+		return // a denied read is not an action
 	}
 	where := a.Origin
 	if a.Destination != "" {
@@ -43,44 +43,43 @@ func (g *Guard) tell(ctx context.Context, a executor.Access, err error) {
 	})
 }
 
-// Network returns the Guard's policy for a browser's network, as
-// chromium.Options and extension.Options take it. It decides as the policy does,
-// with all that is permitted while it is asked, to whichever call, and has
-// denials told to SetAudit's Recorder.
+// Network returns the Guard's policy for a browser's network, for chromium.Options and
+// extension.Options. It applies the current policy with all run-time grants, also those for single
+// calls, and records denials with the Recorder of SetAudit.
 func (g *Guard) Network() *Network { return &Network{g} }
 
-// A Network decides on connections, see [Guard.Network]. Its methods are those
-// of a [Policy]'s.
+// A Network decides on connections. See [Guard.Network].
 type Network struct{ guard *Guard }
 
-// CheckHost decides as [Policy.CheckHost] does.
+// CheckHost is like [Policy.CheckHost].
 func (n *Network) CheckHost(scheme, host string, port int) error {
-	return n.told(scheme, host, port, n.guard.Policy().CheckHost(scheme, host, port))
+	return n.logged(scheme, host, port, n.guard.Policy().CheckHost(scheme, host, port))
 }
 
-// CheckPath decides as [Policy.CheckPath] does.
+// CheckPath is like [Policy.CheckPath].
 func (n *Network) CheckPath(scheme, host string, port int, path string) error {
-	return n.told(scheme, host, port, n.guard.Policy().CheckPath(scheme, host, port, path))
+	return n.logged(scheme, host, port, n.guard.Policy().CheckPath(scheme, host, port, path))
 }
 
-// CheckAddr decides as [Policy.CheckAddr] does.
+// CheckAddr is like [Policy.CheckAddr].
 func (n *Network) CheckAddr(host string, port int, addr netip.Addr) error {
-	return n.told("", host, port, n.guard.Policy().CheckAddr(host, port, addr))
+	return n.logged("", host, port, n.guard.Policy().CheckAddr(host, port, addr))
 }
 
-// CheckDocument decides as [Policy.CheckDocument] does.
+// CheckDocument is like [Policy.CheckDocument], and records no denials.
 func (n *Network) CheckDocument(url string) error {
 	return n.guard.Policy().CheckDocument(url)
 }
 
-// AddOwnPort closes a port as [Policy.AddOwnPort] does.
+// AddOwnPort is like [Policy.AddOwnPort].
 func (n *Network) AddOwnPort(port int) {
 	if n.guard.policy != nil {
 		n.guard.policy.AddOwnPort(port)
 	}
 }
 
-func (n *Network) told(scheme, host string, port int, err error) error {
+// logged records a denial and returns err.
+func (n *Network) logged(scheme, host string, port int, err error) error {
 	if err == nil || n.guard.audit == nil {
 		return err
 	}

@@ -14,8 +14,8 @@ type entries []audit.Entry
 func (e *entries) Ready() error             { return nil }
 func (e *entries) Record(entry audit.Entry) { *e = append(*e, entry) }
 
-// TestRules has each rule decide once.
-func TestRules(t *testing.T) {
+// TestRuleNames checks the name of each rule in decisions and errors.
+func TestRuleNames(t *testing.T) {
 	const good, evil = "https://example.com", "https://evil.com"
 	conf := Config{AllowDomains: []string{"example.com", "*.example.org", "127.0.0.1", "blocked.example.com"}, BlockDomains: []string{"blocked.example.com"}, OwnPorts: []int{38017}}
 	g := NewGuard(mustNew(t, conf), nil)
@@ -31,11 +31,11 @@ func TestRules(t *testing.T) {
 		{"listed by subdomain", g, executor.Access{Op: executor.OpAct, Origin: "https://a.example.org", URL: "https://a.example.org/"}, "allow:*.example.org"},
 		{"destination", g, executor.Access{Op: executor.OpNavigate, Origin: good, URL: good + "/", Destination: "http://127.0.0.1:8080/x"}, "allow:127.0.0.1"},
 		{"blob", g, executor.Access{Op: executor.OpRead, Origin: good, URL: "blob:" + good + "/1-2"}, "allow:example.com"},
-		{"everything", all, executor.Access{Op: executor.OpRead, Origin: evil, URL: evil + "/"}, "all-domains"},
+		{"all domains", all, executor.Access{Op: executor.OpRead, Origin: evil, URL: evil + "/"}, "all-domains"},
 		{"blank", g, executor.Access{Op: executor.OpRead, URL: "about:blank"}, "own-page"},
 		{"to blank", g, executor.Access{Op: executor.OpNavigate, Origin: good, URL: good + "/", Destination: "about:blank"}, "own-page"},
-		{"leave", g, executor.Access{Op: executor.OpNavigate, Origin: evil, URL: evil + "/", OwnTab: true}, "own-tab"},
-		{"dismiss", g, executor.Access{Op: executor.OpDismiss, Origin: evil, URL: evil + "/", OwnTab: true}, "own-tab"},
+		{"navigate own tab", g, executor.Access{Op: executor.OpNavigate, Origin: evil, URL: evil + "/", OpenedBySession: true}, "own-tab"},
+		{"dismiss", g, executor.Access{Op: executor.OpDismiss, Origin: evil, URL: evil + "/", OpenedBySession: true}, "own-tab"},
 		{"unlisted", g, executor.Access{Op: executor.OpRead, Origin: evil, URL: evil + "/"}, "unlisted"},
 		{"blocked", g, executor.Access{Op: executor.OpRead, Origin: "https://blocked.example.com", URL: "https://blocked.example.com/"}, "block:blocked.example.com"},
 		{"opaque", g, executor.Access{Op: executor.OpRead, Origin: "null", URL: "data:,x"}, "opaque-origin"},
@@ -45,28 +45,29 @@ func TestRules(t *testing.T) {
 		{"private", all, executor.Access{Op: executor.OpNavigate, Origin: good, URL: good + "/", Destination: "http://10.0.0.1/"}, "private-address"},
 		{"eval", g, executor.Access{Op: executor.OpEval, Origin: good, URL: good + "/"}, "no-grant:eval"},
 		{"download", g, executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/"}, "no-grant:downloads"},
-		{"nothing", NewGuard(nil, nil), executor.Access{Op: executor.OpRead, Origin: good, URL: good + "/"}, "nothing-allowed"},
+		{"no policy", NewGuard(nil, nil), executor.Access{Op: executor.OpRead, Origin: good, URL: good + "/"}, "nothing-allowed"},
 	} {
-		var told []executor.Decision
-		ctx := executor.WithDecisions(t.Context(), func(d executor.Decision) { told = append(told, d) })
+		var decisions []executor.Decision
+		ctx := executor.WithDecisionObserver(t.Context(), func(d executor.Decision) { decisions = append(decisions, d) })
 		err := tt.guard.Check(ctx, tt.access)
-		if len(told) != 1 || told[0].Rule != tt.rule || told[0].Access != tt.access || told[0].Err != err {
-			t.Errorf("%s: %+v, %v", tt.name, told, err)
+		if len(decisions) != 1 || decisions[0].Rule != tt.rule || decisions[0].Access != tt.access || decisions[0].Err != err {
+			t.Errorf("%s: %+v, %v", tt.name, decisions, err)
 		}
 		if err != nil && executor.RuleOf(err) != tt.rule {
 			t.Errorf("%s: rule of the error %q", tt.name, executor.RuleOf(err))
 		}
 	}
-	var told []executor.Decision
-	ctx := executor.WithDecisions(t.Context(), func(d executor.Decision) { told = append(told, d) })
+	var decisions []executor.Decision
+	ctx := executor.WithDecisionObserver(t.Context(), func(d executor.Decision) { decisions = append(decisions, d) })
 	_, err := g.Wrap(executor.Unavailable{}).Click(ctx, "", executor.Target{}, nil)
-	if executor.RuleOf(err) != "no-grant:mutations" || len(told) != 1 {
-		t.Errorf("click: %v, %+v", err, told)
+	if executor.RuleOf(err) != "no-grant:mutations" || len(decisions) != 1 {
+		t.Errorf("click: %v, %+v", err, decisions)
 	}
 }
 
-// TestAuditOfPages: what no call hears of is recorded, if it is a deed.
-func TestAuditOfPages(t *testing.T) {
+// TestPageDenialsRecorded checks that denials that no call receives are recorded, except those of
+// reads.
+func TestPageDenialsRecorded(t *testing.T) {
 	var log entries
 	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Subresources: SubresourcesSame}), nil)
 	g.SetAudit(&log)
@@ -84,7 +85,7 @@ func TestAuditOfPages(t *testing.T) {
 	if n.CheckHost("", "example.com", 443) != nil || n.CheckDocument(good+"/") != nil {
 		t.Error("denied")
 	}
-	// Without this the browser would not ask about documents at all.
+	// CheckDocument must also deny, but does not record.
 	denied(t, "network", n.CheckDocument("https://evil.com/"))
 	for _, err := range []error{
 		n.CheckHost("", "evil.com", 443), n.CheckHost("http", "[::1]", 8080), n.CheckAddr("example.com", 443, netip.MustParseAddr("10.0.0.1")),

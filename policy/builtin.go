@@ -1,7 +1,7 @@
 package policy
 
-// builtinBlocks holds what no policy opens, as far as it has a host: schemes
-// are refused by not being http or https.
+// builtinBlocks lists the hosts that no policy allows. Schemes need no list: only http and https
+// are allowed.
 var builtinBlocks = func() (out []builtinBlock) {
 	for _, b := range []struct{ pattern, what string }{
 		{"chromewebstore.google.com", "a browser's extension store"},
@@ -28,7 +28,7 @@ type builtinBlock struct {
 	what    string
 }
 
-func builtin(s site, pathless bool) error {
+func builtin(s site, matchIfPathUnknown bool) error {
 	if s.addr.IsValid() {
 		if isMetadata(s.addr) {
 			return deniedBuiltin(s.host, "a cloud metadata service")
@@ -36,7 +36,7 @@ func builtin(s site, pathless bool) error {
 		return nil
 	}
 	for _, b := range builtinBlocks {
-		if b.pattern.denies(s, pathless) {
+		if b.pattern.denies(s, matchIfPathUnknown) {
 			return deniedBuiltin(s.host, b.what)
 		}
 	}

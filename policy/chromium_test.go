@@ -23,10 +23,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// seedVariable names the environment variable with another seed for the URLs
-// that are compared with Chromium's reading of them.
+// seedVariable is the environment variable that sets another seed for the generated URLs.
 const seedVariable = "CHROME_MCP_TEST_SEED"
 
 func testSeed(t *testing.T) uint64 {
@@ -39,16 +40,11 @@ func testSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// openChromium returns a session of a real browser. Without a Chromium it
-// skips the test, and fails it in CI.
+// openChromium returns a session of a real browser. If no Chromium is installed, it skips the test,
+// or fails it in CI.
 func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executor {
 	t.Helper()
-	if _, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER")); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("CI has no Chromium: %v", err)
-		}
-		t.Skip(err)
-	}
+	userbrowser.Find(t)
 	headless := true
 	b := chromium.New(chromium.Options{
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
@@ -67,8 +63,7 @@ func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executo
 	return s
 }
 
-// run calls an async JavaScript function with one argument in a tab, and
-// decodes what it returns.
+// run calls an async JavaScript function with one argument in a tab, and decodes its result.
 func run(ctx context.Context, t *testing.T, s executor.Executor, tab executor.TabID, function string, argument, result any) {
 	t.Helper()
 	arg, err := json.Marshal(argument)
@@ -99,13 +94,13 @@ func run(ctx context.Context, t *testing.T, s executor.Executor, tab executor.Ta
 	}
 }
 
-// A place is where Chromium would go.
-type place struct {
+// A parsedURL is a URL as Chromium parses it.
+type parsedURL struct {
 	Href, Protocol, Hostname, Port, Origin string
-	Decisions                              []bool // of the extension, one a policy
+	Decisions                              []bool // of the extension, one per policy
 }
 
-func (p *place) port() int {
+func (p *parsedURL) port() int {
 	if p.Port == "" {
 		return int(defaultPort(strings.TrimSuffix(p.Protocol, ":")))
 	}
@@ -113,10 +108,10 @@ func (p *place) port() int {
 	return n
 }
 
-// readURLs has Chromium read URLs, and the extension's rules decide on what it
-// read. A null is a URL that it refuses.
+// readURLs is a function that parses URLs in Chromium, and applies the extension's policies to the
+// results. It returns null for a URL that Chromium rejects.
 const readURLs = `async ({ urls, policies }) => {
-  const { compile, decide } = await import('/rules.js');
+  const { compile, decide } = await import('/policy.js');
   const rules = policies.map((p) => compile(p));
   return urls.map((text) => {
     let u;
@@ -126,8 +121,7 @@ const readURLs = `async ({ urls, policies }) => {
   });
 }`
 
-// A urlCase is a policy, and in other words what it may allow: of the site
-// where Chromium goes.
+// A urlCase is a policy, and an independent description of the sites that it may allow.
 type urlCase struct {
 	config Config
 	sites  []string                              // origins, and "*." hosts; nil means allowed
@@ -179,10 +173,11 @@ var urlCases = []urlCase{
 
 var allowedHosts = []string{"example.com", "sub.example.com:8443", "a.wild.example", "a.b.wild.example", "plain.example.com", "127.0.0.1", "127.0.0.1:8080", "localhost:8080", "[::1]", "[::1]:3000", "other.org"}
 
-// What we allow never leads Chromium to another host, port or scheme than the
-// one that was decided on: for the URLs of a caller, for those that the
-// browser tells, for what the network asks, and for the extension's rules.
+// TestLongURLsAgainstChromium checks that Chromium never uses another host, port or scheme for an
+// allowed URL than the policy has checked: for URLs of callers, for URLs that the browser reports,
+// for requests, and for the policy of the extension.
 func TestLongURLsAgainstChromium(t *testing.T) {
+	tier.Long(t)
 	const total, batch = 100_000, 5_000
 	ctx := t.Context()
 	g := newURLGrammar(testSeed(t), allowedHosts, slices.DeleteFunc(slices.Clone(traps), func(s string) bool { return len(s) > 1000 || s == "" }))
@@ -190,7 +185,7 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 	mux := http.NewServeMux()
 	files := http.FileServerFS(extension.Files())
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, ".js") { // rules.js and what it imports
+		if strings.HasSuffix(r.URL.Path, ".js") { // policy.js and its imports
 			files.ServeHTTP(w, r)
 			return
 		}
@@ -206,14 +201,14 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 	}
 
 	var policies []*Policy
-	var told []map[string]any
+	var jsPolicies []map[string]any
 	for _, c := range urlCases {
 		p, err := New(c.config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		policies = append(policies, p)
-		told = append(told, map[string]any{"allow": c.config.AllowDomains, "block": c.config.BlockDomains, "unsafeAll": c.config.AllDomains,
+		jsPolicies = append(jsPolicies, map[string]any{"allow": c.config.AllowDomains, "block": c.config.BlockDomains, "unsafeAll": c.config.AllDomains,
 			"subresources": c.config.Subresources, "ownPorts": c.config.OwnPorts})
 	}
 	var parsed, calls, shown, network int
@@ -226,13 +221,13 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 				urls = append(urls, u)
 			}
 		}
-		var places []*place
-		run(ctx, t, s, tab.ID, readURLs, map[string]any{"urls": urls, "policies": told}, &places)
-		if len(places) != len(urls) {
-			t.Fatalf("Chromium read %d of %d URLs", len(places), len(urls))
+		var parsedURLs []*parsedURL
+		run(ctx, t, s, tab.ID, readURLs, map[string]any{"urls": urls, "policies": jsPolicies}, &parsedURLs)
+		if len(parsedURLs) != len(urls) {
+			t.Fatalf("Chromium read %d of %d URLs", len(parsedURLs), len(urls))
 		}
 		for i, raw := range urls {
-			at := places[i]
+			at := parsedURLs[i]
 			if at != nil {
 				parsed++
 			}
@@ -240,30 +235,29 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 				oracle := &urlCases[j]
 				if text, err := p.CheckURL(raw); err == nil && text != Blank {
 					calls++
-					checkCalled(t, raw, text, at, oracle)
+					checkCallerURL(t, raw, text, at, oracle)
 				}
 				if at == nil {
 					continue
 				}
 				where, protocol := at, at.Protocol
 				if protocol == "blob:" {
-					if where = originPlace(at.Origin); where == nil {
-						where = &place{}
+					if where = parseOriginText(at.Origin); where == nil {
+						where = &parsedURL{}
 					}
 				}
 				ok := oracle.allowed(where.Protocol, where.Hostname, where.port())
 				blank := isBlankURL(at.Href) || at.Href == "about:srcdoc" || strings.HasPrefix(at.Href, errorPage)
-				byGo := p.checkShown(at.Href) == nil
+				byGo := p.checkSerializedURL(at.Href) == nil
 				if byGo && !ok && !blank {
 					t.Errorf("policy %d: a document at %q, which was %q, is allowed", j, at.Href, raw)
 				}
 				if byGo {
 					shown++
 				}
-				// The extension leaves the validity of punycode to the browser, and
-				// the spelling of a blob: that no browser makes.
+				// The extension relies on the browser to validate punycode and blob: URLs.
 				if at.Decisions[j] && !blank && (!ok || !byGo && protocol != "blob:" && !strings.Contains(at.Hostname, "xn--")) {
-					t.Errorf("policy %d: the extension allows a document at %q, which was %q; the policy: %v", j, at.Href, raw, p.checkShown(at.Href))
+					t.Errorf("policy %d: the extension allows a document at %q, which was %q; the policy: %v", j, at.Href, raw, p.checkSerializedURL(at.Href))
 				}
 				if scheme := strings.TrimSuffix(protocol, ":"); scheme == "http" || scheme == "https" {
 					if p.CheckHost(scheme, at.Hostname, at.port()) == nil {
@@ -281,42 +275,42 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 	}
 	t.Logf("%d URLs: Chromium reads %d; allowed are %d of a caller, %d of documents, %d of requests", total, parsed, calls, shown, network)
 	if parsed < total/3 || calls < total/20 || shown < total/10 || network < total/10 {
-		t.Error("too few were allowed to tell anything")
+		t.Error("too few URLs were allowed")
 	}
 }
 
-// checkCalled compares what was decided for a URL of a caller with where
-// Chromium goes, and with where Go goes, which fetches downloads.
-func checkCalled(t *testing.T, raw, text string, at *place, oracle *urlCase) {
+// checkCallerURL compares an allowed URL of a caller with the results of Chromium and of net/url,
+// which downloads use.
+func checkCallerURL(t *testing.T, raw, text string, at *parsedURL, oracle *urlCase) {
 	t.Helper()
 	u, err := ParseURL(raw)
 	if err != nil {
-		t.Errorf("%q is allowed and does not parse: %v", raw, err)
+		t.Errorf("%q is allowed, but ParseURL fails: %v", raw, err)
 		return
 	}
 	if at == nil {
-		t.Errorf("%q is allowed as %q, and no URL to Chromium", raw, text)
+		t.Errorf("%q is allowed as %q, but Chromium rejects it", raw, text)
 		return
 	}
 	scheme := strings.TrimSuffix(at.Protocol, ":")
 	if u.site.scheme != scheme || u.Host() != at.Hostname || u.Port() != at.port() || u.Origin() != at.Origin || !oracle.allowed(at.Protocol, at.Hostname, at.port()) {
-		t.Errorf("%q is allowed for %s and Chromium goes to %s", raw, u.Origin(), at.Origin)
+		t.Errorf("%q is allowed for %s, but Chromium uses %s", raw, u.Origin(), at.Origin)
 	}
 	if text != at.Href {
-		t.Errorf("%q is sent as %q, which Chromium writes as %q", raw, text, at.Href)
+		t.Errorf("%q is sent as %q, which Chromium serializes as %q", raw, text, at.Href)
 	}
 	if std, err := url.Parse(text); err != nil || std.Scheme != scheme || "["+std.Hostname()+"]" != "["+strings.Trim(at.Hostname, "[]")+"]" || std.Port() != at.Port {
-		t.Errorf("%q is sent as %q, and Go goes to %v, %v", raw, text, std, err)
+		t.Errorf("%q is sent as %q, but net/url returns %v, %v", raw, text, std, err)
 	}
 }
 
-// originPlace reads an origin in Chromium's spelling.
-func originPlace(origin string) *place {
+// parseOriginText parses an origin that Chromium serialized.
+func parseOriginText(origin string) *parsedURL {
 	protocol, rest, ok := strings.Cut(origin, "//")
 	if !ok {
 		return nil
 	}
-	p := &place{Protocol: protocol, Hostname: rest}
+	p := &parsedURL{Protocol: protocol, Hostname: rest}
 	if host, port, err := net.SplitHostPort(rest); err == nil {
 		p.Hostname, p.Port = host, port
 		if strings.Contains(host, ":") {
@@ -326,17 +320,18 @@ func originPlace(origin string) *place {
 	return p
 }
 
-// In the browser itself: what is allowed arrives where it was allowed to, and
-// of what a page makes of all the others nothing arrives at a denied server.
+// TestLongURLsByNavigation checks in the browser that allowed URLs load from the allowed server,
+// and that requests of a page for all other URLs never reach a denied server.
 func TestLongURLsByNavigation(t *testing.T) {
+	tier.Long(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 
 	var mu sync.Mutex
-	var asked []string
+	var requested []string
 	allowed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked = append(asked, "http://"+r.Host+r.URL.RequestURI())
+		requested = append(requested, "http://"+r.Host+r.URL.RequestURI())
 		mu.Unlock()
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<title>allowed</title>")
@@ -350,13 +345,13 @@ func TestLongURLsByNavigation(t *testing.T) {
 	badHost, badPort, _ := net.SplitHostPort(bad)
 
 	// The traps with the two servers in place of their hosts.
-	place := strings.NewReplacer("evil.com", bad, "example.com:443", good, "example.com", good)
+	insertHosts := strings.NewReplacer("evil.com", bad, "example.com:443", good, "example.com", good)
 	var list []string
 	for _, s := range slices.Concat(traps, grammarUsers, grammarHosts, grammarPorts, grammarTails) {
 		if s == "" || len(s) > 1000 {
 			continue
 		}
-		list = append(list, place.Replace(s))
+		list = append(list, insertHosts.Replace(s))
 	}
 	aliases := []string{"localhost", "LOCALHOST", "localhost.", "127.1", "0x7f000001", "017700000001", "2130706433", "127.0.0.1.", "[::ffff:127.0.0.1]",
 		"a.localhost", "①②⑦.0.0.1", "127%2e0.0.1"}
@@ -373,7 +368,7 @@ func TestLongURLsByNavigation(t *testing.T) {
 	var calls, others []string
 	const loads, byCall = 1500, 60
 	for len(calls) < byCall || len(others) < loads {
-		raw := place.Replace(g.next())
+		raw := insertHosts.Replace(g.next())
 		if text, err := p.CheckURL(raw); err == nil && text != Blank {
 			calls = append(calls, text)
 		} else if err != nil {
@@ -384,18 +379,18 @@ func TestLongURLsByNavigation(t *testing.T) {
 	s := openChromium(t, p)
 	for _, text := range calls[:byCall] {
 		if _, err := s.Navigate(ctx, "", text, nil); err != nil {
-			t.Errorf("%q is allowed and does not load: %v", text, err)
+			t.Errorf("%q is allowed, but does not load: %v", text, err)
 			continue
 		}
 		want, _, _ := strings.Cut(text, "#")
 		mu.Lock()
-		if !slices.Contains(asked, want) {
-			t.Errorf("%q was not asked for; the last was %q", want, asked[len(asked)-1])
+		if !slices.Contains(requested, want) {
+			t.Errorf("%q was not requested; the last request was %q", want, requested[len(requested)-1])
 		}
 		mu.Unlock()
 	}
-	// What a caller names and is refused stays refused; a page can write it, and
-	// then the network decides.
+	// The policy denies these URLs for callers. A page can request them, so network enforcement
+	// must deny them.
 	for _, raw := range others[:200] {
 		if _, err := p.CheckURL(raw); executor.CodeOf(err) != executor.ErrBadArgs && !errors.Is(err, executor.ErrPolicyDenied) {
 			t.Errorf("%q: %v", raw, err)
@@ -424,20 +419,20 @@ func TestLongURLsByNavigation(t *testing.T) {
 	var settled int
 	run(ctx, t, s, "", load, others[:loads], &settled)
 	if settled != loads {
-		t.Errorf("%d of %d were tried", settled, loads)
+		t.Errorf("%d of %d URLs were requested", settled, loads)
 	}
 	if n := hits.Load(); n != 0 {
-		t.Errorf("the denied server at %s:%s was asked %d times", badHost, badPort, n)
+		t.Errorf("the denied server at %s:%s received %d requests", badHost, badPort, n)
 	}
-	// The control: without the wall they do arrive.
+	// The positive control: without enforcement the requests arrive.
 	open := openChromium(t, nil)
 	if _, err := open.Navigate(ctx, "", home, nil); err != nil {
 		t.Fatal(err)
 	}
 	run(ctx, t, open, "", load, others[:loads/3], &settled)
 	n := hits.Load()
-	t.Logf("%d requests of %d URLs reach the denied server without the wall", n, loads/3)
+	t.Logf("%d requests of %d URLs reach the denied server without enforcement", n, loads/3)
 	if n < 30 {
-		t.Error("too few to tell anything")
+		t.Error("too few requests for a positive control")
 	}
 }

@@ -6,56 +6,53 @@ import (
 	"slices"
 )
 
-// Subresources says what the pages that are allowed may load.
+// Subresources is a tier: what allowed pages may load.
 type Subresources string
 
-// The tiers. Private addresses are refused in all of them.
+// The tiers. All of them deny private addresses.
 const (
 	SubresourcesPublic Subresources = "public" // any public host that is not blocked
-	SubresourcesSame   Subresources = "same"   // what AllowDomains allows
-	SubresourcesList   Subresources = "list"   // that, and SubresourceDomains
+	SubresourcesSame   Subresources = "same"   // hosts that AllowDomains allows
+	SubresourcesList   Subresources = "list"   // hosts that AllowDomains or SubresourceDomains allows
 )
 
-// strictness orders the tiers for [Config.Merge].
+// strictness lists the tiers, strictest first, for [Config.Merge].
 var strictness = []Subresources{SubresourcesSame, SubresourcesList, SubresourcesPublic}
 
-// A Config is what a [Policy] is made of. Its zero value denies everything.
+// A Config is the configuration of a [Policy]. Its zero value denies everything.
 type Config struct {
-	AllowDomains []string // patterns: where the agent may go, read and act
-	BlockDomains []string // patterns: where nothing may go; beats everything that allows
-	AllDomains   bool     // every public host, without a list
+	AllowDomains []string // patterns: sites that the agent may navigate to, read and act on
+	BlockDomains []string // patterns: sites that are denied; overrides everything that allows
+	AllDomains   bool     // allows every public host
 
-	Mutations bool // clicking, typing and whatever else changes pages
-	Eval      bool // running the caller's JavaScript and raw protocol commands
-	Downloads bool // saving files
-	Storage   bool // reading the values of cookies and stored items, and changing those
-	// StateDir is the folder of state files, which is the grant for saving and
-	// loading them; empty means none.
+	Mutations bool // allows clicking, typing and other actions that change pages
+	Eval      bool // allows the caller's JavaScript and raw CDP commands
+	Downloads bool // allows saving files
+	Storage   bool // allows changing cookies and web storage, and reading their values
+	// StateDir is the directory of state files. If it is set, saving and loading them is allowed.
 	StateDir string
-	// UploadsDir is the folder whose files pages may be given, which is the
-	// grant for it; empty means none.
+	// UploadsDir is the directory whose files may be uploaded to pages. If it is set, uploads are
+	// allowed.
 	UploadsDir string
 
-	// Subresources is what pages may load; empty means SubresourcesPublic, or
-	// SubresourcesSame with Eval, since a script can carry data out in the
-	// URL of an image.
+	// Subresources is what pages may load. Empty means SubresourcesPublic, or SubresourcesSame if
+	// Eval is set, because a script can send data out in the URL of an image.
 	Subresources Subresources
-	// SubresourceDomains are the patterns of SubresourcesList, and an error
-	// without it.
+	// SubresourceDomains are the patterns of SubresourcesList. With another tier they are an error.
 	SubresourceDomains []string
 
-	// AllowPrivate are the ranges (CIDR) of private addresses that hosts in
-	// the allow list may resolve to. Loopback hosts that a pattern names need
-	// no entry. Cloud metadata addresses are never opened.
+	// AllowPrivate lists the ranges (CIDR) of private addresses that hosts in the allow list may
+	// resolve to. Loopback hosts that a pattern names need no entry. Cloud metadata addresses are
+	// always denied.
 	AllowPrivate []string
-	// OwnPorts are loopback ports that belong to this program, which no
-	// pattern opens. [Policy.AddOwnPort] adds more later.
+	// OwnPorts are loopback ports that belong to this program. No pattern allows them.
+	// [Policy.AddOwnPort] adds more later.
 	OwnPorts []int
 }
 
-// Merge returns what c and other say together: lists are joined, a grant in
-// either is a grant, of two folders of one kind other's counts, and of two tiers of Subresources the stricter one holds.
-// What either blocks stays blocked.
+// Merge combines c and other: lists are joined, a grant in either is a grant, directories of other
+// replace those of c, and the stricter tier of Subresources applies. A host that either blocks
+// stays blocked.
 func (c Config) Merge(other Config) Config {
 	c.AllowDomains = join(c.AllowDomains, other.AllowDomains)
 	c.BlockDomains = join(c.BlockDomains, other.BlockDomains)
@@ -77,7 +74,7 @@ func (c Config) Merge(other Config) Config {
 	return c
 }
 
-// join returns the union in the order of first appearance.
+// join returns the union of a and b in the order of first appearance.
 func join[T comparable](a, b []T) []T {
 	var out []T
 	for _, list := range [][]T{a, b} {
@@ -97,7 +94,7 @@ func stricter(a, b Subresources) Subresources {
 	case b == "":
 		return a
 	}
-	// An unknown tier has index -1 and so survives, for New to refuse.
+	// An unknown tier has index -1, so it is returned, and New rejects it.
 	if slices.Index(strictness, a) <= slices.Index(strictness, b) {
 		return a
 	}
@@ -106,7 +103,7 @@ func stricter(a, b Subresources) Subresources {
 
 func (s Subresources) validate() error {
 	if s != "" && !slices.Contains(strictness, s) {
-		return fmt.Errorf("%q is none of public, same, list", string(s))
+		return fmt.Errorf("%q is not one of public, same, list", string(s))
 	}
 	return nil
 }

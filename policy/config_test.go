@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestConfigTellsWhatIsInForce(t *testing.T) {
+func TestConfigReturnsEffectivePolicy(t *testing.T) {
 	p, err := New(Config{AllowDomains: []string{"example.com"}, Eval: true, OwnPorts: []int{5}})
 	if err != nil {
 		t.Fatal(err)
@@ -18,9 +18,9 @@ func TestConfigTellsWhatIsInForce(t *testing.T) {
 	}
 	got.AllowDomains[0] = "evil.example"
 	if p.Config().AllowDomains[0] != "example.com" {
-		t.Error("the policy can be changed through it")
+		t.Error("changing the result changes the policy")
 	}
 	if got := (*Policy)(nil).Config(); !reflect.DeepEqual(got, Config{Subresources: SubresourcesSame}) {
-		t.Errorf("of nil: %+v", got)
+		t.Errorf("nil policy: %+v", got)
 	}
 }

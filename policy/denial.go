@@ -7,12 +7,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Denials are read by a model, which may be talked into changing its own
-// configuration. So a hint says what the user can do, and names only flags
-// that open one site or one harmless grant; an --unsafe- flag stands in the
-// log and in doctor, never here.
+// Agents read denials, and a page could persuade an agent to change its own configuration. So a
+// hint says what the user can do, and names only flags that allow one site or one harmless grant.
+// The --unsafe- flags are named in the log and by doctor, but never here.
 
-// deny makes a denial. It also names its rule, for logs: see rule.go.
+// deny returns a denial. rule is the name of its rule for logs, see rule.go.
 func deny(rule, hint, format string, args ...any) *executor.Error {
 	e := executor.Errorf(executor.ErrPolicyDenied, hint, format, args...)
 	e.Rule = rule
@@ -25,7 +24,7 @@ func deniedScheme(scheme string) error {
 
 func deniedOpaque() error {
 	return deny(ruleOpaque, "Open the page itself instead.",
-		"the document has no origin of its own (a data: URL or a sandboxed frame), so no rule can allow it")
+		"the document has an opaque origin (data: URL or sandboxed frame)")
 }
 
 func deniedEmpty() *executor.Error {
@@ -33,24 +32,24 @@ func deniedEmpty() *executor.Error {
 		"the policy allows no site at all")
 }
 
-func deniedUnreadable() error {
-	return deny(ruleUnreadable, "", "the host is not written in its plain form")
+func ambiguousHostError() error {
+	return deny(ruleAmbiguousHost, "", "the host is not in canonical form")
 }
 
 func deniedOwnPort(port uint16) error {
-	return deny(ruleOwnPort, "No setting opens it.", "port %d of this machine belongs to chrome-mcp itself", port)
+	return deny(ruleOwnPort, "This cannot be allowed.", "port %d of this machine belongs to chrome-mcp itself", port)
 }
 
 func deniedBuiltin(host, what string) error {
-	return deny(ruleBuiltin, "No setting opens it.", "host %q is %s, which is never allowed", host, what)
+	return deny(ruleBuiltin, "This cannot be allowed.", "host %q is %s, which is never allowed", host, what)
 }
 
 func deniedBlocked(host string, rule Pattern) error {
-	return deny("block:"+rule.String(), "The user has blocked it; only the user can lift that.", "host %q is blocked by the rule %q", host, rule)
+	return deny("block:"+rule.String(), "The user has blocked this host. Only the user can unblock it.", "host %q is blocked by the rule %q", host, rule)
 }
 
-// deniedUnlisted is for a site that the allow list lacks. empty says that it
-// lacks every other as well.
+// deniedUnlisted is the denial of a site that is not in the allow list. empty reports that the
+// allow list is empty.
 func deniedUnlisted(s site, empty bool) error {
 	list := "the allow list"
 	if empty {
@@ -65,7 +64,7 @@ func deniedUnlisted(s site, empty bool) error {
 	}
 	p := s.pattern()
 	switch {
-	case s.askable():
+	case s.promptable():
 		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
 		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
 		return e
@@ -78,8 +77,8 @@ func deniedUnlisted(s site, empty bool) error {
 	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
 }
 
-// deniedPrivate does not tell the address that a name has: whoever asked could
-// learn the plan of the network from it.
+// deniedPrivate is the denial of a private address. It does not contain the address of a name,
+// because the caller could use it to map the network.
 func deniedPrivate(s site) error {
 	hint := "The user can open a private network with --allow-private and its CIDR."
 	if s.addr.IsValid() {
@@ -92,7 +91,7 @@ func oneAddress(s site) string {
 	return fmt.Sprintf("%s/%d", s.addr, s.addr.BitLen())
 }
 
-// A grant is a permission beside the domains.
+// A grant is a capability that the configuration gives in addition to the allowed domains.
 type grant int
 
 const (
@@ -115,14 +114,14 @@ func deniedGrant(g grant) error {
 		e.Missing = &executor.Permission{Kind: executor.PermitDownloads}
 		return e
 	case grantUploads:
-		return deny(g.rule(), "The user can allow uploads of the files in one folder by starting chrome-mcp with --uploads-dir DIR.", "uploads are not enabled")
+		return deny(g.rule(), "The user can allow uploads from one directory by starting chrome-mcp with --uploads-dir DIR.", "uploads are not enabled")
 	case grantState:
 		return deny(g.rule(), "The user can allow saving and loading logins by starting chrome-mcp with --state-dir DIR.", "state files are not enabled")
 	case grantStorage:
-		return deny(g.rule(), "The user can allow it by starting chrome-mcp with --enable-storage. Cookies and stored items can be listed without their values.", "reading the values of what sites keep, and changing it, is not enabled")
+		return deny(g.rule(), "The user can allow it by starting chrome-mcp with --enable-storage. Cookies and storage items can be listed without their values.", "reading and changing cookies and web storage is not enabled")
 	}
 	return deny(g.rule(), "The user can see with `chrome-mcp doctor` how running JavaScript is granted.", "%w", errNoEval)
 }
 
-// errNoEval lets the log know this denial from the others.
-var errNoEval = errors.New("running JavaScript or protocol commands of the caller's own is not enabled")
+// errNoEval identifies this denial for the log.
+var errNoEval = errors.New("JavaScript evaluation and raw CDP commands are not enabled")

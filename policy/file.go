@@ -14,26 +14,25 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
-// maxFile bounds a policy file, in bytes: a longer one is not a policy.
+// maxFile limits a policy file, in bytes.
 const maxFile = 1 << 20
 
 // ParseFile reads a policy file: one JSON object with the keys allow_domains,
 // block_domains, all_domains, enable_mutations, enable_downloads,
-// enable_eval, enable_storage, state_dir, uploads_dir, subresources, subresource_domains and allow_private, all of
-// them optional. The fields of the same names in [Config] tell what they mean.
+// enable_eval, enable_storage, state_dir, uploads_dir, subresources, subresource_domains and
+// allow_private. All keys are optional. The corresponding fields of [Config] describe them.
 //
-// Nothing is guessed: a key that is unknown or written twice, a value of
-// another type (null too) and a bad pattern are errors, each with file, line
-// and reason:
+// Unknown keys, duplicate keys, values of a wrong type (including null) and invalid patterns are
+// errors, each with file, line and reason:
 //
 //	policy.json:4: allow_domains[1]: "*.com" is a public suffix: unrelated sites share it
 //
-// On Unix, a file that a user other than this one and root can change or replace is
-// an error.
+// On Unix, a file that users other than the current user and root can change or replace is an
+// error.
 func ParseFile(name string) (Config, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return Config{}, err // names the file
+		return Config{}, err // contains the file name
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -53,7 +52,7 @@ func ParseFile(name string) (Config, error) {
 	return parseConfig(name, data)
 }
 
-// parseConfig parses the text of a policy file called name.
+// parseConfig parses the text of a policy file. name is the file name for errors.
 func parseConfig(name string, data []byte) (Config, error) {
 	d := &fileDecoder{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	d.dec.UseNumber()
@@ -64,12 +63,12 @@ func parseConfig(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// A fileDecoder walks the tokens of a policy file. Decoding into a struct
-// would let duplicate keys and keys in another case pass.
+// A fileDecoder reads the tokens of a policy file. Decoding into a struct would accept duplicate
+// keys and keys in another case.
 type fileDecoder struct {
 	data []byte
 	dec  *json.Decoder
-	at   int64 // offset that an error is about, when not where dec stands
+	at   int64 // offset that an error is about; 0 means the offset of dec
 }
 
 func (d *fileDecoder) line() int {
@@ -88,7 +87,7 @@ func (d *fileDecoder) token() (json.Token, error) {
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		d.at = int64(len(d.data))
-		return nil, errors.New("is not JSON: it ends too early")
+		return nil, errors.New("is not JSON: unexpected end")
 	}
 	return t, err
 }
@@ -105,8 +104,8 @@ func (d *fileDecoder) config() (Config, error) {
 		"enable_downloads":    d.bool(&c.Downloads),
 		"enable_eval":         d.bool(&c.Eval),
 		"enable_storage":      d.bool(&c.Storage),
-		"state_dir":           d.folder(&c.StateDir),
-		"uploads_dir":         d.folder(&c.UploadsDir),
+		"state_dir":           d.directory(&c.StateDir),
+		"uploads_dir":         d.directory(&c.UploadsDir),
 		"subresources":        d.tier(&c.Subresources),
 	}
 	t, err := d.token()
@@ -122,13 +121,13 @@ func (d *fileDecoder) config() (Config, error) {
 		if err != nil {
 			return c, err
 		}
-		key := t.(string) // what JSON has there
+		key := t.(string) // a token at this position is always a key
 		read, ok := fields[key]
 		if !ok {
 			return c, fmt.Errorf("unknown key %q; the keys are %s", key, keyList(fields))
 		}
 		if seen[key] {
-			return c, fmt.Errorf("key %q is written twice", key)
+			return c, fmt.Errorf("duplicate key %q", key)
 		}
 		seen[key] = true
 		if err := read(key); err != nil {
@@ -139,7 +138,7 @@ func (d *fileDecoder) config() (Config, error) {
 		return c, err
 	}
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
-		return c, errors.New("has something after the object")
+		return c, errors.New("unexpected data after the object")
 	}
 	if len(c.SubresourceDomains) > 0 && c.Subresources != SubresourcesList {
 		return c, errNoList
@@ -149,9 +148,9 @@ func (d *fileDecoder) config() (Config, error) {
 
 var errNoList = errors.New(`subresource_domains: has an effect only when subresources is "list"`)
 
-// one returns a function that reads a value of type T, called what in an
-// error, and sets what keep makes of it.
-func one[T any](d *fileDecoder, what string, keep func(T) error) func(string) error {
+// decodeValue returns a function that reads a value of type T and passes it to keep. what describes
+// T in errors.
+func decodeValue[T any](d *fileDecoder, what string, keep func(T) error) func(string) error {
 	return func(key string) error {
 		t, err := d.token()
 		if err != nil {
@@ -169,15 +168,15 @@ func one[T any](d *fileDecoder, what string, keep func(T) error) func(string) er
 }
 
 func (d *fileDecoder) bool(to *bool) func(string) error {
-	return one(d, "true or false", func(b bool) error {
+	return decodeValue(d, "true or false", func(b bool) error {
 		*to = b
 		return nil
 	})
 }
 
-// folder reads an absolute path: a file of rules may be read from anywhere.
-func (d *fileDecoder) folder(to *string) func(string) error {
-	return one(d, "a string", func(s string) error {
+// directory reads an absolute path: a policy file may be read from any working directory.
+func (d *fileDecoder) directory(to *string) func(string) error {
+	return decodeValue(d, "a string", func(s string) error {
 		if !filepath.IsAbs(s) {
 			return fmt.Errorf("%q is not an absolute path", s)
 		}
@@ -187,10 +186,10 @@ func (d *fileDecoder) folder(to *string) func(string) error {
 }
 
 func (d *fileDecoder) tier(to *Subresources) func(string) error {
-	return one(d, "a string", func(s string) error {
+	return decodeValue(d, "a string", func(s string) error {
 		*to = Subresources(s)
 		if err := to.validate(); err != nil || s == "" {
-			return fmt.Errorf("%q is none of public, same, list", s)
+			return fmt.Errorf("%q is not one of public, same, list", s)
 		}
 		return nil
 	})

@@ -28,12 +28,12 @@ func TestParseFileErrors(t *testing.T) {
 		"":                           "1: is not JSON",
 		"[]":                         "1: is not a JSON object",
 		"null":                       "1: is not a JSON object",
-		"{\n\"all_domains\": true":   "2: is not JSON: it ends",
-		"{}\n{}":                     "2: has something after",
-		"{}\nx":                      "has something after",
+		"{\n\"all_domains\": true":   "2: is not JSON: unexpected end",
+		"{}\n{}":                     "2: unexpected data after",
+		"{}\nx":                      "unexpected data after",
 		"{\n\n\"allow_domain\": []}": `3: unknown key "allow_domain"`,
 		"{\n\"Allow_Domains\": []}":  `2: unknown key "Allow_Domains"`,
-		"{\"enable_eval\": true,\n\"enable_eval\": false}":                     `2: key "enable_eval" is written twice`,
+		"{\"enable_eval\": true,\n\"enable_eval\": false}":                     `2: duplicate key "enable_eval"`,
 		"{\"enable_eval\": null}":                                              "1: enable_eval: is not true or false",
 		"{\"enable_eval\": \"true\"}":                                          "1: enable_eval: is not true or false",
 		"{\"allow_domains\": \"example.com\"}":                                 "1: allow_domains: is not a list",
@@ -43,8 +43,8 @@ func TestParseFileErrors(t *testing.T) {
 		"{\n\"block_domains\": [\"a@b.com\"]}":                                 `2: block_domains[0]: "a@b.com" has a user name`,
 		"{\n\"allow_domains\": [\"Example.com\"]}":                             `2: allow_domains[0]: "Example.com" is not a pattern: the host has upper-case`,
 		"{\n\"allow_private\": [\"8.8.8.8/32\"]}":                              "2: allow_private[0]: \"8.8.8.8/32\" is not a private range",
-		"{\"subresources\": \"\"}":                                             "1: subresources: \"\" is none of public, same, list",
-		"{\"subresources\": \"all\"}":                                          "1: subresources: \"all\" is none of",
+		"{\"subresources\": \"\"}":                                             "1: subresources: \"\" is not one of public, same, list",
+		"{\"subresources\": \"all\"}":                                          "1: subresources: \"all\" is not one of",
 		"{\"subresource_domains\": [\"cdn.net\"], \"subresources\": \"same\"}": "subresource_domains: has an effect only",
 		"{\n\"allow_domains\": [\"a.com\",],\n}":                               "2: is not JSON",
 		"{\n\"uploads_dir\": \"files\"}":                                       `2: uploads_dir: "files" is not an absolute path`,
@@ -61,11 +61,11 @@ func TestParseFileErrors(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %q", text, c, err, want)
 		}
 		if c.AllowDomains != nil || c.Eval {
-			t.Errorf("%q: an error came with %+v", text, c)
+			t.Errorf("%q: error with config %+v", text, c)
 		}
 	}
 	if _, err := ParseFile(filepath.Join(t.TempDir(), "none.json")); !os.IsNotExist(err) {
-		t.Errorf("a missing file: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 
@@ -79,7 +79,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		if _, err := New(c); err != nil {
-			t.Fatalf("%q was parsed, but is no policy: %v", data, err)
+			t.Fatalf("%q was parsed, but New failed: %v", data, err)
 		}
 	})
 }

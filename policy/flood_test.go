@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
 // TestFloods checks that parsing repetitive URLs and patterns takes limited time.

@@ -12,58 +12,56 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A Guard puts a [Policy] in front of a browser, in two places. As an
-// executor.Gate it is asked by a backend about every document, at the moment
-// the document is touched. Its Wrap stands around the Executor that callers
-// use. Both are needed: the gate knows where a tab really is, the wrapper
-// knows what was asked for.
+// A Guard enforces a [Policy] in two places. It is the executor.Gate that a backend queries about
+// every document, immediately before it accesses the document. And [Guard.Wrap] wraps the Executor
+// that callers use. Both are necessary: the gate knows the actual document of a tab, the wrapper
+// knows the arguments of the call.
 //
-// It is one client's: what the user permits while it is in use
-// ([Guard.Permit]) is permitted to whoever uses it.
+// A Guard belongs to one client: the permissions that the user grants at run time ([Guard.Grant])
+// apply to all callers of the Guard.
 type Guard struct {
-	policy  *Policy // as it was given
-	log     *slog.Logger
-	audit   audit.Recorder // nil is none
-	changed func()         // called after each change of what is permitted, under telling; nil is nothing
-	telling sync.Mutex
+	policy   *Policy // the configured policy
+	log      *slog.Logger
+	audit    audit.Recorder // nil means no recorder
+	changed  func()         // called after each change of permitted, with changeMu held; may be nil
+	changeMu sync.Mutex
 
-	mu        sync.Mutex // guards what follows
-	permitted []*permit
-	standing  atomic.Pointer[Policy] // policy and what is permitted for good
-	widest    atomic.Pointer[Policy] // and what is permitted for one call
+	mu            sync.Mutex // guards permitted; serializes the changes of the policies below
+	permitted     []*runtimeGrant
+	sessionPolicy atomic.Pointer[Policy] // policy plus the session grants
+	widestPolicy  atomic.Pointer[Policy] // sessionPolicy plus all once grants
 }
 
 var _ executor.Gate = (*Guard)(nil)
 
-// NewGuard returns a Guard for p. A nil p denies everything, a nil log
-// discards. Denials are logged at level Info, those of a mere listing at
-// Debug.
+// NewGuard returns a Guard for p. A nil p denies everything. Denials are logged to log at level
+// Info, those of OpList at level Debug; a nil log discards them.
 func NewGuard(p *Policy, log *slog.Logger) *Guard {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	g := &Guard{policy: p, log: log}
-	g.standing.Store(p)
-	g.widest.Store(p)
+	g.sessionPolicy.Store(p)
+	g.widestPolicy.Store(p)
 	return g
 }
 
-// Policy returns what is in force now, with all that is permitted; it may be
-// nil, which denies everything.
-func (g *Guard) Policy() *Policy { return g.widest.Load() }
+// Policy returns the current policy with all run-time grants. It may be nil, which denies
+// everything.
+func (g *Guard) Policy() *Policy { return g.widestPolicy.Load() }
 
 // Check implements executor.Gate.
 //
-// The document must be allowed by its effective origin. Leaving one
-// (OpNavigate) and dismissing its dialog or closing it (OpDismiss) is also
-// allowed for a tab that a session opened itself, and where it is nobody's
-// page: the browser's own for one that was refused. A destination must be
-// allowed whenever it is known. OpEval and OpCDP need the eval grant,
-// OpDownload the one for downloads, OpUpload the one for uploads, OpStorage the one for storage, OpState the one for state files; the grant for mutations is [Guard.Wrap]'s
-// affair, since an operation cannot tell a scroll from a click.
+// The document must be allowed by its effective origin. Navigating away from it (OpNavigate),
+// dismissing its dialog and closing it (OpDismiss) are also allowed in a tab that the session
+// opened, and on an internal page, such as the error page of a denied document. A known destination
+// must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
+// grant, OpUpload the uploads grant, OpStorage the storage grant and OpState the state grant.
+// [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
+// a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	err := g.check(ctx, a)
-	g.tell(ctx, a, err)
+	g.reportDecision(ctx, a, err)
 	if err != nil {
 		level := slog.LevelInfo
 		if a.Op == executor.OpList {
@@ -75,7 +73,7 @@ func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 }
 
 func (g *Guard) check(ctx context.Context, a executor.Access) error {
-	p := g.policyOf(ctx)
+	p := g.policyForCall(ctx)
 	if p.deniesAll() {
 		return p.deniedAll(a.Origin)
 	}
@@ -99,7 +97,7 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
 			return err
 		}
-		return p.checkShown(a.Destination)
+		return p.checkSerializedURL(a.Destination)
 	case executor.OpState:
 		if !p.granted(grantState) {
 			return deniedGrant(grantState)
@@ -107,20 +105,20 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
 			return err
 		}
-		return p.checkShown(a.Destination)
+		return p.checkSerializedURL(a.Destination)
 	case executor.OpDismiss:
-		if a.OwnTab || a.Origin == executor.OriginOurs {
+		if a.OpenedBySession || a.Origin == executor.OriginInternal {
 			return nil
 		}
 		return p.CheckOrigin(a.Origin, a.URL)
 	case executor.OpNavigate:
-		if !a.OwnTab && a.Origin != executor.OriginOurs {
+		if !a.OpenedBySession && a.Origin != executor.OriginInternal {
 			if err := p.CheckOrigin(a.Origin, a.URL); err != nil {
 				return err
 			}
 		}
 		if a.Destination != "" {
-			return p.checkShown(a.Destination)
+			return p.checkSerializedURL(a.Destination)
 		}
 		return nil
 	case executor.OpDownload:
@@ -133,13 +131,13 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 		if a.Destination == "" || strings.HasPrefix(a.Destination, "data:") {
 			return nil // a data: URL is the allowed document's own content
 		}
-		return p.checkShown(a.Destination)
+		return p.checkSerializedURL(a.Destination)
 	}
-	return deny(ruleUnknown, "", "operation %q is not known", a.Op)
+	return deny(ruleUnknown, "", "unknown operation %q", a.Op)
 }
 
-// logDenial tells the user, who reads the log, what the model is not told: by
-// which flag each grant is given.
+// logDenial logs a denial. For eval it adds the flag that grants it: the user reads the log, the
+// agent does not.
 func (g *Guard) logDenial(ctx context.Context, level slog.Level, op string, tab executor.TabID, err error) {
 	if !g.log.Enabled(ctx, level) {
 		return

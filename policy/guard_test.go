@@ -28,37 +28,37 @@ func TestGuardCheck(t *testing.T) {
 		granted bool // allowed with all
 	}{
 		{"list", executor.Access{Op: executor.OpList, Origin: good, URL: good + "/"}, true, true},
-		{"list denied", executor.Access{Op: executor.OpList, Origin: bad, URL: bad + "/", OwnTab: true}, false, false},
+		{"list denied", executor.Access{Op: executor.OpList, Origin: bad, URL: bad + "/", OpenedBySession: true}, false, false},
 		{"read", executor.Access{Op: executor.OpRead, Origin: good, URL: good + "/"}, true, true},
-		{"read ours", executor.Access{Op: executor.OpRead, URL: "about:blank"}, true, true},
+		{"read internal", executor.Access{Op: executor.OpRead, URL: "about:blank"}, true, true},
 		{"read opaque", executor.Access{Op: executor.OpRead, Origin: "null", URL: "data:,x"}, false, false},
-		{"read denied", executor.Access{Op: executor.OpRead, Origin: bad, URL: bad + "/", OwnTab: true}, false, false},
+		{"read denied", executor.Access{Op: executor.OpRead, Origin: bad, URL: bad + "/", OpenedBySession: true}, false, false},
 		{"act", executor.Access{Op: executor.OpAct, Origin: good, URL: good + "/"}, true, true},
-		{"act denied", executor.Access{Op: executor.OpAct, Origin: bad, OwnTab: true}, false, false},
+		{"act denied", executor.Access{Op: executor.OpAct, Origin: bad, OpenedBySession: true}, false, false},
 		{"eval", executor.Access{Op: executor.OpEval, Origin: good, URL: good + "/"}, false, true},
 		{"eval denied", executor.Access{Op: executor.OpEval, Origin: bad}, false, false},
 		{"cdp", executor.Access{Op: executor.OpCDP, Origin: good, URL: good + "/"}, false, true},
 		{"cdp denied", executor.Access{Op: executor.OpCDP, Origin: bad}, false, false},
 		{"dismiss", executor.Access{Op: executor.OpDismiss, Origin: good}, true, true},
 		{"dismiss denied", executor.Access{Op: executor.OpDismiss, Origin: bad}, false, false},
-		{"dismiss own", executor.Access{Op: executor.OpDismiss, Origin: bad, OwnTab: true}, true, true},
-		{"leave", executor.Access{Op: executor.OpNavigate, Origin: good}, true, true},
-		{"leave denied", executor.Access{Op: executor.OpNavigate, Origin: bad, Destination: good + "/"}, false, false},
-		{"leave own", executor.Access{Op: executor.OpNavigate, Origin: bad, OwnTab: true, Destination: good + "/"}, true, true},
-		{"read refused page", executor.Access{Op: executor.OpRead, Origin: executor.OriginOurs, URL: bad + "/"}, false, false},
-		{"leave refused page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginOurs, URL: bad + "/", Destination: good + "/"}, true, true},
-		{"try refused page again", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginOurs, URL: bad + "/", Destination: bad + "/"}, false, false},
-		{"close refused page", executor.Access{Op: executor.OpDismiss, Origin: executor.OriginOurs, URL: bad + "/"}, true, true},
-		{"leave blank", executor.Access{Op: executor.OpNavigate, URL: "about:blank", Destination: good + "/a|b"}, true, true},
-		{"go to denied", executor.Access{Op: executor.OpNavigate, Origin: good, OwnTab: true, Destination: bad + "/secret"}, false, false},
-		{"go to file", executor.Access{Op: executor.OpNavigate, Origin: good, OwnTab: true, Destination: "file:///secret"}, false, false},
-		{"go to blank", executor.Access{Op: executor.OpNavigate, Origin: good, Destination: "about:blank"}, true, true},
+		{"dismiss own tab", executor.Access{Op: executor.OpDismiss, Origin: bad, OpenedBySession: true}, true, true},
+		{"navigate", executor.Access{Op: executor.OpNavigate, Origin: good}, true, true},
+		{"navigate from denied", executor.Access{Op: executor.OpNavigate, Origin: bad, Destination: good + "/"}, false, false},
+		{"navigate own tab", executor.Access{Op: executor.OpNavigate, Origin: bad, OpenedBySession: true, Destination: good + "/"}, true, true},
+		{"read error page", executor.Access{Op: executor.OpRead, Origin: executor.OriginInternal, URL: bad + "/"}, false, false},
+		{"navigate from error page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginInternal, URL: bad + "/", Destination: good + "/"}, true, true},
+		{"retry denied from error page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginInternal, URL: bad + "/", Destination: bad + "/"}, false, false},
+		{"close error page", executor.Access{Op: executor.OpDismiss, Origin: executor.OriginInternal, URL: bad + "/"}, true, true},
+		{"navigate from blank", executor.Access{Op: executor.OpNavigate, URL: "about:blank", Destination: good + "/a|b"}, true, true},
+		{"navigate to denied", executor.Access{Op: executor.OpNavigate, Origin: good, OpenedBySession: true, Destination: bad + "/secret"}, false, false},
+		{"navigate to file", executor.Access{Op: executor.OpNavigate, Origin: good, OpenedBySession: true, Destination: "file:///secret"}, false, false},
+		{"navigate to blank", executor.Access{Op: executor.OpNavigate, Origin: good, Destination: "about:blank"}, true, true},
 		{"download", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: good + "/f"}, false, true},
 		{"download data", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: "data:text/csv,1"}, false, true},
 		{"download blob", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: "blob:" + good + "/1-2"}, false, true},
 		{"download denied", executor.Access{Op: executor.OpDownload, Origin: good, URL: good + "/", Destination: bad + "/secret"}, false, false},
-		{"unknown", executor.Access{Op: "teleport", Origin: good}, false, false},
-		{"none", executor.Access{Origin: good}, false, false},
+		{"unknown operation", executor.Access{Op: "teleport", Origin: good}, false, false},
+		{"no operation", executor.Access{Origin: good}, false, false},
 	}
 	for _, tt := range tests {
 		if tt.access.Origin == good && tt.access.URL == "" {
@@ -86,16 +86,16 @@ func TestDenialIsLogged(t *testing.T) {
 	}
 }
 
-// spy is an Executor that notes its calls and returns what its fields say. It
-// embeds nothing, so that a method which the interface gains is missed here.
+// spy is an Executor that records its calls and returns the values of its fields. It embeds
+// nothing, so that it does not compile without a new method of the interface.
 type spy struct {
 	calls   []string
-	url     string // the last URL passed on
-	at      string // where navigations and tabs end
-	origin  string // what readers tell
+	url     string // the last URL that was forwarded
+	at      string // final URL of navigations and tabs
+	origin  string // origin of the results of reads
 	changes executor.Changes
 	tabs    []executor.Tab
-	err     error // beside every result
+	err     error // returned with every result
 }
 
 var _ executor.Executor = (*spy)(nil)
@@ -236,25 +236,25 @@ func (s *spy) Cookies(context.Context, executor.TabID, *executor.CookiesOptions)
 	s.call("Cookies")
 	return &executor.Cookies{Origin: s.origin, Cookies: []executor.Cookie{{Name: "secret"}}}, s.err
 }
-func (s *spy) SetCookie(context.Context, executor.TabID, executor.Cookie) (*executor.Stored, error) {
+func (s *spy) SetCookie(context.Context, executor.TabID, executor.Cookie) (*executor.StorageChange, error) {
 	s.call("SetCookie")
-	return &executor.Stored{Origin: s.origin}, s.err
+	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) DeleteCookies(context.Context, executor.TabID, []string) (*executor.Stored, error) {
+func (s *spy) DeleteCookies(context.Context, executor.TabID, []string) (*executor.StorageChange, error) {
 	s.call("DeleteCookies")
-	return &executor.Stored{Origin: s.origin}, s.err
+	return &executor.StorageChange{Origin: s.origin}, s.err
 }
 func (s *spy) Items(context.Context, executor.TabID, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error) {
 	s.call("Items")
 	return &executor.Items{Origin: s.origin, Items: []executor.Item{{Key: "secret"}}}, s.err
 }
-func (s *spy) SetItem(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.Stored, error) {
+func (s *spy) SetItem(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.StorageChange, error) {
 	s.call("SetItem")
-	return &executor.Stored{Origin: s.origin}, s.err
+	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) RemoveItems(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.Stored, error) {
+func (s *spy) RemoveItems(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.StorageChange, error) {
 	s.call("RemoveItems")
-	return &executor.Stored{Origin: s.origin}, s.err
+	return &executor.StorageChange{Origin: s.origin}, s.err
 }
 func (s *spy) Resize(context.Context, executor.TabID, executor.ResizeOptions) (*executor.Viewport, error) {
 	s.call("Resize")
@@ -264,13 +264,13 @@ func (s *spy) Emulate(context.Context, executor.TabID, executor.EmulateOptions) 
 	s.call("Emulate")
 	return &executor.Emulation{}, s.err
 }
-func (s *spy) SaveState(context.Context, string) (*executor.State, error) {
+func (s *spy) SaveState(context.Context, string) (*executor.StateResult, error) {
 	s.call("SaveState")
-	return &executor.State{}, s.err
+	return &executor.StateResult{}, s.err
 }
-func (s *spy) LoadState(context.Context, string) (*executor.State, error) {
+func (s *spy) LoadState(context.Context, string) (*executor.StateResult, error) {
 	s.call("LoadState")
-	return &executor.State{}, s.err
+	return &executor.StateResult{}, s.err
 }
 func (s *spy) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {
 	s.call("CDP")
@@ -281,8 +281,7 @@ func (s *spy) Ping(context.Context) error             { s.call("Ping"); return n
 func (s *spy) Status(context.Context) executor.Status { s.call("Status"); return executor.Status{} }
 func (s *spy) Close() error                           { s.call("Close"); return nil }
 
-// invoke calls a method with zero arguments, but for strings, which are
-// URLs where they matter and do no harm where not.
+// invoke calls a method with zero values as arguments, except for strings, which are URLs.
 func invoke(t *testing.T, x executor.Executor, name string) (err error) {
 	if out := results(t, x, name); len(out) > 0 {
 		err, _ = out[len(out)-1].(error)
@@ -290,7 +289,7 @@ func invoke(t *testing.T, x executor.Executor, name string) (err error) {
 	return err
 }
 
-// results is invoke for what a method returns, with what pointers point to.
+// results is like invoke, but returns all results. Pointers are returned as JSON.
 func results(t *testing.T, x executor.Executor, name string) (out []any) {
 	m := reflect.ValueOf(x).MethodByName(name)
 	var args []reflect.Value
@@ -318,9 +317,9 @@ func results(t *testing.T, x executor.Executor, name string) (out []any) {
 	return out
 }
 
-// TestDeniedEndOfEveryMethod: whatever a method returns of a page that the
-// policy denies, nothing of that page is in it, also beside an error.
-func TestDeniedEndOfEveryMethod(t *testing.T) {
+// TestFinalURLCheckedForEveryMethod checks that no result of a denied page contains data of that
+// page, also if the method returns an error.
+func TestFinalURLCheckedForEveryMethod(t *testing.T) {
 	const bad = "https://evil.com/secret"
 	tab := executor.Tab{ID: "cdp:1:1", URL: bad, Title: "secret"}
 	config := Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"}
@@ -344,8 +343,8 @@ func TestDeniedEndOfEveryMethod(t *testing.T) {
 	}
 }
 
-// TestEveryMethodIsGuarded walks the interface, so that a method which it
-// gains is refused by default or makes this test fail.
+// TestEveryMethodIsGuarded calls each method of the interface, so that a new method must be denied
+// by default or the test fails.
 func TestEveryMethodIsGuarded(t *testing.T) {
 	passes := map[string]bool{"Status": true, "Ready": true, "Ping": true, "Close": true, "ListTabs": true}
 	needs := map[string]string{"Click": "m", "Type": "m", "Press": "m", "Hover": "m", "Drag": "m", "Mouse": "m", "SelectOption": "m", "FillForm": "m", "Eval": "e", "CDP": "e", "Download": "d", "SavePDF": "d", "Upload": "mu", "SetCookie": "s", "DeleteCookies": "s", "SetItem": "s", "RemoveItems": "s", "SaveState": "f", "LoadState": "f"}
@@ -366,7 +365,7 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 			}
 			denied(t, name, err)
 			if len(s.calls) != 0 {
-				t.Errorf("%s: a policy that denies everything let %q through", name, s.calls)
+				t.Errorf("%s: a policy that denies everything forwarded %q", name, s.calls)
 			}
 		}
 		for grants, c := range map[string]Config{"": {}, "m": {Mutations: true}, "e": {Eval: true}, "d": {Downloads: true}, "u": {UploadsDir: "/u"}, "s": {Storage: true}, "f": {StateDir: "/s"}, "mu": {Mutations: true, UploadsDir: "/u"}} {
@@ -384,7 +383,7 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 		}
 	}
 	if f := reflect.TypeFor[guarded](); f.NumField() != 2 || f.Field(0).Anonymous || f.Field(1).Anonymous {
-		t.Error("guarded embeds something: a method that Executor gains would pass unguarded")
+		t.Error("guarded embeds a type: a new method of Executor would be unguarded")
 	}
 }
 
@@ -422,7 +421,7 @@ func TestWrapURLs(t *testing.T) {
 	for name, call := range calls {
 		s.calls, s.url = nil, ""
 		if err := call("http://localhost:8080"); err != nil || s.url != "http://localhost:8080/" {
-			t.Errorf("%s: %v, passed on %q", name, err, s.url)
+			t.Errorf("%s: %v, forwarded %q", name, err, s.url)
 		}
 		s.calls = nil
 		denied(t, name, call("https://evil.com/secret"))
@@ -430,11 +429,11 @@ func TestWrapURLs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(s.calls) != 0 {
-			t.Errorf("%s: a denied URL was passed on", name)
+			t.Errorf("%s: a denied URL was forwarded", name)
 		}
 	}
 	if _, err := x.NewTab(t.Context(), "", nil); err != nil {
-		t.Errorf("a blank tab: %v", err)
+		t.Errorf("blank tab: %v", err)
 	}
 }
 
@@ -453,7 +452,7 @@ func TestWrapResults(t *testing.T) {
 	s.calls = nil
 	denied(t, "NewTab", invoke(t, x, "NewTab"))
 	if strings.Join(s.calls, " ") != "NewTab CloseTab" {
-		t.Errorf("a tab that ended on a denied page: %q", s.calls)
+		t.Errorf("calls for a tab on a denied page: %q", s.calls)
 	}
 	tabs, err := x.ListTabs(t.Context())
 	if err != nil || len(tabs) != 4 || tabs[0].URL != executor.DeniedURL || tabs[0].Title != "" || tabs[0].ID != "cdp:1:1" ||
@@ -461,7 +460,7 @@ func TestWrapResults(t *testing.T) {
 		t.Errorf("got %+v %v", tabs, err)
 	}
 	if s.tabs[0].URL != bad {
-		t.Error("the backend's own slice was changed")
+		t.Error("the slice of the backend was changed")
 	}
 
 	s.changes = executor.Changes{URL: bad, Title: "secret", Origin: "https://evil.com", Dialog: &executor.Dialog{Type: "alert", Message: "secret"},
@@ -479,7 +478,7 @@ func TestWrapResults(t *testing.T) {
 	}
 	for _, name := range []string{"Click", "Type", "Press", "Hover", "SelectOption", "FillForm", "HandleDialog"} {
 		if out := fmt.Sprintf("%+v", results(t, x, name)); strings.Contains(out, "secret") || strings.Contains(out, "evil") {
-			t.Errorf("%s tells of a denied page: %s", name, out)
+			t.Errorf("%s returns data of a denied page: %s", name, out)
 		}
 	}
 	s.changes = executor.Changes{URL: "https://example.com/next", Title: "Next", Origin: "https://example.com", Diff: "+ x"}
@@ -502,9 +501,9 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestUploadsHaveAGrant: a folder is the grant, in the file of rules or by a
-// flag, which counts more; and the gate wants it for each document.
-func TestUploadsHaveAGrant(t *testing.T) {
+// TestUploadGrant checks that the upload directory of a policy file or a flag, which has
+// precedence, is the uploads grant, and that the gate requires it for each document.
+func TestUploadGrant(t *testing.T) {
 	file, err := parseConfig("p", []byte(`{"allow_domains": ["example.com"], "uploads_dir": "/a"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -521,8 +520,8 @@ func TestUploadsHaveAGrant(t *testing.T) {
 	denied(t, "another site", g.Check(t.Context(), access))
 	file.UploadsDir = ""
 	access.Origin, access.URL = "https://example.com", "https://example.com/"
-	denied(t, "no folder", NewGuard(mustNew(t, file), nil).Check(t.Context(), access))
+	denied(t, "no directory", NewGuard(mustNew(t, file), nil).Check(t.Context(), access))
 	if !NewGuard(mustNew(t, Config{UploadsDir: "/a"}), nil).policy.Status().Uploads {
-		t.Error("the status does not tell of uploads")
+		t.Error("the status does not report uploads")
 	}
 }

@@ -9,24 +9,23 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// maxHost is the longest name that DNS can carry, in bytes.
+// maxHost is the maximum length of a DNS name, in bytes.
 const maxHost = 253
 
-// A site is where a request or a document is: what decisions are made on.
+// A site is the location of a request or document that the policy checks.
 type site struct {
-	scheme string     // "http" or "https"; empty when not known, as for a tunnel
-	host   string     // as Chromium serialises it: lower case, IPv6 in brackets
-	addr   netip.Addr // of a host that is an address, else invalid
+	scheme string     // "http" or "https"; empty if unknown, as for a tunnel
+	host   string     // as Chromium serializes it: lower case, IPv6 in brackets
+	addr   netip.Addr // valid only if the host is an address
 	port   uint16
-	path   string // with its leading slash; empty when not known
+	path   string // with its leading slash; empty if unknown
 }
 
 func (s site) loopback() bool {
 	return s.addr.IsLoopback() || isLoopbackName(s.host)
 }
 
-// pattern returns the narrowest pattern that allows s, for hints: empty when
-// none can be written.
+// pattern returns the narrowest pattern that allows s, for hints, or "" if no pattern does.
 func (s site) pattern() string {
 	p := s.host
 	switch {
@@ -43,17 +42,16 @@ func (s site) pattern() string {
 	return p
 }
 
-// isLoopbackName reports whether host is a name that means this machine by
-// RFC 6761, whatever DNS says of it.
+// isLoopbackName reports whether host is a loopback name by RFC 6761, regardless of DNS.
 func isLoopbackName(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// parseHost accepts a host only in the one form in which Chromium would
-// serialise it, so that what is decided on is what is reached. addr is valid
-// for an address, which is a dotted quad or an IPv6 address in brackets.
+// parseHost accepts a host only as Chromium serializes it, so that the checked host is the host
+// that is reached. addr is valid if the host is an address: a dotted quad or an IPv6 address in
+// brackets.
 //
-// The errors do not repeat the host: it may be anything.
+// The errors do not contain the host, which is untrusted.
 func parseHost(host string) (addr netip.Addr, err error) {
 	switch {
 	case host == "":
@@ -90,11 +88,11 @@ func parseHost(host string) (addr netip.Addr, err error) {
 		encoded = encoded || strings.HasPrefix(l, "xn--")
 	}
 	if endsInNumber(labels[len(labels)-1]) {
-		// Chromium takes such a host for an IPv4 address in any of a dozen
-		// notations: 127.1, 0x7f000001, 017700000001. Only one is accepted.
+		// Chromium parses such a host as an IPv4 address in many notations: 127.1, 0x7f000001,
+		// 017700000001. Only the canonical one is accepted.
 		addr, err = netip.ParseAddr(host)
 		if err != nil || !addr.Is4() || addr.String() != host {
-			return netip.Addr{}, errors.New("the host is an unusual way to write an IPv4 address")
+			return netip.Addr{}, errors.New("the host is not a canonical IPv4 address")
 		}
 		return addr, nil
 	}
@@ -118,17 +116,17 @@ func parseIPv6(host string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(inner)
 	switch {
 	case err != nil || !addr.Is6() || addr.Zone() != "":
-		return netip.Addr{}, errors.New("the brackets do not hold an IPv6 address")
+		return netip.Addr{}, errors.New("the brackets do not contain an IPv6 address")
 	case addr.Is4In6():
 		return netip.Addr{}, errors.New("the host is an IPv4 address written as IPv6")
 	case addr.String() != inner:
-		return netip.Addr{}, errors.New("the host is an unusual way to write an IPv6 address")
+		return netip.Addr{}, errors.New("the host is not a canonical IPv6 address")
 	}
 	return addr, nil
 }
 
-// endsInNumber is the "ends in a number" check of the URL standard, on the
-// last label of a host.
+// endsInNumber is the "ends in a number" check of the URL Standard. label is the last label of a
+// host.
 func endsInNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -136,16 +134,16 @@ func endsInNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// reservedTLDs are the top-level names that no registry will ever hand out,
-// so that a wildcard below them belongs to whoever runs the local network.
+// reservedTLDs are the top-level domains that no registry delegates. Names below them belong to the
+// operator of the local network, so wildcards are allowed.
 var reservedTLDs = map[string]bool{
 	"localhost": true, "test": true, "example": true, "invalid": true, // RFC 6761
 	"local": true, "internal": true,
 }
 
-// isPublicSuffix reports whether names directly below host belong to
-// different owners. A top-level name that the list does not know counts as one
-// for a wildcard, but may be named itself: it is some machine's short name.
+// isPublicSuffix reports whether names directly below host belong to different owners. An unknown
+// top-level domain counts as a public suffix for a wildcard, but not without one: it is the short
+// name of a machine.
 func isPublicSuffix(host string, wildcard bool) bool {
 	suffix, icann := publicsuffix.PublicSuffix(host)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// CheckHost decides whether a page's request may go to host and port, before
-// its name is resolved. scheme is "http" or "https", or empty when it is not
-// known: ws, wss and https all reach a proxy as a tunnel. Blocks that have a
-// path are for CheckPath. What CheckURL allows, CheckHost allows.
+// CheckHost decides whether a page may send a request to host and port, before the name is
+// resolved. scheme is "http" or "https", or empty if it is unknown: ws, wss and https all reach a
+// proxy as a tunnel. CheckPath checks the patterns of the block list that have a path. CheckHost
+// allows the hosts of all URLs that CheckURL allows.
 func (p *Policy) CheckHost(scheme, host string, port int) error {
 	if p.deniesAll() {
 		return deniedEmpty()
@@ -21,14 +21,14 @@ func (p *Policy) CheckHost(scheme, host string, port int) error {
 	if err := p.blocked(s, false); err != nil {
 		return err
 	}
-	if !p.listed(s) && !p.loadable(s) {
+	if !p.listed(s) && !p.allowsSubresource(s) {
 		return deniedUnlisted(s, false)
 	}
-	return p.literal(s)
+	return p.checkIPLiteral(s)
 }
 
-// CheckPath checks the path of a request that CheckHost allowed. path is as sent,
-// without the query.
+// CheckPath checks the path of a request that CheckHost allowed. path is as sent, without the
+// query.
 func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
 	if p.deniesAll() {
 		return deniedEmpty()
@@ -41,9 +41,8 @@ func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
 	return p.blocked(s, true)
 }
 
-// loadable reports whether pages may load from s although it is not in the
-// allow list.
-func (p *Policy) loadable(s site) bool {
+// allowsSubresource reports whether pages may load from s even if it is not in the allow list.
+func (p *Policy) allowsSubresource(s site) bool {
 	switch p.subresources {
 	case SubresourcesPublic:
 		return !s.loopback() && (!s.addr.IsValid() || IsPublic(s.addr))
@@ -53,14 +52,13 @@ func (p *Policy) loadable(s site) bool {
 	return false
 }
 
-// CheckAddr decides whether a connection for host and port, which CheckHost
-// has allowed, may be made to addr. It must be asked about the very address
-// that is dialed.
+// CheckAddr decides whether a connection for host and port, which CheckHost allowed, may be made to
+// addr. The caller must pass the address that it dials.
 //
-// A public address is fine. A loopback one is for a loopback host that an
-// allow pattern names. Any other private or special one, and for a loopback
-// host that none names, needs AllowPrivate, and host in the allow list: a name
-// in a pattern alone never opens one, since its owner can point it anywhere.
+// Public addresses are allowed. A loopback address is allowed for a loopback host that a pattern of
+// the allow list names. Every other private or special address needs AllowPrivate, and host in the
+// allow list: a name in a pattern is not sufficient, because the owner of the name can point it to
+// any address.
 func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
 	if p.deniesAll() {
 		return deniedEmpty()
@@ -84,7 +82,7 @@ func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
 			return deniedBlocked(s.host, b)
 		}
 	}
-	loadNamed := p.subresources == SubresourcesList && p.loadable(s)
+	loadNamed := p.subresources == SubresourcesList && p.allowsSubresource(s)
 	switch {
 	case isLoopbackName(s.host) && !addr.IsLoopback():
 		return deny(ruleMismatch, "", "host %q is not at a loopback address", s.host)
@@ -92,28 +90,28 @@ func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
 		return nil
 	case addr.IsLoopback() && s.loopback() && (p.named(s) || loadNamed):
 		return nil
-	case p.opens(addr) && (p.listed(s) || loadNamed):
+	case p.allowsPrivate(addr) && (p.listed(s) || loadNamed):
 		return nil
 	}
 	return deniedPrivate(s)
 }
 
-// networkSite makes a site of what a proxy was asked for. An IPv6 host may
-// come without its brackets.
+// networkSite returns the site of a request that a proxy received. An IPv6 host may be without
+// brackets.
 func networkSite(scheme, host string, port int) (site, error) {
 	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]"
 	}
 	s := site{scheme: scheme, host: host, port: uint16(port)}
 	if port < 1 || port > 65535 {
-		return s, deny(ruleUnreadable, "", "port %d is not a port", port)
+		return s, deny(ruleAmbiguousHost, "", "port %d is not a port", port)
 	}
 	if scheme != "" && scheme != "http" && scheme != "https" {
 		return s, deny(ruleScheme, "", "the scheme is neither http nor https")
 	}
 	var err error
 	if s.addr, err = parseHost(host); err != nil {
-		return s, deniedUnreadable()
+		return s, ambiguousHostError()
 	}
 	return s, nil
 }

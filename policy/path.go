@@ -12,7 +12,7 @@ import (
 // read differently, are denied. All other paths are compared with the prefix.
 //
 // Both checks are regular expressions, so that decisions about documents and the
-// network rules of the extension are the same. extension/paths.js has the same
+// DNR rules of the extension are the same. extension/paths.js has the same
 // expressions. internal/wire/testdata/patterns.json has test cases for both.
 
 // ambiguousPaths are expressions that match ambiguous paths from the start of the
@@ -25,7 +25,7 @@ var ambiguousPaths = []string{
 	`/[^?#]*[^!-\[\]-~]`,
 	// A dot segment, optionally with a parameter or a space.
 	`(?:/[^?#]*)?/\.(?:[./;:]|%20|%3a|$)`,
-	// Malformed UTF-8: overlong, outside of Unicode, ...
+	// Malformed UTF-8: overlong, outside Unicode, ...
 	`/[^?#]*%(?:c[01]|f[5-f]|e0%[89]|ed%[ab]|f0%8|f4%[9ab])`,
 	// ... with too few bytes ...
 	`/[^?#]*%(?:[c-f].|[ef].%..|f.%..%..)(?:[^%]|%[^89ab]|$)`,
@@ -62,7 +62,7 @@ func isAmbiguous(path string) bool {
 	return false
 }
 
-// below returns the expression for the unambiguous paths below a denied prefix.
+// below returns the expression that matches the unambiguous paths below a denied prefix.
 func below(prefix string) string {
 	segments := strings.Split(prefix[1:], "/")
 	for i, segment := range segments {

@@ -113,7 +113,7 @@ func checkReadings(t *testing.T, p string) {
 	}
 }
 
-// FuzzPath checks that a path is denied if any server may read it as one below a
+// FuzzPath checks that a path is denied if any server may read it as a path below a
 // denied prefix. Each byte selects a piece of the path.
 func FuzzPath(f *testing.F) {
 	f.Add("")

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// A Pattern names hosts to allow or to block; the package comment has its
-// syntax. The zero Pattern matches nothing.
+// A Pattern names hosts to allow or to block. The package comment describes its syntax. The zero
+// Pattern matches nothing.
 //
-// There is no glob engine behind it: a * is only ever the whole first label,
-// for which a suffix comparison cannot be read in two ways.
+// Patterns are not globs: a * is always the complete first label, so a suffix comparison is
+// unambiguous.
 type Pattern struct {
 	text       string
 	scheme     string         // "http", "https", or "" for both (loopback only)
 	host       string         // without the "*."
 	addr       netip.Addr     // when host is an address
-	subdomains bool           // it began with "*."
-	port       uint16         // 0 is any
+	subdomains bool           // the pattern begins with "*."
+	port       uint16         // 0 means any
 	path       string         // prefix with its leading slash, or ""
 	below      *regexp.Regexp // matches paths below path; nil without path
 }
@@ -92,7 +92,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// plainText refuses what has no place in a pattern.
+// plainText rejects characters that are not allowed in a pattern.
 func plainText(s string) error {
 	switch {
 	case s == "":
@@ -100,9 +100,9 @@ func plainText(s string) error {
 	case strings.Contains(s, "@"):
 		return errors.New("has a user name; write the host alone")
 	case strings.Contains(s, "?"):
-		return errors.New("has a query; write the host, and a path at most")
+		return errors.New("has a query; write only the host and an optional path")
 	case strings.Contains(s, "#"):
-		return errors.New("has a fragment; write the host, and a path at most")
+		return errors.New("has a fragment; write only the host and an optional path")
 	case strings.Contains(s, `\`):
 		return errors.New("has a backslash")
 	}
@@ -117,20 +117,20 @@ func plainText(s string) error {
 	return nil
 }
 
-// maxPrefix is the length limit, in bytes, of a path in a pattern. Each byte
-// becomes a part of a regular expression.
+// maxPrefix limits the path of a pattern, in bytes. Each byte becomes a part of a regular
+// expression.
 const maxPrefix = 2000
 
-// checkPrefix accepts a path that a browser leaves as it is.
+// checkPrefix accepts a path only if a browser sends it unchanged.
 func checkPrefix(path string) error {
 	if len(path) > maxPrefix {
 		return fmt.Errorf("the path is longer than %d bytes; write a shorter prefix", maxPrefix)
 	}
 	if strings.Contains(path, "*") {
-		return errors.New("the path is a prefix and takes no *")
+		return errors.New("the path is a prefix and cannot contain *")
 	}
 	if strings.Contains(path, "%") || strings.Contains(path, "//") {
-		return errors.New("the path has % or //; write it plainly")
+		return errors.New("the path has % or //; write it without them")
 	}
 	if hasDotSegment(path) {
 		return errors.New("the path has a . or .. segment")
@@ -138,8 +138,7 @@ func checkPrefix(path string) error {
 	return nil
 }
 
-// cutPort splits an authority at the colon before its port. The host may
-// still be anything.
+// cutPort splits an authority at the colon before its port. It does not check the host.
 func cutPort(authority string) (host, port string, ok bool, err error) {
 	i := strings.LastIndexByte(authority, ':')
 	if i < 0 || strings.HasSuffix(authority, "]") {
@@ -163,17 +162,17 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// String returns the pattern as it was written.
+// String returns the text that was parsed.
 func (p Pattern) String() string { return p.text }
 
-// Allows reports whether p, as a pattern that allows, covers u.
+// Allows reports whether p, as a pattern of an allow list, covers u.
 func (p Pattern) Allows(u *URL) bool { return !u.blank && p.allows(u.site) }
 
-// Denies reports whether p, as a pattern that blocks, covers u.
+// Denies reports whether p, as a pattern of a block list, covers u.
 func (p Pattern) Denies(u *URL) bool { return !u.blank && p.denies(u.site, false) }
 
-// allows matches host, scheme and port. A site whose scheme is not known (a
-// tunnel) is matched on host and port.
+// allows matches host, scheme and port. If the scheme of s is unknown, as for a tunnel, it matches
+// only host and port.
 func (p Pattern) allows(s site) bool {
 	if p.host == "" || (p.scheme != "" && s.scheme != "" && p.scheme != s.scheme) {
 		return false
@@ -187,10 +186,9 @@ func (p Pattern) allows(s site) bool {
 	return s.host == p.host
 }
 
-// denies matches host and subdomains, whatever the scheme and the port.
-// pathless is the answer for a pattern with a path when the path of s is not
-// known.
-func (p Pattern) denies(s site, pathless bool) bool {
+// denies matches the host and its subdomains, with any scheme and port. matchIfPathUnknown is the
+// result for a pattern with a path if the path of s is unknown.
+func (p Pattern) denies(s site, matchIfPathUnknown bool) bool {
 	if p.host == "" {
 		return false
 	}
@@ -202,7 +200,7 @@ func (p Pattern) denies(s site, pathless bool) bool {
 	case p.path == "":
 		return true
 	case s.path == "":
-		return pathless
+		return matchIfPathUnknown
 	}
 	return isAmbiguous(s.path) || p.below.MatchString(s.path)
 }
@@ -221,7 +219,7 @@ func hasDotSegment(path string) bool {
 	return false
 }
 
-// parsePatterns parses the list that is a field of [Config].
+// parsePatterns parses a list of patterns. field is the name of the [Config] field.
 func parsePatterns(field string, list []string) ([]Pattern, error) {
 	var out []Pattern
 	for _, s := range list {
@@ -234,7 +232,7 @@ func parsePatterns(field string, list []string) ([]Pattern, error) {
 	return out, nil
 }
 
-// reason makes the error of a parser follow the quoted text it is about.
+// reason words the error of a parser so that it can follow the quoted text that it is about.
 func reason(err error) error {
 	if t := err.Error(); strings.HasPrefix(t, "is ") || strings.HasPrefix(t, "has ") {
 		return err

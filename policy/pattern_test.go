@@ -56,7 +56,7 @@ func TestPatternMatch(t *testing.T) {
 		{"intranet", "https://intranet/", true, true},
 		{"*.internal", "https://wiki.internal/", true, true},
 		{"xn--bcher-kva.example", "https://xn--bcher-kva.example/", true, true},
-		// A path narrows what blocks, and nothing else.
+		// A path restricts only patterns of the block list.
 		{"example.com/docs", "https://example.com/other", true, false},
 		{"example.com/docs", "https://example.com/docs/x", true, true},
 		{"example.com/docs", "http://sub.example.com:99/docs", false, true},
@@ -166,7 +166,7 @@ func FuzzPattern(f *testing.F) {
 		if p.String() != s {
 			t.Fatalf("%q became %q", s, p)
 		}
-		// What stands in a pattern is a host in the spelling of a URL.
+		// The host of a pattern is a valid host of a URL.
 		host := p.host
 		if p.subdomains {
 			host = "sub." + host
@@ -176,7 +176,7 @@ func FuzzPattern(f *testing.F) {
 			if len(host) > maxHost {
 				return
 			}
-			t.Fatalf("%q is a pattern, but its host no URL's: %v", s, err)
+			t.Fatalf("%q is a pattern, but its host is invalid in a URL: %v", s, err)
 		}
 		if !p.denies(site{scheme: u.site.scheme, host: u.site.host, addr: u.site.addr, port: u.site.port}, true) {
 			t.Fatalf("%q does not block its own host", s)

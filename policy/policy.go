@@ -10,14 +10,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A Policy decides where an agent may go and what pages may load. Its zero
-// value, and a nil *Policy, deny everything. Apart from [Policy.AddOwnPort]
-// it never changes; a [Guard] replaces it when its user permits more. Its methods are safe for concurrent use; it must not be
-// copied.
+// A Policy decides which sites an agent may use and what pages may load. The zero Policy and a nil
+// *Policy deny everything. Only [Policy.AddOwnPort] changes a Policy; if the user grants more, a
+// [Guard] replaces it. Its methods are safe for concurrent use. A Policy must not be copied.
 //
-// Every error its methods return is an *executor.Error: ErrBadArgs for a
-// malformed URL of a caller, else ErrPolicyDenied. It names a denied host
-// and nothing more of its URL.
+// Every error of its methods is an *executor.Error: ErrBadArgs for a malformed URL of a caller,
+// otherwise ErrPolicyDenied. Errors name the denied host and no other part of its URL.
 type Policy struct {
 	config       Config
 	allow        []Pattern
@@ -25,31 +23,31 @@ type Policy struct {
 	load         []Pattern // SubresourceDomains
 	private      []netip.Prefix
 	subresources Subresources
-	ownPorts     *sync.Map // of uint16; nil in the zero value
+	ownPorts     *sync.Map // keys are uint16; nil in the zero value
 }
 
-// A ConfigError says which entry of a [Config] is wrong.
+// A ConfigError reports an invalid entry of a [Config].
 type ConfigError struct {
-	Field string // of Config, such as "AllowDomains"
+	Field string // field of Config, such as "AllowDomains"
 	Value string // the entry
-	Err   error  // what is wrong with it; follows the quoted entry in a sentence
+	Err   error  // what is wrong; its text follows the quoted entry in a sentence
 }
 
-// Error names the entry in the words of a policy file.
+// Error names the entry by the key of a policy file.
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %q %v", fieldNames[e.Field], e.Value, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns e.Err.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// fieldNames has one entry of each list in words.
+// fieldNames contains the name of one entry of each list, for errors.
 var fieldNames = map[string]string{
 	"AllowDomains": "allow domain", "BlockDomains": "block domain",
 	"SubresourceDomains": "subresource domain", "AllowPrivate": "allow private",
 }
 
-// New makes a Policy of c. An entry of c that is wrong yields a *ConfigError.
+// New creates a Policy from c. It returns a *ConfigError for an invalid entry of a list.
 func New(c Config) (*Policy, error) {
 	p := &Policy{config: c, subresources: c.Subresources, ownPorts: new(sync.Map)}
 	var err error
@@ -90,10 +88,10 @@ func New(c Config) (*Policy, error) {
 	return p, nil
 }
 
-// AddOwnPort closes a loopback port from now on: one that this program has
-// begun to listen on.
+// AddOwnPort denies a loopback port from now on. Callers pass the ports that this program listens
+// on.
 func (p *Policy) AddOwnPort(port int) {
-	if p.ownPorts != nil { // else p denies everything
+	if p.ownPorts != nil { // otherwise p denies everything
 		p.ownPorts.Store(uint16(port), nil)
 	}
 }
@@ -107,8 +105,8 @@ func (p *Policy) owns(port uint16) bool {
 	return own
 }
 
-// Notes returns sentences on settings that mean less, or open more, than a
-// reader might think: for the log and for doctor, never for the model.
+// Notes returns sentences about settings that restrict less, or allow more, than a reader might
+// expect. They are for the log and for doctor, never for the agent.
 func (p *Policy) Notes() []string {
 	if p == nil {
 		return nil
@@ -116,11 +114,11 @@ func (p *Policy) Notes() []string {
 	var out []string
 	for _, a := range p.allow {
 		if a.path != "" {
-			out = append(out, fmt.Sprintf("allow domain %q: the path is no boundary, the whole origin is allowed", a))
+			out = append(out, fmt.Sprintf("allow domain %q: a path is not a security boundary; the whole origin is allowed", a))
 		}
 	}
 	if p.config.AllDomains {
-		out = append(out, "every public site is allowed: whatever an agent reads anywhere, it can send anywhere")
+		out = append(out, "all public sites are allowed: data read on one site can be sent to any other")
 	}
 	if p.config.Eval && p.config.Subresources == "" {
 		out = append(out, "eval is granted, so pages load from allowed hosts only, since a script could send data anywhere else; setting subresources to list or public changes that")
@@ -131,8 +129,8 @@ func (p *Policy) Notes() []string {
 	return out
 }
 
-// Config returns what p was made of, with the tier of subresources that is in
-// force and with the ports that AddOwnPort closed since.
+// Config returns the configuration of p, with the effective subresource tier and the ports that
+// AddOwnPort added.
 func (p *Policy) Config() Config {
 	if p == nil {
 		return Config{Subresources: SubresourcesSame}
@@ -153,7 +151,7 @@ func (p *Policy) Config() Config {
 	return c
 }
 
-// Subresources returns the tier in force.
+// Subresources returns the effective subresource tier.
 func (p *Policy) Subresources() Subresources {
 	if p == nil || p.subresources == "" {
 		return SubresourcesSame
@@ -205,9 +203,8 @@ func (p *Policy) granted(g grant) bool {
 	return false
 }
 
-// CheckURL decides on a URL that a caller names, and returns the form of it
-// that is to be sent to the browser ([ParseURL]). about:blank is allowed
-// wherever anything is.
+// CheckURL decides on a URL that a caller passes, and returns the form to send to the browser, as
+// [ParseURL] does. about:blank is allowed if any site is.
 func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 	u, err := ParseURL(raw)
 	if err != nil {
@@ -227,16 +224,15 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 	return u.text, nil
 }
 
-// CheckOrigin decides on a document by its effective origin, as
-// executor.Access defines it, and by its URL as the browser serialises it.
-// The URL can only take away: it matters for blocks that have a path, which
-// hold when it is empty, and for schemes such as view-source:.
+// CheckOrigin decides on a document by its effective origin, as executor.Access defines it, and by
+// its URL, as the browser serializes it. The URL can only restrict: it matters for patterns of the
+// block list that have a path, which also deny an empty URL, and for schemes such as view-source:.
 func (p *Policy) CheckOrigin(origin, url string) error {
 	if p.deniesAll() {
 		return p.deniedAll(origin)
 	}
-	if origin == executor.OriginOurs {
-		return p.ourDocument(url)
+	if origin == executor.OriginInternal {
+		return p.checkInternalDocument(url)
 	}
 	s, err := parseOrigin(origin)
 	if err != nil {
@@ -251,13 +247,13 @@ func (p *Policy) CheckOrigin(origin, url string) error {
 	return p.documentURL(url)
 }
 
-// checkOriginOnly is CheckOrigin where the URL is not told and was checked by
-// others.
+// checkOriginOnly is like CheckOrigin for a document whose URL is unknown here and was checked
+// elsewhere.
 func (p *Policy) checkOriginOnly(origin string) error {
 	if p.deniesAll() {
 		return deniedEmpty()
 	}
-	if origin == executor.OriginOurs {
+	if origin == executor.OriginInternal {
 		return nil
 	}
 	s, err := parseOrigin(origin)
@@ -267,41 +263,40 @@ func (p *Policy) checkOriginOnly(origin string) error {
 	return p.document(s, false)
 }
 
-// checkShown decides on a URL as the browser serialises it, of which no
-// origin is known: one in a result, or one that a page is about to go to.
-func (p *Policy) checkShown(url string) error {
+// checkSerializedURL decides on a URL, as the browser serializes it, whose origin is unknown: the
+// URL of a result or the destination of a navigation.
+func (p *Policy) checkSerializedURL(url string) error {
 	if p.deniesAll() {
 		return deniedEmpty()
 	}
 	return p.documentURL(url)
 }
 
-// CheckDocument decides whether a tab may go to url, which is as the browser
-// serialises it. It is for whoever holds the browser's own requests: for what
-// a caller names there is CheckURL.
-func (p *Policy) CheckDocument(url string) error { return p.checkShown(url) }
+// CheckDocument decides whether a tab may navigate to url, which is as the browser serializes it.
+// It is for intercepted requests of the browser. For URLs of callers, use CheckURL.
+func (p *Policy) CheckDocument(url string) error { return p.checkSerializedURL(url) }
 
-// ourDocument accepts the URLs that a document of ours can have.
-func (p *Policy) ourDocument(url string) error {
+// checkInternalDocument accepts the URLs that a document of the internal origin can have.
+func (p *Policy) checkInternalDocument(url string) error {
 	if url == "" || isBlankURL(url) || strings.HasPrefix(url, errorPage) {
 		return nil
 	}
 	return p.documentURL(url)
 }
 
-// errorPage is the browser's own page for a failed load.
+// errorPage begins the URL of the browser's error page.
 const errorPage = "chrome-error://"
 
 func isBlankURL(url string) bool {
 	return url == Blank || strings.HasPrefix(url, Blank+"#") || strings.HasPrefix(url, Blank+"?")
 }
 
-// documentURL decides on the URL of a document, in the browser's spelling,
-// which is wider than what ParseURL takes from a caller.
+// documentURL decides on the URL of a document, as the browser serializes it. ParseURL does not
+// accept all of these.
 func (p *Policy) documentURL(url string) error {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
-		return deniedUnreadable()
+		return ambiguousHostError()
 	}
 	switch scheme {
 	case "blob":
@@ -315,11 +310,11 @@ func (p *Policy) documentURL(url string) error {
 		if err != nil {
 			return err
 		}
-		s.path = "" // of the blob, not of the page
+		s.path = "" // the path names the blob, not a page
 		return p.document(s, false)
 	case "about":
 		if isBlankURL(url) || url == "about:srcdoc" {
-			return nil // theirs is the origin's decision
+			return nil // the origin decides
 		}
 	case "chrome-error":
 		return nil
@@ -333,35 +328,35 @@ func (p *Policy) documentURL(url string) error {
 		return p.document(s, true)
 	}
 	if len(scheme) > 32 {
-		return deniedUnreadable()
+		return ambiguousHostError()
 	}
 	return deniedScheme(scheme)
 }
 
-// parseOrigin parses an origin that is neither empty nor refused outright.
+// parseOrigin parses an origin. It returns a denial for an opaque origin and for other schemes.
 func parseOrigin(origin string) (site, error) {
-	if origin == executor.OriginOpaque || origin == "://" { // the protocol's way to say opaque
+	if origin == executor.OriginOpaque || origin == "://" { // CDP reports an opaque origin like this
 		return site{}, deniedOpaque()
 	}
 	scheme, rest, ok := strings.Cut(origin, "://")
 	if !ok {
-		return site{}, deniedUnreadable()
+		return site{}, ambiguousHostError()
 	}
 	if scheme != "http" && scheme != "https" {
 		if len(scheme) > 32 {
-			return site{}, deniedUnreadable()
+			return site{}, ambiguousHostError()
 		}
 		return site{}, deniedScheme(scheme)
 	}
 	s, err := parseAuthority(scheme, rest)
 	if err != nil {
-		return site{}, deniedUnreadable()
+		return site{}, ambiguousHostError()
 	}
 	return s, nil
 }
 
-// parseDocument finds host and path in an http or https URL that the browser
-// serialised: its authority ends at the first slash, and there is one.
+// parseDocument returns the site of an http or https URL that the browser serialized. Its authority
+// ends at the first slash, which is always present.
 func parseDocument(url string) (site, error) {
 	scheme, rest, _ := strings.Cut(url, "://")
 	end := strings.IndexAny(rest, `/?#\`)
@@ -374,7 +369,7 @@ func parseDocument(url string) (site, error) {
 	}
 	s, err := parseAuthority(scheme, authority)
 	if err != nil {
-		return site{}, deniedUnreadable()
+		return site{}, ambiguousHostError()
 	}
 	s.path = "/"
 	if i := strings.IndexAny(tail, "?#"); i >= 0 {
@@ -386,42 +381,42 @@ func parseDocument(url string) (site, error) {
 	return s, nil
 }
 
-// document decides whether a document may be at s. pathless is the answer of
-// blocks with a path when that of s is not known.
-func (p *Policy) document(s site, pathless bool) error {
-	if err := p.blocked(s, pathless); err != nil {
+// document decides whether a document may be loaded from s. If the path of s is unknown,
+// matchIfPathUnknown decides whether patterns of the block list that have a path match.
+func (p *Policy) document(s site, matchIfPathUnknown bool) error {
+	if err := p.blocked(s, matchIfPathUnknown); err != nil {
 		return err
 	}
 	if !p.listed(s) {
 		return deniedUnlisted(s, p.deniesAll())
 	}
-	return p.literal(s)
+	return p.checkIPLiteral(s)
 }
 
-// blocked tells what nothing can open: our own ports, what is built in, and
-// the block list.
-func (p *Policy) blocked(s site, pathless bool) error {
+// blocked returns the denial of what no setting allows: own ports, built-in blocks and the block
+// list.
+func (p *Policy) blocked(s site, matchIfPathUnknown bool) error {
 	if s.loopback() && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}
-	if err := builtin(s, pathless); err != nil {
+	if err := builtin(s, matchIfPathUnknown); err != nil {
 		return err
 	}
 	for _, b := range p.block {
-		if b.denies(s, pathless) {
+		if b.denies(s, matchIfPathUnknown) {
 			return deniedBlocked(s.host, b)
 		}
 	}
 	return nil
 }
 
-// listed reports whether the allow list covers s. Everything-allowed does not
-// mean this machine.
+// listed reports whether the allow list or AllDomains covers s. AllDomains does not include
+// loopback hosts, unless AllowPrivate covers them.
 func (p *Policy) listed(s site) bool {
 	if p.named(s) {
 		return true
 	}
-	return p.config.AllDomains && (!s.loopback() || p.opens(loopbackOf(s)))
+	return p.config.AllDomains && (!s.loopback() || p.allowsPrivate(loopbackOf(s)))
 }
 
 // loopbackOf returns the address of a loopback host.
@@ -432,18 +427,18 @@ func loopbackOf(s site) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
-// named reports whether a pattern that allows covers s.
+// named reports whether a pattern of the allow list covers s.
 func (p *Policy) named(s site) bool {
 	return slices.ContainsFunc(p.allow, func(a Pattern) bool { return a.allows(s) })
 }
 
-// opens reports whether the user opened the private address addr.
-func (p *Policy) opens(addr netip.Addr) bool { return within(p.private, addr) }
+// allowsPrivate reports whether the configuration allows the private address addr.
+func (p *Policy) allowsPrivate(addr netip.Addr) bool { return within(p.private, addr) }
 
-// literal holds a host that is an address to what a proxy would decide when
-// dialing it: a pattern names an address, but only a loopback one opens it.
-func (p *Policy) literal(s site) error {
-	if !s.addr.IsValid() || IsPublic(s.addr) || s.addr.IsLoopback() || p.opens(s.addr) {
+// checkIPLiteral checks a host that is an address as a proxy does when it dials: a pattern that
+// names an address is sufficient only for a loopback address.
+func (p *Policy) checkIPLiteral(s site) error {
+	if !s.addr.IsValid() || IsPublic(s.addr) || s.addr.IsLoopback() || p.allowsPrivate(s.addr) {
 		return nil
 	}
 	return deniedPrivate(s)

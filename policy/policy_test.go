@@ -19,7 +19,7 @@ func mustNew(t testing.TB, c Config) *Policy {
 	return p
 }
 
-// denied fails unless err is a denial that tells no more than it should.
+// denied fails unless err is a denial that names no --unsafe- flag and contains no secret.
 func denied(t *testing.T, what string, err error) *executor.Error {
 	t.Helper()
 	e, ok := errors.AsType[*executor.Error](err)
@@ -28,7 +28,7 @@ func denied(t *testing.T, what string, err error) *executor.Error {
 		return &executor.Error{}
 	}
 	if strings.Contains(e.Message()+e.Hint, "--unsafe") || strings.Contains(e.Message()+e.Hint, "secret") {
-		t.Errorf("%s: the denial tells too much: %v %s", what, e, e.Hint)
+		t.Errorf("%s: forbidden text in the denial: %v %s", what, e, e.Hint)
 	}
 	return e
 }
@@ -74,12 +74,12 @@ func TestCheckURL(t *testing.T) {
 		"https://ads.example.com/secret":           "blocked",
 		"https://x.ads.example.com/secret":         "blocked",
 		"https://example.com/admin/secret":         "blocked",
-		"http://localhost:38017/secret":            "No setting",
-		"http://127.0.0.1:38018/secret":            "No setting",
-		"https://chromewebstore.google.com/secret": "No setting",
-		"https://chrome.google.com/webstore/x":     "No setting",
-		"http://169.254.169.254/secret":            "No setting",
-		"http://metadata.google.internal/secret":   "No setting",
+		"http://localhost:38017/secret":            "cannot be allowed",
+		"http://127.0.0.1:38018/secret":            "cannot be allowed",
+		"https://chromewebstore.google.com/secret": "cannot be allowed",
+		"https://chrome.google.com/webstore/x":     "cannot be allowed",
+		"http://169.254.169.254/secret":            "cannot be allowed",
+		"http://metadata.google.internal/secret":   "cannot be allowed",
 		"file:///secret":                           "Only http",
 	} {
 		_, err := p.CheckURL(u)
@@ -89,7 +89,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestHintsWork follows the advice of each denial and tries again.
+// TestHintsWork applies the flags in the hint of each denial and checks the URL again.
 func TestHintsWork(t *testing.T) {
 	for _, u := range []string{"https://evil.com/", "http://evil.com/", "https://evil.com:8443/", "http://evil.com:8080/", "http://[::1]:5/", "http://localhost/", "https://10.0.0.6:4/", "http://[fd00::1]/"} {
 		_, err := mustNew(t, Config{AllowDomains: []string{"example.com"}}).CheckURL(u)
@@ -131,7 +131,7 @@ func TestCheckOrigin(t *testing.T) {
 		{"null", "https://example.com/"},
 		{"null", "data:text/html,secret"},
 		{"://", ""},
-		{"https://example.com", ""}, // it might be under /admin
+		{"https://example.com", ""}, // it may be below /admin
 		{"https://example.com", "https://example.com/admin/secret"},
 		{"https://example.com", "https://evil.com/secret"},
 		{"https://example.com", "view-source:https://example.com/"},
@@ -233,7 +233,7 @@ func TestCheckAddr(t *testing.T) {
 		"2002:7f00:1::", "2001::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "168.63.129.16", "8.8.8.8",
 	} {
 		if addr == "169.254.1.1" || addr == "64:ff9b::7f00:1" {
-			denied(t, addr, check("cdn.net", 443, addr)) // opened, but not for a host outside the list
+			denied(t, addr, check("cdn.net", 443, addr)) // allowed, but not for a host outside the allow list
 			continue
 		}
 		denied(t, addr, check("example.com", 443, addr))
@@ -243,7 +243,7 @@ func TestCheckAddr(t *testing.T) {
 		port int
 		addr string
 	}{
-		{"wiki.internal", 443, "64:ff9b::a9fe:a9fe"}, // metadata, carried by IPv6
+		{"wiki.internal", 443, "64:ff9b::a9fe:a9fe"}, // metadata address embedded in IPv6
 		{"cdn.net", 443, "10.1.9.9"}, {"localhost", 3001, "127.0.0.1"}, {"localhost", 3000, "93.184.216.34"}, {"localhost", 3000, "10.1.9.9"},
 		{"app.localhost", 5000, "127.0.0.1"}, {"[::1]", 5000, "::1"}, {"127.0.0.1", 4000, "127.0.0.2"}, {"10.1.2.3", 80, "93.184.216.34"},
 	} {
@@ -251,7 +251,7 @@ func TestCheckAddr(t *testing.T) {
 	}
 	denied(t, "no address", p.CheckAddr("example.com", 443, netip.Addr{}))
 	if e := denied(t, "private", check("example.com", 443, "10.0.0.77")); strings.Contains(e.Message()+e.Hint, "10.0.0.77") {
-		t.Errorf("the denial tells the address: %v", e)
+		t.Errorf("the denial contains the address: %v", e)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestNewErrors(t *testing.T) {
 		`allow private: "8.0.0.0/8" is not a private`: {AllowPrivate: []string{"8.0.0.0/8"}},
 		`allow private: "0.0.0.0/0" is not a private`: {AllowPrivate: []string{"0.0.0.0/0"}},
 		`allow private: "10.1.2.3/8" has bits set`:    {AllowPrivate: []string{"10.1.2.3/8"}},
-		`subresources: "all" is none of`:              {Subresources: "all"},
+		`subresources: "all" is not one of`:           {Subresources: "all"},
 		`subresource_domains: has an effect only`:     {SubresourceDomains: []string{"example.com"}},
 		`own port 0 is not a port`:                    {OwnPorts: []int{0}},
 	} {
@@ -311,13 +311,13 @@ func TestMerge(t *testing.T) {
 		t.Errorf("got %+v", m)
 	}
 	if _, err := New(Config{Subresources: "bogus"}.Merge(b)); err == nil {
-		t.Error("an unknown tier was merged away")
+		t.Error("Merge dropped an unknown tier")
 	}
 }
 
-// TestDenialOfEverythingNamesTheSite: a first run without any rule is told the
-// very pattern that opens what it asked for.
-func TestDenialOfEverythingNamesTheSite(t *testing.T) {
+// TestEmptyPolicyDenialNamesSite checks that the denial of a policy without rules names the pattern
+// that allows the requested site.
+func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 	for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true})} {
 		for url, want := range map[string]string{
 			"http://127.0.0.1:8123/": "--allow-domain 127.0.0.1:8123.",
@@ -336,16 +336,16 @@ func TestDenialOfEverythingNamesTheSite(t *testing.T) {
 			}
 		}
 		if _, err := p.CheckURL("http://169.254.169.254/"); err == nil || strings.Contains(err.(*executor.Error).Hint, "--allow-domain") {
-			t.Errorf("metadata: %v, want a denial without advice", err)
+			t.Errorf("metadata: %v, want a denial without a flag in its hint", err)
 		}
 		if _, err := p.CheckURL("chrome://settings"); err == nil || strings.HasPrefix(err.(*executor.Error).Message(), "chrome:") {
-			t.Errorf("chrome: %v, want a sentence that may begin with a capital", err)
+			t.Errorf("chrome: %v, want a message that can be capitalized", err)
 		}
 	}
 }
 
-// TestGrantDenialsSayWhat: the hint names what the user can allow.
-func TestGrantDenialsSayWhat(t *testing.T) {
+// TestGrantDenialHints checks that the hints name what the user can allow.
+func TestGrantDenialHints(t *testing.T) {
 	for g, want := range map[grant]string{grantMutations: "allow changing pages", grantDownloads: "allow downloads", grantEval: "running JavaScript", grantUploads: "--uploads-dir", grantStorage: "--enable-storage", grantState: "--state-dir"} {
 		if e := denied(t, want, deniedGrant(g)); !strings.Contains(e.Hint, want) {
 			t.Errorf("hint %q, want %q in it", e.Hint, want)
@@ -353,7 +353,7 @@ func TestGrantDenialsSayWhat(t *testing.T) {
 	}
 }
 
-func TestConfigErrorNamesItsField(t *testing.T) {
+func TestConfigErrorField(t *testing.T) {
 	for field, c := range map[string]Config{
 		"AllowDomains": {AllowDomains: []string{"a@b"}}, "BlockDomains": {BlockDomains: []string{"a@b"}},
 		"AllowPrivate": {AllowPrivate: []string{"10/8"}}, "SubresourceDomains": {SubresourceDomains: []string{"a@b"}, Subresources: SubresourcesList},
@@ -365,7 +365,7 @@ func TestConfigErrorNamesItsField(t *testing.T) {
 	}
 }
 
-func TestNoteOnEval(t *testing.T) {
+func TestEvalNotes(t *testing.T) {
 	allow := []string{"example.com"}
 	for want, c := range map[string]Config{
 		"pages load from allowed hosts only": {AllowDomains: allow, Eval: true},

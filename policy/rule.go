@@ -6,28 +6,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// The rules that decide, as an audit log names them, beside "allow:PATTERN",
-// "block:PATTERN" and "no-grant:NAME". They are in executor.Error's Rule of a
-// denial, and in the executor.Decision of either.
+// The names of rules in the audit log, in addition to "allow:PATTERN", "block:PATTERN" and
+// "no-grant:NAME". They are the Rule of a denial's executor.Error and of each executor.Decision.
 const (
-	ruleAll        = "all-domains"      // every public site is allowed
-	ruleOurs       = "own-page"         // a blank page of ours, or the browser's own for one that did not load
-	ruleOwnTab     = "own-tab"          // leaving or closing a tab that the session opened itself
-	ruleData       = "own-content"      // a data: URL of an allowed document
-	ruleEmpty      = "nothing-allowed"  // the policy allows no site
-	ruleUnlisted   = "unlisted"         // no pattern allows it
-	rulePrivate    = "private-address"  // its address is private or special
-	ruleBuiltin    = "builtin"          // nothing opens it
-	ruleOwnPort    = "own-port"         // a port of ours
-	ruleScheme     = "scheme"           // neither http nor https
-	ruleOpaque     = "opaque-origin"    // the document has no origin
-	ruleUnreadable = "unreadable"       // the host is not in its plain form
-	ruleMismatch   = "address-mismatch" // the host is not at the address to be dialed
-	ruleUnknown    = "unknown-operation"
-	ruleWhere      = "denied-page" // a call ended on a page that had been denied below
+	ruleAll           = "all-domains"      // every public site is allowed
+	ruleInternal      = "own-page"         // a blank page that we opened, or the browser's error page
+	ruleOwnTab        = "own-tab"          // navigating away from or closing a tab that the session opened
+	ruleData          = "own-content"      // a data: URL of an allowed document
+	ruleEmpty         = "nothing-allowed"  // the policy allows no site
+	ruleUnlisted      = "unlisted"         // no pattern allows the site
+	rulePrivate       = "private-address"  // the address is private or special
+	ruleBuiltin       = "builtin"          // denied in every configuration
+	ruleOwnPort       = "own-port"         // a port of chrome-mcp itself
+	ruleScheme        = "scheme"           // neither http nor https
+	ruleOpaque        = "opaque-origin"    // the document has an opaque origin
+	ruleAmbiguousHost = "unreadable"       // the host is not in canonical form
+	ruleMismatch      = "address-mismatch" // the host is not at the address to be dialed
+	ruleUnknown       = "unknown-operation"
+	ruleFinalURL      = "denied-page" // a call ended on a page that the gate had denied
 )
 
-// rule names the lack of a grant.
+// rule returns the name of the rule that denies a call without g.
 func (g grant) rule() string {
 	switch g {
 	case grantMutations:
@@ -44,15 +43,15 @@ func (g grant) rule() string {
 	return "no-grant:eval"
 }
 
-// allowRule names what allows an access that was allowed.
+// allowRule returns the name of the rule that allowed a.
 func (p *Policy) allowRule(a executor.Access) string {
 	where := a.Destination
 	switch {
-	case a.Op == executor.OpDismiss && a.OwnTab:
+	case a.Op == executor.OpDismiss && a.OpenedBySession:
 		return ruleOwnTab
-	case where == "" && a.Origin == executor.OriginOurs, isBlankURL(where):
-		return ruleOurs
-	case where == "" && a.Op == executor.OpNavigate && a.OwnTab:
+	case where == "" && a.Origin == executor.OriginInternal, isBlankURL(where):
+		return ruleInternal
+	case where == "" && a.Op == executor.OpNavigate && a.OpenedBySession:
 		return ruleOwnTab
 	case where == "":
 		where = a.Origin

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The extension decides by the same rules, in JavaScript. These cases hold
-// the two equal: its tests read the same files.
+// The extension implements the same policy in JavaScript. Its tests read the same files, so that
+// both implementations decide alike.
 
 func readShared(t *testing.T, name string, cases any) {
 	t.Helper()
@@ -30,8 +30,8 @@ func TestSharedCases(t *testing.T) {
 		UnsafeAll                        bool
 		OwnPorts                         []int
 		URL                              string
-		Verdict                          string // on a document there: allow or deny
-		Load                             string // on a page's request to it; empty where that says nothing
+		Verdict                          string // on a document at URL: allow or deny
+		Load                             string // on a page's request to URL; empty means not tested
 	}
 	readShared(t, "patterns.json", &cases)
 	for _, c := range cases {
@@ -43,7 +43,7 @@ func TestSharedCases(t *testing.T) {
 			t.Errorf("%s: %v", c.URL, err)
 			continue
 		}
-		if got := verdict(p.checkShown(c.URL)); got != c.Verdict {
+		if got := verdict(p.checkSerializedURL(c.URL)); got != c.Verdict {
 			t.Errorf("allow %v block %v: document %s: %s, want %s", c.Allow, c.Block, c.URL, got, c.Verdict)
 		}
 		if c.Load == "" {
@@ -62,9 +62,8 @@ func verdict(err error) string {
 	return "allow"
 }
 
-// checkLoad is what the wall decides on a page's request: by host first, then
-// by the path where it can be seen, and at last by an address that the host
-// itself names.
+// checkLoad decides on a page's request as network enforcement does: by host, by path if it is
+// visible, and by address if the host is an address.
 func (p *Policy) checkLoad(t *testing.T, raw string) error {
 	t.Helper()
 	if p.deniesAll() {

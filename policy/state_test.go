@@ -12,15 +12,14 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestStateLogsInAnotherBrowser: what one browser saved logs another one in,
-// behind the filtering proxy and with a real policy on either side; a site that
-// only the first one's policy allowed stays out of it.
-func TestStateLogsInAnotherBrowser(t *testing.T) {
-	if _, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER")); err != nil && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
+// TestStateLogsInToAnotherBrowser saves the storage state of one browser and loads it in another,
+// which is then logged in. Both use the egress proxy and a policy. A site that only the first
+// policy allows is not loaded.
+func TestStateLogsInToAnotherBrowser(t *testing.T) {
+	userbrowser.Find(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/login" {
@@ -65,8 +64,8 @@ func TestStateLogsInAnotherBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range want {
-			if !strings.Contains(text.Text, part) {
-				t.Errorf("%s shows %q, want %q", url, text.Text, part)
+			if !strings.Contains(text.Content, part) {
+				t.Errorf("%s shows %q, want %q", url, text.Content, part)
 			}
 		}
 	}

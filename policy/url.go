@@ -8,37 +8,35 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Blank is the one URL that is not http or https and that a caller may name:
-// an empty page of our own.
+// Blank is the URL of an empty page. It is the only URL a caller may pass that is not http or
+// https.
 const Blank = "about:blank"
 
-// maxURL is the longest URL a caller may name, in bytes. Servers give up long
-// before it; Chromium does at 2 MiB.
+// maxURL limits the URL that a caller may pass, in bytes. Servers reject much shorter ones;
+// Chromium's limit is 2 MiB.
 const maxURL = 64 << 10
 
-// A URL is a URL that a caller named, accepted by [ParseURL].
+// A URL is a caller's URL that [ParseURL] accepted.
 type URL struct {
 	text  string
 	site  site
 	blank bool
 }
 
-// String returns the URL as it is to be sent to the browser.
+// String returns the URL to send to the browser.
 func (u *URL) String() string { return u.text }
 
-// Host returns the host, lower case, an IPv6 address in its brackets; empty
-// for a blank page.
+// Host returns the host in lower case, an IPv6 address in brackets, or "" for a blank page.
 func (u *URL) Host() string { return u.site.host }
 
-// Port returns the port, the scheme's own if the URL names none; 0 for a
-// blank page.
+// Port returns the port, by default the scheme's, or 0 for a blank page.
 func (u *URL) Port() int { return int(u.site.port) }
 
-// Origin returns the origin as a browser serialises it; empty for a blank
-// page, which is executor.OriginOurs.
+// Origin returns the origin as a browser serializes it, or executor.OriginInternal for a blank
+// page.
 func (u *URL) Origin() string {
 	if u.blank {
-		return executor.OriginOurs
+		return executor.OriginInternal
 	}
 	return u.site.scheme + "://" + u.site.host + portSuffix(u.site.scheme, u.site.port)
 }
@@ -46,13 +44,12 @@ func (u *URL) Origin() string {
 // IsBlank reports whether the URL is about:blank.
 func (u *URL) IsBlank() bool { return u.blank }
 
-// ParseURL accepts a URL that a caller names only if every parser reads it
-// alike: http or https, and already in the form in which a browser would
-// serialise it. The one liberty is the root slash: "http://localhost:8080" is
-// taken for "http://localhost:8080/".
+// ParseURL parses a caller's URL. It accepts only URLs that every parser reads alike: http or
+// https, and already serialized as a browser does it. The only exception is the root slash:
+// "http://localhost:8080" becomes "http://localhost:8080/".
 //
-// A malformed URL yields ErrBadArgs, one of another scheme ErrPolicyDenied.
-// Neither error repeats the URL.
+// ParseURL returns ErrBadArgs for a malformed URL, and ErrPolicyDenied for another scheme. Neither
+// error contains the URL.
 func ParseURL(raw string) (*URL, error) {
 	switch {
 	case raw == Blank:
@@ -97,16 +94,16 @@ func ParseURL(raw string) (*URL, error) {
 	}
 	u := &URL{text: scheme + "://" + authority + tail, site: s}
 
-	// The second opinion. net/url drops an empty fragment, browsers keep it.
+	// net/url must agree. It drops an empty fragment, which browsers keep.
 	std, err := url.Parse(u.text)
 	if err != nil || std.Host != authority || std.String() != strings.TrimSuffix(u.text, "#") {
 		return nil, badURL("Percent-encode everything but letters, digits and the URL's own punctuation.",
-			"is not in the form in which a browser writes it")
+			"is not in the form in which a browser serializes it")
 	}
 	return u, nil
 }
 
-// cutScheme returns http or https and what follows its slashes.
+// cutScheme returns the scheme, http or https, and the text after "://".
 func cutScheme(raw string) (scheme, rest string, err error) {
 	const inFull = "Write it in full, as in https://example.com/."
 	scheme, rest, ok := strings.Cut(raw, ":")
@@ -133,21 +130,21 @@ func cutScheme(raw string) (scheme, rest string, err error) {
 	return "", "", badURL(inFull, "has no scheme")
 }
 
-// parseAuthority parses host[:port] in a browser's spelling.
+// parseAuthority parses host[:port] as a browser serializes it.
 func parseAuthority(scheme, authority string) (site, error) {
 	s := site{scheme: scheme}
 	switch {
 	case strings.Contains(authority, "@"):
-		return s, badURL("Leave out what stands before the @.", "has a user name or password")
+		return s, badURL("Remove the user name and password before the @.", "has a user name or password")
 	case strings.Contains(authority, "%"):
-		return s, badURL("Write the host plainly.", "has a % in its host")
+		return s, badURL("Write the host without percent-encoding.", "has a % in its host")
 	}
 	host, port, hasPort, err := cutPort(authority)
 	if err != nil {
 		return s, badURL("", "is malformed: %w", err)
 	}
 	if s.addr, err = parseHost(host); err != nil {
-		return s, badURL("Write the host in its plain form, in lower case; an IPv4 address as four decimal numbers.",
+		return s, badURL("Write the host in canonical form: lower case, an IPv4 address as four decimal numbers.",
 			"is malformed: %w", err)
 	}
 	s.host, s.port = host, defaultPort(scheme)
@@ -157,15 +154,14 @@ func parseAuthority(scheme, authority string) (site, error) {
 			return s, badURL("", "is malformed: %w", err)
 		}
 		if n == s.port {
-			return s, badURL("Leave the port out.", "names the default port of its scheme")
+			return s, badURL("Omit the port.", "names the default port of its scheme")
 		}
 		s.port = n
 	}
 	return s, nil
 }
 
-// checkTail refuses in path and query what a browser would rewrite and
-// net/url would not.
+// checkTail rejects a path or query that a browser would rewrite and net/url would not.
 func checkTail(tail string) error {
 	beforeFragment, _, _ := strings.Cut(tail, "#")
 	path, query, _ := strings.Cut(beforeFragment, "?")

@@ -34,13 +34,12 @@ func TestParseURL(t *testing.T) {
 	if u.Host() != "[::1]" || u.Port() != 3000 || u.Origin() != "http://[::1]:3000" || u.IsBlank() {
 		t.Errorf("%q %d %q", u.Host(), u.Port(), u.Origin())
 	}
-	if u := mustURL(t, "about:blank"); u.Origin() != executor.OriginOurs || !u.IsBlank() {
-		t.Error("about:blank is not ours")
+	if u := mustURL(t, "about:blank"); u.Origin() != executor.OriginInternal || !u.IsBlank() {
+		t.Error("about:blank does not have the internal origin")
 	}
 }
 
-// traps are URLs that parsers read in different ways, or that hide where they
-// lead.
+// traps are URLs that parsers read differently, or that hide their host.
 var traps = []string{
 	"", " ", "example.com", "localhost:8080", "127.0.0.1:80/", "//example.com/", "/x", "?x", "http:", "http:/", "http://", "http:///", "https:example.com",
 	"http:/example.com", "HTTP://example.com/", "https://Example.com/", "https://example.com./", "https://.example.com/", "https://a..b/",
@@ -59,7 +58,7 @@ var traps = []string{
 	"https://" + strings.Repeat("a", 64) + ".com/", "https://example.com/" + strings.Repeat("a", maxURL),
 }
 
-func TestParseURLRefuses(t *testing.T) {
+func TestParseURLRejects(t *testing.T) {
 	for _, raw := range traps {
 		u, err := ParseURL(raw)
 		if !errors.Is(err, executor.ErrBadArgs) {
@@ -100,7 +99,7 @@ func FuzzURL(f *testing.F) {
 		}
 		again, err := ParseURL(u.String())
 		if err != nil || *again != *u {
-			t.Fatalf("%q re-parses to %v, %v", u, again, err)
+			t.Fatalf("%q parsed again: %v, %v", u, again, err)
 		}
 		if u.String() != raw && strings.Replace(u.String(), "/", "", 1) != strings.Replace(raw, "/", "", 1) {
 			if i := strings.Index(u.String()[8:], "/") + 8; u.String()[:i]+u.String()[i+1:] != raw {
@@ -112,7 +111,7 @@ func FuzzURL(f *testing.F) {
 		}
 		std, err := url.Parse(u.String())
 		if err != nil || (std.Hostname() != strings.Trim(u.Host(), "[]")) {
-			t.Fatalf("%q: net/url has host %q, we %q", raw, std.Hostname(), u.Host())
+			t.Fatalf("%q: net/url returns host %q, ParseURL %q", raw, std.Hostname(), u.Host())
 		}
 		canonical, err := p.CheckURL(raw)
 		if err == nil && (canonical != u.String() || !hosts[u.Host()]) {
@@ -122,7 +121,7 @@ func FuzzURL(f *testing.F) {
 			t.Fatalf("%q: %v", raw, err)
 		}
 		if err == nil && p.CheckHost(u.site.scheme, u.Host(), u.Port()) != nil {
-			t.Fatalf("%q is allowed and its host is not", raw)
+			t.Fatalf("%q is allowed, but its host is denied", raw)
 		}
 	})
 }

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// A urlGrammar makes URLs of the kind on which parsers disagree: it puts
-// together parts, each of which is a trap or plain, and then damages some of
-// them. The same seed gives the same URLs.
+// A urlGrammar generates URLs that parsers read differently. It combines parts, each of which is
+// unusual or canonical, and then mutates some of the URLs. The same seed generates the same URLs.
 type urlGrammar struct {
 	*rand.Rand
-	hosts []string // that a policy allows, with their ports
-	traps []string // whole URLs to damage
+	hosts []string // allowed hosts with their ports
+	traps []string // complete URLs to mutate
 }
 
 func newURLGrammar(seed uint64, hosts, traps []string) *urlGrammar {
@@ -52,13 +51,13 @@ func (g *urlGrammar) next() string {
 	case 0, 1:
 		s = pick(g, g.traps)
 	case 2, 3:
-		// Plain but for one part.
+		// Canonical except for one part.
 		parts := []string{pick(g, []string{"http", "https"}), "://", "", pick(g, g.hosts), "", "/"}
 		i := g.IntN(len(parts))
 		parts[i] = pick(g, [][]string{grammarSchemes, grammarSlashes, grammarUsers, grammarHosts, grammarPorts, grammarTails}[i])
 		s = strings.Join(parts, "")
 	case 4:
-		// Plain: what is not refused must be right, too.
+		// Canonical, with an arbitrary path.
 		return pick(g, []string{"http://", "https://"}) + pick(g, g.hosts) + g.path()
 	default:
 		s = pick(g, grammarSchemes[:2+g.IntN(len(grammarSchemes)-1)]) + pick(g, grammarSlashes[:1+g.IntN(len(grammarSlashes))])
@@ -76,7 +75,7 @@ func (g *urlGrammar) next() string {
 		s += pick(g, grammarTails)
 	}
 	for range max(0, g.IntN(5)-1) {
-		s = g.damage(s)
+		s = g.mutate(s)
 	}
 	return s
 }
@@ -90,12 +89,12 @@ func (g *urlGrammar) path() string {
 	return string(b)
 }
 
-// damage changes s in one place.
-func (g *urlGrammar) damage(s string) string {
+// mutate changes s at one position.
+func (g *urlGrammar) mutate(s string) string {
 	r := []rune(s)
 	i := g.IntN(len(r) + 1)
 	if g.IntN(2) == 0 {
-		i = min(i, 24) // where the host is
+		i = min(i, 24) // near the host
 	}
 	j := min(len(r), i+g.IntN(4))
 	switch g.IntN(7) {
@@ -103,9 +102,9 @@ func (g *urlGrammar) damage(s string) string {
 		return string(r[:i]) + string(pick(g, grammarChars)) + string(r[i:])
 	case 2: // replace
 		return string(r[:i]) + string(pick(g, grammarChars)) + string(r[j:])
-	case 3: // leave out
+	case 3: // delete
 		return string(r[:i]) + string(r[j:])
-	case 4: // double
+	case 4: // duplicate
 		return string(r[:j]) + string(r[i:])
 	case 5: // change the case, or encode
 		if g.IntN(2) == 0 {

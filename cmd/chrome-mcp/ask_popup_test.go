@@ -11,26 +11,26 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestAskInPopup: with the extension connected its popup asks, also where the
-// client could; what the user says there is in force in their own Chrome at
-// once, and a call that they do not answer lets the agent go on.
-func TestAskInPopup(t *testing.T) {
+// TestPromptInPopup: while the extension is connected, its popup prompts the user, even if the client
+// supports elicitation. Answers take effect immediately in the user's Chrome. A call whose prompt
+// is not answered does not block the agent.
+func TestPromptInPopup(t *testing.T) {
 	net := newInternet(t)
 	b := newUserBrowser(t)
-	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), "--disable-features=HttpsUpgrades"} // there is no https here
+	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), "--disable-features=HttpsUpgrades"} // the site has no https
 	data := filepath.Join(t.TempDir(), "data")
 	b.register(t, data)
 	client := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		t.Error("the client was asked")
+		t.Error("the client was prompted")
 		return nil, errors.New("not here")
 	}}
 	s := startMCPWith(t, client, nil, "--data", data, "--port=0", "--no-cdp-fallback", "--subresources=same")
 	b.open()
 	s.until(t, "no tab shared", "chrome_status", nil)
-	// asks makes a call that the popup asks about.
+	// asks makes a call that causes a prompt in the extension popup.
 	asks := func(tool string, args map[string]any, question, answer string, during ...func()) (text string) {
 		t.Helper()
 		answered := make(chan string, 1)
@@ -62,7 +62,7 @@ func TestAskInPopup(t *testing.T) {
 
 	goes := func(host, answer string) {
 		t.Helper()
-		text := asks("navigate", to("http://"+host+"/page"), "http://"+host+", which is not on its list of sites (tool navigate)", answer)
+		text := asks("navigate", to("http://"+host+"/page"), "http://"+host+", which is not an allowed site (tool navigate)", answer)
 		if want := "http://" + host + "/page"; !strings.Contains(text, want) || strings.Contains(text, "DENIED") {
 			t.Fatalf("navigate answered %s", text)
 		}
@@ -70,23 +70,22 @@ func TestAskInPopup(t *testing.T) {
 	goes("docs.example.com", "Allow this session")
 	goes("shop.example.com", "Allow this session")
 	s.call(t, "get_text", nil, "This is shop.example.com")
-	// A tab that is attached already goes to another site: the rules of its
-	// network are others before it does.
+	// An attached tab navigates to another site: its network rules change before the navigation.
 	goes("other.example.com", "Allow once")
 	s.call(t, "navigate", to("http://shop.example.com/page"))
 	text := asks("navigate", to("http://other.example.com/again"), "http://other.example.com,", "No")
-	wants(t, "navigate", text, []string{"POLICY_DENIED: ", "said no"})
-	s.refused(t, "POLICY_DENIED", "navigate", to("http://other.example.com/again"), "said no")
+	wants(t, "navigate", text, []string{"POLICY_DENIED: ", "the user denied permission"})
+	s.refused(t, "POLICY_DENIED", "navigate", to("http://other.example.com/again"), "the user denied permission")
 	if n := net.asked("/again"); n != 0 {
-		t.Errorf("%d requests to what the user refused", n)
+		t.Errorf("%d requests to a denied URL", n)
 	}
 
-	// Without an answer the call ends and others continue. "Once" is no longer
-	// possible, and the answer applies to no other call.
+	// Without an answer the call ends and others continue. "Once" is no longer possible, and the
+	// answer applies to no other call.
 	button := map[string]any{"selector": "button"}
 	begin := time.Now()
 	s.refused(t, "CONSENT_REQUIRED", "click", button, "has not answered yet", "popup")
-	soon(t, "the call that nobody answered", begin, 22*time.Second)
+	soon(t, "the call whose prompt was not answered", begin, 22*time.Second)
 	s.call(t, "get_text", nil, "This is shop.example.com")
 	b.Popup(t, func(popup string) {
 		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
@@ -96,7 +95,7 @@ func TestAskInPopup(t *testing.T) {
 			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('taken'), (e) => done(e.message)));
 		}))`, &said)
 		if !strings.Contains(said, "no longer waiting") {
-			t.Errorf("an answer of once for a call that has ended: %s", said)
+			t.Errorf("an answer of once for an ended call: %s", said)
 		}
 	})
 	s.call(t, "navigate", to("http://docs.example.com/page"))
@@ -122,9 +121,9 @@ func TestAskInPopup(t *testing.T) {
 		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool press)')")
 		b.Click(t, popup, "#questions button", "No")
 	})
-	wants(t, "press", <-other, []string{"POLICY_DENIED: ", "said no"})
+	wants(t, "press", <-other, []string{"POLICY_DENIED: ", "the user denied permission"})
 	userbrowser.Eventually(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
-	s.refused(t, "POLICY_DENIED", "click", button, "said no")
+	s.refused(t, "POLICY_DENIED", "click", button, "the user denied permission")
 	if n := net.asked("/clicked"); n != 1 {
 		t.Errorf("%d clicks arrived", n)
 	}

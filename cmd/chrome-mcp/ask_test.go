@@ -19,7 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 )
 
-// A person is the user at a host that can ask: answers are given in order.
+// A person simulates the user of an MCP host that supports elicitation. It gives answers in order.
 type person struct {
 	mu        sync.Mutex
 	answers   []*sdk.ElicitResult
@@ -30,8 +30,8 @@ func says(answer string) *sdk.ElicitResult {
 	return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}
 }
 
-// will has the person give these answers from now on, and forget what was asked.
-func (p *person) will(answers ...*sdk.ElicitResult) {
+// setAnswers sets the next answers and clears the recorded prompts.
+func (p *person) setAnswers(answers ...*sdk.ElicitResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers, p.questions = answers, nil
@@ -48,15 +48,14 @@ func (p *person) answer(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitR
 	defer p.mu.Unlock()
 	p.questions = append(p.questions, req.Params.Message)
 	if len(p.answers) == 0 {
-		return nil, fmt.Errorf("nobody expected to be asked %q", req.Params.Message)
+		return nil, fmt.Errorf("unexpected prompt %q", req.Params.Message)
 	}
 	a := p.answers[0]
 	p.answers = p.answers[1:]
 	return a, nil
 }
 
-// An internet is a proxy through which every name leads to the same site, and
-// which knows what came.
+// An internet is a proxy that resolves every host name to the same site and records requests.
 type internet struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -84,7 +83,7 @@ func newInternet(t *testing.T) *internet {
 	return n
 }
 
-// asked counts what came to a host and path.
+// asked returns the number of requests to a host and path.
 func (n *internet) asked(where string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,8 +95,8 @@ func (n *internet) asked(where string) (count int) {
 	return count
 }
 
-// TestAsk: a user is asked through their host for what is denied, and what
-// they say is what happens, in both ways that the protocol has for it.
+// TestAsk: the MCP host prompts the user for denied permissions, and the answers take effect, with
+// both elicitation modes of the protocol.
 func TestAsk(t *testing.T) {
 	needChromium(t)
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
@@ -112,54 +111,55 @@ func TestAsk(t *testing.T) {
 				t.Helper()
 				q := user.asked()
 				if len(q) != count {
-					t.Fatalf("the user was asked %q", q)
+					t.Fatalf("the prompts are %q", q)
 				}
 				if count > 0 {
 					wants(t, "the question", q[len(q)-1], words)
 				}
 			}
 
-			// Once is for this call; nothing was allowed before it or is after.
-			user.will(says("once"))
+			// "Once" applies to this call only, not to earlier or later calls.
+			user.setAnswers(says("once"))
 			s.call(t, "navigate", to("http://once.example.com/page?secret=words"), "once.example.com")
 			asked(1, "http://once.example.com,", "navigate", "not encrypted")
 			if q := user.asked()[0]; strings.Contains(q, "secret") || strings.Contains(q, "page?") {
-				t.Errorf("the question has the agent's words: %s", q)
+				t.Errorf("the prompt contains text of the agent: %s", q)
 			}
-			user.will(says("no"))
-			s.refused(t, "POLICY_DENIED", "get_text", nil, "said no")
+			user.setAnswers(says("no"))
+			s.refused(t, "POLICY_DENIED", "get_text", nil, "the user denied permission")
 			asked(1, "http://once.example.com,", "get_text")
-			s.refused(t, "POLICY_DENIED", "get_text", nil, "said no", "not asked again")
-			s.refused(t, "POLICY_DENIED", "navigate", to("http://once.example.com/again"), "said no")
-			asked(1) // what was refused is not asked again
+			s.refused(t, "POLICY_DENIED", "get_text", nil, "the user denied permission", "not prompted again")
+			s.refused(t, "POLICY_DENIED", "navigate", to("http://once.example.com/again"), "the user denied permission")
+			asked(1) // a denied permission is not prompted for again
 			if n := net.asked("once.example.com/again"); n != 0 {
-				t.Errorf("%d requests to what the user refused", n)
+				t.Errorf("%d requests to a denied URL", n)
 			}
 
-			// For the session, and what a redirect leads to is another question.
-			user.will(says("session"), says("no"))
-			s.refused(t, "POLICY_DENIED", "navigate", to("http://stay.example.com/moved"), "moved.example.com", "said no")
+			// "Session" lasts for the session. A redirect to another site causes another prompt.
+			user.setAnswers(says("session"), says("no"))
+			s.refused(t, "POLICY_DENIED", "navigate", to("http://stay.example.com/moved"), "moved.example.com", "the user denied permission")
 			asked(2, "http://moved.example.com,")
 			if n := net.asked("moved.example.com/page"); n != 0 {
-				t.Errorf("%d requests to where the user said no", n)
+				t.Errorf("%d requests to a site that the user denied", n)
 			}
-			user.will()
+			user.setAnswers()
 			s.call(t, "navigate", to("http://stay.example.com/page"), "stay.example.com")
 			s.call(t, "get_text", nil, "This is stay.example.com")
 			s.call(t, "chrome_status", nil, "allowed domains: http://stay.example.com")
 			asked(0)
 
-			// Acting is asked for with the site; declining is a no, closing is none.
+			// An action causes a prompt that names the site. Decline means no; cancel is not an
+			// answer.
 			button := map[string]any{"selector": "button"}
-			user.will(&sdk.ElicitResult{Action: "cancel"}, says("once"), says("session"))
-			s.refused(t, "POLICY_DENIED", "click", button, "closed the question")
+			user.setAnswers(&sdk.ElicitResult{Action: "cancel"}, says("once"), says("session"))
+			s.refused(t, "POLICY_DENIED", "click", button, "dismissed the prompt")
 			if n := net.asked("stay.example.com/clicked"); n != 0 {
-				t.Fatalf("%d clicks before anybody allowed one", n)
+				t.Fatalf("%d clicks before one was allowed", n)
 			}
 			s.call(t, "click", button)
 			asked(2, "act on http://stay.example.com", "tool click", "submit forms")
 			if q := user.asked()[1]; strings.Contains(q, "Ignore") {
-				t.Errorf("the question has the page's words: %s", q)
+				t.Errorf("the prompt contains text of the page: %s", q)
 			}
 			s.call(t, "click", button)
 			s.call(t, "click", button)
@@ -167,14 +167,14 @@ func TestAsk(t *testing.T) {
 			if n := net.asked("stay.example.com/clicked"); n != 3 {
 				t.Errorf("%d clicks arrived", n)
 			}
-			user.will(&sdk.ElicitResult{Action: "decline"})
-			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "said no")
+			user.setAnswers(&sdk.ElicitResult{Action: "decline"})
+			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the user denied permission")
 			asked(1, "save a file from http://stay.example.com")
-			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "said no")
+			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the user denied permission")
 			asked(1)
 
-			// What no user is asked for.
-			user.will()
+			// What users are never prompted for.
+			user.setAnswers()
 			for _, url := range []string{"http://127.0.0.1:1/", "http://localhost/", "http://192.168.1.1/", "http://169.254.169.254/", "http://blocked.example.com/",
 				"http://router.local/", "http://intranet/", "http://far.test/", "https://chromewebstore.google.com/", "file:///etc/passwd"} {
 				s.refused(t, "POLICY_DENIED", "navigate", to(url))
@@ -188,7 +188,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// wantAnswers wants the log to tell of each question and its answer.
+// wantAnswers checks that the audit log records each prompt and its answer.
 func wantAnswers(t *testing.T, record string) {
 	t.Helper()
 	data, err := os.ReadFile(record)
@@ -210,12 +210,12 @@ func wantAnswers(t *testing.T, record string) {
 		"get_text http://once.example.com site: no denied",
 		"navigate http://stay.example.com site: session allowed",
 		"navigate http://moved.example.com site: no denied",
-		"click http://stay.example.com mutations: closed without an answer denied",
+		"click http://stay.example.com mutations: dismissed denied",
 		"click http://stay.example.com mutations: once allowed",
 		"click http://stay.example.com mutations: session allowed",
 		"download_file http://stay.example.com downloads: no denied",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the log tells of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the log contains\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

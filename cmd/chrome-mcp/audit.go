@@ -17,44 +17,58 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
+
 	"github.com/chrome-mcp/chrome-mcp/audit"
 )
 
-// openAudit opens the log of --audit-log. One that cannot be written is a
-// mistake in the flags: somebody asked for a record and would have none.
+// openAudit opens the log of --audit-log and returns it with a function that closes it. A log that
+// is not writable is a usage error: the user wants a record and would not get one.
 func (s *settings) openAudit(log *slog.Logger) (audit.Recorder, func(), error) {
 	if s.auditLog == "" {
 		return nil, func() {}, nil
 	}
 	record, err := audit.Open(s.auditLog, &audit.Options{Logger: log})
 	if err != nil {
-		return nil, nil, usagef("Name a file of your own, which need not be there, in a folder of your own, which must.", "%s: %w", s.named("audit-log"), err)
+		return nil, nil, usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.flagOrVariable("audit-log"), err)
 	}
 	return record, func() {
 		if err := record.Close(); err != nil {
-			log.Error("the audit log is not complete", "error", err)
+			log.Error("audit log is incomplete", "error", err)
 		}
 	}, nil
 }
 
 const (
-	// auditTail is how many entries there were before, that --follow begins
-	// with.
+	// auditTail is the number of existing entries that --follow prints first.
 	auditTail = 10
-	// auditPoll is how often --follow looks for new ones.
+	// auditPoll is the interval at which --follow polls for new entries.
 	auditPoll = 200 * time.Millisecond
 )
 
-// auditCommand prints an audit log.
-func auditCommand(ctx context.Context, s *settings, stdout io.Writer) error {
-	path := s.auditLog
-	switch {
-	case len(s.command) > 2:
-		return usagef("Name one file.", "unexpected argument %q", s.command[2])
-	case len(s.command) == 2:
-		path = s.command[1]
-	case path == "":
-		return usagef("Give the server --audit-log FILE, and name that file here: chrome-mcp audit FILE.", "no audit log is named")
+func auditCommand(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit [FILE] [--follow] [--json]",
+		Short: "print the audit log",
+		Long: `Prints what agents did and what the policy denied, one line per entry, from the
+file of --audit-log or from FILE. With --follow it prints the last entries, and new
+ones as they arrive, until interrupted. With --json it prints the lines as they are
+in the file.`,
+		Args:              s.maxArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return printAudit(cmd.Context(), s, cmp.Or(strings.Join(files, ""), s.auditLog), cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&s.follow, "follow", false, "with audit: follow the log")
+	s.addJSONFlag(cmd)
+	return cmd
+}
+
+// printAudit prints the audit log in a file.
+func printAudit(ctx context.Context, s *settings, path string, stdout io.Writer) error {
+	if path == "" {
+		return usagef("Start the server with --audit-log FILE, and print it with chrome-mcp audit FILE.", "no audit log given")
 	}
 	r := auditReader{path: path}
 	defer r.close()
@@ -95,7 +109,7 @@ func auditCommand(ctx context.Context, s *settings, stdout io.Writer) error {
 			return nil
 		case <-time.After(auditPoll):
 		}
-		for line := range r.news {
+		for line := range r.readNew {
 			if err := print(stdout, line); err != nil {
 				return err
 			}
@@ -104,15 +118,14 @@ func auditCommand(ctx context.Context, s *settings, stdout io.Writer) error {
 	return r.err
 }
 
-// An auditReader reads the lines of an audit log, from one file into the next
-// when it is put aside.
+// An auditReader reads the lines of an audit log and follows it across rotations.
 type auditReader struct {
-	path string
-	f    *os.File // nil when there is none yet
-	in   *bufio.Reader
-	part []byte // of a line that is not whole yet
-	old  bool   // f was put aside; what is written to it at that moment is waited for once more
-	err  error
+	path    string
+	f       *os.File // nil if no file is open
+	in      *bufio.Reader
+	part    []byte // start of an incomplete line
+	rotated bool   // f was rotated; read it once more, because an entry may just have been written to it
+	err     error
 }
 
 func (r *auditReader) open(path string) error {
@@ -121,7 +134,7 @@ func (r *auditReader) open(path string) error {
 		return err
 	}
 	r.close()
-	r.f, r.in, r.part, r.old = f, bufio.NewReader(f), nil, false
+	r.f, r.in, r.part, r.rotated = f, bufio.NewReader(f), nil, false
 	return nil
 }
 
@@ -132,7 +145,7 @@ func (r *auditReader) close() {
 	}
 }
 
-// lines yields the whole lines that are there now.
+// lines yields the complete lines that the current file has now.
 func (r *auditReader) lines(yield func([]byte) bool) {
 	for r.f != nil {
 		part, err := r.in.ReadBytes('\n')
@@ -151,8 +164,8 @@ func (r *auditReader) lines(yield func([]byte) bool) {
 	}
 }
 
-// news yields the lines that came, from the files that followed too.
-func (r *auditReader) news(yield func([]byte) bool) {
+// readNew yields the lines that were added since the last read, including those of newer files.
+func (r *auditReader) readNew(yield func([]byte) bool) {
 	going := true
 	for line := range r.lines {
 		if going = yield(line); !going {
@@ -165,14 +178,14 @@ func (r *auditReader) news(yield func([]byte) bool) {
 		switch {
 		case err == nil && gone == nil && os.SameFile(mine, current):
 			return
-		case !r.old:
-			r.old = true
+		case !r.rotated:
+			r.rotated = true
 			return
 		}
 	}
 	for _, path := range r.next() {
 		if r.open(path) != nil {
-			continue // it was put aside, or deleted, meanwhile
+			continue // the file was rotated again, or deleted
 		}
 		for line := range r.lines {
 			if !yield(line) {
@@ -182,7 +195,7 @@ func (r *auditReader) news(yield func([]byte) bool) {
 	}
 }
 
-// next lists the files that came after the one that was read.
+// next lists the log files that are newer than the current one.
 func (r *auditReader) next() []string {
 	files := audit.Files(r.path)
 	if r.f == nil {
@@ -196,10 +209,10 @@ func (r *auditReader) next() []string {
 		info, err := os.Stat(path)
 		return err == nil && os.SameFile(info, mine)
 	})
-	return files[i+1:] // all of them when it is gone
+	return files[i+1:] // all of them if the current file was deleted
 }
 
-// printEntry prints a line of an audit log for people.
+// printEntry prints a line of an audit log in readable form.
 func printEntry(w io.Writer, line []byte) error {
 	var e audit.Entry
 	if json.Unmarshal(line, &e) != nil || e.Event == "" {
@@ -226,10 +239,10 @@ func printEntry(w io.Writer, line []byte) error {
 	add("%s", e.Origin, e.Origin != "")
 	add("%s", e.Tab, e.Tab != "")
 	add("%s", e.Rule, e.Rule != "")
-	add("%d ms", e.Millis, e.Event == audit.EventCall)
+	add("%d ms", e.DurationMS, e.Event == audit.EventCall)
 	add("%s", "acted before it failed", e.Acted)
 	add("%d bytes", e.Bytes, e.Bytes > 0)
-	add("%d parts withheld", e.Withheld, e.Withheld > 0)
+	add("%d parts withheld", e.DeniedParts, e.DeniedParts > 0)
 	add("%d more", e.Count, e.Count > 0)
 	add("%s", e.Detail, e.Detail != "")
 	add("%s", e.Backend, e.Backend != "" && e.Tab == "")
@@ -239,8 +252,8 @@ func printEntry(w io.Writer, line []byte) error {
 	return err
 }
 
-// printable replaces what a terminal would obey or not show: names of clients
-// and hosts are others' choice.
+// printable replaces characters that a terminal would interpret or not show: clients choose their
+// names, and pages choose host names.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) {

@@ -13,16 +13,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 )
 
-// TestAuditFollow follows a log that is put aside many times over while it is
-// followed: every entry is printed once, in order.
+// TestAuditFollow follows a log that is rotated many times: every entry is printed once, in order.
 func TestAuditFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	s := &settings{command: []string{"audit", path}, follow: true, json: true}
+	s := &settings{follow: true, json: true}
 	ended := make(chan error, 1)
-	go func() { // it begins before there is a log
-		ended <- auditCommand(ctx, s, w)
+	go func() { // starts before the log exists
+		ended <- printAudit(ctx, s, path, w)
 		w.Close()
 	}()
 	log, err := audit.Open(path, &audit.Options{MaxBytes: 2 << 10, Keep: 1000})
@@ -60,7 +59,7 @@ func TestAuditFollow(t *testing.T) {
 	}
 }
 
-// TestAuditTail: with --follow only the last of what was there is printed.
+// TestAuditTail: --follow prints only the last of the existing entries.
 func TestAuditTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := audit.Open(path, nil)
@@ -74,7 +73,7 @@ func TestAuditTail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var b bytes.Buffer
-	if err := auditCommand(ctx, &settings{auditLog: path, follow: true}, &b); err != nil {
+	if err := printAudit(ctx, &settings{follow: true}, path, &b); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != auditTail || !strings.Contains(lines[0], " t41 ") {

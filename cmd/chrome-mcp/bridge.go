@@ -9,13 +9,11 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// newBridge returns the server for the extension, which does not listen yet.
-// Its port is closed to the agent, in both backends, before any extension is
-// told the rules.
+// newBridge returns the server for the extension, which does not listen yet. Policy closes its port
+// to the agent in both backends before any extension receives the policy.
 func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
 	var server *bridge.Server
 	server, err := bridge.New(bridge.Options{
@@ -23,33 +21,33 @@ func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Serv
 		ExtensionID: extension.ID(),
 		Port:        s.port.option(),
 		Version:     programVersion(),
-		Policy: func() wire.Policy {
+		Policy: func() bridge.Policy {
 			guard.Policy().AddOwnPort(server.Port())
 			return wireRules(guard.Policy())
 		},
 		Logger: log,
 	})
 	if err == nil {
-		guard.SetChanged(server.PolicyChanged)
+		guard.OnChange(server.PolicyChanged)
 	}
 	return server, err
 }
 
-// openBridge starts the server for the extension. One that cannot be started
-// is no reason to end: calls and chrome_status tell of it.
+// openBridge starts the server for the extension. The program continues if that fails: tool calls
+// and chrome_status report the error.
 func openBridge(server *bridge.Server, rules *policy.Policy, log *slog.Logger) error {
 	if err := server.Start(); err != nil {
-		log.Error("the extension cannot connect", "error", err)
+		log.Error("starting the bridge failed; the extension cannot connect", "error", err)
 		return err
 	}
 	rules.AddOwnPort(server.Port())
 	return nil
 }
 
-// wireRules returns what the extension enforces of the policy.
-func wireRules(rules *policy.Policy) wire.Policy {
+// wireRules returns the part of the policy that the extension enforces.
+func wireRules(rules *policy.Policy) bridge.Policy {
 	c := rules.Config()
-	return wire.Policy{
+	return bridge.Policy{
 		Allow:        c.AllowDomains,
 		Block:        c.BlockDomains,
 		Subresources: string(c.Subresources),
@@ -60,9 +58,9 @@ func wireRules(rules *policy.Policy) wire.Policy {
 	}
 }
 
-// starter names the program that started this one, by which people tell
-// several servers apart.
-func starter() string {
+// parentProcessName returns the name of the program that started this one. It distinguishes servers
+// for the user if the client sends no name.
+func parentProcessName() string {
 	parent, err := ps.NewProcess(int32(os.Getppid()))
 	if err != nil {
 		return ""

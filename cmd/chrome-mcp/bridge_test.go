@@ -21,15 +21,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// openTestBridge opens the bridge as the program does, with a data folder of
-// its own.
+// openTestBridge opens a bridge as the program does, with a new data directory.
 func openTestBridge(t *testing.T) (*bridge.Server, *settings, *policy.Policy) {
 	t.Helper()
 	s, err := parse([]string{"--port=0", "--allow-domain=example.com", "--data", filepath.Join(t.TempDir(), "data")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := s.rules()
+	rules, err := s.policy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +50,7 @@ func startTestBridge(t *testing.T, s *settings, rules *policy.Policy) *bridge.Se
 	return server
 }
 
-// token reads the token of the only server of a data folder.
+// token returns the token of the only server that uses data directory data.
 func token(t *testing.T, data string) string {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(data, "handshakes", "*.json"))
@@ -69,7 +68,7 @@ func token(t *testing.T, data string) string {
 	return record.Token
 }
 
-// execute runs the program with the data folder in its environment.
+// execute runs the program with the data directory in its environment.
 func execute(t *testing.T, data string, stdin []byte, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
@@ -80,9 +79,9 @@ func execute(t *testing.T, data string, stdin []byte, args ...string) (stdout, s
 	return out.String(), errs.String(), err
 }
 
-// TestUninstallLetsGo: a browser that is connected is let go of, as far as
-// there was anything to uninstall.
-func TestUninstallLetsGo(t *testing.T) {
+// TestUninstallDisconnects: uninstall disconnects a connected browser if there was something to
+// uninstall.
+func TestUninstallDisconnects(t *testing.T) {
 	server, s, _ := openTestBridge(t)
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
@@ -91,21 +90,21 @@ func TestUninstallLetsGo(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := uninstallExtension(s, &out); err != nil || !strings.HasPrefix(out.String(), "No extension was installed") || server.Err() != nil {
-		t.Fatalf("with nothing there: %q, %v, %v", out.String(), err, server.Err())
+		t.Fatalf("without an installation: %q, %v, %v", out.String(), err, server.Err())
 	}
-	if err := extension.Write(s.extensionFolder()); err != nil {
+	if err := extension.Write(s.extensionDir()); err != nil {
 		t.Fatal(err)
 	}
 	if !s.extensionExpected() {
-		t.Error("no extension is expected after one was installed")
+		t.Error("extension installed, but not expected")
 	}
 	out.Reset()
-	if err := uninstallExtension(s, &out); err != nil || !strings.Contains(out.String(), "1 server was told to let go of every browser") {
+	if err := uninstallExtension(s, &out); err != nil || !strings.Contains(out.String(), "Disconnected 1 server from all browsers") {
 		t.Fatalf("%q, %v", out.String(), err)
 	}
 	for tick := time.Tick(10 * time.Millisecond); server.Err() == nil; <-tick {
 		if t.Context().Err() != nil {
-			t.Fatal("it goes on")
+			t.Fatal("the connection is still open")
 		}
 	}
 }
@@ -145,7 +144,7 @@ func TestNativeHost(t *testing.T) {
 	}
 }
 
-// TestCommandsKeepSecrets runs what a user runs beside a server.
+// TestCommandsKeepSecrets runs the commands that a user runs next to a server.
 func TestCommandsKeepSecrets(t *testing.T) {
 	server, s, _ := openTestBridge(t)
 	secrets := []string{token(t, s.data)}
@@ -173,24 +172,24 @@ func TestCommandsKeepSecrets(t *testing.T) {
 	secrets = append(secrets, wire.EncodeKey(secret), strings.TrimSpace(string(text)))
 	run("extension", "unpair")
 	instance, _ := server.Pipe("someone")
-	if out := run("stop"); !strings.Contains(out, "1 server was told") {
-		t.Errorf("stop says %q", out)
+	if out := run("stop"); !strings.Contains(out, "Disconnected 1 server") {
+		t.Errorf("stop prints %q", out)
 	}
 	select {
 	case <-instance.Done():
 	case <-time.After(time.Second):
-		t.Error("the session goes on")
+		t.Error("the connection is still open")
 	}
 	for _, secret := range secrets {
 		if strings.Contains(told.String(), secret) {
-			t.Error("a secret is told")
+			t.Error("the output contains a secret")
 		}
 	}
 }
 
-// TestBridgeIsOutOfReach: an agent cannot go to the bridge, whatever it is
-// allowed, and the extension is told so.
-func TestBridgeIsOutOfReach(t *testing.T) {
+// TestPagesCannotReachBridge: an agent cannot navigate to the bridge, whatever the policy allows,
+// and the extension receives this rule.
+func TestPagesCannotReachBridge(t *testing.T) {
 	server, _, rules := openTestBridge(t)
 	w := wireRules(rules)
 	if !slices.Equal(w.OwnPorts, []int{server.Port()}) || !slices.Equal(w.Allow, []string{"example.com"}) || w.Subresources != "public" {
@@ -210,11 +209,11 @@ func TestBridgeIsOutOfReach(t *testing.T) {
 	}
 	response.Body.Close()
 	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("a page gets %s", response.Status)
+		t.Errorf("a page receives %s", response.Status)
 	}
 }
 
-func TestHostFolders(t *testing.T) {
+func TestNativeHostDirs(t *testing.T) {
 	for _, tt := range []struct{ browser, goos, config, want string }{
 		{"chrome", "linux", "", "/home/ann/.config/google-chrome"},
 		{"chrome", "linux", "/x", "/x/google-chrome"},
@@ -226,7 +225,7 @@ func TestHostFolders(t *testing.T) {
 		{"chrome", "windows", "", ""},
 	} {
 		at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == tt.browser })
-		if got := hostBrowsers[at].folder(tt.goos, "/home/ann", tt.config); filepath.ToSlash(got) != tt.want {
+		if got := hostBrowsers[at].manifestDir(tt.goos, "/home/ann", tt.config); filepath.ToSlash(got) != tt.want {
 			t.Errorf("%s on %s: %s, want %s", tt.browser, tt.goos, got, tt.want)
 		}
 	}

@@ -12,14 +12,54 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// call calls a tool of a server of its own, and those after each "then", until
-// one cannot do it, and prints what they answer.
-func call(ctx context.Context, s *settings, words []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func callCommand(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "call TOOL [JSON | NAME=VALUE ... | -] [then TOOL ...] [--json]",
+		Short: "call tools and print their results",
+		Long: `Starts a server with these flags, calls one of its tools and those after "then",
+prints their results and stops the server. The arguments are one JSON object, or one
+word for each, or "-" to read them from stdin. With --json the complete results are
+printed, including images. The exit code is 1 if a tool failed; failures within a
+batch or a script are in its result.`,
+		Example: `  chrome-mcp call navigate url=https://example.com then read_as_markdown \
+                  --allow-domain example.com`,
+		ValidArgsFunction: completeCall,
+		RunE:              func(cmd *cobra.Command, words []string) error { return call(cmd, s, words) },
+	}
+	s.addJSONFlag(cmd)
+	return cmd
+}
+
+func shellCommand(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "shell [--json]",
+		Short: "call the tools that lines of stdin name",
+		Long: `Calls the tools that the lines of stdin name, one after another, in one server.
+help lists the tools, help TOOL the arguments of a tool, exit quits. The exit code
+is 1 if any of them failed.`,
+		Example: `  navigate url=https://example.com
+  click {"selector": "text=Sign in"}`,
+		Args: s.maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return shell(cmd, s) },
+	}
+	s.addJSONFlag(cmd)
+	return cmd
+}
+
+// addJSONFlag adds --json to a command.
+func (s *settings) addJSONFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.json, "json", false, "with audit, call and shell: print JSON lines")
+}
+
+// call starts a server, calls the named tool and those after each "then" until one fails, and
+// prints their results.
+func call(cmd *cobra.Command, s *settings, words []string) error {
 	calls := [][]string{nil}
 	for _, word := range words {
 		if word == "then" {
@@ -29,9 +69,9 @@ func call(ctx context.Context, s *settings, words []string, stdin io.Reader, std
 		calls[len(calls)-1] = append(calls[len(calls)-1], word)
 	}
 	if slices.ContainsFunc(calls, func(c []string) bool { return len(c) == 0 }) {
-		return usagef("chrome-mcp call chrome_status, say; `help` in chrome-mcp shell lists them.", "call needs the name of a tool")
+		return usagef("For example: chrome-mcp call chrome_status. `help` in chrome-mcp shell lists the tools.", "call needs the name of a tool")
 	}
-	t, err := startTerminal(ctx, s, stdout, stderr)
+	t, err := startTerminal(cmd, s)
 	if err != nil {
 		return err
 	}
@@ -39,7 +79,7 @@ func call(ctx context.Context, s *settings, words []string, stdin io.Reader, std
 	for _, c := range calls {
 		if slices.Equal(c[1:], []string{"-"}) {
 			var text []byte
-			if text, err = io.ReadAll(io.LimitReader(stdin, maxLine+1)); err != nil {
+			if text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxLine+1)); err != nil {
 				break
 			}
 			if len(text) > maxLine {
@@ -48,24 +88,24 @@ func call(ctx context.Context, s *settings, words []string, stdin io.Reader, std
 			}
 			c = []string{c[0], string(text)}
 		}
-		if failed, err = t.call(ctx, c[0], c[1:]); failed || err != nil {
+		if failed, err = t.call(cmd.Context(), c[0], c[1:]); failed || err != nil {
 			break
 		}
 	}
-	return t.over(failed, err)
+	return t.finish(failed, err)
 }
 
-// maxLine bounds the arguments of one call.
+// maxLine is the maximum size of the arguments of one call, in bytes.
 const maxLine = 1 << 20
 
 func tooLong() error {
-	return usagef("Make several calls of it.", "the arguments of one call have %d bytes at most", maxLine)
+	return usagef("Split it into several calls.", "the arguments of one call exceed %d bytes", maxLine)
 }
 
-// shell calls the tools that the lines of stdin name, one after the other, of
-// one server of its own.
-func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.Writer) error {
-	t, err := startTerminal(ctx, s, stdout, stderr)
+// shell starts a server and calls, one after another, the tools that the lines of stdin name.
+func shell(cmd *cobra.Command, s *settings) error {
+	ctx, stdin, stderr := cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()
+	t, err := startTerminal(cmd, s)
 	if err != nil {
 		return err
 	}
@@ -76,9 +116,9 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		}
 	}
 	if typed {
-		fmt.Fprintln(stderr, "A tool and its arguments on each line, snapshot or navigate url=https://example.com; help lists them, exit ends.")
+		fmt.Fprintln(stderr, "Enter a tool and its arguments on each line, such as navigate url=https://example.com; help lists the tools, exit quits.")
 	}
-	// A line that never comes must not outlive an interrupt.
+	// Read in a goroutine, so that an interrupt does not wait for the next line.
 	lines, scanned := make(chan string), make(chan error, 1)
 	go func() {
 		in := bufio.NewScanner(stdin)
@@ -105,7 +145,7 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 			case name == "" || strings.HasPrefix(name, "#"):
 				continue
 			case name == "exit" || name == "quit":
-				return t.over(failed, nil)
+				return t.finish(failed, nil)
 			case name == "help":
 				t.help(strings.TrimSpace(rest))
 				continue
@@ -116,17 +156,17 @@ func shell(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 				bad, err = true, t.refuse(usage)
 			}
 			if failed = failed || bad; err != nil {
-				return t.over(failed, err)
+				return t.finish(failed, err)
 			}
 		case err := <-scanned:
-			return t.over(failed, err)
+			return t.finish(failed, err)
 		case <-ctx.Done():
-			return t.over(failed, nil)
+			return t.finish(failed, nil)
 		}
 	}
 }
 
-// refuse tells of a line of the shell that calls nothing.
+// refuse reports a line of the shell that is not a valid call.
 func (t *terminal) refuse(usage *usageError) error {
 	if !t.json {
 		fail(t.stderr, usage)
@@ -135,7 +175,7 @@ func (t *terminal) refuse(usage *usageError) error {
 	return t.print(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.hint)}}})
 }
 
-// arguments returns the words after a tool's name on a line: JSON is one.
+// arguments splits the text after a tool's name into arguments. A JSON object is one argument.
 func arguments(rest string) []string {
 	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "{") {
 		return []string{rest}
@@ -143,33 +183,34 @@ func arguments(rest string) []string {
 	return strings.Fields(rest)
 }
 
-// A terminal is a client of a server in this process, for people and scripts.
+// A terminal is a client of a server in this process, for use by people and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
 	tools          []*sdk.Tool
 	json           bool
 	stdout, stderr io.Writer
-	stdin          io.Closer  // the server's
-	ran            chan error // what serving ended with
+	stdin          io.Closer  // input of the server
+	ran            chan error // result of serve
 }
 
-// startTerminal starts a server and begins a session with it.
-func startTerminal(ctx context.Context, s *settings, stdout, stderr io.Writer) (*terminal, error) {
+// startTerminal starts a server and connects to it.
+func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	s.structured = s.structured || s.json
 	if !s.given("tools") {
-		s.tools = mcp.Toolsets() // they cost a person nothing
+		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
 	}
-	s.closeTimeout = 10 * time.Second // no host waits to kill it
+	s.closeTimeout = 10 * time.Second // no MCP host kills the server after a few seconds
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
-	t := &terminal{json: s.json, stdout: stdout, stderr: stderr, stdin: toServer, ran: make(chan error, 1)}
+	t := &terminal{json: s.json, stdout: cmd.OutOrStdout(), stderr: stderr, stdin: toServer, ran: make(chan error, 1)}
 	go func() {
 		err := serve(ctx, s, requests, answers, stderr)
 		requests.Close()
 		answers.Close()
 		t.ran <- err
 	}()
-	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + s.command[0], Version: programVersion()}, nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: programVersion()}, nil)
 	session, err := client.Connect(ctx, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err == nil {
 		var list *sdk.ListToolsResult
@@ -179,27 +220,27 @@ func startTerminal(ctx context.Context, s *settings, stdout, stderr io.Writer) (
 		}
 	}
 	if ended := t.end(); ended != nil {
-		return nil, ended // that is why
+		return nil, ended // the reason why connecting failed
 	}
 	return nil, err
 }
 
-// end ends the server and with it the browser.
+// end shuts down the server and its browser.
 func (t *terminal) end() error {
 	t.stdin.Close()
 	return <-t.ran
 }
 
-// over ends the server and tells how the whole went.
-func (t *terminal) over(failed bool, err error) error {
+// finish shuts down the server and returns the overall result.
+func (t *terminal) finish(failed bool, err error) error {
 	if err = errors.Join(err, t.end()); err == nil && failed {
 		return errReported
 	}
 	return err
 }
 
-// call calls a tool and prints what it answers: text, or with --json all of
-// it. failed tells that the tool did not do it, and that was printed.
+// call calls a tool and prints its result: as text, or with --json completely. failed reports
+// whether the tool failed; the failure was printed.
 func (t *terminal) call(ctx context.Context, name string, words []string) (failed bool, err error) {
 	i := slices.IndexFunc(t.tools, func(tool *sdk.Tool) bool { return tool.Name == name })
 	if i < 0 {
@@ -226,7 +267,7 @@ func (t *terminal) unknown(name string) error {
 			hint = "Did you mean " + tool.Name + "?"
 		}
 	}
-	return usagef(hint, "there is no tool %q", name)
+	return usagef(hint, "unknown tool %q", name)
 }
 
 func (t *terminal) print(res *sdk.CallToolResult) error {
@@ -260,7 +301,7 @@ func (t *terminal) print(res *sdk.CallToolResult) error {
 	return nil
 }
 
-// help lists the tools, or the arguments of one.
+// help lists the tools, or the arguments of the named tool.
 func (t *terminal) help(name string) {
 	for _, tool := range t.tools {
 		switch name {
@@ -287,7 +328,7 @@ func (t *terminal) help(name string) {
 	}
 }
 
-// A schema is what of a tool's input schema matters to a person who types.
+// A schema is the part of a tool's input schema that the terminal uses.
 type schema struct {
 	Properties map[string]struct {
 		Type        any    `json:"type"`
@@ -299,12 +340,12 @@ type schema struct {
 func schemaOf(tool *sdk.Tool) schema {
 	var s schema
 	if data, err := json.Marshal(tool.InputSchema); err == nil {
-		_ = json.Unmarshal(data, &s) // it is ours
+		_ = json.Unmarshal(data, &s) // the schema is ours
 	}
 	return s
 }
 
-// names returns the properties in order, those that are required first.
+// names returns the properties in alphabetical order, required ones first.
 func (s schema) names() []string {
 	var names []string
 	for name := range s.Properties {
@@ -322,14 +363,13 @@ func (s schema) names() []string {
 	return names
 }
 
-// toolArguments makes a tool's arguments of one JSON object, or of words such
-// as url=https://example.com: a value is text where the tool wants text, and
-// JSON elsewhere.
+// toolArguments parses the arguments of a tool: one JSON object, or words such as
+// url=https://example.com. A value is a string if the tool expects a string, and JSON otherwise.
 func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 	args := map[string]any{}
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
 		if err := json.Unmarshal([]byte(words[0]), &args); err != nil {
-			return nil, usagef("Write them as {\"url\": \"https://example.com\"}, in single quotes where a shell reads them.", "the arguments are not JSON: %v", err)
+			return nil, usagef("Write them as {\"url\": \"https://example.com\"}, in single quotes if a shell reads them.", "invalid JSON arguments: %v", err)
 		}
 		return args, nil
 	}
@@ -339,17 +379,17 @@ func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 		p, known := s.Properties[name]
 		switch {
 		case !ok:
-			return nil, usagef("Give name=value, or all arguments as one JSON object.", "unexpected argument %q", word)
+			return nil, usagef("Write name=value, or all arguments as one JSON object.", "unexpected argument %q", word)
 		case !known:
-			return nil, usagef("It has "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
+			return nil, usagef("Its arguments are "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
 		}
 		if _, twice := args[name]; twice {
-			return nil, usagef("Leave one out.", "%s is given twice", name)
+			return nil, usagef("Remove one.", "%s is given twice", name)
 		}
 		var value any = text
 		if p.Type != "string" {
 			if err := json.Unmarshal([]byte(text), &value); err != nil {
-				return nil, usagef(fmt.Sprintf("It wants JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
+				return nil, usagef(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
 			}
 		}
 		args[name] = value

@@ -1,78 +1,121 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
-// What bash makes of the script is what a user is offered.
+// TestCompletion asks as the shells' code does.
+func TestCompletion(t *testing.T) {
+	const (
+		words = cobra.ShellCompDirectiveNoFileComp
+		files = cobra.ShellCompDirectiveDefault
+		dirs  = cobra.ShellCompDirectiveFilterDirs
+	)
+	for _, c := range []struct {
+		line      []string
+		want      []string // completions that start with the last word
+		directive cobra.ShellCompDirective
+	}{
+		{[]string{"do"}, []string{"doctor"}, words},
+		{[]string{"nat"}, nil, words},
+		{[]string{"--enable-m"}, []string{"--enable-mutations"}, words},
+		{[]string{"--headless", "do"}, []string{"doctor"}, words},
+		{[]string{"doctor", "--la"}, []string{"--launch"}, words},
+		{[]string{"stop", "--la"}, nil, words},
+		{[]string{"call", "wait"}, []string{"wait_for"}, words},
+		{[]string{"call", "back", "the"}, []string{"then"}, words},
+		{[]string{"call", "back", "then", "forw"}, []string{"forward"}, words},
+		{[]string{"call", "--json", "back", "then", "forw"}, []string{"forward"}, words},
+		{[]string{"extension", "un"}, []string{"uninstall", "unpair"}, words},
+		{[]string{"help", "fl"}, []string{"flags"}, words},
+		{[]string{"help", "he"}, []string{"help"}, words},
+		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}, words},
+		{[]string{"--prefer", ""}, []string{"cdp", "extension"}, words},
+		{[]string{"--prefer="}, []string{"cdp", "extension"}, words},
+		{[]string{"--log-level", "w"}, []string{"warn"}, words},
+		{[]string{"--tools", "dev"}, []string{"devtools"}, words},
+		{[]string{"--max-tabs", ""}, nil, words},
+		{[]string{"--policy", "my"}, nil, files},
+		{[]string{"--browser", "my"}, nil, files},
+		{[]string{"audit", "min"}, nil, files},
+		{[]string{"--state-dir", "m"}, nil, dirs},
+	} {
+		root, _ := newRoot(append([]string{cobra.ShellCompRequestCmd}, c.line...), []string{"CHROME_MCP_ACTIVE_HELP=0"})
+		var out strings.Builder
+		root.SetOut(&out)
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%q: %v", c.line, err)
+		}
+		var got []string
+		directive := ""
+		last := c.line[len(c.line)-1]
+		last = last[strings.Index(last, "=")+1:]
+		for line := range strings.Lines(out.String()) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			if strings.HasPrefix(word, ":") {
+				directive = word
+			} else if strings.HasPrefix(word, last) {
+				got = append(got, word)
+			}
+		}
+		slices.Sort(got)
+		if want := fmt.Sprintf(":%d", c.directive); directive != want || !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, directive %s; want %q, %s", c.line, got, directive, c.want, want)
+		}
+	}
+}
+
+// TestCompletionInBash runs the code for bash, which asks the built program.
 func TestCompletionInBash(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash")
+	}
 	var script, said strings.Builder
 	if code := run(t.Context(), []string{"completion", "bash"}, strings.NewReader(""), &script, &said); code != 0 || said.Len() > 0 {
-		t.Fatalf("it ended with %d and said %s", code, &said)
+		t.Fatalf("exit code %d, stderr %s", code, &said)
 	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "script")
+	file := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"my policy.json", "mine.json"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "my logins"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		words []string // as bash takes the line apart
-		want  []string
-	}{
+	// The function of the package bash-completion, for lines without special characters.
+	const ask = `_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}; }
+compopt() { :; }
+source "$0"; COMP_WORDS=(chrome-mcp "$@"); COMP_CWORD=$#; COMP_TYPE=9; __start_chrome-mcp; printf '%s\n' "${COMPREPLY[@]}"`
+	for _, c := range []struct{ words, want []string }{
 		{[]string{"do"}, []string{"doctor"}},
-		{[]string{"--enable-m"}, []string{"--enable-mutations"}},
 		{[]string{"call", "wait"}, []string{"wait_for"}},
-		{[]string{"call", "back", "then", "forw"}, []string{"forward"}},
-		{[]string{"help", "fl"}, []string{"flags"}},
-		{[]string{"completion", ""}, []string{"bash", "fish", "zsh"}},
-		{[]string{"--prefer", ""}, []string{"extension", "cdp"}},
-		{[]string{"--prefer", "="}, []string{"extension", "cdp"}},
-		{[]string{"--log-level", "=", "w"}, []string{"warn"}},
-		{[]string{"--tools", "dev"}, []string{"devtools"}},
-		{[]string{"--policy", "my"}, []string{"my logins", "my policy.json"}},
-		{[]string{"audit", "min"}, []string{"mine.json"}},
-		{[]string{"--state-dir", "m"}, []string{"my logins"}},
-		{[]string{"--state-dir", "mine"}, nil},
+		{[]string{"--prefer", "e"}, []string{"extension"}},
+		{[]string{"--prefer=c"}, []string{"cdp"}},
 	} {
-		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"--norc", "-c", `source "$0"; COMP_WORDS=(chrome-mcp "$@"); COMP_CWORD=$#; _chrome_mcp; printf '%s\n' "${COMPREPLY[@]}"`, file}, c.words...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
-		slices.Sort(got)
-		slices.Sort(c.want)
-		if err != nil || !slices.Equal(got, c.want) {
+		cmd := exec.CommandContext(t.Context(), "bash", append([]string{"--norc", "-c", ask, file}, c.words...)...)
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.Output()
+		if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, %v; want %q", c.words, got, err, c.want)
 		}
 	}
 }
 
-// The scripts of the other shells offer the same.
-func TestCompletionElsewhere(t *testing.T) {
-	for shell, wants := range map[string][]string{
-		"zsh":  {"#compdef chrome-mcp\n", "\t--state-dir) compadd -- ; _files -/ ;;\n", "\t--prefer) compadd -- extension cdp ;;\n"},
-		"fish": {"-l state-dir -r -a '(__fish_complete_directories)'\n", "-l policy -r -F\n", "-l prefer -r -a 'extension cdp'\n", "-l isolated\n"},
-	} {
+// TestCompletionZshAndFish checks the code for the other shells.
+func TestCompletionZshAndFish(t *testing.T) {
+	for shell, want := range map[string]string{"zsh": "#compdef chrome-mcp\n", "fish": "complete -c chrome-mcp "} {
 		var script, said strings.Builder
 		if code := run(t.Context(), []string{"completion", shell}, strings.NewReader(""), &script, &said); code != 0 {
-			t.Fatalf("%s: it ended with %d and said %s", shell, code, &said)
+			t.Fatalf("%s: exit code %d, stderr %s", shell, code, &said)
 		}
-		for _, want := range wants {
-			if !strings.Contains(script.String(), want) {
-				t.Errorf("%s: no %q in\n%s", shell, want, &script)
-			}
+		if !strings.Contains(script.String(), want) || !strings.Contains(script.String(), cobra.ShellCompRequestCmd) {
+			t.Errorf("%s: %q or __complete not found in\n%s", shell, want, &script)
 		}
 	}
 }

@@ -17,16 +17,15 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// costResources is how many resources the page has that the wall is measured
-// with, of 4 kB each.
+// costResources is the number of resources of the page that measures the overhead. Each has 4 kB.
 const costResources = 100
 
-// costSite serves that page at /page, and lets each answer take some time. The
-// resources are on some hosts beside that of the page. No browser keeps anything
-// of it.
+// costSite serves the page at /page. Each response is delayed by latency. The resources are on
+// several hosts other than that of the page. Nothing is cacheable.
 func costSite(t *testing.T, latency time.Duration, tls bool, hosts int) *httptest.Server {
 	t.Helper()
 	page := func(r *http.Request) string {
@@ -76,26 +75,26 @@ func costSite(t *testing.T, latency time.Duration, tls bool, hosts int) *httptes
 }
 
 const (
-	// costWaiting and costAtOnce are how many times longer a page may take behind
-	// the wall: where its server takes 20 ms for each answer, and where it takes
-	// no time at all.
+	// costWaiting and costAtOnce are the maximum load time with policy enforcement, relative to
+	// that without: if the server takes 20 ms per response, and if it takes no time.
 	costWaiting = 1.1
 	costAtOnce  = 1.4
 
-	// busyPage is how long the page takes without the wall, where each answer
-	// takes 20 ms, only on a machine that has too much to do: six at a time are
-	// a third of a second.
+	// busyPage is the load time without policy enforcement, at 20 ms per response, above which the
+	// machine counts as overloaded: with six requests at a time, the load takes a third of a
+	// second.
 	busyPage = 800 * time.Millisecond
 )
 
-// loadEnd is how long the page that is there took, as the browser says.
+// loadEnd is the load time of the current page as reported by the browser.
 const loadEnd = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
-// TestFullWallCost: on a page of 100 resources the wall costs next to nothing
-// where the server takes its time as servers do. The real program, which has
-// the wall, and a browser without one take turns.
-func TestFullWallCost(t *testing.T) {
-	// The servers of the test have certificates of their own.
+// TestPolicyEnforcementOverhead: on a page of 100 resources, policy enforcement costs next to
+// nothing if the server has a realistic latency. The test alternates between the real program,
+// which enforces the policy, and a browser without it.
+func TestPolicyEnforcementOverhead(t *testing.T) {
+	tier.Exhaustive(t)
+	// The test servers have self-signed certificates.
 	browser := filepath.Join(t.TempDir(), "browser")
 	if err := os.WriteFile(browser, []byte("#!/bin/sh\nexec '"+userbrowser.Find(t)+"' \"$@\" --ignore-certificate-errors\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -136,7 +135,7 @@ func TestFullWallCost(t *testing.T) {
 		}
 		var ms float64
 		if err := json.Unmarshal(v.Value, &ms); err != nil {
-			t.Fatalf("the page took %s, %v", v.Value, err)
+			t.Fatalf("load time %s, %v", v.Value, err)
 		}
 		return time.Duration(ms * float64(time.Millisecond))
 	}
@@ -151,18 +150,18 @@ func TestFullWallCost(t *testing.T) {
 		{"http, 20 ms", 20 * time.Millisecond, false, 0, costWaiting},
 		{"http of many hosts, 20 ms", 20 * time.Millisecond, false, 20, costWaiting},
 		{"https, 20 ms", 20 * time.Millisecond, true, 0, costWaiting},
-		{"http, at once", 0, false, 0, costAtOnce},
-		{"https, at once", 0, true, 0, costAtOnce},
+		{"http, no latency", 0, false, 0, costAtOnce},
+		{"https, no latency", 0, true, 0, costAtOnce},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := costSite(t, c.latency, c.tls, c.hosts).URL + "/page"
-			// As many rounds again where it is in doubt: a machine may have other
-			// things to do, and then the quarter counts in which it had least.
+			// If the result is in doubt, run as many rounds again: the machine may be busy, and
+			// then the fastest quarter counts.
 			const rounds, most = 15, 30
 			var a, b []time.Duration
 			ratio := 0.0
-			// A page that waits for the processor instead of for its server is the
-			// other case: each request waits its turn in one more process.
+			// Do not judge a page that waits for the CPU instead of for its server: each request
+			// then also waits for one more process.
 			busy := func() bool { return c.latency > 0 && at(b, len(b)/2) > busyPage }
 			limit := func() float64 {
 				if busy() {
@@ -172,33 +171,33 @@ func TestFullWallCost(t *testing.T) {
 			}
 			for i := -2; i < most && (i < rounds || i%rounds != 0 || ratio > limit()); i++ {
 				var x, y time.Duration
-				if i%2 == 0 { // neither is always the second
+				if i%2 == 0 { // alternate the order
 					x, y = with(t, url), without(t, url)
 				} else {
 					y, x = without(t, url), with(t, url)
 				}
 				if i < 0 {
-					continue // to get warm
+					continue // warm-up
 				}
 				a, b = append(a, x), append(b, y)
 				ratio = min(ratioAt(a, b, len(a)/2), ratioAt(a, b, len(a)/4))
 			}
-			t.Logf("with the wall %v, without %v: %.2f times by the median of %d rounds, %.2f by the first quarter", at(a, len(a)/2), at(b, len(b)/2), ratioAt(a, b, len(a)/2), len(a), ratioAt(a, b, len(a)/4))
+			t.Logf("with policy enforcement %v, without %v: factor %.2f (median of %d rounds), %.2f (first quarter)", at(a, len(a)/2), at(b, len(b)/2), ratioAt(a, b, len(a)/2), len(a), ratioAt(a, b, len(a)/4))
 			if busy() {
-				t.Log("the machine is too busy to tell what the wall costs beside the server's time")
+				t.Log("the machine is too busy to measure the overhead")
 			}
 			if ratio > limit() {
-				t.Errorf("the wall costs %.2f times, want at most %.2f", ratio, limit())
+				t.Errorf("overhead factor %.2f, want at most %.2f", ratio, limit())
 			}
 		})
 	}
 }
 
-// at returns the time that is at a place of list in order.
-func at(list []time.Duration, place int) time.Duration {
-	return slices.Sorted(slices.Values(list))[place]
+// at returns the element at an index of the sorted list.
+func at(list []time.Duration, index int) time.Duration {
+	return slices.Sorted(slices.Values(list))[index]
 }
 
-func ratioAt(a, b []time.Duration, place int) float64 {
-	return float64(at(a, place)) / float64(at(b, place))
+func ratioAt(a, b []time.Duration, index int) float64 {
+	return float64(at(a, index)) / float64(at(b, index))
 }

@@ -14,27 +14,26 @@ import (
 	"github.com/jezek/xgb/xproto"
 	"github.com/jezek/xgb/xtest"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// A display is a screen that nobody sees, with a keyboard and a pointer.
+// A display is a virtual X display with a keyboard and a pointer.
 type display struct {
-	name string // as in DISPLAY
+	name string // value of DISPLAY
 	conn *xgb.Conn
 	root xproto.Window
-	keys map[xproto.Keysym]byte // the key of each symbol
+	keys map[xproto.Keysym]byte // keycode of each symbol
 }
 
-// newDisplay starts an X server. Where there is none it skips the test, and
-// fails it in CI.
+// newDisplay starts an X server. Without Xvfb it skips the test, and in CI fails it.
 func newDisplay(t *testing.T) *display {
 	t.Helper()
 	path, err := exec.LookPath("Xvfb")
 	if err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("CI has no Xvfb: %v", err)
+			t.Fatalf("Xvfb not found in CI: %v", err)
 		}
-		t.Skipf("no Xvfb (apt-get install xvfb): %v", err)
+		t.Skipf("Xvfb not found (apt-get install xvfb): %v", err)
 	}
 	said, number, err := os.Pipe()
 	if err != nil {
@@ -48,19 +47,19 @@ func newDisplay(t *testing.T) *display {
 	number.Close()
 	t.Cleanup(func() {
 		cmd.Process.Signal(os.Interrupt)
-		force := time.AfterFunc(userbrowser.Patience, func() { cmd.Process.Kill() })
+		force := time.AfterFunc(userbrowser.WaitTimeout, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		force.Stop()
 	})
-	said.SetReadDeadline(time.Now().Add(userbrowser.Patience))
+	said.SetReadDeadline(time.Now().Add(userbrowser.WaitTimeout))
 	line, err := bufio.NewReader(said).ReadString('\n')
 	said.Close()
 	if err != nil {
-		t.Fatalf("Xvfb names no display: %v", err)
+		t.Fatalf("Xvfb reported no display: %v", err)
 	}
 
 	d := &display{name: ":" + strings.TrimSpace(line), keys: map[xproto.Keysym]byte{}}
-	xgb.Logger = log.New(io.Discard, "", 0) // it needs no authority, and says that it found none
+	xgb.Logger = log.New(io.Discard, "", 0) // it logs that no authority file was found, which is not needed
 	if d.conn, err = xgb.NewConnDisplay(d.name); err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +83,13 @@ func newDisplay(t *testing.T) *display {
 	return d
 }
 
-// Symbols of keys, as X names them.
+// X key symbols.
 const (
 	keyAlt   xproto.Keysym = 0xffe9
 	keyShift xproto.Keysym = 0xffe1
 )
 
-// press presses keys together, as a hand on the keyboard does.
+// press presses keys together and releases them.
 func (d *display) press(t *testing.T, keys ...xproto.Keysym) {
 	t.Helper()
 	for _, key := range keys {
@@ -111,11 +110,11 @@ func (d *display) click(t *testing.T, x, y int16) {
 	d.fake(t, xproto.ButtonRelease, 1)
 }
 
-// fake has the X server believe that a key or button moved.
+// fake sends a synthetic key or button event to the X server.
 func (d *display) fake(t *testing.T, event, detail byte) {
 	t.Helper()
 	if detail == 0 {
-		t.Fatal("the keyboard has no such key")
+		t.Fatal("key not found on the keyboard")
 	}
 	if err := xtest.FakeInputChecked(d.conn, event, detail, 0, d.root, 0, 0, 0).Check(); err != nil {
 		t.Fatal(err)

@@ -15,23 +15,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// A verdict is how a check came out.
+// A verdict is the result of a check.
 type verdict string
 
 const (
 	good    verdict = "ok  "
-	notice  verdict = "note" // worth knowing
-	missing verdict = "MISS" // essential: without it nothing works
+	notice  verdict = "note" // not critical
+	missing verdict = "MISS" // nothing works without it
 )
 
-// A report is what doctor prints: one finding a line, with what to do about
-// it below.
+// A report prints the findings of doctor, one per line, each with a hint below.
 type report struct {
 	w      io.Writer
 	failed bool
@@ -42,14 +43,14 @@ func (r *report) say(v verdict, topic, format string, args ...any) {
 	fmt.Fprintf(r.w, "%s  %-9s %s\n", v, topic, fmt.Sprintf(format, args...))
 }
 
-// hint prints what to do about the finding above.
+// hint prints what to do about the previous finding.
 func (r *report) hint(text string) {
 	if text != "" {
 		fmt.Fprintf(r.w, "                → %s\n", text)
 	}
 }
 
-// fault reports err with its hint.
+// fault reports err and its hint.
 func (r *report) fault(topic string, err error) {
 	hint := ""
 	if e, ok := errors.AsType[*executor.Error](err); ok {
@@ -64,11 +65,24 @@ func (r *report) fault(topic string, err error) {
 	r.hint(hint)
 }
 
-// doctor says what is there, what is missing and how to fix it. It changes
-// nothing, unless --launch has it start the browser. The error is errReported
-// when something essential is missing.
+func doctorCommand(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor [--launch]",
+		Short: "check the installation",
+		Long: `Reports what is installed, what is missing and how to fix it, for a server with the
+same flags. It changes nothing; with --launch it starts the browser and reads
+a test page. The exit code is 1 if something essential is missing.`,
+		Args: s.maxArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), s, cmd.OutOrStdout()) },
+	}
+	cmd.Flags().BoolVar(&s.launch, "launch", false, "with doctor: start the browser and drive one page")
+	return cmd
+}
+
+// doctor reports what is installed, what is missing and how to fix it. It changes nothing, except
+// that --launch starts the browser. It returns errReported if something essential is missing.
 func doctor(ctx context.Context, s *settings, stdout io.Writer) error {
-	rules, err := s.rules()
+	rules, err := s.policy()
 	if err != nil {
 		return err
 	}
@@ -81,7 +95,7 @@ func doctor(ctx context.Context, s *settings, stdout io.Writer) error {
 		r.sandbox(s)
 		r.display(s)
 	}
-	r.folders(s)
+	r.directories(s)
 	r.audit(s)
 	r.extension(s)
 	r.policy(s, rules)
@@ -95,7 +109,7 @@ func doctor(ctx context.Context, s *settings, stdout io.Writer) error {
 		fmt.Fprintln(stdout, "\nSomething essential is missing: see MISS above.")
 		return errReported
 	}
-	fmt.Fprintln(stdout, "\nEverything needed is there.")
+	fmt.Fprintln(stdout, "\nNothing essential is missing.")
 	return nil
 }
 
@@ -109,8 +123,8 @@ func (r *report) browser(ctx context.Context, s *settings) {
 	case known:
 		r.say(good, "browser", "%s at %s", version, path)
 	default:
-		r.say(notice, "browser", "%s is %s, and may be no Chromium at all", path, version)
-		r.hint("Try it with doctor --launch, or name another with --browser.")
+		r.say(notice, "browser", "%s is %s, which may not be based on Chromium", path, version)
+		r.hint("Test it with doctor --launch, or choose another with --browser.")
 	}
 	for _, other := range chromium.Installed() {
 		if other.Path != path {
@@ -119,12 +133,12 @@ func (r *report) browser(ctx context.Context, s *settings) {
 	}
 }
 
-// chromiumNames are what the output of --version begins with, or has in it, in
-// lower case, when a program is built from Chromium.
+// chromiumNames are lower-case substrings by which the --version output of Chromium-based browsers
+// is recognized.
 var chromiumNames = []string{"chrom", "brave", "edge", "vivaldi", "opera", "yandex", "thorium"}
 
-// browserVersion asks the browser for its name and version. known tells
-// whether the name is one of a browser that can be driven.
+// browserVersion returns the browser's --version output. known reports whether it names a
+// Chromium-based browser.
 func browserVersion(ctx context.Context, path string) (version string, known bool) {
 	if runtime.GOOS == "windows" {
 		return "a browser", true // chrome.exe --version opens a window
@@ -134,7 +148,7 @@ func browserVersion(ctx context.Context, path string) (version string, known boo
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || line == "" {
-		return "a program that does not tell its version", false
+		return "unknown version", false
 	}
 	line = strings.TrimSpace(line)
 	return line, slices.ContainsFunc(chromiumNames, func(name string) bool {
@@ -149,9 +163,9 @@ func (r *report) sandbox(s *settings) {
 		r.say(missing, "sandbox", "Chromium does not start as root with its sandbox")
 		r.hint("Run chrome-mcp as another user, or with --no-sandbox.")
 	case s.noSandbox:
-		r.say(notice, "sandbox", "off: a page that breaks out of the renderer has your rights")
+		r.say(notice, "sandbox", "disabled: a renderer escape runs with your user's privileges")
 		if !root {
-			r.hint("Leave out --no-sandbox: it is needed for root only.")
+			r.hint("Remove --no-sandbox: only root needs it.")
 		}
 	default:
 		r.say(good, "sandbox", "on")
@@ -163,24 +177,24 @@ func (r *report) display(s *settings) {
 		os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 	switch {
 	case s.given("headless") && !s.headless && !display:
-		r.say(missing, "display", "--headless=false asks for a window, and there is no display")
-		r.hint("Leave it out, or run under xvfb-run.")
+		r.say(missing, "display", "--headless=false requires a display")
+		r.hint("Remove it, or run under xvfb-run.")
 	case s.headless:
 		r.say(good, "display", "not needed: --headless")
 	case display:
-		r.say(good, "display", "there is one: the browser shows a window")
+		r.say(good, "display", "found: the browser shows a window")
 	default:
-		r.say(good, "display", "there is none: the browser runs headless")
+		r.say(good, "display", "not found: the browser runs headless")
 	}
 }
 
-// endpoint looks whether somebody listens at --cdp-endpoint.
+// endpoint checks whether --cdp-endpoint accepts connections.
 func (r *report) endpoint(ctx context.Context, s *settings) {
 	if err := s.checkEndpoint(); err != nil {
 		r.fault("browser", err)
 		return
 	}
-	u, _ := url.Parse(s.cdpEndpoint) // which was checked
+	u, _ := url.Parse(s.cdpEndpoint) // checked above
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"https": "443", "wss": "443"}[u.Scheme]
@@ -191,29 +205,29 @@ func (r *report) endpoint(ctx context.Context, s *settings) {
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		r.say(missing, "browser", "nobody answers at --cdp-endpoint: %v", err)
-		r.hint("Start the browser with --remote-debugging-port=" + port + " and a profile folder of its own.")
+		r.say(missing, "browser", "no browser at --cdp-endpoint: %v", err)
+		r.hint("Start the browser with --remote-debugging-port=" + port + " and a separate profile directory.")
 		return
 	}
 	conn.Close()
-	r.say(good, "browser", "one listens at %s", u.Host)
+	r.say(good, "browser", "%s accepts connections", u.Host)
 	if s.attachDefaultContext {
-		r.say(notice, "", "--attach-default-context: the agent works in its open tabs, with its logins")
+		r.say(notice, "", "--attach-default-context: the agent uses its open tabs and logins")
 	}
 }
 
-func (r *report) folders(s *settings) {
+func (r *report) directories(s *settings) {
 	if err := s.checkData(); err != nil {
 		r.fault("data", err)
 		return
 	}
 	info, err := os.Stat(s.data)
 	if err != nil {
-		r.say(good, "data", "%s will be made at the first start", s.data)
+		r.say(good, "data", "%s is created at the first start", s.data)
 		return
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		r.say(notice, "data", "%s can be read by other users (%v)", s.data, info.Mode().Perm())
+		r.say(notice, "data", "%s is readable by other users (%v)", s.data, info.Mode().Perm())
 		r.hint("chmod 700 " + s.data)
 	} else {
 		r.say(good, "data", "%s", s.data)
@@ -227,8 +241,8 @@ func (r *report) folders(s *settings) {
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.data, "tmp", "profile-*")); len(left) > 0 {
-		r.say(notice, "leftovers", "%d temporary profiles: of running servers, or left by one that was killed", len(left))
-		r.hint("The next start removes those that nobody uses.")
+		r.say(notice, "leftovers", "%d temporary profiles, of running or killed servers", len(left))
+		r.hint("The next start removes unused profiles.")
 	}
 }
 
@@ -237,45 +251,45 @@ func (r *report) audit(s *settings) {
 		return
 	}
 	if err := audit.Check(s.auditLog); err != nil {
-		r.say(missing, "audit", "%s: %s %v", s.named("audit-log"), s.auditLog, err)
-		r.hint("Name a file of your own, which need not be there, in a folder of your own, which must.")
+		r.say(missing, "audit", "%s: %s %v", s.flagOrVariable("audit-log"), s.auditLog, err)
+		r.hint("Name a file that you own, or a new file in an existing directory that you own.")
 		return
 	}
-	r.say(good, "audit", "what agents do is written to %s", s.auditLog)
+	r.say(good, "audit", "audit log: %s", s.auditLog)
 }
 
 func (r *report) policy(s *settings, rules *policy.Policy) {
 	status := rules.Status()
 	switch {
 	case status.AllDomains:
-		r.say(notice, "policy", "every public host is allowed (--unsafe-all-domains)")
+		r.say(notice, "policy", "all public hosts are allowed (--unsafe-all-domains)")
 	case len(status.AllowDomains) == 0:
-		r.say(notice, "policy", "nothing is allowed, so the agent can open no page")
+		r.say(notice, "policy", "no site is allowed")
 		r.hint("Allow a site: --allow-domain example.com")
 	default:
-		r.say(good, "policy", "the agent may go to %s", strings.Join(status.AllowDomains, ", "))
+		r.say(good, "policy", "allowed sites: %s", strings.Join(status.AllowDomains, ", "))
 	}
 	if len(status.BlockDomains) > 0 {
-		r.say(good, "", "never to %s", strings.Join(status.BlockDomains, ", "))
+		r.say(good, "", "blocked sites: %s", strings.Join(status.BlockDomains, ", "))
 	}
 	grant := func(has bool, what, flag string) {
 		if has {
-			r.say(good, "", "it may %s", what)
+			r.say(good, "", "allowed: %s", what)
 		} else {
-			r.say(good, "", "it may not %s: that needs %s", what, flag)
+			r.say(good, "", "not allowed: %s (needs %s)", what, flag)
 		}
 	}
 	grant(status.Mutations, "click, type and fill in forms", "--enable-mutations")
 	grant(status.Downloads, "save files", "--enable-downloads")
-	grant(status.Storage, "read and change what sites keep: cookies, local and session storage", "--enable-storage")
-	grant(status.State, "save and load logins as files", "--state-dir")
+	grant(status.Storage, "read and change cookies, local and session storage", "--enable-storage")
+	grant(status.State, "save and load storage state files", "--state-dir")
 	grant(status.Uploads, "upload files", "--uploads-dir")
 	if status.Eval {
-		r.say(notice, "", "it may run JavaScript of its own, which can do in a page whatever its user can (--unsafe-enable-eval)")
+		r.say(notice, "", "allowed: run JavaScript, which can do everything in a page that the user can (--unsafe-enable-eval)")
 	} else {
-		r.say(good, "", "it may not run JavaScript of its own: that needs --unsafe-enable-eval, for sites that you trust it with")
+		r.say(good, "", "not allowed: run JavaScript (needs --unsafe-enable-eval; use it only for sites that you trust the agent with)")
 	}
-	r.say(good, "", "pages load from: %s", status.Subresources)
+	r.say(good, "", "subresources: %s", status.Subresources)
 	for _, note := range rules.Notes() {
 		r.say(notice, "", "%s", note)
 	}

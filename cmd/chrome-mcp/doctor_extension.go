@@ -14,78 +14,76 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// extension tells whether the user's own Chrome can be reached. That it cannot
-// is nothing essential.
+// extension reports whether the user's Chrome can be reached. It is not essential.
 func (r *report) extension(s *settings) {
-	const install = "chrome-mcp extension install sets it up, and says how to load it."
-	if !exists(filepath.Join(s.extensionFolder(), "manifest.json")) {
-		r.say(notice, "extension", "not set up, so that your own Chrome cannot be used")
+	const install = "Run chrome-mcp extension install; it prints how to load the extension."
+	if !exists(filepath.Join(s.extensionDir(), "manifest.json")) {
+		r.say(notice, "extension", "not installed: agents cannot use your Chrome")
 		r.hint(install)
 		return
 	}
-	if current(s.extensionFolder()) {
-		r.say(good, "extension", "in %s", s.extensionFolder())
+	if current(s.extensionDir()) {
+		r.say(good, "extension", "in %s", s.extensionDir())
 	} else {
-		r.say(notice, "extension", "in %s, of another version than this program", s.extensionFolder())
-		r.hint("chrome-mcp extension install renews it; then press the round arrow on it in chrome://extensions.")
+		r.say(notice, "extension", "in %s, version differs from this program", s.extensionDir())
+		r.hint("Run chrome-mcp extension install, then click the reload icon of the extension in chrome://extensions.")
 	}
 	r.servers(s)
 	home, err := os.UserHomeDir()
-	if err != nil || runtime.GOOS == "windows" { // there it is in the registry
+	if err != nil || runtime.GOOS == "windows" { // Windows has it in the registry
 		return
 	}
-	var told []string
+	var registered []string
 	for _, b := range hostBrowsers {
-		path := filepath.Join(b.folder(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME")), "NativeMessagingHosts", wire.HostName+".json")
+		path := filepath.Join(b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME")), "NativeMessagingHosts", wire.HostName+".json")
 		data, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
 		var m hostManifest
 		if json.Unmarshal(data, &m) != nil || !exists(m.Path) {
-			r.say(notice, "", "%s would start %s, which is not there", b.title, m.Path)
+			r.say(notice, "", "%s is registered to start %s, which does not exist", b.title, m.Path)
 			r.hint(install)
 			continue
 		}
-		told = append(told, b.title)
+		registered = append(registered, b.title)
 	}
 	switch {
-	case len(told) > 0:
-		r.say(good, "", "%s can find the servers that run", list(told))
+	case len(registered) > 0:
+		r.say(good, "", "native messaging host is registered in %s", list(registered, "and"))
 	default:
-		r.say(notice, "", "no browser was told how to find the servers that run")
+		r.say(notice, "", "native messaging host is not registered in any browser")
 		r.hint(install)
 	}
 }
 
-// servers tells which servers an extension can connect to, and which browsers
-// have keys of their own.
+// servers lists the running servers that an extension can connect to, and counts the paired
+// browsers.
 func (r *report) servers(s *settings) {
-	for _, server := range bridge.Live(s.data) {
-		r.say(good, "", "a server of %s runs on port %d, process %d", server.Name, server.Port, server.PID)
+	for _, server := range bridge.RunningServers(s.data) {
+		r.say(good, "", "server of %s: port %d, process %d", server.Name, server.Port, server.PID)
 	}
 	if paired, err := bridge.Pairings(s.data); err != nil {
 		r.say(notice, "", "pairings: %v", err)
 	} else if len(paired) > 0 {
-		r.say(good, "", "%s; chrome-mcp extension unpair takes that back", count(len(paired), "browser is paired by a key of its own", "browsers are paired by keys of their own"))
+		r.say(good, "", "%s; undo it with chrome-mcp extension unpair", count(len(paired), "browser is paired", "browsers are paired"))
 	}
 }
 
-// current reports whether the extension in folder is the one that this program
-// carries.
-func current(folder string) bool {
-	carried := extension.Files()
-	return fs.WalkDir(carried, ".", func(name string, d fs.DirEntry, err error) error {
+// current reports whether dir contains the extension that is embedded in this program.
+func current(dir string) bool {
+	embedded := extension.Files()
+	return fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		want, err := fs.ReadFile(carried, name)
+		want, err := fs.ReadFile(embedded, name)
 		if err != nil {
 			return err
 		}
-		got, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+		got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err == nil && !bytes.Equal(got, want) {
-			err = errors.New("is another one")
+			err = errors.New("differs")
 		}
 		return err
 	}) == nil

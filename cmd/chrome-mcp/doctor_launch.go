@@ -15,8 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// launch starts the browser as the server would, and has it read a page that
-// it serves itself on loopback.
+// launch starts the browser as the server would, and reads a test page that it serves on loopback.
 func (r *report) launch(ctx context.Context, s *settings) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -28,12 +27,12 @@ func (r *report) launch(ctx context.Context, s *settings) {
 	r.say(good, "launch", "%s in %d ms", launched(s), time.Since(start).Milliseconds())
 }
 
-// launched says what went well: a browser that was joined goes on.
+// launched describes the successful test. An attached browser keeps running.
 func launched(s *settings) string {
 	if s.cdpEndpoint != "" {
-		return "joined, read a page in a tab of its own and let go"
+		return "attached, read a test page in a new tab, detached"
 	}
-	return "started, read a page and ended"
+	return "launched, read a test page, closed"
 }
 
 func tryPage(ctx context.Context, s *settings) (err error) {
@@ -50,7 +49,7 @@ func tryPage(ctx context.Context, s *settings) (err error) {
 		}),
 	}
 	var served sync.WaitGroup
-	served.Go(func() { _ = page.Serve(listener) }) // ends with ErrServerClosed
+	served.Go(func() { _ = page.Serve(listener) }) // returns ErrServerClosed
 	defer served.Wait()
 	defer page.Close()
 
@@ -72,8 +71,8 @@ func tryPage(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(got.Text, text) {
-		return fmt.Errorf("the page reads %q, want %q", got.Text, text)
+	if !strings.Contains(got.Content, text) {
+		return fmt.Errorf("the page reads %q, want %q", got.Content, text)
 	}
 	return nil
 }

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// A testSite is a site on 127.0.0.1. As localhost it is another one, which
-// nobody is allowed to go to.
+// A testSite is a site on 127.0.0.1. Under the name localhost it is another site, which no test
+// policy allows.
 type testSite struct {
 	*httptest.Server
-	slow chan struct{} // one for each request that hangs
+	slow chan struct{} // receives one value per request that hangs
 
-	mu   sync.Mutex // guards what follows
-	hits []string   // host, path and query, of what was asked for
+	mu   sync.Mutex // guards the fields below
+	hits []string   // host, path and query of each request
 }
 
 const sitePage = `<!doctype html><meta charset=utf-8><title>%[1]s</title>
-<h1>%[1]s</h1><article><p>Lamps of walnut and brass, made to be switched on.</p><p>A <a href="/second">second page</a> tells more.</p></article>
+<h1>%[1]s</h1><article><p>Lamps of walnut and brass, made to be switched on.</p><p>A <a href="/second">second page</a> has more.</p></article>
 <form action=/order method=post>
 <label>Name <input name=name></label> <label>Note <textarea name=note></textarea></label>
 <label>Country <select name=country><option>Sweden<option>Norway</select></label>
@@ -47,7 +47,7 @@ func newTestSite(t *testing.T) *testSite {
 	return s
 }
 
-// denied is an address of the site that no policy of the tests allows.
+// denied returns a URL of the site that no policy of the tests allows.
 func (s *testSite) denied() string {
 	return strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/denied"
 }
@@ -60,7 +60,7 @@ func (s *testSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	w.Header().Set("Cache-Control", "no-store")
 	switch r.URL.Path {
-	case "/slow": // until the browser gives up
+	case "/slow": // blocks until the browser cancels
 		s.slow <- struct{}{}
 		<-r.Context().Done()
 	case "/files/report.csv":
@@ -75,7 +75,7 @@ func (s *testSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked counts the requests that begin like this.
+// asked returns the number of requests that start with prefix.
 func (s *testSite) asked(prefix string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,12 +87,12 @@ func (s *testSite) asked(prefix string) (n int) {
 	return n
 }
 
-// reached waits until somebody asks for /slow.
+// reached waits for a request to /slow.
 func (s *testSite) reached(t *testing.T) {
 	t.Helper()
 	select {
 	case <-s.slow:
 	case <-t.Context().Done():
-		t.Fatal("nobody asked")
+		t.Fatal("no request arrived")
 	}
 }

@@ -17,23 +17,23 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// anotherServer: a second host starts a second server. Neither notices.
+// anotherServer: a second host starts a second server. The two do not affect each other.
 func (e *endToEnd) anotherServer(t *testing.T) {
 	b, s := e.browser, e.server
 	other := startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--no-cdp-fallback", "--headless")
 	begin := time.Now()
 	other.until(t, "backend: extension", "chrome_status", nil)
-	soon(t, "the extension's coming by itself", begin, userbrowser.Patience)
+	soon(t, "the extension to connect automatically", begin, userbrowser.WaitTimeout)
 	other.call(t, "chrome_status", nil, "no tab shared")
 	other.call(t, "navigate", map[string]any{"url": e.site.URL + "/other"}, "other")
 	if text := s.call(t, "tabs_list", nil, "/shared"); strings.Contains(text, "/other") {
-		t.Errorf("the first server is told of %s", text)
+		t.Errorf("the first server sees %s", text)
 	}
 	if text := other.call(t, "tabs_list", nil, "/other"); strings.Contains(text, "/shared") {
-		t.Errorf("the second server is told of %s", text)
+		t.Errorf("the second server sees %s", text)
 	}
 	s.call(t, "get_text", nil, "Lamps of walnut")
 	other.end(t)
@@ -46,14 +46,14 @@ func (e *endToEnd) anotherServer(t *testing.T) {
 	}
 }
 
-// closeAndOpen: calls go to the managed browser while Chrome is closed, and
-// say so; and back when it is open again.
+// closeAndOpen: while the user's Chrome is closed, calls use the managed browser and report the
+// switch; after a restart they use the user's Chrome again.
 func (e *endToEnd) closeAndOpen(t *testing.T) {
 	b, s := e.browser, e.server
 	b.Popup(t, func(session string) {
 		b.holds(t, session, "(() => { const k = document.getElementById('keep'); if (!k.checkVisibility()) return false; if (!k.checked) k.click(); return k.checked; })()")
 	})
-	userbrowser.Eventually(t, "the site to be kept", func() bool {
+	userbrowser.Eventually(t, "the site to be shared automatically", func() bool {
 		var n int
 		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings?.keepSites?.length ?? 0)", &n)
 		return n == 1
@@ -65,7 +65,7 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 		running <- fmt.Sprint(text, err)
 	}()
 	e.site.reached(t)
-	b.Quit(t)
+	b.CloseGracefully(t)
 	begin := time.Now()
 	if text := <-running; !strings.HasPrefix(text, "EXTENSION_DISCONNECTED: ") && !strings.HasPrefix(text, "TARGET_GONE: ") {
 		t.Errorf("the call that ran answered %s", text)
@@ -79,26 +79,26 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 		soon(t, what, begin, switchLimit)
 	}
 	call("a click for the other browser", func() {
-		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension was connected and is not any more")
+		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension disconnected")
 	})
 	call("a tab of the other browser", func() {
-		s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension was connected and is not any more")
+		s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension disconnected")
 	})
 	call("navigate without Chrome", func() {
-		s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls go to the managed Chromium (cdp) from now on", "Ask the user to open Chrome")
+		s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls now use the managed Chromium (cdp)", "Ask the user to open Chrome")
 	})
-	s.call(t, "chrome_status", nil, "backend: cdp", "the extension was connected and is not any more", "extension connected: false")
+	s.call(t, "chrome_status", nil, "backend: cdp", "the extension disconnected", "extension connected: false")
 	s.call(t, "click", map[string]any{"selector": "#count"})
 
 	begin = time.Now()
 	b.open()
 	s.until(t, "backend: extension", "chrome_status", nil)
-	soon(t, "the connection after Chrome's start", begin, userbrowser.Patience)
+	soon(t, "the connection after Chrome's start", begin, userbrowser.WaitTimeout)
 	call("a call with Chrome open again", func() {
 		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed Chromium (cdp)")
-		s.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome (extension) from now on", "the extension is connected")
+		s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)", "the extension is connected")
 	})
-	// The site is shared again by itself.
+	// The site is shared again automatically.
 	e.page = b.Find(t, "page", "about:blank").ID
 	b.goTo(t, e.page, e.site.URL+"/kept")
 	s.until(t, "/kept", "tabs_list", nil)
@@ -106,7 +106,7 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	e.selectTab(t, "/kept")
 }
 
-// freeze: an extension that is connected and silent is found out.
+// freeze: an extension that is connected but does not respond is detected.
 func (e *endToEnd) freeze(t *testing.T) {
 	s := e.server
 	all := descendants(t, e.browser.PID())
@@ -119,21 +119,21 @@ func (e *endToEnd) freeze(t *testing.T) {
 		}
 	}
 	defer thaw()
-	userbrowser.Eventually(t, "calls to go elsewhere", func() bool { // once its last answer counts no more
+	userbrowser.Eventually(t, "calls to go elsewhere", func() bool { // after its last response has expired
 		begin := time.Now()
 		text := s.call(t, "tabs_list", nil)
-		if !strings.Contains(text, "note: calls go to the managed Chromium (cdp) from now on") {
+		if !strings.Contains(text, "note: calls now use the managed Chromium (cdp)") {
 			return false
 		}
 		soon(t, "the call that found Chrome frozen", begin, switchLimit)
-		wants(t, "tabs_list", text, []string{"the extension is connected but does not answer"})
+		wants(t, "tabs_list", text, []string{"the extension does not respond"})
 		return true
 	})
-	s.call(t, "chrome_status", nil, "backend: cdp", "the extension is connected but does not answer", "extension connected: true")
+	s.call(t, "chrome_status", nil, "backend: cdp", "the extension does not respond", "extension connected: true")
 	thaw()
 	s.until(t, "backend: extension", "chrome_status", nil)
 	begin := time.Now()
-	s.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome", "/kept")
+	s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome", "/kept")
 	soon(t, "a call with Chrome awake", begin, switchLimit)
 	s.call(t, "get_text", nil, "Lamps of walnut")
 }
@@ -154,16 +154,16 @@ func descendants(t *testing.T, pid int) []*process.Process {
 	return all
 }
 
-// toldToStop: chrome-mcp stop ends it at once; SIGHUP starts it afresh.
-func (e *endToEnd) toldToStop(t *testing.T) {
+// stopAndReconnect: chrome-mcp stop disconnects the server immediately; SIGHUP lets it reconnect.
+func (e *endToEnd) stopAndReconnect(t *testing.T) {
 	s := e.server
 	if _, stderr, err := execute(t, e.data, nil, "stop"); err != nil {
 		t.Fatal(err, stderr)
 	}
 	begin := time.Now()
-	s.until(t, "this server was told to let go of every extension", "chrome_status", nil)
+	s.until(t, "disconnected by chrome-mcp stop", "chrome_status", nil)
 	soon(t, "the end after chrome-mcp stop", begin, time.Second)
-	s.call(t, "tabs_list", nil, "note: calls go to the managed Chromium", "chrome-mcp stop")
+	s.call(t, "tabs_list", nil, "note: calls now use the managed Chromium", "chrome-mcp stop")
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -180,7 +180,7 @@ func (e *endToEnd) toldToStop(t *testing.T) {
 	s.call(t, "tabs_list", nil, "/kept")
 }
 
-// end: nothing of ours is left, and nothing of the user's is gone.
+// end: no process or file of ours remains, and the user's files are unchanged.
 func (e *endToEnd) end(t *testing.T) {
 	b, s := e.browser, e.server
 	s.call(t, "get_text", nil, "Lamps of walnut")
@@ -190,11 +190,11 @@ func (e *endToEnd) end(t *testing.T) {
 		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/mine") })
 	})
 	var attached bool
-	userbrowser.Eventually(t, "the debugger to let go", func() bool {
+	userbrowser.Eventually(t, "the debugger to detach", func() bool {
 		b.Worker(t, "chrome.debugger.getTargets().then((all) => all.some((t) => t.attached && t.tabId))", &attached)
 		return !attached
 	})
-	b.See(t, e.page, "location.pathname === '/kept'", &attached)
+	b.EvalInTarget(t, e.page, "location.pathname === '/kept'", &attached)
 	if !attached {
 		t.Error("the user's tab is elsewhere")
 	}
@@ -212,12 +212,12 @@ func (e *endToEnd) end(t *testing.T) {
 	}
 	uninstall := exec.Command(binary, "extension", "uninstall", "--data", e.data)
 	uninstall.Env = b.environ()
-	if out, err := uninstall.CombinedOutput(); err != nil || !strings.Contains(string(out), "Chromium will not start this program any more") {
+	if out, err := uninstall.CombinedOutput(); err != nil || !strings.Contains(string(out), "Unregistered from Chromium") {
 		t.Errorf("extension uninstall: %v %s", err, out)
 	}
 	filepath.WalkDir(e.data, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(e.data, path)
-		if name == "tmp" { // the browser's profile; TestKilledServerLeavesNoBrowser looks there
+		if name == "tmp" { // the browser's profile; TestSIGKILLLeavesNoBrowser checks it
 			return filepath.SkipDir
 		}
 		if err != nil || !d.IsDir() && name != "pairings.json" && filepath.Dir(name) != "downloads" {
@@ -227,8 +227,7 @@ func (e *endToEnd) end(t *testing.T) {
 	})
 }
 
-// TestPortTaken: a port that is taken does not end the program; whoever asks is
-// told.
+// TestPortTaken: if the port is in use, the program continues and reports it on request.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// An endToEnd is what a user has who set everything up: the program as an MCP
-// host starts it, a browser with the extension, and a site.
+// An endToEnd is a complete setup: the program as an MCP host starts it, a browser with the
+// extension, and a site.
 type endToEnd struct {
 	data    string
 	site    *testSite
 	server  *mcpServer
 	browser *userBrowser
-	page    string   // the target of the tab that the user has in front
-	secrets []string // that no output may have
+	page    string   // CDP target id of the tab in the foreground
+	secrets []string // must not occur in any output
 }
 
-// TestEndToEnd is a day of a user's, with one server and one browser: each
-// step stands on what the ones before it left.
+// TestEndToEnd runs through a typical day of a user with one server and one browser. Each step
+// starts in the state that the previous step left.
 func TestEndToEnd(t *testing.T) {
 	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
 	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--enable-mutations", "--enable-downloads",
@@ -38,7 +38,7 @@ func TestEndToEnd(t *testing.T) {
 		name string
 		work func(*endToEnd, *testing.T)
 	}{
-		{"no extension yet", (*endToEnd).alone},
+		{"extension not connected yet", (*endToEnd).alone},
 		{"pairing string", (*endToEnd).pairByString},
 		{"native messaging", (*endToEnd).pairByNativeMessaging},
 		{"share by popup", (*endToEnd).shareByPopup},
@@ -50,7 +50,7 @@ func TestEndToEnd(t *testing.T) {
 		{"another server", (*endToEnd).anotherServer},
 		{"Chrome closed and opened", (*endToEnd).closeAndOpen},
 		{"Chrome frozen", (*endToEnd).freeze},
-		{"told to stop", (*endToEnd).toldToStop},
+		{"stop and SIGHUP", (*endToEnd).stopAndReconnect},
 		{"the end", (*endToEnd).end},
 	} {
 		begin := time.Now()
@@ -62,11 +62,10 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// switchLimit is how long a call may take that finds another browser than the
-// one before it did.
+// switchLimit is the time that a call may take that switches backends.
 const switchLimit = 2 * time.Second
 
-// soon fails when more time than limit has passed since begin.
+// soon fails the test if more than limit has passed since begin.
 func soon(t *testing.T, what string, begin time.Time, limit time.Duration) {
 	t.Helper()
 	if took := time.Since(begin); took > limit {
@@ -76,7 +75,7 @@ func soon(t *testing.T, what string, begin time.Time, limit time.Duration) {
 	}
 }
 
-// alone: calls go to a browser that is launched, and the status says why.
+// alone: calls use a launched browser, and the status contains the reason.
 func (e *endToEnd) alone(t *testing.T) {
 	e.server.call(t, "chrome_status", nil, "backend: cdp", "no extension is connected: none was set up", "extension connected: false")
 	e.server.call(t, "navigate", map[string]any{"url": e.site.URL + "/managed"}, "managed")
@@ -85,7 +84,7 @@ func (e *endToEnd) alone(t *testing.T) {
 	e.secrets = append(e.secrets, token(t, e.data))
 }
 
-// published waits until the only server of a data folder can be found.
+// published waits until the only server of data directory data can be found.
 func published(t *testing.T, data string) {
 	t.Helper()
 	userbrowser.Eventually(t, "the handshake file", func() bool {
@@ -94,8 +93,8 @@ func published(t *testing.T, data string) {
 	})
 }
 
-// pairByString: without the native messaging host, by what the user pastes
-// into the options.
+// pairByString pairs without the native messaging host, with the string that the user pastes into
+// the options page.
 func (e *endToEnd) pairByString(t *testing.T) {
 	b := e.browser
 	b.open()
@@ -124,8 +123,8 @@ func (e *endToEnd) pairByString(t *testing.T) {
 		b.Eval(t, s, "document.getElementById('pairing').value = "+asJSON(pairing), nil)
 		b.Click(t, s, "#pair button", "Pair")
 		b.holds(t, s, "document.getElementById('paired').textContent === 'Paired.'")
-		b.holds(t, s, "document.getElementById('native').textContent.includes('by the keys below') && document.getElementById('no-keys').hidden")
-		b.holds(t, s, "document.querySelectorAll('#servers li').length === 1") // and no port on which a server only might be
+		b.holds(t, s, "document.getElementById('native').textContent.includes('with the keys below') && document.getElementById('no-keys').hidden")
+		b.holds(t, s, "document.querySelectorAll('#servers li').length === 1") // and no entry for a port without a known server
 	})
 	var paired struct{ Pairings []struct{ Key string } }
 	file, err := os.ReadFile(filepath.Join(e.data, "pairings.json"))
@@ -137,27 +136,27 @@ func (e *endToEnd) pairByString(t *testing.T) {
 		t.Error("the string can be used again")
 	}
 
-	// The late extension takes over, and no call is carried out in a browser
-	// that it was not meant for.
+	// The late extension becomes the backend, and no call runs in a browser that it was not
+	// intended for.
 	e.server.call(t, "chrome_status", nil, "backend: extension", "extension connected: true", "no tab shared")
 	e.server.refused(t, "STALE_TAB", "get_text", nil, "the active tab is in the managed Chromium (cdp)")
-	e.server.call(t, "tabs_list", nil, "note: calls go to the user's own Chrome (extension) from now on")
+	e.server.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)")
 	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared", "ask the user to share one")
 	t.Logf("paired and used in %v", time.Since(begin).Round(time.Millisecond))
 
 	if _, stderr, err := execute(t, e.data, nil, "extension", "unpair"); err != nil {
 		t.Fatal(err, stderr)
 	}
-	e.server.until(t, "the extension was unpaired (Ask the user", "chrome_status", nil)
+	e.server.until(t, "the extension was unpaired (The user revoked the key", "chrome_status", nil)
 }
 
-// pairByNativeMessaging: as after `chrome-mcp extension install`.
+// pairByNativeMessaging pairs as after `chrome-mcp extension install`.
 func (e *endToEnd) pairByNativeMessaging(t *testing.T) {
 	b := e.browser
-	b.options(t, func(s string) { b.Click(t, s, "#pairings button", "Revoke") }) // the key that was taken back
+	b.options(t, func(s string) { b.Click(t, s, "#pairings button", "Revoke") }) // the revoked key
 	b.register(t, e.data)
-	b.Popup(t, func(s string) { // where the user may as well wait half a minute
-		b.Click(t, s, "#again", "Look again")
+	b.Popup(t, func(s string) { // the user may instead wait half a minute
+		b.Click(t, s, "#again", "Search again")
 		e.server.until(t, "backend: extension", "chrome_status", nil)
 		b.shows(t, s, "#status", "test connected, no tab shared")
 	})
@@ -183,7 +182,7 @@ func (e *endToEnd) shareByShortcut(t *testing.T) {
 	e.server.until(t, "no tab shared", "chrome_status", nil)
 }
 
-// shareByGroup drags a second tab into the group of the first, and out of it.
+// shareByGroup drags a second tab into the tab group of the first, and out of it.
 func (e *endToEnd) shareByGroup(t *testing.T) {
 	b := e.browser
 	b.press(t, "#share", "Share this tab")
@@ -204,8 +203,8 @@ func (e *endToEnd) shareByGroup(t *testing.T) {
 	e.server.call(t, "get_text", nil, "first")
 }
 
-// policy: what the agent may not do is refused to it, and what a page does
-// that is shared is held by the extension.
+// policy: calls that the policy does not allow are denied, and the extension enforces the policy on
+// shared pages.
 func (e *endToEnd) policy(t *testing.T) {
 	s := e.server
 	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/policy"}, "policy")
@@ -214,10 +213,10 @@ func (e *endToEnd) policy(t *testing.T) {
 	s.until(t, "held", "get_text", map[string]any{"selector": "#leak"})
 	s.call(t, "click", map[string]any{"selector": "#away"})
 	if n := e.site.asked("localhost "); n != 0 {
-		t.Errorf("%d requests where nothing may go", n)
+		t.Errorf("%d requests to a denied site", n)
 	}
-	s.refused(t, "POLICY_DENIED", "get_text", nil, "localhost") // the browser's page for it is there
-	// The user's other tabs are held by nothing.
+	s.refused(t, "POLICY_DENIED", "get_text", nil, "localhost") // the tab shows the browser's error page
+	// The user's other tabs are not restricted.
 	id := e.browser.newTab(t, e.site.denied())
 	e.browser.Send("", "Target.closeTarget", map[string]any{"targetId": id})
 	if n := e.site.asked("localhost /denied"); n != 1 {
@@ -227,7 +226,7 @@ func (e *endToEnd) policy(t *testing.T) {
 	e.browser.goTo(t, e.page, e.site.URL+"/back")
 }
 
-// stopInMidCall: whatever ends the sharing ends the call that runs.
+// stopInMidCall: every way to end sharing also ends the running call.
 func (e *endToEnd) stopInMidCall(t *testing.T) {
 	b := e.browser
 	for _, c := range []struct {
@@ -264,7 +263,7 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 			fails bool
 		}
 		answered := make(chan answer, 1)
-		ctx, cancel := context.WithTimeout(t.Context(), userbrowser.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
 		go func() {
 			text, failed, err := e.server.try(ctx, "navigate", map[string]any{"url": e.site.URL + "/slow"})
 			if err != nil {
@@ -290,8 +289,8 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 	}
 }
 
-// share shares the tab in front, once it is at a page, and has the agent select
-// it: it has chosen a tab before.
+// share shares the tab in the foreground, once it shows the page, and has the agent select it. The
+// agent has selected a tab before.
 func (e *endToEnd) share(t *testing.T) {
 	t.Helper()
 	e.browser.goTo(t, e.page, e.site.URL+"/shared")
@@ -312,7 +311,7 @@ func (e *endToEnd) selectTab(t *testing.T, path string) {
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
 }
 
-// guardSecrets looks for secrets in whatever can be read from outside.
+// guardSecrets searches everything that can be read from outside for secrets.
 func (e *endToEnd) guardSecrets(t *testing.T) {
 	t.Helper()
 	wantNoSecret(t, "stdout", e.server.out.String(), e.secrets)
@@ -327,8 +326,8 @@ func (e *endToEnd) guardSecrets(t *testing.T) {
 		wantNoSecret(t, "a command line", line, e.secrets)
 		wantNoSecret(t, "an environment", strings.Join(environ, "\n"), e.secrets)
 	}
-	for _, server := range bridge.Live(e.data) {
-		wantNoSecret(t, "what is told of servers", fmt.Sprint(server), e.secrets)
+	for _, server := range bridge.RunningServers(e.data) {
+		wantNoSecret(t, "the list of servers", fmt.Sprint(server), e.secrets)
 	}
 }
 

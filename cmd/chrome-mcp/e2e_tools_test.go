@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// everyTool calls each of the 26 tools in the user's own browser, and looks at
-// what it did there through the user's eyes.
+// everyTool calls each of the 26 tools in the user's browser and checks the effect from the user's
+// side.
 func (e *endToEnd) everyTool(t *testing.T) {
 	b, s, site := e.browser, e.server, e.site.URL
 	called := map[string]bool{}
@@ -24,7 +24,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	sees := func(expression, want string) {
 		t.Helper()
 		var got any
-		b.See(t, e.page, expression, &got)
+		b.EvalInTarget(t, e.page, expression, &got)
 		if fmt.Sprint(got) != want {
 			t.Errorf("the user sees %s = %v, want %s", expression, got, want)
 		}
@@ -44,12 +44,12 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	before := e.site.asked("127.0.0.1 /second")
 	call("reload", nil, "second")
 	if n := e.site.asked("127.0.0.1 /second"); n != before+1 {
-		t.Errorf("reloading asked %d times", n-before)
+		t.Errorf("reload sent %d requests", n-before)
 	}
 
 	ref := regexp.MustCompile(`button "Click me" \[ref=(e\d+)\]`).FindStringSubmatch(call("snapshot", nil, `heading "second"`, `textbox "Name"`))
 	if ref == nil {
-		t.Fatal("no ref for the button")
+		t.Fatal("ref of the button not found")
 	}
 	call("click", map[string]any{"ref": ref[1]}, "Clicked 1 for real")
 	sees("document.getElementById('count').textContent", "Clicked 1 for real")
@@ -70,7 +70,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	call("read_as_markdown", map[string]any{"selector": "body"}, "# second", "(http")
 	call("screenshot", nil, "image/png")
 
-	// Scripts of the agent's wait for the user's leave.
+	// Scripts of the agent wait for the user's consent.
 	evaluated := make(chan string, 1)
 	go func() {
 		text, _, err := s.try(t.Context(), "eval", map[string]any{"expression": "document.title = 'evaluated', 6 * 7"})
@@ -87,7 +87,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	call("handle_dialog", map[string]any{"accept": true}, "Really?")
 	userbrowser.Eventually(t, "the answer", func() bool {
 		var title string
-		b.See(t, e.page, "document.title", &title)
+		b.EvalInTarget(t, e.page, "document.title", &title)
 		return title == "yes"
 	})
 
@@ -95,7 +95,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 		text := call("download_file", args, `saved "`, "report.csv")
 		path := regexp.MustCompile(`/\S+report[^"\s]*\.csv`).FindString(text)
 		if data, err := os.ReadFile(path); err != nil || string(data) != "lamp,2\n" {
-			t.Errorf("%v: %q, %v; the tool says %s", args, data, err, text)
+			t.Errorf("%v: %q, %v; tool result %s", args, data, err, text)
 		}
 	}
 
@@ -104,10 +104,10 @@ func (e *endToEnd) everyTool(t *testing.T) {
 		"submitSelector": "text=Order",
 	})
 	if n := e.site.asked("127.0.0.1 /order name=Ada+Lovelace&note=By+the+door&country=Sweden&gift=on"); n != 1 {
-		t.Errorf("the form came %d times", n)
+		t.Errorf("the form was submitted %d times", n)
 	}
 
-	// A tab of the agent's own is in the background; the user's is let go.
+	// A tab that the agent opened is in the background; closing the user's tab detaches from it.
 	own := regexp.MustCompile(`ext:\S+`).FindString(call("tab_new", map[string]any{"url": site + "/own"}, "ext:", "own"))
 	var front string
 	b.Worker(t, "chrome.tabs.query({active: true}).then((tabs) => tabs.map((t) => t.url).join())", &front)
@@ -118,7 +118,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	userbrowser.Eventually(t, "the tab to close", func() bool {
 		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/own") })
 	})
-	call("tab_close", map[string]any{"tabId": tab}, "let go")
+	call("tab_close", map[string]any{"tabId": tab}, "detached")
 	sees("location.pathname", "/order")
 	e.share(t)
 

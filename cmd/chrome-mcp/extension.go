@@ -10,50 +10,63 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/extension"
 )
 
-const extensionCommands = "The commands are extension install, path, unpair and uninstall."
-
-// extensionCommand does what follows `chrome-mcp extension`.
-func extensionCommand(s *settings, args []string, stdout io.Writer) error {
-	if len(args) == 0 {
-		return usagef(extensionCommands, "extension needs a command")
+func extensionCommand(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "extension install|path|unpair|uninstall",
+		Short: "set up the extension for the user's own Chrome",
+		Long: `Sets up the extension for your own Chrome. --browser chrome|chromium|brave|edge selects
+one browser for install and uninstall, --data DIR the data directory.`,
+		RunE: func(_ *cobra.Command, words []string) error {
+			const hint = "The commands are extension install, path, unpair and uninstall."
+			if len(words) == 0 {
+				return usagef(hint, "extension needs a command")
+			}
+			return usagef(hint, "unknown command \"extension %s\"", words[0])
+		},
 	}
-	if len(args) > 1 && args[0] != "unpair" {
-		return usagef(extensionCommands, "unexpected argument %q", args[1])
-	}
-	switch args[0] {
-	case "install":
-		return installExtension(s, stdout)
-	case "path":
-		return printExtensionPath(s, stdout)
-	case "unpair":
-		return unpair(s, args[1:], stdout)
-	case "uninstall":
-		return uninstallExtension(s, stdout)
-	}
-	return usagef(extensionCommands, "unknown command \"extension %s\"", args[0])
+	cmd.AddCommand(
+		s.command("install", "write the extension to the data directory and register this program; also updates", installExtension),
+		s.command("path", "print the directory to load in chrome://extensions", printExtensionPath),
+		&cobra.Command{
+			Use:   "unpair [NAME...]",
+			Short: "unpair the named browsers, or all if none is named",
+			RunE:  func(cmd *cobra.Command, names []string) error { return unpair(s, names, cmd.OutOrStdout()) },
+		},
+		s.command("uninstall", "undo install, and disconnect all browsers", uninstallExtension))
+	return cmd
 }
 
-// extensionFolder is where the extension's files are written.
-func (s *settings) extensionFolder() string { return filepath.Join(s.data, "extension") }
+func stopCommand(s *settings) *cobra.Command {
+	cmd := s.command("stop [--data DIR]", "disconnect all servers from the user's Chrome", stop)
+	cmd.Long = `Disconnects every server from the user's Chrome. The servers keep running and
+reconnect when the program that started them is restarted, or when they receive
+SIGHUP.`
+	return cmd
+}
 
-// extensionExpected reports whether a browser with the extension may connect:
-// it was installed, or a browser is paired.
+// extensionDir returns the directory that the extension's files are written to.
+func (s *settings) extensionDir() string { return filepath.Join(s.data, "extension") }
+
+// extensionExpected reports whether a browser with the extension may connect: the extension is
+// installed, or a browser is paired.
 func (s *settings) extensionExpected() bool {
-	if exists(filepath.Join(s.extensionFolder(), "manifest.json")) {
+	if exists(filepath.Join(s.extensionDir(), "manifest.json")) {
 		return true
 	}
 	pairings, err := bridge.Pairings(s.data)
 	return err != nil || len(pairings) > 0
 }
 
-// installExtension writes the extension, and tells each browser that is found
-// how to start the native messaging host.
+// installExtension writes the extension's files and registers the native messaging host in the
+// browsers that it finds.
 func installExtension(s *settings, stdout io.Writer) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -63,52 +76,52 @@ func installExtension(s *settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{s.data, s.extensionFolder()} {
-		if err := bridge.MakeFolder(folder); err != nil {
+	for _, dir := range []string{s.data, s.extensionDir()} {
+		if err := bridge.EnsureDir(dir); err != nil {
 			return err
 		}
 	}
-	if err := extension.Write(s.extensionFolder()); err != nil {
+	if err := extension.Write(s.extensionDir()); err != nil {
 		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("this program: %w", err)
+		return fmt.Errorf("path of this program: %w", err)
 	}
 	program, err := hostProgram(self, s.data, s.data != filepath.Join(home, defaultDataName))
 	if err != nil {
 		return err
 	}
-	var told []string
+	var registered []string
 	var failed error
 	for _, b := range browsers {
 		if err := b.register(home, filepath.Join(s.data, "native-messaging"), program); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", b.title, err))
 			continue
 		}
-		told = append(told, b.title)
+		registered = append(registered, b.title)
 	}
-	fmt.Fprintf(stdout, "The extension is in %s", s.extensionFolder())
-	if len(told) > 0 {
-		fmt.Fprintf(stdout, ", and %s will find this program", list(told))
+	fmt.Fprintf(stdout, "The extension is in %s", s.extensionDir())
+	if len(registered) > 0 {
+		fmt.Fprintf(stdout, ", and the native messaging host is registered in %s", list(registered, "and"))
 	}
 	fmt.Fprintln(stdout, ".")
-	fmt.Fprintln(stdout, "Open chrome://extensions, switch on \"Developer mode\", press \"Load unpacked\" and choose that folder.")
-	fmt.Fprintln(stdout, "Then press the chrome-mcp button beside the address bar (behind the puzzle piece at first) and share a tab.")
+	fmt.Fprintln(stdout, "Open chrome://extensions, enable \"Developer mode\", click \"Load unpacked\" and select that directory.")
+	fmt.Fprintln(stdout, "Then click the chrome-mcp button next to the address bar (in the extensions menu at first) and share a tab.")
 	if len(browsers) == 0 {
-		return usagef("Install Chrome, Chromium, Brave or Edge, or name one of them with --browser. Without that, pair by chrome-mcp --print-pairing.",
-			"no browser was found that could be told of this program")
+		return usagef("Install Chrome, Chromium, Brave or Edge, or choose one of them with --browser. For other browsers, run chrome-mcp --print-pairing.",
+			"no supported browser found")
 	}
 	return failed
 }
 
-// hostBrowsers returns the browsers to tell of the host: the one that is
-// named, or else those that are installed or were used.
+// hostBrowsers returns the browsers to register the native messaging host in: the one that
+// --browser names, or else those that are installed or have a configuration directory.
 func (s *settings) hostBrowsers(home string) ([]hostBrowser, error) {
 	if s.browser != "" {
 		at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == s.browser })
 		if at < 0 {
-			return nil, usagef("Name chrome, chromium, brave or edge.", "%s: %q is not a browser that can be told of this program", s.named("browser"), s.browser)
+			return nil, usagef("Choose chrome, chromium, brave or edge.", "%s: unsupported browser %q", s.flagOrVariable("browser"), s.browser)
 		}
 		return hostBrowsers[at : at+1], nil
 	}
@@ -118,32 +131,32 @@ func (s *settings) hostBrowsers(home string) ([]hostBrowser, error) {
 	}
 	var browsers []hostBrowser
 	for _, b := range hostBrowsers {
-		folder := b.folder(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
-		if installed[b.name] || folder != "" && exists(folder) {
+		dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
+		if installed[b.name] || dir != "" && exists(dir) {
 			browsers = append(browsers, b)
 		}
 	}
 	return browsers, nil
 }
 
-// list joins names as a sentence does.
-func list(names []string) string {
+// list joins names with commas and a conjunction.
+func list(names []string, conjunction string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
 	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
 func printExtensionPath(s *settings, stdout io.Writer) error {
-	if !exists(filepath.Join(s.extensionFolder(), "manifest.json")) {
-		return hinted("Run chrome-mcp extension install first.", "the extension is not in %s", s.extensionFolder())
+	if !exists(filepath.Join(s.extensionDir(), "manifest.json")) {
+		return errorWithHint("Run chrome-mcp extension install first.", "the extension is not in %s", s.extensionDir())
 	}
-	fmt.Fprintln(stdout, s.extensionFolder())
+	fmt.Fprintln(stdout, s.extensionDir())
 	return nil
 }
 
-// unpair takes the keys of browsers back, of all when none is named.
+// unpair revokes the keys of the named browsers, or of all if none is named.
 func unpair(s *settings, instances []string, stdout io.Writer) error {
 	pairings, err := bridge.Pairings(s.data)
 	if err != nil {
@@ -151,7 +164,7 @@ func unpair(s *settings, instances []string, stdout io.Writer) error {
 	}
 	for _, name := range instances {
 		if !slices.ContainsFunc(pairings, func(p bridge.Pairing) bool { return p.Instance == name }) {
-			return hinted("The extension's options show its name. Without a name, every browser is unpaired.", "no browser %q is paired", name)
+			return errorWithHint("The extension's options page shows its name. Without a name, all browsers are unpaired.", "no browser %q is paired", name)
 		}
 	}
 	if len(pairings) == 0 {
@@ -162,32 +175,32 @@ func unpair(s *settings, instances []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: what they had open ends within a second.\n", count(n, "browser was unpaired", "browsers were unpaired"))
+	fmt.Fprintf(stdout, "%s. Their connections were closed.\n", count(n, "browser was unpaired", "browsers were unpaired"))
 	return nil
 }
 
-// printPairing makes a pairing string and tells where it is, never what it is.
+// printPairing creates a pairing string and prints the path of its file, never the string.
 func printPairing(s *settings, stdout, stderr io.Writer) error {
 	path, err := bridge.NewPairing(s.data)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, path)
-	fmt.Fprintf(stderr, "Paste what is in this file into the extension's options. It works once, for %d minutes.\n", int(bridge.PairingLifetime.Minutes()))
+	fmt.Fprintf(stderr, "Paste the contents of this file into the extension's options. The string is valid once, for %d minutes.\n", int(bridge.PairingLifetime.Minutes()))
 	return nil
 }
 
-// stop ends the sessions of all servers.
+// stop disconnects all servers from their extensions.
 func stop(s *settings, stdout io.Writer) error {
 	n, err := bridge.Stop(s.data)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		fmt.Fprintln(stdout, "No server runs that an extension could be connected to.")
+		fmt.Fprintln(stdout, "No running server found.")
 		return nil
 	}
-	fmt.Fprintf(stdout, "%s to let go of every extension, within a second, until started again.\n", count(n, "server was told", "servers were told"))
+	fmt.Fprintf(stdout, "Disconnected %s from all extensions. Restart them to reconnect.\n", count(n, "server", "servers"))
 	return nil
 }
 
@@ -198,7 +211,7 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// hinted returns an error that is no mistake in the flags, with a hint.
-func hinted(hint, format string, args ...any) error {
+// errorWithHint returns an error with a hint that is not a usage error.
+func errorWithHint(hint, format string, args ...any) error {
 	return executor.Errorf(executor.ErrNoBackend, hint, format, args...)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// startUserBrowser starts a browser as a user has it after `extension install`:
-// with the extension loaded and the native messaging host registered.
+// startUserBrowser starts a browser in the state after `extension install`: with the extension
+// loaded and the native messaging host registered.
 func startUserBrowser(t *testing.T, s *settings) *userBrowser {
 	t.Helper()
 	b := newUserBrowser(t)
@@ -19,8 +19,8 @@ func startUserBrowser(t *testing.T, s *settings) *userBrowser {
 	return b
 }
 
-// connected waits for an extension that is not of the connection before.
-func connected(t *testing.T, server *bridge.Server) *bridge.Instance {
+// connected waits for a new connection of an extension.
+func connected(t *testing.T, server *bridge.Server) *bridge.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
@@ -32,13 +32,13 @@ func connected(t *testing.T, server *bridge.Server) *bridge.Instance {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			t.Fatal("no extension has connected")
+			t.Fatal("no extension connected")
 		}
 	}
 }
 
-// driven calls the extension: it answers, and nobody has shared a tab with it.
-func driven(t *testing.T, i *bridge.Instance) {
+// driven calls the extension: it responds, and no tab is shared.
+func driven(t *testing.T, i *bridge.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -48,8 +48,8 @@ func driven(t *testing.T, i *bridge.Instance) {
 	}
 }
 
-// TestRealExtension: the real extension, in a real browser, finds the server
-// by the real native messaging host, and finds it again when it starts anew.
+// TestRealExtension: the real extension, in a real browser, finds the server with the real native
+// messaging host, also after the server restarts.
 func TestRealExtension(t *testing.T) {
 	server, s, rules := openTestBridge(t)
 	startUserBrowser(t, s)
@@ -63,24 +63,24 @@ func TestRealExtension(t *testing.T) {
 	second := connected(t, startTestBridge(t, s, rules))
 	driven(t, second)
 	if second.ID() != first.ID() {
-		t.Error("the installation has two names")
+		t.Error("the installation id changed")
 	}
 }
 
-// TestServersComeAndGo: a browser that was there first finds a server within
-// seconds of its start, the second one too, and both go on side by side.
-func TestServersComeAndGo(t *testing.T) {
+// TestServersStartAndStop: a browser that is already running finds a server within seconds of its
+// start, and also a second one, and both connections stay open.
+func TestServersStartAndStop(t *testing.T) {
 	early, s, rules := openTestBridge(t)
 	startUserBrowser(t, s)
-	connected(t, early) // the extension runs
+	connected(t, early) // the extension is running
 	early.Close()
 
-	open := func() (*bridge.Server, *bridge.Instance) {
+	open := func() (*bridge.Server, *bridge.Conn) {
 		t.Helper()
 		began := time.Now()
 		server := startTestBridge(t, s, rules)
 		i := connected(t, server)
-		if took := time.Since(began); took > 10*time.Second { // an alarm comes after 30 s
+		if took := time.Since(began); took > 10*time.Second { // the extension's alarm fires after 30 s
 			t.Errorf("found after %v", took)
 		}
 		return server, i
@@ -93,6 +93,6 @@ func TestServersComeAndGo(t *testing.T) {
 	<-one.Done()
 	driven(t, two)
 	if i := connected(t, second); i != two {
-		t.Error("the second one was connected anew")
+		t.Error("the second server was connected again")
 	}
 }

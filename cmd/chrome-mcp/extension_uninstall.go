@@ -16,9 +16,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// uninstallExtension undoes installExtension: browsers do not start this
-// program any more, the keys of those that were paired are taken back, servers
-// let go of all of them, and the files are gone. What other installations of the program have is left alone.
+// uninstallExtension undoes installExtension: it unregisters the native messaging host, unpairs all
+// browsers, disconnects the servers and removes the files. It does not change what other
+// installations of the program registered.
 func uninstallExtension(s *settings, stdout io.Writer) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -26,7 +26,7 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("this program: %w", err)
+		return fmt.Errorf("path of this program: %w", err)
 	}
 	script := filepath.Join(s.data, "native-host")
 	if runtime.GOOS == "windows" {
@@ -38,7 +38,7 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 			return err
 		}
 	}
-	var told []string
+	var unregistered []string
 	var failed error
 	for _, b := range browsers {
 		other, err := b.unregister(home, filepath.Join(s.data, "native-messaging"), self, script)
@@ -47,18 +47,18 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 		case err != nil:
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", b.title, err))
 		case other != "":
-			fmt.Fprintf(stdout, "%s starts another program, %s; that is left alone.\n", b.title, other)
+			fmt.Fprintf(stdout, "%s is registered for another program, %s; not changed.\n", b.title, other)
 		default:
-			told = append(told, b.title)
+			unregistered = append(unregistered, b.title)
 		}
 	}
-	if len(told) > 0 {
-		fmt.Fprintf(stdout, "%s will not start this program any more.\n", list(told))
+	if len(unregistered) > 0 {
+		fmt.Fprintf(stdout, "Unregistered from %s.\n", list(unregistered, "and"))
 	}
-	if s.browser != "" { // the others still use the files
+	if s.browser != "" { // the other browsers still use the files
 		return failed
 	}
-	had := len(told) > 0
+	had := len(unregistered) > 0
 	if n, err := bridge.Unpair(s.data); err != nil {
 		failed = errors.Join(failed, err)
 	} else if n > 0 {
@@ -71,29 +71,30 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 			failed = errors.Join(failed, err)
 		}
 	}
-	// A data folder may be one of the user's own, with a folder of this name.
-	if folder := s.extensionFolder(); holdsExtension(folder) {
+	// The data directory may be one that the user uses otherwise and that has an unrelated
+	// subdirectory of this name.
+	if dir := s.extensionDir(); containsExtension(dir) {
 		had = true
-		failed = errors.Join(failed, os.RemoveAll(folder))
-	} else if exists(folder) {
-		return errors.Join(failed, hinted("Remove it yourself, if it is to go.", "%s does not hold this extension, and is left alone", folder))
+		failed = errors.Join(failed, os.RemoveAll(dir))
+	} else if exists(dir) {
+		return errors.Join(failed, errorWithHint("Remove it manually.", "%s does not contain this extension; not changed", dir))
 	}
 	if !had {
 		fmt.Fprintf(stdout, "No extension was installed for %s.\n", s.data)
 		return failed
 	}
-	// Who is connected would stay so, for as long as the browser runs.
+	// A connection would otherwise stay open until the browser exits.
 	if n, err := bridge.Stop(s.data); err != nil {
 		failed = errors.Join(failed, err)
 	} else if n > 0 {
-		fmt.Fprintf(stdout, "%s to let go of every browser, within a second.\n", count(n, "server was told", "servers were told"))
+		fmt.Fprintf(stdout, "Disconnected %s from all browsers.\n", count(n, "server", "servers"))
 	}
-	fmt.Fprintln(stdout, "The extension's files are removed. Open chrome://extensions and press Remove on chrome-mcp, if it is still there.")
+	fmt.Fprintln(stdout, "The extension's files are removed. If chrome-mcp is still listed in chrome://extensions, click Remove there.")
 	return failed
 }
 
-// holdsExtension reports whether a folder holds the extension, in any version.
-func holdsExtension(folder string) bool {
+// containsExtension reports whether dir contains the extension, in any version.
+func containsExtension(dir string) bool {
 	key := func(fsys fs.FS) string {
 		var manifest struct {
 			Key string `json:"key"`
@@ -104,23 +105,23 @@ func holdsExtension(folder string) bool {
 		}
 		return manifest.Key
 	}
-	found := key(os.DirFS(folder))
+	found := key(os.DirFS(dir))
 	return found != "" && found == key(extension.Files())
 }
 
-// unregister has a browser forget the native messaging host, and returns its
-// program instead when that is another one than this program or its script.
-// Its error is fs.ErrNotExist when the browser knows of none.
+// unregister removes the native messaging host from a browser. If the browser has another program
+// registered, unregister changes nothing and returns the path of that program. It returns
+// fs.ErrNotExist if no host is registered.
 func (b hostBrowser) unregister(home, manifests string, programs ...string) (other string, err error) {
-	folder := b.folder(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
-	if folder == "" { // it is in the registry, and all browsers share one file
+	dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
+	if dir == "" { // Windows: the host is in the registry, and all browsers share one file
 		key := `HKCU\Software\` + b.registry + `\NativeMessagingHosts\` + wire.HostName
 		if exec.Command("reg", "query", key).Run() != nil {
 			return "", fs.ErrNotExist
 		}
 		return "", exec.Command("reg", "delete", key, "/f").Run()
 	}
-	path := filepath.Join(folder, "NativeMessagingHosts", wire.HostName+".json")
+	path := filepath.Join(dir, "NativeMessagingHosts", wire.HostName+".json")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
@@ -138,7 +139,7 @@ func (b hostBrowser) unregister(home, manifests string, programs ...string) (oth
 	return "", os.Remove(path)
 }
 
-// sameFile reports whether two paths lead to one file.
+// sameFile reports whether two paths refer to the same file.
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -18,13 +20,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// settings are what the flags and the environment say.
+// settings are the values of the flags and environment variables.
 type settings struct {
-	command []string               // the words that are no flags, such as doctor; none means serve
-	given   func(flag string) bool // whether flag or variable was set
-	sources map[string]string      // the variable that set a flag, for those that one did
+	args    []string               // command line
+	given   func(flag string) bool // reports whether the flag or its variable was set
+	sources map[string]string      // maps each flag that a variable set to that variable
 
-	// Where the agent may go and what it may do.
+	// Allowed sites, permissions and limits.
 	allowDomain, blockDomain, allowPrivate []string
 	policyFile, uploadsDir, stateDir       string
 	allDomains, mutations, downloads, eval bool
@@ -34,14 +36,14 @@ type settings struct {
 	maxResult                              byteSize
 	maxDownloads, maxTabs, maxCalls        int
 
-	// The browser.
+	// Browser.
 	browser, profile, cdpEndpoint, prefer, proxy, noProxy, data string
 	headless, isolated, noSandbox                               bool
 	attachDefaultContext, noCDPFallback                         bool
 	viewport                                                    viewport
 	port                                                        portFlag
 
-	// Tools, results and logs.
+	// Tools, output and logging.
 	tools       toolsets
 	structured  bool
 	afterAction string
@@ -49,22 +51,21 @@ type settings struct {
 	logFile     string
 	auditLog    string
 
-	help, version, launch            bool
-	follow, json                     bool
-	closeTimeout                     time.Duration // instead of closeTimeout, when not 0
+	version, launch, follow, json    bool
+	closeTimeout                     time.Duration // replaces the constant closeTimeout if not 0
 	printPairing, printExtensionPath bool
 }
 
-// A flagGroup is a part of the help.
+// A flagGroup is a group of flags in the help.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet
 }
 
-// defaultDataName is the data folder in the user's home.
+// defaultDataName is the name of the data directory in the user's home directory.
 const defaultDataName = ".chrome-mcp"
 
-// envPrefix begins the environment variable of each flag.
+// envPrefix is the prefix of the environment variables of flags.
 const envPrefix = "CHROME_MCP_"
 
 // envName returns the environment variable of a flag.
@@ -72,15 +73,12 @@ func envName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// envOther maps further variables to the flag that they set when its own
-// variable does not.
+// envOther maps additional variables to the flags that they set. The flag's own variable overrides
+// them.
 var envOther = map[string]string{"CHROME_MCP_USERDATA": "data", "CHROME_MCP_WS_PORT": "port"}
 
-// notFromEnv are the flags that have no environment variable: they make the
-// program do something else than serve.
-var notFromEnv = []string{"help", "version", "launch", "follow", "json", "print-pairing", "print-extension-path"}
-
-// define returns the flags of the program, in groups, set to their defaults.
+// define returns the settings with their default values, and their flags, in groups, that are also
+// environment variables. The other flags select something other than serving; see newRoot.
 func define() (*settings, []flagGroup) {
 	s := &settings{
 		sources:     map[string]string{},
@@ -95,120 +93,95 @@ func define() (*settings, []flagGroup) {
 		return fs
 	}
 
-	fs := group("Where the agent may go (nothing is allowed by default)")
+	fs := group("Allowed sites (none by default)")
 	fs.StringArrayVar(&s.allowDomain, "allow-domain", nil, "allow `PATTERN`: example.com, *.example.com, http://shop.example; https unless it says http; localhost and 127.0.0.1 alone mean both, on any port; repeatable")
-	fs.StringArrayVar(&s.blockDomain, "block-domain", nil, "deny hosts that match `PATTERN`, their subdomains too; beats --allow-domain; repeatable")
-	fs.StringVar(&s.policyFile, "policy", "", "read rules and grants from `FILE`, in JSON; flags add to it")
+	fs.StringArrayVar(&s.blockDomain, "block-domain", nil, "block hosts that match `PATTERN` and their subdomains; overrides --allow-domain; repeatable")
+	fs.StringVar(&s.policyFile, "policy", "", "read the policy from a JSON `FILE`; flags add to it")
 	fs.StringArrayVar(&s.allowPrivate, "allow-private", nil, "let pages reach private addresses in `CIDR`, such as 10.0.0.0/8; repeatable")
-	fs.Var(newChoice(&s.subresources, "public", "same", "list"), "subresources", "what pages may load: from any public host, from the same hosts as the agent may go to, or from the list only")
-	fs.BoolVar(&s.allDomains, "unsafe-all-domains", false, "allow every public host: whatever a page says may send the agent anywhere")
+	fs.Var(newChoice(&s.subresources, "public", "same", "list"), "subresources", "hosts that pages may load resources from: public (any public host), same (allowed sites only) or list (allowed sites and the listed hosts)")
+	fs.BoolVar(&s.allDomains, "unsafe-all-domains", false, "allow all public hosts; a malicious page could direct the agent to any site")
 
-	fs = group("What it may do there (reading and navigating need no more)")
+	fs = group("Permissions (reading and navigation are always allowed on allowed sites)")
 	fs.BoolVar(&s.mutations, "enable-mutations", false, "click, type, fill in forms, answer dialogs")
-	fs.BoolVar(&s.downloads, "enable-downloads", false, "save files, into the folder downloads of --data")
-	fs.BoolVar(&s.storage, "enable-storage", false, "read the values of cookies and of local and session storage, and change those")
-	fs.StringVar(&s.stateDir, "state-dir", "", "save logins (cookies and local storage of allowed sites) in files of this folder, `DIR`, and load them, when the agent asks for it")
-	fs.StringVar(&s.uploadsDir, "uploads-dir", "", "give pages files of this folder, `DIR`, when the agent asks for it; it takes --enable-mutations too")
-	fs.BoolVar(&s.eval, "unsafe-enable-eval", false, "run JavaScript of the agent's in allowed pages; makes --subresources same unless that is given, so that pages load from allowed hosts only")
+	fs.BoolVar(&s.downloads, "enable-downloads", false, "allow downloads to the downloads directory in --data")
+	fs.BoolVar(&s.storage, "enable-storage", false, "allow reading and changing cookies and web storage")
+	fs.StringVar(&s.stateDir, "state-dir", "", "allow saving and loading storage state (cookies and local storage of allowed sites) in `DIR`")
+	fs.StringVar(&s.uploadsDir, "uploads-dir", "", "allow uploading files from `DIR`; also needs --enable-mutations")
+	fs.BoolVar(&s.eval, "unsafe-enable-eval", false, "allow the agent to run JavaScript on allowed sites; defaults --subresources to same")
 
-	fs.Var(newChoice(&s.ask, "auto", "never"), "ask", "when a call is denied that the user may permit (a public site, changing pages, downloads), ask in the popup of the extension, or through hosts that can; or never")
+	fs.Var(newChoice(&s.ask, "auto", "never"), "ask", "prompt the user for missing permissions: auto (extension popup, else MCP elicitation) or never")
 
-	fs = group("Limits (generous: what goes beyond them is a mistake or an attack)")
-	fs.Var(&s.maxDownload, "max-download", "refuse larger files; with its unit, in powers of 1024: 500KB, 20MB, 1GB")
-	fs.Var(&s.maxDownloadTotal, "max-download-total", "refuse files that would make the downloads of one run of a browser larger in sum")
-	fs.Var(newNumber(&s.maxDownloads, download.DefaultParallel), "parallel-downloads", "how many may run at the same time")
-	fs.Var(newNumber(&s.maxTabs, executor.DefaultMaxTabs), "max-tabs", "tabs that the agent may have open, with those that its pages open")
-	fs.Var(newNumber(&s.maxCalls, mcp.DefaultCallsPerMinute), "max-calls", "calls in a minute")
-	fs.Var(&s.maxResult, "max-result", "refuse to answer a call with more")
+	fs = group("Limits")
+	fs.Var(&s.maxDownload, "max-download", "maximum size of one download, such as 500KB, 20MB or 1GB")
+	fs.Var(&s.maxDownloadTotal, "max-download-total", "maximum total size of downloads per browser instance")
+	fs.Var(newNumber(&s.maxDownloads, download.DefaultParallel), "parallel-downloads", "maximum number of parallel downloads")
+	fs.Var(newNumber(&s.maxTabs, executor.DefaultMaxTabs), "max-tabs", "maximum number of open tabs per session, including popups")
+	fs.Var(newNumber(&s.maxCalls, mcp.DefaultCallsPerMinute), "max-calls", "maximum number of tool calls per minute")
+	fs.Var(&s.maxResult, "max-result", "maximum size of one tool result")
 
-	fs = group("Which browser")
-	fs.StringVar(&s.browser, "browser", "", "use `NAME|PATH`: chrome, brave, edge, chromium or a path; by default the first of them that is found")
-	fs.BoolVar(&s.headless, "headless", false, "run without a window; the default where there is no display")
-	fs.BoolVar(&s.isolated, "isolated", false, "use a profile for this run only, and remove it at the end")
-	fs.StringVar(&s.profile, "profile", "default", "keep logins and cookies in the profile `NAME`, a folder in profiles of --data")
-	fs.BoolVar(&s.noSandbox, "no-sandbox", false, "run Chromium without its sandbox, as it must be for root")
-	fs.Var(&s.viewport, "viewport", "size of pages in CSS pixels")
-	fs.StringVar(&s.proxy, "proxy", "", "go out through the HTTP proxy at `URL`; by default that of HTTPS_PROXY or HTTP_PROXY, but for the hosts of NO_PROXY; none: through no proxy")
-	fs.StringVar(&s.cdpEndpoint, "cdp-endpoint", "", "use a browser that runs already, at the http or ws `URL` of its DevTools; it is never closed")
-	fs.BoolVar(&s.attachDefaultContext, "attach-default-context", false, "with --cdp-endpoint: use its open tabs and logins instead of a fresh context")
-	fs.Var(newChoice(&s.prefer, "extension", "cdp"), "prefer", "browser to use when both are there: extension, the user's own Chrome while its extension is connected; or cdp, the one that is launched, and then no extension can connect")
+	fs = group("Browser")
+	fs.StringVar(&s.browser, "browser", "", "launch browser `NAME|PATH`: chrome, brave, edge, chromium or a path (default: the first one found)")
+	fs.BoolVar(&s.headless, "headless", false, "run without a window; the default if there is no display")
+	fs.BoolVar(&s.isolated, "isolated", false, "use a temporary profile")
+	fs.StringVar(&s.profile, "profile", "default", "use the persistent profile `NAME`, stored in the profiles directory in --data")
+	fs.BoolVar(&s.noSandbox, "no-sandbox", false, "disable the Chromium sandbox; required when running as root")
+	fs.Var(&s.viewport, "viewport", "viewport size in CSS pixels")
+	fs.StringVar(&s.proxy, "proxy", "", "upstream HTTP proxy `URL`, or none (default: HTTPS_PROXY or HTTP_PROXY, except for NO_PROXY hosts)")
+	fs.StringVar(&s.cdpEndpoint, "cdp-endpoint", "", "attach to a running browser at its DevTools `URL` (http or ws); it is never closed")
+	fs.BoolVar(&s.attachDefaultContext, "attach-default-context", false, "with --cdp-endpoint: use the default browser context, with its tabs and logins")
+	fs.Var(newChoice(&s.prefer, "extension", "cdp"), "prefer", "preferred backend: extension (the user's Chrome, while connected) or cdp (a managed Chromium; no extension can connect)")
 	fs.BoolVar(&s.noCDPFallback, "no-cdp-fallback", false, "never launch or attach to a Chromium while no extension is connected")
-	fs.Var(&s.port, "port", "listen on this `PORT` of 127.0.0.1 for the extension; 0 is any free one (default the first free of 38017 to 38032)")
-	fs.StringVar(&s.data, "data", "", "keep profiles and downloads in `FOLDER` (default ~/.chrome-mcp)")
+	fs.Var(&s.port, "port", "loopback `PORT` for the extension; 0 picks a free port (default: first free port from 38017 to 38032)")
+	fs.StringVar(&s.data, "data", "", "store profiles and downloads in `DIR` (default ~/.chrome-mcp)")
 
-	fs = group("Tools, results and logs")
-	fs.Var(&s.tools, "tools", "offer the tools of these toolsets: core, batch, files, input, devtools, storage, or all; `LIST` with commas")
+	fs = group("Tools, output and logging")
+	fs.Var(&s.tools, "tools", "comma-separated toolsets: core, batch, files, input, devtools, storage, or all")
 	fs.BoolVar(&s.structured, "structured", false, "add structured results and output schemas, for programs")
-	fs.Var(newChoice(&s.afterAction, "diff", "snapshot", "none"), "after-action", "what actions report of the page: diff, snapshot or none")
-	fs.Var(&s.logLevel, "log-level", "log from this level on: debug, info, warn or error")
+	fs.Var(newChoice(&s.afterAction, "diff", "snapshot", "none"), "after-action", "page changes that actions report: diff, snapshot or none")
+	fs.Var(&s.logLevel, "log-level", "minimum log level: debug, info, warn or error")
 	fs.StringVar(&s.logFile, "log-file", "", "append the log to `FILE` instead of stderr")
-	fs.StringVar(&s.auditLog, "audit-log", "", "append what agents do to `FILE`, a line each, without page text and arguments; while it cannot be written, tools that act are refused; chrome-mcp audit prints it")
-
-	fs = group("Other")
-	fs.BoolVar(&s.launch, "launch", false, "with doctor: start the browser and drive one page")
-	fs.BoolVar(&s.follow, "follow", false, "with audit: print the last lines, and new ones as they come")
-	fs.BoolVar(&s.json, "json", false, "with audit: print the lines as they are; with call and shell: print results as JSON, a line each")
-	fs.BoolVar(&s.printPairing, "print-pairing", false, "make a string that pairs the extension with the servers of --data, and print the path of its file")
-	fs.BoolVar(&s.printExtensionPath, "print-extension-path", false, "print the folder of the extension, as chrome-mcp extension path does")
-	fs.BoolVar(&s.version, "version", false, "print the version")
-	fs.BoolVarP(&s.help, "help", "h", false, "print a short help")
+	fs.StringVar(&s.auditLog, "audit-log", "", "append one JSON line per call to `FILE`, without page text or arguments; tools that act fail while it cannot be written; print it with chrome-mcp audit")
 	return s, groups
 }
 
-// parse reads flags and environment. A flag beats its variable. The error is
-// a *usageError.
-func parse(args, environ []string) (*settings, error) {
-	s, groups := define()
-	all := pflag.NewFlagSet("chrome-mcp", pflag.ContinueOnError)
-	all.Usage = func() {} // the caller prints what is to be printed
-	for _, g := range groups {
-		all.AddFlagSet(g.flags)
-	}
-	if err := all.Parse(args); err != nil {
-		return nil, flagError(all, args, err)
-	}
-	s.given = all.Changed
-	s.command = all.Args()
-	if s.help || s.version {
-		return s, nil // whatever else is wrong, these help
-	}
-	if err := s.fromEnvironment(all, environ); err != nil {
-		return nil, err
+// load completes the settings from the flags of the command line and the environment. Flags override
+// variables. All errors are of type *usageError.
+func (s *settings) load(flags *pflag.FlagSet, groups []flagGroup, environ []string) error {
+	s.given = flags.Changed
+	if err := s.fromEnvironment(flags, groups, environ); err != nil {
+		return err
 	}
 	var empty error
-	all.Visit(func(f *pflag.Flag) {
+	flags.Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" {
-			empty = usagef("Give it a value, or leave it out.", "%s is empty", s.named(f.Name))
+			empty = usagef("Set a value or omit the flag.", "%s is empty", s.flagOrVariable(f.Name))
 		}
 	})
 	s.proxyFromEnvironment(environ)
-	return s, cmp.Or(empty, s.complete())
+	return cmp.Or(empty, s.complete())
 }
 
-// named returns a flag as the user wrote it: the flag, or its variable.
-func (s *settings) named(flag string) string {
+// flagOrVariable returns the name by which the user set a flag: the flag or its variable.
+func (s *settings) flagOrVariable(flag string) string {
 	if variable := s.sources[flag]; variable != "" {
 		return "environment variable " + variable
 	}
 	return "--" + flag
 }
 
-// fromEnvironment sets the flags that were not given from their variables.
+// fromEnvironment sets the flags that are not on the command line from their variables.
 //
-// A variable that nobody knows is an error and not ignored: it may be a
-// misspelt rule of the policy.
-func (s *settings) fromEnvironment(all *pflag.FlagSet, environ []string) error {
+// An unknown variable is an error: it may be a misspelled policy rule.
+func (s *settings) fromEnvironment(flags *pflag.FlagSet, groups []flagGroup, environ []string) error {
 	fromFlags := map[string]bool{}
-	all.Visit(func(f *pflag.Flag) { fromFlags[f.Name] = true })
+	flags.Visit(func(f *pflag.Flag) { fromFlags[f.Name] = true })
 
 	flagOf := map[string]*pflag.Flag{}
-	all.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(notFromEnv, f.Name) {
-			flagOf[envName(f.Name)] = f
-		}
-	})
+	for _, g := range groups {
+		g.flags.VisitAll(func(f *pflag.Flag) { flagOf[envName(f.Name)] = f })
+	}
 	for name, flag := range envOther {
-		flagOf[name] = all.Lookup(flag)
+		flagOf[name] = flags.Lookup(flag)
 	}
 
 	set := map[string]bool{}
@@ -225,22 +198,22 @@ func (s *settings) fromEnvironment(all *pflag.FlagSet, environ []string) error {
 		switch {
 		case flag == nil:
 			return usagef("Unset it. `chrome-mcp help flags` lists the flags; each is also a variable.",
-				"environment variable %s is not known", name).suggest(name, flagOf)
+				"unknown environment variable %s", name).suggest(name, flagOf)
 		case fromFlags[flag.Name], envOther[name] != "" && set[envName(flag.Name)]:
 			continue
 		case value == "":
-			return usagef("Give it a value, or unset it.", "environment variable %s is empty", name)
+			return usagef("Set a value, or unset it.", "environment variable %s is empty", name)
 		}
 		values := []string{value}
 		if flag.Value.Type() == "stringArray" {
 			values = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 		}
 		if len(values) == 0 {
-			return usagef("Give it a list with commas, or unset it.", "environment variable %s has nothing in its list", name)
+			return usagef("Set a comma-separated list, or unset it.", "environment variable %s is an empty list", name)
 		}
 		for _, v := range values {
-			if err := all.Set(flag.Name, v); err != nil {
-				return usagef("It is --"+flag.Name+" as a variable; `chrome-mcp help flags` tells what that takes.",
+			if err := flags.Set(flag.Name, v); err != nil {
+				return usagef("It sets --"+flag.Name+"; see `chrome-mcp help flags`.",
 					"environment variable %s: %s", name, reason(err))
 			}
 		}
@@ -249,8 +222,7 @@ func (s *settings) fromEnvironment(all *pflag.FlagSet, environ []string) error {
 	return nil
 }
 
-// proxyFromEnvironment takes the proxy that other programs use too where no
-// flag names one, or none.
+// proxyFromEnvironment sets the proxy from HTTPS_PROXY or HTTP_PROXY unless --proxy is set.
 func (s *settings) proxyFromEnvironment(environ []string) {
 	switch s.proxy {
 	case "none":
@@ -271,47 +243,47 @@ func (s *settings) proxyFromEnvironment(environ []string) {
 	}
 }
 
-// complete checks what depends on several flags and fills in defaults.
+// complete checks combinations of flags and sets defaults that depend on the environment.
 func (s *settings) complete() error {
 	if s.profile == "" || s.profile != filepath.Base(s.profile) || strings.HasPrefix(s.profile, ".") || strings.ContainsAny(s.profile, `/\`) {
-		return usagef("Use a plain name, such as work.", "%s: %q is not a name", s.named("profile"), s.profile)
+		return usagef("Use a simple name, such as work.", "%s: invalid name %q", s.flagOrVariable("profile"), s.profile)
 	}
 	for _, pair := range [][2]string{
 		{"isolated", "profile"}, {"cdp-endpoint", "browser"}, {"cdp-endpoint", "isolated"}, {"cdp-endpoint", "profile"},
 	} {
 		if s.given(pair[0]) && s.given(pair[1]) {
-			return usagef("Give only one of them.", "%s and %s exclude each other", s.named(pair[0]), s.named(pair[1]))
+			return usagef("Set only one of them.", "%s and %s are mutually exclusive", s.flagOrVariable(pair[0]), s.flagOrVariable(pair[1]))
 		}
 	}
 	if s.attachDefaultContext && s.cdpEndpoint == "" {
-		return usagef("", "%s needs --cdp-endpoint", s.named("attach-default-context"))
+		return usagef("", "%s needs --cdp-endpoint", s.flagOrVariable("attach-default-context"))
 	}
 	if s.data == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return usagef("Set --data, or the variable HOME.", "no data folder: %v", err)
+			return usagef("Set --data, or the variable HOME.", "no data directory: %v", err)
 		}
 		s.data = filepath.Join(home, defaultDataName)
 	}
 	var err error
 	if s.data, err = filepath.Abs(s.data); err != nil {
-		return usagef("", "%s: %v", s.named("data"), err)
+		return usagef("", "%s: %v", s.flagOrVariable("data"), err)
 	}
 	if s.stateDir != "" {
 		if s.stateDir, err = filepath.Abs(s.stateDir); err != nil {
-			return usagef("", "%s: %v", s.named("state-dir"), err)
+			return usagef("", "%s: %v", s.flagOrVariable("state-dir"), err)
 		}
 	}
 	if s.uploadsDir != "" {
 		if s.uploadsDir, err = filepath.Abs(s.uploadsDir); err != nil {
-			return usagef("", "%s: %v", s.named("uploads-dir"), err)
+			return usagef("", "%s: %v", s.flagOrVariable("uploads-dir"), err)
 		}
 	}
 	return nil
 }
 
-// flagError turns what pflag says of args into a *usageError.
-func flagError(all *pflag.FlagSet, args []string, err error) *usageError {
+// flagError converts an error of pflag to a *usageError.
+func (s *settings) flagError(cmd *cobra.Command, err error) error {
 	const hint = "`chrome-mcp help flags` lists the flags."
 	var (
 		missing *pflag.NotExistError
@@ -323,15 +295,18 @@ func flagError(all *pflag.FlagSet, args []string, err error) *usageError {
 		name := "--" + missing.GetSpecifiedName()
 		if short := missing.GetSpecifiedShortnames(); short != "" {
 			name = "-" + short
-			for _, arg := range args { // short lacks the letters that are flags
+			for _, arg := range s.args { // short lacks its leading letters that are valid flags
 				if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, short) {
 					name = arg
 					break
 				}
 			}
 		}
+		if err := misplaced(cmd, missing.GetSpecifiedName()); err != nil {
+			return err
+		}
 		known := map[string]*pflag.Flag{}
-		all.VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = f })
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = f })
 		return usagef(hint, "unknown flag %s", name).suggest("--"+strings.TrimLeft(name, "-"), known)
 	case errors.As(err, &invalid):
 		return usagef(hint, "--%s: %s", invalid.GetFlag().Name, reason(err))
@@ -341,20 +316,19 @@ func flagError(all *pflag.FlagSet, args []string, err error) *usageError {
 	return usagef(hint, "%v", err)
 }
 
-// reason returns what is wrong with a value, in our own words.
+// reason returns what is wrong with a flag value, without pflag's wording.
 func reason(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err.Error()
 	}
 	if invalid.GetFlag().Value.Type() == "bool" {
-		return fmt.Sprintf("%q is neither true nor false", invalid.GetValue())
+		return fmt.Sprintf("invalid boolean %q", invalid.GetValue())
 	}
 	return cmp.Or(errors.Unwrap(invalid), err).Error()
 }
 
-// A usageError is a mistake in flags, environment or policy. The program
-// ends with exit code 2.
+// A usageError is a mistake in flags, environment or policy. The program exits with code 2.
 type usageError struct {
 	err  error
 	hint string
@@ -367,15 +341,10 @@ func usagef(hint, format string, args ...any) *usageError {
 	return &usageError{fmt.Errorf(format, args...), hint}
 }
 
-// suggest adds the known name that is nearest to the one given.
+// suggest adds the known name that is most similar to given to the hint.
 func (e *usageError) suggest(given string, known map[string]*pflag.Flag) *usageError {
-	best, least := "", 3 // a name with three typing errors is another name
-	for name := range known {
-		if d := typo.Distance(given, name); d < least || d == least && name < best {
-			best, least = name, d
-		}
-	}
-	if best == "" { // a word may be missing, as in --mutations, or too many
+	best := typo.Nearest(given, maps.Keys(known))
+	if best == "" { // a word may be missing, as in --mutations, or superfluous
 		word := strings.TrimPrefix(given, "--")
 		for name := range known {
 			if len(word) < 4 || !strings.Contains(name, word) && !strings.Contains(word, strings.TrimPrefix(name, "--")) {

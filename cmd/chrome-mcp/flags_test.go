@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,11 +11,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
+// parse returns the settings of a command line, without running its command.
+func parse(args, environ []string) (*settings, error) {
+	s, _, err := parseCommand(args, environ)
+	return s, err
+}
+
+// parseCommand also returns the command and its arguments.
+func parseCommand(args, environ []string) (s *settings, command []string, err error) {
+	root, s := newRoot(args, environ)
+	for _, cmd := range append(root.Commands(), root) {
+		cmd.RunE = func(cmd *cobra.Command, words []string) error {
+			command = append(strings.Fields(cmd.CommandPath())[1:], words...)
+			return nil
+		}
+	}
+	return s, command, root.ExecuteContext(context.Background())
+}
+
 func TestParse(t *testing.T) {
-	s, err := parse([]string{
+	s, command, err := parseCommand([]string{
 		"--allow-domain", "example.com", "--allow-domain=*.example.com", "--headless=false",
 		"--viewport", "800x600", "--max-download", "20MB", "--log-level", "debug", "doctor",
 	}, []string{"HOME=/nowhere", "CHROME_MCP_DATA=/data", "CHROME_MCP_ENABLE_MUTATIONS=true"})
@@ -33,8 +53,8 @@ func TestParse(t *testing.T) {
 	if s.data != "/data" || !s.mutations {
 		t.Errorf("from the environment: data %q, mutations %v", s.data, s.mutations)
 	}
-	if !slices.Equal(s.command, []string{"doctor"}) {
-		t.Errorf("command = %q", s.command)
+	if !slices.Equal(command, []string{"doctor"}) {
+		t.Errorf("command = %q", command)
 	}
 }
 
@@ -67,7 +87,7 @@ func TestFlagBeatsEnvironment(t *testing.T) {
 	}
 }
 
-func TestProxyOfTheEnvironment(t *testing.T) {
+func TestProxyFromEnvironment(t *testing.T) {
 	environ := []string{"HTTPS_PROXY=http://secure.test:3128", "http_proxy=http://plain.test:3128", "NO_PROXY=near.test"}
 	for _, c := range []struct {
 		name           string
@@ -78,8 +98,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 		{"the variables", nil, environ, "http://secure.test:3128", "near.test"},
 		{"only one of them", nil, environ[1:2], "http://plain.test:3128", ""},
 		{"the flag beats them", []string{"--proxy", "http://mine.test:1"}, environ, "http://mine.test:1", ""},
-		{"our own variable beats them", nil, append(environ[:3:3], "CHROME_MCP_PROXY=http://mine.test:1"), "http://mine.test:1", ""},
-		{"the flag says none", []string{"--proxy=none"}, environ, "", ""},
+		{"CHROME_MCP_PROXY overrides them", nil, append(environ[:3:3], "CHROME_MCP_PROXY=http://mine.test:1"), "http://mine.test:1", ""},
+		{"the flag is none", []string{"--proxy=none"}, environ, "", ""},
 	} {
 		s, err := parse(c.args, c.environ)
 		if err != nil || s.proxy != c.proxy || s.noProxy != c.without {
@@ -88,20 +108,20 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A folder that pages or logins are to come from has to be one.
-func TestFoldersOfRules(t *testing.T) {
+// TestPolicyDirectories: the upload and state directories must be directories.
+func TestPolicyDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, flag := range []string{"--uploads-dir", "--state-dir"} {
-		for path, want := range map[string]string{dir: "", file: "is a file", filepath.Join(dir, "none"): "is not there", filepath.Join(file, "below"): "not a directory"} {
+		for path, want := range map[string]string{dir: "", file: "is not a directory", filepath.Join(dir, "none"): "does not exist", filepath.Join(file, "below"): "not a directory"} {
 			s, err := parse([]string{flag, path}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s.rules()
+			_, err = s.policy()
 			if usage, ok := errors.AsType[*usageError](err); want == "" && err != nil || want != "" && (!ok || !strings.Contains(usage.Error(), want)) {
 				t.Errorf("%s %s: %v, want %q", flag, path, err, want)
 			}
@@ -109,8 +129,7 @@ func TestFoldersOfRules(t *testing.T) {
 	}
 }
 
-// TestEveryFlagHasAVariable sets each flag by its variable and looks at what
-// that changed.
+// TestEveryFlagHasAVariable sets each flag by its variable and checks the effect.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	values := map[string]string{
 		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
@@ -120,7 +139,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	_, groups := define()
 	for _, g := range groups {
 		for _, name := range flagNames(g) {
-			if slices.Contains(notFromEnv, name) || name == "attach-default-context" {
+			if name == "attach-default-context" {
 				continue
 			}
 			value := values[name]
@@ -139,7 +158,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 			before.given, after.given = nil, nil
 			before.sources, after.sources = nil, nil
 			if reflect.DeepEqual(before, after) {
-				t.Errorf("%s=%s changes nothing", envName(name), value)
+				t.Errorf("%s=%s has no effect", envName(name), value)
 			}
 		}
 	}
@@ -149,7 +168,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	}
 	s, err = parse(nil, []string{"CHROME_MCP_USERDATA=/old", "CHROME_MCP_DATA=/new"})
 	if err != nil || s.data != "/new" {
-		t.Errorf("CHROME_MCP_USERDATA beside CHROME_MCP_DATA: %q, %v", s.data, err)
+		t.Errorf("CHROME_MCP_USERDATA and CHROME_MCP_DATA: %q, %v", s.data, err)
 	}
 }
 
@@ -160,29 +179,29 @@ func TestBadSettings(t *testing.T) {
 	}{
 		{"unknown flag", "--alow-domain x", "", []string{"unknown flag --alow-domain", "Did you mean --allow-domain?"}},
 		{"no value", "--policy", "", []string{"--policy needs a value"}},
-		{"bad bool", "--headless=maybe", "", []string{`--headless: "maybe" is neither true nor false`}},
+		{"bad bool", "--headless=maybe", "", []string{`--headless: invalid boolean "maybe"`}},
 		{"bad choice", "--prefer=firefox", "", []string{`--prefer: "firefox" is not extension or cdp`}},
 		{"bad size", "--max-download=lots", "", []string{`--max-download: "lots" is not a size`}},
 		{"huge size", "--max-download=99999999999GB", "", []string{"--max-download"}},
-		{"plain size", "--max-download=10", "", []string{`"10" has no unit; write 10MB, or 10B for bytes`}},
+		{"size without a unit", "--max-download=10", "", []string{`"10" has no unit; write 10MB, or 10B for bytes`}},
 		{"zero size", "--max-download=0", "", []string{"--max-download"}},
 		{"bad viewport", "--viewport=1280", "", []string{`--viewport: "1280" is not a size such as 1280x720`}},
 		{"bad level", "--log-level=loud", "", []string{`"loud" is not debug, info, warn or error`}},
-		{"bad profile", "--profile=../x", "", []string{`--profile: "../x" is not a name`}},
-		{"excluding", "--isolated --profile=x", "", []string{"--isolated and --profile exclude each other"}},
+		{"bad profile", "--profile=../x", "", []string{`--profile: invalid name "../x"`}},
+		{"excluding", "--isolated --profile=x", "", []string{"--isolated and --profile are mutually exclusive"}},
 		{"alone", "--attach-default-context", "", []string{"needs --cdp-endpoint"}},
-		{"bad variable", "", "CHROME_MCP_ENABLE_MUTATIONS=perhaps", []string{`CHROME_MCP_ENABLE_MUTATIONS: "perhaps" is neither true nor false`}},
+		{"bad variable", "", "CHROME_MCP_ENABLE_MUTATIONS=perhaps", []string{`CHROME_MCP_ENABLE_MUTATIONS: invalid boolean "perhaps"`}},
 		{"empty variable", "", "CHROME_MCP_POLICY=", []string{"CHROME_MCP_POLICY is empty"}},
-		{"variable without a list", "", "CHROME_MCP_ALLOW_DOMAIN=, ,", []string{"CHROME_MCP_ALLOW_DOMAIN has nothing in its list"}},
-		{"variable's hint", "", "CHROME_MCP_VIEWPORT=big", []string{"It is --viewport as a variable"}},
-		{"variable of two", "--isolated", "CHROME_MCP_PROFILE=x", []string{"--isolated and environment variable CHROME_MCP_PROFILE exclude each other"}},
+		{"variable without a list", "", "CHROME_MCP_ALLOW_DOMAIN=, ,", []string{"CHROME_MCP_ALLOW_DOMAIN is an empty list"}},
+		{"variable's hint", "", "CHROME_MCP_VIEWPORT=big", []string{"It sets --viewport"}},
+		{"variable of two", "--isolated", "CHROME_MCP_PROFILE=x", []string{"--isolated and environment variable CHROME_MCP_PROFILE are mutually exclusive"}},
 		{"empty value", "--policy=", "", []string{"--policy is empty"}},
 		{"shorthand", "-x", "", []string{"unknown flag -x"}},
 		{"shorthand of several", "-headless", "", []string{"unknown flag -headless", "Did you mean --headless?"}},
 		{"part of a name", "--downloads", "", []string{"Did you mean --enable-downloads?"}},
 		{"more than a name", "--no-headless", "", []string{"Did you mean --headless?"}},
-		{"misspelt variable", "", "CHROME_MCP_BLOCK_DOMAINS=x", []string{"CHROME_MCP_BLOCK_DOMAINS is not known", "Did you mean CHROME_MCP_BLOCK_DOMAIN?"}},
-		{"no variable of its own", "", "CHROME_MCP_VERSION=1", []string{"CHROME_MCP_VERSION is not known"}},
+		{"misspelled variable", "", "CHROME_MCP_BLOCK_DOMAINS=x", []string{"unknown environment variable CHROME_MCP_BLOCK_DOMAINS", "Did you mean CHROME_MCP_BLOCK_DOMAIN?"}},
+		{"flag without a variable", "", "CHROME_MCP_VERSION=1", []string{"unknown environment variable CHROME_MCP_VERSION"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var environ []string
@@ -196,7 +215,7 @@ func TestBadSettings(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if text := usage.Error() + "\n" + usage.hint; !strings.Contains(text, want) {
-					t.Errorf("got %q, want it to have %q", text, want)
+					t.Errorf("got %q, want it to contain %q", text, want)
 				}
 			}
 		})
@@ -208,15 +227,15 @@ func TestHelpFitsAScreen(t *testing.T) {
 	if len(lines) > 24 {
 		t.Errorf("the help has %d lines, more than 24", len(lines))
 	}
-	_, groups := define()
+	root, _ := newRoot(nil, nil)
 	for i, line := range lines {
 		if len(line) > 80 {
 			t.Errorf("line %d has %d columns", i+1, len(line))
 		}
 		if flag, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
 			name, _, _ := strings.Cut(flag, " ")
-			if !slices.ContainsFunc(groups, func(g flagGroup) bool { return g.flags.Lookup(name) != nil }) {
-				t.Errorf("the help names --%s, which there is not", name)
+			if root.Flag(name) == nil {
+				t.Errorf("the help names the unknown flag --%s", name)
 			}
 		}
 	}
@@ -224,15 +243,42 @@ func TestHelpFitsAScreen(t *testing.T) {
 
 func TestFlagListHasEveryFlag(t *testing.T) {
 	var b strings.Builder
-	_, groups := define()
-	printFlags(&b, groups)
-	for _, g := range groups {
-		for _, name := range flagNames(g) {
-			if !strings.Contains(b.String(), "--"+name) {
-				t.Errorf("help flags lacks --%s", name)
-			}
-			if g.flags.Lookup(name).Usage == "" {
-				t.Errorf("--%s has no description", name)
+	root, _ := newRoot([]string{"help", "flags"}, nil)
+	root.SetOut(&b)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range append(root.Commands(), root) {
+		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+			flags.VisitAll(func(f *pflag.Flag) {
+				if !strings.Contains(b.String(), "--"+f.Name) {
+					t.Errorf("help flags lacks --%s of %s", f.Name, cmd.CommandPath())
+				}
+				if f.Usage == "" {
+					t.Errorf("--%s has no description", f.Name)
+				}
+			})
+		}
+	}
+}
+
+// TestCommandHelp: each command has help, which fits a terminal.
+func TestCommandHelp(t *testing.T) {
+	root, _ := newRoot(nil, nil)
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden || cmd.Name() == "help" {
+			continue
+		}
+		var b, said strings.Builder
+		if code := run(t.Context(), []string{"help", cmd.Name()}, nil, &b, &said); code != 0 || said.Len() > 0 {
+			t.Errorf("%s: exit code %d, stderr %s", cmd.Name(), code, &said)
+		}
+		if !strings.HasPrefix(b.String(), "chrome-mcp "+cmd.Name()) || cmd.Short == "" {
+			t.Errorf("%s has no help:\n%s", cmd.Name(), &b)
+		}
+		for line := range strings.Lines(b.String()) {
+			if len(line) > 91 {
+				t.Errorf("%s: line of %d columns: %s", cmd.Name(), len(line)-1, line)
 			}
 		}
 	}

@@ -24,26 +24,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // hostileCalls is the number of calls to the real program.
 var hostileCalls = flag.Int("hostile-calls", 200, "number of calls that TestLongHostile makes")
 
 const (
-	// hostileWorkers make the calls at the same time.
+	// hostileWorkers is the number of workers that make calls concurrently.
 	hostileWorkers = 2
 
-	// hostileMemory is what the server may hold when it is over, in bytes of
-	// resident memory.
+	// hostileMemory is the maximum resident memory of the server at the end, in bytes.
 	hostileMemory = 40 << 20
 
-	// hostileSlack is what a call may take longer than it was told to: for a
-	// machine that has a browser full of hostile pages to run.
+	// hostileSlack is the time by which a call may exceed its timeout, because the machine also
+	// runs a browser full of hostile pages.
 	hostileSlack = 15 * time.Second
 )
 
-// hostileTools make up the arguments of a call, for each of the 26 tools.
+// hostileTools return random arguments for a call of each of the 26 tools.
 var hostileTools = map[string]func(w *hostileWorker) map[string]any{
 	"tabs_list":     func(*hostileWorker) map[string]any { return nil },
 	"chrome_status": func(*hostileWorker) map[string]any { return nil },
@@ -105,7 +105,7 @@ var hostileTools = map[string]func(w *hostileWorker) map[string]any{
 var hostileScripts = []string{"1", "'x'.repeat(1e7)", "new Promise(() => {})", "for (;;);", "throw { toString() { for (;;); } }", "document", "window", "[...Array(1e6)]", "alert(1)",
 	"new Proxy({}, { get() { throw 1 }, ownKeys() { for (;;); } })", "document.body.remove()", "location.href = '/leaves'", "open('/alerts')", "(function f() { f() })()"}
 
-// hostileLimit is when a call must have ended.
+// hostileLimit returns the time by which a call must have returned.
 func hostileLimit(tool string, args map[string]any) time.Duration {
 	limit := 15 * time.Second // of one read
 	switch tool {
@@ -119,12 +119,12 @@ func hostileLimit(tool string, args map[string]any) time.Duration {
 	return limit + hostileSlack
 }
 
-// A hostileWorker calls tools on tabs of its own, one at a time.
+// A hostileWorker calls tools on its own tabs, one call at a time.
 type hostileWorker struct {
 	*rand.Rand
 	client *sdk.ClientSession
 	site   string
-	tab    string // empty until there is one
+	tab    string // empty before the first tab is opened
 	asked  bool   // a dialog was open
 	names  []string
 	todo   []string // tools that the worker has not called yet
@@ -140,8 +140,8 @@ func newHostileWorker(seed uint64, client *sdk.ClientSession, site string, but [
 
 func (w *hostileWorker) one(list ...string) string { return list[w.IntN(len(list))] }
 
-// page returns the URL of a page. Each is a site of its own: one that takes
-// all the connections to its host, or blocks its process, is alone with that.
+// page returns the URL of a page. Each page is a separate site: a page that uses all connections to
+// its host, or blocks its process, affects only itself.
 func (w *hostileWorker) page() string {
 	name := w.one(w.pages...)
 	return strings.Replace(w.site, "127.0.0.1", name+".localhost", 1) + "/" + name
@@ -153,7 +153,7 @@ func (w *hostileWorker) on(args map[string]any) map[string]any {
 	}
 	for k, v := range args {
 		if v == "" {
-			delete(args, k) // not given
+			delete(args, k) // omitted
 		}
 	}
 	if w.tab != "" {
@@ -176,8 +176,8 @@ func (w *hostileWorker) target(args map[string]any) map[string]any {
 
 var hostileTab = regexp.MustCompile(`cdp:\w+:\d+`)
 
-// step makes one call. Whatever the page does, it ends in time, and is told in
-// the tools' own words.
+// step makes one call. Whatever the page does, the call returns in time, and its result contains no
+// page text outside of fences.
 func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, code string) {
 	tool = w.names[w.IntN(len(w.names))]
 	switch {
@@ -196,7 +196,7 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hostileLimit(tool, args))
 	defer cancel()
-	// Most clients lose patience before the server does, some at once.
+	// Most clients cancel before the server's timeout, some immediately.
 	hurried := w.IntN(10) > 0
 	if hurried {
 		patience := 1500 * time.Millisecond
@@ -231,7 +231,7 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 		t.Errorf("%s answered %d bytes of text", what, size)
 	}
 	if strings.ContainsAny(text.String(), "\x1b\u202e\u200b") {
-		t.Errorf("%s answered with what a terminal obeys, or nobody sees", what)
+		t.Errorf("the result of %s contains control or invisible characters", what)
 	}
 	if took > 10*time.Second {
 		t.Logf("%s took %v: %.100q", what, took.Round(time.Millisecond), text.String())
@@ -249,7 +249,7 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 		case "DIALOG_OPEN":
 			w.asked = true
 			if other := hostileTab.FindString(text.String()); tool != "tab_new" && other != w.tab {
-				w.close(t, other) // which stands in the way of this one
+				w.close(t, other) // it blocks this tab
 			}
 		}
 	}
@@ -263,8 +263,7 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 	return tool, took, code
 }
 
-// close closes a tab, so that the browser does not fill up with pages that
-// nobody looks at.
+// close closes a tab, so that unused pages do not fill the browser.
 func (w *hostileWorker) close(t *testing.T, tab string) {
 	if tab == "" {
 		return
@@ -274,7 +273,7 @@ func (w *hostileWorker) close(t *testing.T, tab string) {
 	}
 }
 
-// A hostileTally is what happened, by tool.
+// A hostileTally counts the results by tool.
 type hostileTally struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -301,7 +300,7 @@ func (h *hostileTally) report(t *testing.T) {
 	t.Logf("results: %v\nlongest calls: %s", h.codes, strings.Join(worst, ", "))
 }
 
-// drive has workers make calls of a session, and closes all tabs at the end.
+// driveHostile has workers make calls in a session, and closes all tabs at the end.
 func driveHostile(t *testing.T, client *sdk.ClientSession, site string, seed uint64, workers, calls int, but ...string) *hostileTally {
 	t.Helper()
 	tally := new(hostileTally)
@@ -332,7 +331,7 @@ func driveHostile(t *testing.T, client *sdk.ClientSession, site string, seed uin
 			return tally
 		}
 		if next == tab {
-			t.Logf("%s is still there", tab)
+			t.Logf("%s is still open", tab)
 		}
 		tab = next
 		if _, err := client.CallTool(ctx, &sdk.CallToolParams{Name: "tab_close", Arguments: map[string]any{"tabId": tab}}); err != nil {
@@ -361,6 +360,7 @@ func hostileFlags(data, site string) []string {
 // the server. Each call returns in time. Afterwards the server uses little memory
 // and leaves no processes or files.
 func TestLongHostile(t *testing.T) {
+	tier.Long(t)
 	needChromium(t)
 	site := newHostileSite(t)
 	temp := t.TempDir()
@@ -381,25 +381,24 @@ func TestLongHostile(t *testing.T) {
 		}
 	}
 	if tally.codes["ok"] < *hostileCalls/4 {
-		t.Error("too few calls did anything")
+		t.Error("too few calls succeeded")
 	}
 
-	// It works on as if nothing had been.
+	// The server still works normally.
 	s.call(t, "tab_new", map[string]any{"url": site.URL + "/plain"})
 	s.call(t, "snapshot", nil, `heading "Hostile"`, `button "Press"`)
 	smallEnough(t, pid, hostileMemory)
-	// The browser and the servers keep connections open for a while, for the
-	// next request.
+	// The browser and the servers keep connections open for some time, for further requests.
 	if n := openFiles(t, pid); n > filesBefore+100 {
-		t.Errorf("the server has %d files and sockets open, %d at first", n, filesBefore)
+		t.Errorf("the server has %d files and sockets open, %d at the start", n, filesBefore)
 	}
 	s.end(t)
 	waitGone(t, data, 5*time.Second)
-	nothingLeft(t, temp, data)
+	checkNoLeftovers(t, temp, data)
 }
 
-// smallEnough waits until the resident memory of a process is below a limit:
-// what was garbage goes back to the system a little later.
+// smallEnough waits until the resident memory of a process is below limit. The runtime returns
+// garbage to the operating system with a delay.
 func smallEnough(t *testing.T, pid int, limit int) {
 	t.Helper()
 	var rss, peak int
@@ -416,11 +415,11 @@ func smallEnough(t *testing.T, pid int, limit int) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("the server holds %d MiB, want at most %d", rss>>20, limit>>20)
+			t.Errorf("the server uses %d MiB, want at most %d", rss>>20, limit>>20)
 			break
 		}
 	}
-	t.Logf("the server holds %d MiB, at most it held %d", rss>>20, peak>>10)
+	t.Logf("the server uses %d MiB, peak %d", rss>>20, peak>>10)
 }
 
 func statusLine(status []byte, name string) string {
@@ -429,7 +428,7 @@ func statusLine(status []byte, name string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// openFiles counts the files and sockets that a process has open.
+// openFiles returns the number of files and sockets that a process has open.
 func openFiles(t *testing.T, pid int) int {
 	t.Helper()
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -439,9 +438,9 @@ func openFiles(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// nothingLeft looks for what a server that ended may not leave: temporary
-// files anywhere, and whatever is not a finished download or a folder of ours.
-func nothingLeft(t *testing.T, temp, data string) {
+// checkNoLeftovers fails the test if a server that exited left temporary files, or anything but finished
+// downloads and its directories.
+func checkNoLeftovers(t *testing.T, temp, data string) {
 	t.Helper()
 	for _, root := range []string{temp, data} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -465,6 +464,7 @@ func nothingLeft(t *testing.T, temp, data string) {
 // TestLongHostileSessions makes the same calls in this process, with two servers at
 // the same time, to detect goroutine leaks and data races.
 func TestLongHostileSessions(t *testing.T) {
+	tier.Long(t)
 	needChromium(t)
 	site := newHostileSite(t)
 	seed := hostileSeed(t)
@@ -491,8 +491,8 @@ func TestLongHostileSessions(t *testing.T) {
 				t.Errorf("connecting: %v\n%s", err, stderr)
 				return
 			}
-			// These two say 10 MB a second, which code that is watched for races does
-			// not read as fast.
+			// These two pages log 10 MB per second, which a binary with the race detector cannot
+			// read fast enough.
 			driveHostile(t, session, site.URL, seed+uint64(100*i), 2, 60, "console", "throws").report(t)
 			stdin.Close()
 			session.Close()
@@ -504,7 +504,7 @@ func TestLongHostileSessions(t *testing.T) {
 	}
 	work.Wait()
 	for i := range 2 {
-		nothingLeft(t, temp, filepath.Join(folder, strconv.Itoa(i)))
+		checkNoLeftovers(t, temp, filepath.Join(folder, strconv.Itoa(i)))
 	}
 	site.CloseClientConnections()
 	goleak.VerifyNone(t, before)

@@ -14,13 +14,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A hostBrowser is a browser that can be told of the native messaging host.
+// A hostBrowser is a browser that the native messaging host can be registered in.
 type hostBrowser struct {
-	name     string // what --browser and package chromium call it
-	title    string // what people call it
-	linux    string // its folder in ~/.config
-	mac      string // its folder in ~/Library/Application Support
-	registry string // its key in HKCU\Software
+	name     string // name for --browser and package chromium
+	title    string // display name
+	linux    string // directory in ~/.config
+	mac      string // directory in ~/Library/Application Support
+	registry string // key in HKCU\Software
 }
 
 var hostBrowsers = []hostBrowser{
@@ -30,9 +30,9 @@ var hostBrowsers = []hostBrowser{
 	{"edge", "Edge", "microsoft-edge", "Microsoft Edge", `Microsoft\Edge`},
 }
 
-// folder returns where the browser keeps what belongs to a user, on goos with
-// a home folder and XDG_CONFIG_HOME; empty where that is the registry.
-func (b hostBrowser) folder(goos, home, config string) string {
+// manifestDir returns the directory of the browser's user data on goos, given the home directory
+// and XDG_CONFIG_HOME. It returns "" on Windows, which uses the registry.
+func (b hostBrowser) manifestDir(goos, home, config string) string {
 	switch goos {
 	case "windows":
 		return ""
@@ -45,7 +45,7 @@ func (b hostBrowser) folder(goos, home, config string) string {
 	return filepath.Join(config, filepath.FromSlash(b.linux))
 }
 
-// A hostManifest tells a browser how to start the native messaging host.
+// A hostManifest is a native messaging host manifest.
 type hostManifest struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
@@ -54,11 +54,11 @@ type hostManifest struct {
 	Origins     []string `json:"allowed_origins"`
 }
 
-// writeManifest writes the manifest into folder, for the program at path.
-func writeManifest(folder, path string) (string, error) {
+// writeManifest writes the manifest for the program at path to directory dir and returns its path.
+func writeManifest(dir, path string) (string, error) {
 	data, err := json.MarshalIndent(hostManifest{
 		Name:        wire.HostName,
-		Description: "Tells the extension of chrome-mcp which servers run",
+		Description: "Lists running chrome-mcp servers for the extension",
 		Path:        path,
 		Type:        "stdio",
 		Origins:     []string{"chrome-extension://" + extension.ID() + "/"},
@@ -66,19 +66,19 @@ func writeManifest(folder, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, wire.HostName+".json"), replaceFile(filepath.Join(folder, wire.HostName+".json"), append(data, '\n'), 0o644)
+	return filepath.Join(dir, wire.HostName+".json"), replaceFile(filepath.Join(dir, wire.HostName+".json"), append(data, '\n'), 0o644)
 }
 
-// replaceFile writes a file whole, and not through a link.
+// replaceFile writes a file atomically, and replaces a symbolic link instead of following it.
 func replaceFile(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone already when all went well
+	defer os.Remove(f.Name()) // fails if the rename succeeded
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err
@@ -86,12 +86,12 @@ func replaceFile(path string, data []byte, mode os.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// register tells one browser of the host. manifests is where its manifest goes
-// when the browser looks into the registry.
+// register registers the native messaging host in one browser. On Windows, the manifest is written
+// to directory manifests.
 func (b hostBrowser) register(home, manifests, program string) error {
-	folder := b.folder(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
-	if folder != "" {
-		_, err := writeManifest(filepath.Join(folder, "NativeMessagingHosts"), program)
+	dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
+	if dir != "" {
+		_, err := writeManifest(filepath.Join(dir, "NativeMessagingHosts"), program)
 		return err
 	}
 	path, err := writeManifest(manifests, program)
@@ -105,8 +105,8 @@ func (b hostBrowser) register(home, manifests, program string) error {
 	return nil
 }
 
-// hostProgram returns the program that browsers are to start. They give it no
-// arguments of ours, so for a data folder of the user's own it is a script.
+// hostProgram returns the path of the program to register. Browsers pass none of our flags, so if
+// ownData is set it writes a script that passes --data and returns the path of that script.
 func hostProgram(self, data string, ownData bool) (string, error) {
 	if !ownData {
 		return self, nil
@@ -114,7 +114,7 @@ func hostProgram(self, data string, ownData bool) (string, error) {
 	path, text := filepath.Join(data, "native-host"), "#!/bin/sh\nexec "+shellQuote(self)+" --data "+shellQuote(data)+" native-host \"$@\"\n"
 	if runtime.GOOS == "windows" {
 		if strings.ContainsAny(self+data, `%"`) {
-			return "", fmt.Errorf("the path %s has a %% or a quote, which a script cannot hold", data)
+			return "", fmt.Errorf("path %s contains a %% or a quote, which a batch file cannot represent", data)
 		}
 		path += ".bat"
 		text = "@\"" + self + "\" --data \"" + data + "\" native-host %*\r\n"

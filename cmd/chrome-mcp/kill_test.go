@@ -15,10 +15,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 )
 
-// TestKilledServerLeavesNoBrowser: after a SIGKILL of the server its Chromium
-// is gone within five seconds, and the next start removes the temporary
-// profile.
-func TestKilledServerLeavesNoBrowser(t *testing.T) {
+// TestSIGKILLLeavesNoBrowser: after a SIGKILL of the server its Chromium exits within five seconds,
+// and the next start removes the temporary profile.
+func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	needChromium(t)
 	_, address, stop, err := shop.Open()
 	if err != nil {
@@ -31,10 +30,10 @@ func TestKilledServerLeavesNoBrowser(t *testing.T) {
 	server.navigate(address)
 	left := profiles(t, data)
 	if len(left) != 1 {
-		t.Fatalf("while it runs there are the temporary profiles %q, want one", left)
+		t.Fatalf("temporary profiles of the running server: %q, want one", left)
 	}
-	if len(processesWith(t, data)) < 2 { // the server itself has it too
-		t.Fatal("no Chromium is found while it runs: the test looks for the wrong thing")
+	if len(processesWith(t, data)) < 2 { // the server's own command line also matches
+		t.Fatal("Chromium process not found while it runs: the test searches for the wrong text")
 	}
 	if err := server.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -42,7 +41,7 @@ func TestKilledServerLeavesNoBrowser(t *testing.T) {
 	server.cmd.Wait()
 	waitGone(t, data, 5*time.Second)
 	if got := profiles(t, data); len(got) != 1 {
-		t.Logf("the temporary profile is gone already: %q", got)
+		t.Logf("the temporary profile was already removed: %q", got)
 	}
 
 	next := startServer(t, data, address)
@@ -62,7 +61,7 @@ func TestKilledServerLeavesNoBrowser(t *testing.T) {
 	}
 }
 
-// A runningServer is the built program with an MCP session begun.
+// A runningServer is the built program with an initialized MCP session.
 type runningServer struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -112,7 +111,7 @@ func (s *runningServer) request(line, want string) {
 			return
 		}
 	}
-	s.t.Fatalf("%s: the server has gone: %v", line, s.out.Err())
+	s.t.Fatalf("%s: the server exited: %v", line, s.out.Err())
 }
 
 func (s *runningServer) navigate(url string) {
@@ -120,7 +119,7 @@ func (s *runningServer) navigate(url string) {
 	s.request(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"navigate","arguments":{"url":%q}}}`, url), "Walnut")
 }
 
-// profiles lists the temporary profiles in the data folder.
+// profiles lists the temporary profiles in the data directory.
 func profiles(t *testing.T, data string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(data, "tmp", "profile-*"))
@@ -130,7 +129,7 @@ func profiles(t *testing.T, data string) []string {
 	return found
 }
 
-// processesWith lists the processes that have text on their command line.
+// processesWith lists the processes whose command line contains text.
 func processesWith(t *testing.T, text string) []string {
 	t.Helper()
 	all, err := process.Processes()
@@ -146,8 +145,8 @@ func processesWith(t *testing.T, text string) []string {
 	return found
 }
 
-// waitGone waits until no process has text on its command line. What it waits
-// for ends by itself, in processes that are not ours to wait for, so it polls.
+// waitGone waits until no process has text on its command line. It polls, because the processes are
+// not its children.
 func waitGone(t *testing.T, text string, limit time.Duration) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -161,7 +160,7 @@ func waitGone(t *testing.T, text string, limit time.Duration) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("after %v these still run:\n%s", limit, strings.Join(found, "\n"))
+			t.Fatalf("still running after %v:\n%s", limit, strings.Join(found, "\n"))
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestServeLeavesNothing: after the end of stdin, and after a signal, there is
-// no goroutine, no file and nobody who listens.
-func TestServeLeavesNothing(t *testing.T) {
+// TestServeCleansUp: after the end of stdin, and after a signal, no goroutine, file or listener
+// remains.
+func TestServeCleansUp(t *testing.T) {
 	for _, how := range []string{"stdin", "signal"} {
 		t.Run(how, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
@@ -34,7 +34,7 @@ func TestServeLeavesNothing(t *testing.T) {
 			if c := <-code; c != exitOK {
 				t.Errorf("exit code %d: %s", c, stderr)
 			}
-			host.Close() // who reads stdin ends with it
+			host.Close() // also stops the reader of stdin
 			if files, _ := filepath.Glob(filepath.Join(data, "*", "*")); len(files) != 0 {
 				t.Errorf("left are %q", files)
 			}

@@ -14,7 +14,7 @@ const (
 	// logWindow. A page whose requests are denied may cause thousands.
 	logLimit  = 100
 	logWindow = time.Minute
-	// maxLogMessages limits the messages that are counted apart.
+	// maxLogMessages is the maximum number of messages that are counted separately.
 	maxLogMessages = 1000
 )
 
@@ -23,13 +23,13 @@ const (
 // the counts at the end of the window and in counts.close.
 type logLimiter struct {
 	slog.Handler
-	counts *logCounts // shared by the handlers with other attributes
+	counts *logCounts // shared by all handlers derived with WithAttrs and WithGroup
 }
 
 type logCounts struct {
 	plain slog.Handler // writes the counts
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	end     time.Time  // of the window
 	lines   map[string]int
 	dropped map[string]int
@@ -55,7 +55,7 @@ func (l *logLimiter) WithGroup(name string) slog.Handler {
 	return &logLimiter{l.Handler.WithGroup(name), l.counts}
 }
 
-// take reports whether another line with a message may be written.
+// take reports whether another line with this message may be written.
 func (c *logCounts) take(message string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *logCounts) close() {
 	c.flush()
 }
 
-// flush writes the counts. c.mu is held.
+// flush writes the counts. c.mu must be held.
 func (c *logCounts) flush() {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -95,7 +95,7 @@ func (c *logCounts) flush() {
 	for _, message := range slices.Sorted(maps.Keys(c.dropped)) {
 		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped", 0)
 		r.AddAttrs(slog.String("message", message), slog.Int("count", c.dropped[message]))
-		_ = c.plain.Handle(context.Background(), r) // as a logger does
+		_ = c.plain.Handle(context.Background(), r) // slog.Logger ignores errors as well
 	}
 	clear(c.dropped)
 }

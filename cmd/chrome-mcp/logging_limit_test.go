@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestLogFlood writes lines as a page can cause them.
+// TestLogFlood logs lines at the rate that a page can cause.
 func TestLogFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
@@ -59,7 +59,7 @@ func TestLogFlood(t *testing.T) {
 	})
 }
 
-// A lockedBuffer is a buffer that several goroutines use.
+// A lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // binary is the program under test, built as a user builds it.
@@ -37,13 +37,13 @@ func buildAndRun(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// needChromium skips a test where there is no browser, but never in CI.
+// needChromium skips a test if no browser is installed, except in CI.
 func needChromium(t *testing.T) {
 	t.Helper()
 	userbrowser.Find(t)
 }
 
-// rootNeedsNoSandbox returns the flag that Chromium wants for root.
+// rootNeedsNoSandbox returns the flag that Chromium requires when running as root.
 func rootNeedsNoSandbox() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--no-sandbox"}

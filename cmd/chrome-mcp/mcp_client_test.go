@@ -11,26 +11,25 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// An mcpServer is the program as an MCP host starts it, with the host's
-// client.
+// An mcpServer is the program as an MCP host starts it, with a client.
 type mcpServer struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
 	client  *sdk.ClientSession
-	out, er *testlog.Buffer // what came on stdout and stderr
+	out, er *testlog.Buffer // stdout and stderr
 }
 
-// startMCP starts the program and begins a session.
+// startMCP starts the program and initializes an MCP session.
 func startMCP(t testing.TB, args ...string) *mcpServer {
 	t.Helper()
 	return startMCPWith(t, nil, nil, args...)
 }
 
-// startMCPWith is startMCP with a client and a session of these options.
+// startMCPWith is startMCP with client and session options.
 func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
 	t.Helper()
 	s := &mcpServer{cmd: exec.Command(binary, append(rootNeedsNoSandbox(), args...)...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
@@ -53,7 +52,7 @@ func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionO
 		s.cmd.Wait()
 		force.Stop()
 		if t.Failed() {
-			t.Logf("the server says:\n%s", s.er)
+			t.Logf("stderr of the server:\n%s", s.er)
 		}
 	})
 	transport := &sdk.IOTransport{Reader: teed{io.TeeReader(stdout, s.out), stdout}, Writer: stdin}
@@ -89,7 +88,7 @@ func (s *mcpServer) try(ctx context.Context, tool string, args map[string]any) (
 	return text, res.IsError, nil
 }
 
-// call calls a tool, which must not fail, and wants these texts in its answer.
+// call calls a tool, which must not fail, and checks that its result contains the texts of want.
 func (s *mcpServer) call(t testing.TB, tool string, args map[string]any, want ...string) string {
 	t.Helper()
 	text, failed, err := s.try(t.Context(), tool, args)
@@ -100,7 +99,7 @@ func (s *mcpServer) call(t testing.TB, tool string, args map[string]any, want ..
 	return text
 }
 
-// refused calls a tool, which must fail with a code.
+// refused calls a tool, which must fail with code.
 func (s *mcpServer) refused(t *testing.T, code, tool string, args map[string]any, want ...string) {
 	t.Helper()
 	text, failed, err := s.try(t.Context(), tool, args)
@@ -110,7 +109,7 @@ func (s *mcpServer) refused(t *testing.T, code, tool string, args map[string]any
 	wants(t, tool+" "+asJSON(args), text, want)
 }
 
-// wants compares without regard to capitals, which begin sentences.
+// wants checks that text contains each text of want, ignoring case.
 func wants(t testing.TB, what, text string, want []string) {
 	t.Helper()
 	for _, part := range want {
@@ -125,8 +124,8 @@ func asJSON(v any) string {
 	return string(data)
 }
 
-// until repeats a call until its answer has a text: what it waits for happens
-// in a browser.
+// until repeats a call until its result contains want, because browsers change state
+// asynchronously.
 func (s *mcpServer) until(t *testing.T, want, tool string, args map[string]any) (text string) {
 	t.Helper()
 	found := false
@@ -135,7 +134,7 @@ func (s *mcpServer) until(t *testing.T, want, tool string, args map[string]any) 
 			t.Logf("%s answers\n%s", tool, text)
 		}
 	}()
-	userbrowser.Eventually(t, tool+" to tell "+want, func() bool {
+	userbrowser.Eventually(t, tool+" to report "+want, func() bool {
 		var err error
 		if text, _, err = s.try(t.Context(), tool, args); err != nil {
 			t.Fatal(err)
@@ -146,7 +145,7 @@ func (s *mcpServer) until(t *testing.T, want, tool string, args map[string]any) 
 	return text
 }
 
-// end closes stdin, as hosts do, and waits for the end of the process.
+// end closes stdin, as hosts do, and waits until the process has exited.
 func (s *mcpServer) end(t *testing.T) {
 	t.Helper()
 	begin := time.Now()

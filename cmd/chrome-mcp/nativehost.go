@@ -8,39 +8,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
 )
 
-// A browserCall is a start of this program by a browser, as its native
-// messaging host.
-type browserCall struct {
-	origin string // of the extension that asks
-	data   string // the data folder; empty for the default
+// A nativeHostInvocation describes a start of this program by a browser as its native messaging
+// host.
+type nativeHostInvocation struct {
+	origin string // of the calling extension
+	data   string // data directory; empty for the default
 }
 
-// asNativeHost reports whether a browser has started the program: with the
-// caller's origin as its first argument, and on Windows a window's number
-// after it. A data folder of the user's own comes from the script that
-// `extension install` wrote for it.
+// asNativeHost reports whether a browser started the program. Browsers pass the caller's origin as
+// the first argument, and on Windows a window handle after it. A data directory other than the
+// default comes from the script that `extension install` wrote.
 //
-// The flags are not parsed for it: nobody would see what is wrong with them.
-func asNativeHost(args []string) (browserCall, bool) {
+// Flags are not parsed, because the user would not see errors about them.
+func asNativeHost(args []string) (nativeHostInvocation, bool) {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "chrome-extension://") })
 	switch {
 	case at == 0:
-		return browserCall{origin: args[0]}, true
+		return nativeHostInvocation{origin: args[0]}, true
 	case at == 1 && args[0] == "native-host":
-		return browserCall{origin: args[1]}, true
+		return nativeHostInvocation{origin: args[1]}, true
 	case at == 3 && args[0] == "--data" && args[2] == "native-host":
-		return browserCall{args[3], args[1]}, true
+		return nativeHostInvocation{args[3], args[1]}, true
 	}
-	return browserCall{}, false
+	return nativeHostInvocation{}, false
 }
 
-// nativeHost answers the extension with the servers that run, until the
-// browser ends it.
-func nativeHost(call browserCall, stdin io.Reader, stdout io.Writer) error {
+// nativeHostCommand responds to a user; browsers do not get here.
+func nativeHostCommand(s *settings) *cobra.Command {
+	cmd := s.command("native-host", "", func(*settings, io.Writer) error {
+		return usagef("Register it with chrome-mcp extension install.", "native-host can only be started by a browser")
+	})
+	cmd.Hidden = true
+	return cmd
+}
+
+// nativeHost answers the extension's requests for running servers until the browser closes stdin.
+func nativeHost(call nativeHostInvocation, stdin io.Reader, stdout io.Writer) error {
 	data := cmp.Or(call.data, os.Getenv("CHROME_MCP_DATA"), os.Getenv("CHROME_MCP_USERDATA"))
 	if data == "" {
 		home, err := os.UserHomeDir()

@@ -146,7 +146,7 @@ func TestPageText(t *testing.T) {
 	}
 	for _, tool := range list.Tools {
 		if !seen.tools[tool.Name] {
-			t.Errorf("%s has no case in this test", tool.Name)
+			t.Errorf("%s is not called by this test", tool.Name)
 		}
 	}
 	for _, route := range pageTextRoutes {
@@ -159,10 +159,10 @@ func TestPageText(t *testing.T) {
 // pageTextAnswers checks results and records what they contained.
 type pageTextAnswers struct {
 	t     *testing.T
-	tools map[string]bool // that were called
+	tools map[string]bool // tools that were called
 	all   strings.Builder
 
-	tab, request string // that were listed last
+	tab, request string // last listed ids
 }
 
 func newPageTextAnswers(t *testing.T) *pageTextAnswers {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestGoesThroughTheUsersProxy: where the environment names a proxy, what the
-// browser loads goes through it, names that only the proxy knows included.
-func TestGoesThroughTheUsersProxy(t *testing.T) {
+// TestUpstreamProxy: if the environment names a proxy, the browser's requests use it, including
+// those to hosts that only the proxy can resolve.
+func TestUpstreamProxy(t *testing.T) {
 	needChromium(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -19,8 +19,8 @@ func TestGoesThroughTheUsersProxy(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	s := startMCP(t, "--headless", "--isolated", "--data", t.TempDir(), "--prefer", "cdp", "--allow-domain", "http://far.test", "--unsafe-all-domains")
-	if !strings.Contains(s.client.InitializeResult().Instructions, "every public site is allowed") {
-		t.Error("the instructions do not tell that all sites are allowed")
+	if !strings.Contains(s.client.InitializeResult().Instructions, "all public sites are allowed") {
+		t.Error("the instructions do not state that all sites are allowed")
 	}
 	s.call(t, "navigate", map[string]any{"url": "http://far.test/"}, "By proxy")
 	s.call(t, "get_text", nil, "far.test came by the proxy")

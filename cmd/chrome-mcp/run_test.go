@@ -12,13 +12,13 @@ import (
 func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := errors.New("closed badly")
-		if err := within(time.Second, func() error { return want }); err != want {
+		if err := runWithTimeout(time.Second, func() error { return want }); err != want {
 			t.Errorf("within = %v, want %v", err, want)
 		}
 		release := make(chan struct{})
 		start := time.Now()
-		err := within(time.Second, func() error { <-release; return nil })
-		if !errors.Is(err, errSlow) || time.Since(start) != time.Second {
+		err := runWithTimeout(time.Second, func() error { <-release; return nil })
+		if !errors.Is(err, errCloseTimeout) || time.Since(start) != time.Second {
 			t.Errorf("a close that hangs: %v after %v", err, time.Since(start))
 		}
 		close(release)
@@ -27,7 +27,7 @@ func TestWithin(t *testing.T) {
 
 func TestEndingReader(t *testing.T) {
 	ended := 0
-	r := &endingReader{Reader: strings.NewReader("text"), ended: func() { ended++ }}
+	r := &eofNotifier{Reader: strings.NewReader("text"), ended: func() { ended++ }}
 	data, err := io.ReadAll(r)
 	if string(data) != "text" || err != nil || ended != 1 {
 		t.Errorf("read %q, %v; ended %d times, want once", data, err, ended)

@@ -23,8 +23,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 )
 
-// TestScripts runs testdata/script: each file is a terminal session with the
-// built program. The shop of the examples runs at $SHOP.
+// TestScripts runs testdata/script. Each file is a terminal session with the built program. The
+// shop of the examples runs at $SHOP.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -50,9 +50,12 @@ func TestScripts(t *testing.T) {
 			if cond != "chromium" {
 				return false, fmt.Errorf("unknown condition %q", cond)
 			}
+			if testing.Short() {
+				return false, nil
+			}
 			_, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
 			if err != nil && os.Getenv("CI") != "" {
-				return false, fmt.Errorf("CI has no Chromium: %w", err)
+				return false, fmt.Errorf("Chromium not found in CI: %w", err)
 			}
 			return err == nil, nil
 		},
@@ -65,7 +68,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// long makes a file of so many letters in one line: long name 1000.
+// long creates a file with one line of the given length: long name 1000.
 func long(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: long name length")
@@ -75,8 +78,8 @@ func long(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("x", n)), 0o600))
 }
 
-// exits runs a program and wants this exit code: exits 2 chrome-mcp --bad.
-// Stdout and stderr can be looked at afterwards.
+// exits runs a program and checks its exit code: exits 2 chrome-mcp --bad. Further commands can
+// check stdout and stderr.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits code program [args...]")
@@ -95,20 +98,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// endsWithin is how soon the program ends after stdin's end or a signal, with
-// its browser.
+// endsWithin is the time in which the program and its browser must exit after the end of stdin or a
+// signal.
 const endsWithin = 3 * time.Second
 
-// rpc runs a program and speaks JSON-RPC with it: rpc steps.txt program
-// [args...]. Each line of the file is one step, after variables are filled in:
+// rpc runs a program and exchanges JSON-RPC messages with it: rpc steps.txt program [args...]. Each
+// line of the file is one step, after expansion of variables:
 //
-//   - > TEXT   send this line
-//   - < RE     the next answer must match
-//   - eof      close stdin
-//   - term     send SIGTERM
-//   - exit N   it must end with this code, soon
+//	> TEXT   send this line
+//	< RE     the next response must match
+//	eof      close stdin
+//	term     send SIGTERM
+//	exit N   the program must exit soon with this code
 //
-// Whatever else comes on stdout than JSON-RPC is a failure.
+// Any output on stdout that is not JSON-RPC is a failure.
 func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: rpc steps program [args...]")
@@ -145,7 +148,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// An rpcProcess is a program that speaks JSON-RPC.
+// An rpcProcess is a program that exchanges JSON-RPC messages on stdin and stdout.
 type rpcProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -191,7 +194,7 @@ func startRPC(ts *testscript.TestScript, args []string) *rpcProcess {
 	return c
 }
 
-// kill ends the process whatever it does.
+// kill kills the process.
 func (c *rpcProcess) kill() {
 	c.stdin.Close()
 	c.cmd.Process.Kill()
@@ -221,17 +224,17 @@ func (c *rpcProcess) expect(pattern string) error {
 				continue
 			}
 			if !re.MatchString(line) {
-				return fmt.Errorf("no match for %s in %s", pattern, line)
+				return fmt.Errorf("%s does not match %s", pattern, line)
 			}
 			return nil
 		case <-deadline:
-			return errors.New("no answer")
+			return errors.New("no response")
 		}
 	}
 }
 
-// checkRPC reports whether line is a response, and an error unless it is
-// JSON-RPC at all.
+// checkRPC reports whether line is a response. It returns an error if line is not a JSON-RPC
+// message.
 func checkRPC(line string) (isResponse bool, err error) {
 	var m struct {
 		Version       string `json:"jsonrpc"`
@@ -240,12 +243,12 @@ func checkRPC(line string) (isResponse bool, err error) {
 		Result, Error json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "2.0" {
-		return false, fmt.Errorf("stdout has something else than JSON-RPC: %q (%v)", line, err)
+		return false, fmt.Errorf("stdout contains something other than JSON-RPC: %q (%v)", line, err)
 	}
 	return m.Method == "" && (m.Result != nil || m.Error != nil), nil
 }
 
-// exits waits for the end of the process.
+// exits waits until the process exits and checks its exit code.
 func (c *rpcProcess) exits(code string) error {
 	late := time.NewTimer(endsWithin)
 	defer late.Stop()
@@ -268,7 +271,7 @@ func (c *rpcProcess) exits(code string) error {
 			}
 			return nil
 		case <-late.C:
-			return fmt.Errorf("still runs after %v", endsWithin)
+			return fmt.Errorf("still running after %v", endsWithin)
 		}
 	}
 }

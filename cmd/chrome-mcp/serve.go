@@ -15,30 +15,30 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// When stdin ends or a signal comes, everything is over within three seconds:
-// calls have mcp.LastAnswers for their answers where it was stdin, and then these.
-// Hosts wait two to five before they kill; a browser that is still there then
-// ends when our end of its pipe does.
+// When stdin ends or a signal arrives, the program exits within three seconds: at the end of stdin,
+// pending calls have mcp.DrainTimeout to finish, and after that the timeouts below apply. MCP hosts
+// kill the server after two to five seconds; a browser that is still running then exits when our
+// end of its pipe closes.
 const (
-	// cancelTimeout is for calls to end once they are cancelled.
+	// cancelTimeout is the time that canceled calls have to return.
 	cancelTimeout = 300 * time.Millisecond
-	// closeTimeout is for the browser to end.
+	// closeTimeout is the time that the browser has to exit.
 	closeTimeout = 1800 * time.Millisecond
 )
 
 const (
-	// clientTimeout is how long the bridge waits for the client to tell its
-	// name, by which people tell agents apart.
+	// clientTimeout is the time that the bridge waits for the name of the client, by which users
+	// distinguish agents.
 	clientTimeout = 500 * time.Millisecond
-	// openDelay keeps the opening of the bridge out of the way of the first
-	// answers, which hosts wait for.
+	// openDelay delays opening the bridge, so that it does not slow down the first responses, which
+	// MCP hosts wait for.
 	openDelay = 50 * time.Millisecond
 )
 
-// serve serves one MCP session on stdin and stdout until stdin ends or ctx is
-// done, neither of which is an error.
+// serve serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
+// error.
 func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	rules, err := s.rules()
+	rules, err := s.policy()
 	if err != nil {
 		return err
 	}
@@ -60,20 +60,20 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	}
 
 	guard := policy.NewGuard(rules, log)
-	var link *bridge.Server
-	if s.prefer != string(executor.BackendCDP) { // with that, no call would ever go to an extension
-		if link, err = newBridge(s, guard, log); err != nil {
+	var server *bridge.Server
+	if s.prefer != string(executor.BackendCDP) { // otherwise no call would use the extension
+		if server, err = newBridge(s, guard, log); err != nil {
 			return err
 		}
 	}
-	b, err := open(s, guard, link, log, record)
+	b, err := open(s, guard, server, log, record)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	client := make(chan string, 1) // the name of the first
+	client := make(chan string, 1) // name of the first client
 	var background sync.WaitGroup
-	if link != nil {
+	if server != nil {
 		background.Go(func() {
 			name := ""
 			select {
@@ -88,38 +88,38 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 				return
 			}
 			if name == "" {
-				name = starter()
+				name = parentProcessName()
 			}
-			link.SetName(name)
-			openBridge(link, rules, log)
-			rotateOnHangup(ctx, link, log)()
+			server.SetName(name)
+			openBridge(server, rules, log)
+			rotateOnHangup(ctx, server, log)()
 		})
 	}
 	defer func() {
 		cancel()
 		background.Wait()
-		closing := within(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
-		if errors.Is(closing, errSlow) {
-			log.Warn("the browser is slow to end; it ends with this process", "err", closing)
-			closing = nil // all that was asked for is done
+		closing := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
+		if errors.Is(closing, errCloseTimeout) {
+			log.Warn("browser shutdown timed out; it exits with this process", "err", closing)
+			closing = nil // the shutdown itself succeeded
 		}
 		err = errors.Join(err, closing)
 	}()
 
-	greet(stdin, stderr)
-	var popup executor.UserAsker
+	printInteractiveHint(stdin, stderr)
+	var popup executor.PermissionPrompter
 	if b.extension != nil {
 		popup = b.extension
 	}
-	server := mcp.NewServer(b, &mcp.Options{
-		Version:    programVersion(),
-		Tools:      s.tools,
-		Structured: s.structured,
-		Logger:     log,
-		Notes:      rules.Notes(),
-		Audit:      record,
-		Ask:        s.ask != "never",
-		AskUser:    popup,
+	mcpServer := mcp.NewServer(b, &mcp.Options{
+		Version:             programVersion(),
+		Tools:               s.tools,
+		Structured:          s.structured,
+		Logger:              log,
+		Notes:               rules.Notes(),
+		Audit:               record,
+		PromptForPermission: s.ask != "never",
+		Prompter:            popup,
 
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
@@ -130,33 +130,33 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 			}
 		},
 	})
-	line := newQuietLine()
-	defer line.Close()
-	in := &endingReader{Reader: line.reader(stdin), ended: func() { time.AfterFunc(mcp.LastAnswers, cancel) }}
+	trimmer := newIdleTrimmer()
+	defer trimmer.Close()
+	in := &eofNotifier{Reader: trimmer.reader(stdin), ended: func() { time.AfterFunc(mcp.DrainTimeout, cancel) }}
 	ran := make(chan error, 1)
-	go func() { ran <- server.Run(ctx, mcp.LineTransport(in, line.writer(stdout))) }()
+	go func() { ran <- mcpServer.Run(ctx, mcp.LineTransport(in, trimmer.writer(stdout))) }()
 	select {
 	case err = <-ran:
 	case <-ctx.Done():
 		select {
 		case <-ran:
 		case <-time.After(cancelTimeout):
-			log.Warn("calls still run at the end")
+			log.Warn("calls did not return before shutdown")
 		}
 	}
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil // we were asked to end
+		return nil // shutdown was requested
 	}
 	return err
 }
 
-// An endingReader calls ended once when its Reader has ended.
-type endingReader struct {
+// An eofNotifier calls ended once, when Read first returns an error.
+type eofNotifier struct {
 	io.Reader
 	ended func()
 }
 
-func (r *endingReader) Read(p []byte) (int, error) {
+func (r *eofNotifier) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err != nil && r.ended != nil {
 		r.ended()
@@ -165,19 +165,19 @@ func (r *endingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *endingReader) Close() error { return nil }
+func (r *eofNotifier) Close() error { return nil }
 
-// errSlow is what did not end in time.
-var errSlow = errors.New("closing took too long")
+// errCloseTimeout reports that closing did not finish in time.
+var errCloseTimeout = errors.New("closing timed out")
 
-// within runs f and waits for it no longer than d: then it returns errSlow.
-func within(d time.Duration, f func() error) error {
+// runWithTimeout runs f and returns its error, or errCloseTimeout if f does not return within d.
+func runWithTimeout(d time.Duration, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(d):
-		return fmt.Errorf("%w: more than %v", errSlow, d)
+		return fmt.Errorf("%w after %v", errCloseTimeout, d)
 	}
 }

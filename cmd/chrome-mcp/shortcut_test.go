@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestShortcut has a hand on the keyboard: in a window of Chrome with the
-// extension, the keys that the manifest suggests share the tab in front, the
-// agent works in it, and the same keys end it.
+// TestShortcut presses real keys: in a Chrome window with the extension, the shortcut that the
+// manifest suggests shares the tab in the foreground, the agent uses it, and the same shortcut ends
+// sharing.
 func TestShortcut(t *testing.T) {
 	screen := newDisplay(t)
 	site := newTestSite(t)
@@ -22,13 +22,12 @@ func TestShortcut(t *testing.T) {
 	b.goTo(t, b.Find(t, "page", "about:blank").ID, site.URL+"/first")
 	server.until(t, "no tab shared", "chrome_status", nil)
 
-	// The window has the keyboard once it was clicked in: there is nobody else
-	// on this screen who would give it to it.
+	// A click gives the window the keyboard focus: this display has no window manager.
 	page := b.Find(t, "page", site.URL+"/first")
-	userbrowser.Eventually(t, "the window to have the keyboard", func() bool {
+	userbrowser.Eventually(t, "the window to have the keyboard focus", func() bool {
 		screen.click(t, 400, 600)
 		var focused bool
-		b.See(t, page.ID, "document.hasFocus()", &focused)
+		b.EvalInTarget(t, page.ID, "document.hasFocus()", &focused)
 		return focused
 	})
 	screen.press(t, keyAlt, keyShift, 's')

@@ -13,7 +13,7 @@ import (
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
 
-// initialized starts a server and returns when it has answered initialize.
+// initialized starts a server and returns after its response to initialize.
 func initialized(tb testing.TB, path string, args ...string) (cmd *exec.Cmd, stdin io.Closer) {
 	tb.Helper()
 	cmd = exec.Command(path, args...)
@@ -37,20 +37,21 @@ func initialized(tb testing.TB, path string, args ...string) (cmd *exec.Cmd, std
 	return cmd, in
 }
 
-// TestMemoryAtStart: an MCP host starts many servers that nobody uses.
+// TestMemoryAtStart limits the memory of an idle server, because an MCP host starts many servers
+// that are not used.
 func TestMemoryAtStart(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")
 	}
-	// What is the process's own, and what it has in memory in all: most of that
-	// is the program itself, mapped from its file, which all servers share.
-	const own, all = 5 << 20, 18 << 20
+	// Private and total memory of the process. Most of the total is the program file, which all
+	// servers share.
+	const private, all = 5 << 20, 18 << 20
 	cmd, stdin := initialized(t, binary, "--data", t.TempDir())
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line, limit := range map[string]int{"RssAnon:": own, "VmRSS:": all} {
+	for line, limit := range map[string]int{"RssAnon:": private, "VmRSS:": all} {
 		var kib int
 		if _, err := fmt.Sscan(statusLine(text, line), &kib); err != nil {
 			t.Fatalf("%s %v", line, err)
@@ -66,8 +67,8 @@ func TestMemoryAtStart(t *testing.T) {
 	}
 }
 
-// BenchmarkStart measures from the spawn to the answer to initialize, beside
-// a program that does nothing else.
+// BenchmarkStart measures the time from process start to the response to initialize, and for
+// comparison that of a program that does nothing else.
 func BenchmarkStart(b *testing.B) {
 	stub := filepath.Join(b.TempDir(), "stub")
 	if out, err := exec.Command("go", "build", "-o", stub, "./testdata/stub").CombinedOutput(); err != nil {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// orderPage is a shop's page for ordering what there is: a quantity and a button
-// for each product, and the sum of all.
+// orderPage is an order page of a shop: a quantity and a button for each product, and the total.
 const orderPage = `<!doctype html><meta charset=utf-8><title>Order</title><h1>Order</h1><p id=sum>0 pieces</p><ul id=list></ul><script>
 const names = ['Walnut', 'Oak', 'Birch', 'Cherry', 'Ash', 'Maple'];
 const stock = {};
@@ -27,8 +26,8 @@ for (const name of names) {
 }
 </script>`
 
-// BenchmarkTask does a task of 20 steps by calls, as a model would that looks at
-// what each did, and by one script.
+// BenchmarkTask performs a task of 20 steps with single calls, as a model does that checks each
+// result, and with one script.
 func BenchmarkTask(b *testing.B) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -85,12 +84,12 @@ return sum`}, "21 pieces")
 	b.ReportMetric(float64(said[1])/float64(said[0]), "script/calls-bytes")
 }
 
-// refOf finds the ref of the element with a name in a snapshot.
+// refOf returns the ref of the element with a name in a snapshot.
 func refOf(tb testing.TB, snapshot, name string) string {
 	tb.Helper()
 	m := regexp.MustCompile(`"` + regexp.QuoteMeta(name) + `" \[ref=(e\d+)\]`).FindStringSubmatch(snapshot)
 	if m == nil {
-		tb.Fatalf("no %q in\n%s", name, snapshot)
+		tb.Fatalf("%q not found in\n%s", name, snapshot)
 	}
 	return m[1]
 }

@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// greet tells a person who started the server by hand what it waits for.
-func greet(stdin io.Reader, stderr io.Writer) {
+// printInteractiveHint prints a hint to stderr if a user started the server in a terminal.
+func printInteractiveHint(stdin io.Reader, stderr io.Writer) {
 	if isTerminal(stdin) {
-		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, for an MCP host to start; chrome-mcp help tells more, Ctrl-C ends it.")
+		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
 	}
 }
 
-// isTerminal reports whether somebody types what r gives.
+// isTerminal reports whether r is a terminal.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -23,6 +23,6 @@ func isTerminal(r io.Reader) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // the other character device that is a usual stdin
+	null, err := os.Stat(os.DevNull) // the null device is also a character device
 	return err != nil || !os.SameFile(info, null)
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 )
 
-// TestTypeScriptClient has the official TypeScript SDK's client list and call
-// the tools, with structured results too: it validates those against the
-// output schemas. It runs where Node and tools/node_modules are (make setup),
-// and always in CI.
+// TestTypeScriptClient lists and calls the tools with the client of the official TypeScript SDK,
+// which validates structured results against the output schemas. It requires Node and
+// tools/node_modules (make setup), and always runs in CI.
 func TestTypeScriptClient(t *testing.T) {
 	needChromium(t)
 	node, err := exec.LookPath("node")
@@ -25,7 +24,7 @@ func TestTypeScriptClient(t *testing.T) {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("CI lacks Node or the SDK: %v", err)
 		}
-		t.Skipf("no Node, or no SDK (make setup): %v", err)
+		t.Skipf("Node or the SDK not found (make setup): %v", err)
 	}
 	for _, mode := range []string{"text", "structured"} {
 		t.Run(mode, func(t *testing.T) {

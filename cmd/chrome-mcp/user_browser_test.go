@@ -11,19 +11,19 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// A userBrowser is a Chromium as a user has it who loaded the extension.
+// A userBrowser is a Chromium with the extension loaded.
 type userBrowser struct {
-	*userbrowser.Browser // that runs, once it was opened
+	*userbrowser.Browser // the running browser, after open
 	t                    *testing.T
-	root                 string // its home folder
-	display              string // where its windows are shown, "" for nowhere
+	root                 string // home directory
+	display              string // display of its windows; "" for headless
 	flags                []string
 }
 
-// newUserBrowser installs a browser and the extension, and starts nothing.
+// newUserBrowser installs a browser and the extension, without starting them.
 func newUserBrowser(t *testing.T) *userBrowser {
 	t.Helper()
 	needChromium(t)
@@ -38,19 +38,18 @@ func newUserBrowser(t *testing.T) *userBrowser {
 	return &userBrowser{t: t, root: root}
 }
 
-// environ is that of the user's programs.
+// environ returns the environment of the user's programs.
 func (b *userBrowser) environ() []string {
 	return append(os.Environ(), "HOME="+b.root, "XDG_CONFIG_HOME=")
 }
 
-// profile is where Chromium keeps what belongs to its user.
+// profile returns the user data directory of Chromium.
 func (b *userBrowser) profile() string {
 	at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == "chromium" })
-	return hostBrowsers[at].folder(runtime.GOOS, b.root, "")
+	return hostBrowsers[at].manifestDir(runtime.GOOS, b.root, "")
 }
 
-// register has the program install the extension, so that the browser knows of
-// the native messaging host.
+// register runs `extension install`, which registers the native messaging host.
 func (b *userBrowser) register(t *testing.T, data string) {
 	t.Helper()
 	cmd := exec.Command(binary, "extension", "install", "--browser", "chromium", "--data", data)
@@ -60,7 +59,7 @@ func (b *userBrowser) register(t *testing.T, data string) {
 	}
 }
 
-// open starts the browser. Opened again, it has the profile that it had.
+// open starts the browser. Later calls use the same profile.
 func (b *userBrowser) open() {
 	b.t.Helper()
 	b.Browser = userbrowser.Start(b.t, userbrowser.Options{
@@ -71,7 +70,7 @@ func (b *userBrowser) open() {
 // goTo opens a URL in a tab and waits for it.
 func (b *userBrowser) goTo(t *testing.T, id, url string) {
 	t.Helper()
-	b.In(t, id, func(s string) {
+	b.WithSession(t, id, func(s string) {
 		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
 		userbrowser.Eventually(t, url, func() bool {
 			var at string
@@ -81,7 +80,7 @@ func (b *userBrowser) goTo(t *testing.T, id, url string) {
 	})
 }
 
-// newTab opens a tab in front and waits for it.
+// newTab opens a tab in the foreground and waits for it.
 func (b *userBrowser) newTab(t *testing.T, url string) (id string) {
 	t.Helper()
 	var made struct {
@@ -90,31 +89,31 @@ func (b *userBrowser) newTab(t *testing.T, url string) (id string) {
 	b.Call(t, "", "Target.createTarget", map[string]any{"url": url}, &made)
 	userbrowser.Eventually(t, url, func() bool {
 		var at string
-		b.See(t, made.TargetID, "document.readyState + location.href", &at)
+		b.EvalInTarget(t, made.TargetID, "document.readyState + location.href", &at)
 		return at == "complete"+url
 	})
 	return made.TargetID
 }
 
-// number is the number that the extension's API knows a tab by.
+// number returns the tab id of the extension API.
 func (b *userBrowser) number(t *testing.T, urlPart string) (id int) {
 	t.Helper()
-	userbrowser.Eventually(t, "the number of a tab at "+urlPart, func() bool {
+	userbrowser.Eventually(t, "the id of a tab at "+urlPart, func() bool {
 		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes(%q))?.id ?? 0)", urlPart), &id)
 		return id != 0
 	})
 	return id
 }
 
-// options opens the options page, works in it and closes it.
+// options opens the options page, calls work and closes the page.
 func (b *userBrowser) options(t *testing.T, work func(session string)) {
 	t.Helper()
 	id := b.newTab(t, "chrome-extension://"+extension.ID()+"/options.html")
-	b.In(t, id, work)
+	b.WithSession(t, id, work)
 	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": id})
 }
 
-// press opens the popup and clicks in it.
+// press opens the extension popup and clicks in it.
 func (b *userBrowser) press(t *testing.T, selector, text string) {
 	t.Helper()
 	b.Popup(t, func(session string) { b.Click(t, session, selector, text) })
@@ -135,7 +134,7 @@ func (b *userBrowser) shows(t *testing.T, session, selector, text string) {
 	})
 }
 
-// holds waits until a condition of the page holds.
+// holds waits until a condition of the page is true.
 func (b *userBrowser) holds(t *testing.T, session, condition string) {
 	t.Helper()
 	userbrowser.Eventually(t, condition, func() bool {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// writable asks, without trying, whether files can be made in dir.
+// writable returns an error if files cannot be created in dir. It creates none.
 func writable(dir string) error {
 	const write, search = 2, 1 // W_OK and X_OK
 	if err := syscall.Access(dir, write|search); err != nil {

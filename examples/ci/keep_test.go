@@ -11,16 +11,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// failing makes TestFails fail: it is the test of a user's whose shop is broken.
+// failing is the variable that makes TestFails fail, like a user's test of a broken shop.
 const failing = "EXAMPLE_MUST_FAIL"
 
-// TestFails fails while the shop asks whether to place the order, when it is
-// told to.
+// TestFails fails because the shop opens a confirm dialog, if the variable is set.
 func TestFails(t *testing.T) {
 	if os.Getenv(failing) == "" {
-		t.Skip("TestKeepsWhatAFailedTestSaw runs this")
+		t.Skip("TestKeepsFailureArtifacts runs this")
 	}
 	_, address, stop, err := shop.Open()
 	check(t, err)
@@ -35,19 +35,16 @@ func TestFails(t *testing.T) {
 		{Target: element("[name=date]"), Value: "2027-01-15"},
 	}, &executor.FillOptions{Submit: element("text=Place the order")})
 	check(t, err)
-	t.Error("the shop asks a question that it should not ask")
+	t.Error("the shop opened an unexpected dialog")
 }
 
-// TestKeepsWhatAFailedTestSaw runs a test that fails, with the flags that
-// e2e.yml gives go test.
-func TestKeepsWhatAFailedTestSaw(t *testing.T) {
+// TestKeepsFailureArtifacts runs a failing test with the flags that e2e.yml passes to go test.
+func TestKeepsFailureArtifacts(t *testing.T) {
 	workflow, err := os.ReadFile("e2e.yml")
 	if err != nil || !strings.Contains(string(workflow), "go test -artifacts -outputdir ") {
 		t.Errorf("e2e.yml does not run go test with -artifacts and -outputdir (%v)", err)
 	}
-	if _, err := chromium.Find(""); err != nil && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
+	userbrowser.Find(t)
 	kept := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFails$", "-test.artifacts", "-test.outputdir="+kept)
 	cmd.Env = append(os.Environ(), failing+"=yes")
@@ -56,7 +53,7 @@ func TestKeepsWhatAFailedTestSaw(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if want := `dismissed the open confirm: "Place the order for € 89.00?"`; !strings.Contains(string(out), want) {
-		t.Errorf("the log lacks %s:\n%s", want, out)
+		t.Errorf("%s not found in the log:\n%s", want, out)
 	}
 	files := map[string]string{}
 	check(t, filepath.WalkDir(kept, func(path string, entry os.DirEntry, err error) error {
@@ -66,7 +63,7 @@ func TestKeepsWhatAFailedTestSaw(t *testing.T) {
 		return err
 	}))
 	if len(files) != 2 {
-		t.Errorf("kept %v, want two files", files)
+		t.Errorf("artifacts %v, want two files", files)
 	}
 	outline, err := os.ReadFile(files["TestFails.txt"])
 	if err != nil || !strings.Contains(string(outline), `textbox "Name"`) || !strings.Contains(string(outline), "Ada Lovelace") {
@@ -76,6 +73,6 @@ func TestKeepsWhatAFailedTestSaw(t *testing.T) {
 	check(t, err)
 	defer picture.Close()
 	if config, err := png.DecodeConfig(picture); err != nil || config.Width != chromium.DefaultWidth || config.Height != chromium.DefaultHeight {
-		t.Errorf("the picture is %dx%d, %v", config.Width, config.Height, err)
+		t.Errorf("the screenshot is %dx%d, %v", config.Width, config.Height, err)
 	}
 }

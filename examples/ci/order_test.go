@@ -1,5 +1,5 @@
-// Package ci shows an end-to-end test of a web application: copy order_test.go
-// beside your code, and e2e.yml into .github/workflows.
+// Package ci shows an end-to-end test of a web application. To use it, copy order_test.go next to
+// your code, and e2e.yml to .github/workflows.
 package ci
 
 import (
@@ -13,10 +13,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 func TestOrder(t *testing.T) {
-	_, address, stop, err := shop.Open() // what is tested; yours goes here
+	_, address, stop, err := shop.Open() // replace with the application under test
 	check(t, err)
 	defer stop()
 	chrome, ctx := browse(t), t.Context()
@@ -37,19 +38,17 @@ func TestOrder(t *testing.T) {
 
 	receipt, err := chrome.Text(ctx, "", nil)
 	check(t, err)
-	if !strings.Contains(receipt.Text, "Thank you, Ada Lovelace") {
-		t.Errorf("the receipt reads:\n%s", receipt.Text)
+	if !strings.Contains(receipt.Content, "Thank you, Ada Lovelace") {
+		t.Errorf("the receipt reads:\n%s", receipt.Content)
 	}
 }
 
-// browse returns a headless browser with a profile of its own, for one test.
-// When the test fails, a picture and the outline of its active tab are kept
-// where go test -artifacts puts them, in files that are named for the test.
+// browse returns a headless browser with a temporary profile, for one test. If the test fails, a
+// screenshot and the outline of the active tab are saved as artifacts (go test -artifacts), in
+// files named after the test.
 func browse(t *testing.T) executor.Executor {
 	t.Helper()
-	if _, err := chromium.Find(""); err != nil && os.Getenv("CI") == "" {
-		t.Skip(err) // a laptop without a browser; CI must have one
-	}
+	userbrowser.Find(t)
 	browser := chromium.New(chromium.Options{Headless: new(true), Isolated: true, NoSandbox: os.Geteuid() == 0})
 	t.Cleanup(func() { check(t, browser.Close()) })
 	chrome, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
@@ -62,9 +61,9 @@ func browse(t *testing.T) executor.Executor {
 	return chrome
 }
 
-// keep writes down what the active tab looks like.
+// keep saves the screenshot and the outline of the active tab.
 func keep(t *testing.T, chrome executor.Executor) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // that of the test has ended
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // the context of the test is already canceled
 	defer cancel()
 	write := func(extension string, data []byte, err error) {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + extension
@@ -72,10 +71,10 @@ func keep(t *testing.T, chrome executor.Executor) {
 			err = os.WriteFile(filepath.Join(t.ArtifactDir(), name), data, 0o644)
 		}
 		if err != nil {
-			t.Logf("%s is not kept: %v", name, err)
+			t.Logf("saving %s: %v", name, err)
 		}
 	}
-	if dialog, err := chrome.HandleDialog(ctx, "", executor.DialogAnswer{}); err == nil { // it hides the page
+	if dialog, err := chrome.HandleDialog(ctx, "", executor.DialogAnswer{}); err == nil { // a dialog blocks the page
 		t.Logf("dismissed the open %s: %q", dialog.Type, dialog.Message)
 	}
 	picture, err := chrome.Screenshot(ctx, "", nil)

@@ -1,6 +1,6 @@
-// Demo is an MCP client. It starts chrome-mcp as any MCP host does, and has
-// it buy a lamp: open a shop, read the form, fill it in by refs, submit it,
-// answer the shop's question, read the receipt and take a picture of it.
+// Demo is an MCP client. It starts chrome-mcp as an MCP host does, and buys a lamp: it opens a
+// shop, reads the form, fills it in by refs, submits it, answers the shop's confirm dialog, reads
+// the receipt and takes a screenshot of it.
 //
 //	go run ./examples/demo -server bin/chrome-mcp [-screenshot FILE] [-- flags of the server]
 package main
@@ -23,8 +23,8 @@ import (
 )
 
 func main() {
-	server := flag.String("server", "chrome-mcp", "the chrome-mcp to start")
-	picture := flag.String("screenshot", "demo.png", "where to save the picture of the receipt")
+	server := flag.String("server", "chrome-mcp", "chrome-mcp program to start")
+	picture := flag.String("screenshot", "demo.png", "file to save the screenshot of the receipt to")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -43,14 +43,14 @@ func run(ctx context.Context, out io.Writer, server string, flags []string, pict
 	}
 	defer stop()
 
-	// What the user of an MCP host writes into its configuration.
+	// The flags that the user of an MCP host writes into its configuration.
 	flags = append([]string{
-		"--allow-domain", address, // the agent may go to the shop and nowhere else
-		"--enable-mutations", // and it may click and type there
+		"--allow-domain", address, // the agent may visit the shop and no other site
+		"--enable-mutations", // and may click and type there
 		"--isolated",
 	}, flags...)
 	if os.Geteuid() == 0 {
-		flags = append(flags, "--no-sandbox") // Chromium refuses to run as root otherwise
+		flags = append(flags, "--no-sandbox") // Chromium does not run as root without this
 	}
 	command := exec.Command(server, flags...)
 	command.Stderr = os.Stderr
@@ -88,16 +88,15 @@ func run(ctx context.Context, out io.Writer, server string, flags []string, pict
 		return d.err
 	}
 	if orders := lamps.Orders(); len(orders) != 1 || orders[0].Name != "Ada Lovelace" || !orders[0].Gift {
-		return fmt.Errorf("the shop got %+v, want the one order", orders)
+		return fmt.Errorf("the shop received %+v, want one order", orders)
 	}
-	fmt.Fprintf(out, "\nThe shop has the order. Screenshot of the receipt: %s\n", picture)
+	fmt.Fprintf(out, "\nThe shop received the order. Screenshot of the receipt: %s\n", picture)
 	return nil
 }
 
 type args = map[string]any
 
-// A demo calls tools one after the other and prints each call. After the
-// first error it does nothing.
+// A demo calls tools one after another and prints each call. After the first error it does nothing.
 type demo struct {
 	ctx     context.Context
 	session *mcp.ClientSession
@@ -105,7 +104,7 @@ type demo struct {
 	err     error
 }
 
-// call calls a tool and returns the text that a model would read.
+// call calls a tool and returns the text that a model would receive.
 func (d *demo) call(tool string, arguments args) string {
 	result := d.do(tool, arguments)
 	if result == nil {
@@ -140,13 +139,14 @@ func (d *demo) do(tool string, arguments args) *mcp.CallToolResult {
 	return result
 }
 
-// ref takes a snapshot of what has this name, and returns its ref.
+// ref takes a snapshot of the elements with this name, and returns the ref of the one with this
+// role.
 func (d *demo) ref(role, name string) string {
 	return find(d.call("snapshot", args{"find": name}), role, name)
 }
 
-// find returns the ref that a snapshot gives the element of this role and
-// name; any role when it is empty.
+// find returns the ref of the element with this role and name in a snapshot. An empty role matches
+// any role.
 func find(snapshot, role, name string) string {
 	if role == "" {
 		role = `\S+`
@@ -155,10 +155,10 @@ func find(snapshot, role, name string) string {
 	if match := line.FindStringSubmatch(snapshot); match != nil {
 		return match[1]
 	}
-	return name // the server will say that this is no ref
+	return name // the server reports an invalid ref
 }
 
-// screenshot saves a picture of the page.
+// screenshot saves a screenshot of the page.
 func (d *demo) screenshot(file string) {
 	result := d.do("screenshot", nil)
 	if result == nil {
@@ -170,5 +170,5 @@ func (d *demo) screenshot(file string) {
 			return
 		}
 	}
-	d.err = fmt.Errorf("screenshot: no picture in the result")
+	d.err = fmt.Errorf("screenshot: no image in the result")
 }

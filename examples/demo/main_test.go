@@ -11,16 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 func TestRun(t *testing.T) {
-	if _, err := chromium.Find(""); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	userbrowser.Find(t)
 	dir := t.TempDir()
 	server := filepath.Join(dir, "chrome-mcp")
 	if out, err := exec.Command("go", "build", "-o", server, "../../cmd/chrome-mcp").CombinedOutput(); err != nil {
@@ -33,9 +28,9 @@ func TestRun(t *testing.T) {
 	if err := run(ctx, &out, server, []string{"--headless", "--data", filepath.Join(dir, "data")}, picture); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, want := range []string{"fill_form", "handle_dialog", "Thank you, Ada Lovelace", "LO-1001", "The shop has the order."} {
+	for _, want := range []string{"fill_form", "handle_dialog", "Thank you, Ada Lovelace", "LO-1001", "The shop received the order."} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output lacks %q:\n%s", want, &out)
+			t.Errorf("%q not found in the output:\n%s", want, &out)
 		}
 	}
 	data, err := os.ReadFile(picture)
@@ -43,6 +38,6 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if config, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || config.Width != 1280 || config.Height != 720 {
-		t.Errorf("the picture is %dx%d, %v; want 1280x720", config.Width, config.Height, err)
+		t.Errorf("the screenshot is %dx%d, %v; want 1280x720", config.Width, config.Height, err)
 	}
 }

@@ -35,14 +35,14 @@ type rule struct {
 	Includes, Excludes struct{ Caps, Arches []string }
 }
 
-// Offsets in the kernel's struct seccomp_data, and what a filter returns.
+// Offsets in the kernel's struct seccomp_data, and return values of a filter.
 const (
 	offNumber, offArgs = 0, 16
 	retAllow, retErrno = 0x7fff0000, 0x00050000
 )
 
-// filter translates a profile into what the kernel runs, as Docker does for a
-// container without capabilities on this machine.
+// filter compiles a profile to a seccomp filter, as Docker does on this machine for a container
+// without capabilities.
 func filter(t *testing.T, text []byte) []bpf.RawInstruction {
 	t.Helper()
 	var p profile
@@ -51,7 +51,7 @@ func filter(t *testing.T, text []byte) []bpf.RawInstruction {
 	}
 	numbers := syscallNumbers(t)
 	var code []bpf.Instruction
-	for _, checksArgs := range []bool{false, true} { // a rule without conditions beats those with
+	for _, checksArgs := range []bool{false, true} { // a rule without conditions overrides those with conditions
 		for _, r := range p.Syscalls {
 			if r.applies() && checksArgs == (len(r.Args) > 0) {
 				code = append(code, r.code(t, numbers)...)
@@ -65,8 +65,8 @@ func filter(t *testing.T, text []byte) []bpf.RawInstruction {
 	return raw
 }
 
-// applies reports whether a rule is one for this machine and a container that
-// was started with --cap-drop ALL.
+// applies reports whether a rule applies to this machine and to a container that was started with
+// --cap-drop ALL.
 func (r *rule) applies() bool {
 	return len(r.Includes.Caps) == 0 && !slices.Contains(r.Excludes.Arches, runtime.GOARCH) &&
 		(len(r.Includes.Arches) == 0 || slices.Contains(r.Includes.Arches, runtime.GOARCH))
@@ -90,10 +90,10 @@ func (r *rule) code(t *testing.T, numbers map[string]uint32) []bpf.Instruction {
 			t.Fatalf("%q: unknown operator %s", r.Names, arg.Op)
 		}
 		conditions = append(conditions,
-			bpf.LoadAbsolute{Off: offArgs + 8*arg.Index, Size: 4}, // the lower half: all of an int
+			bpf.LoadAbsolute{Off: offArgs + 8*arg.Index, Size: 4}, // the lower half, which is the complete int
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: mask},
 			test,
-			bpf.Jump{Skip: uint32(4*(len(r.Args)-i-1) + 1)}, // past the end of the rule
+			bpf.Jump{Skip: uint32(4*(len(r.Args)-i-1) + 1)}, // to the end of the rule
 		)
 	}
 	ret := bpf.RetConstant{Val: retAllow}
@@ -102,7 +102,7 @@ func (r *rule) code(t *testing.T, numbers map[string]uint32) []bpf.Instruction {
 	}
 	var code []bpf.Instruction
 	for _, name := range r.Names {
-		if number, ok := numbers[name]; ok { // else it is of another architecture
+		if number, ok := numbers[name]; ok { // otherwise it belongs to another architecture
 			code = append(code, bpf.LoadAbsolute{Off: offNumber, Size: 4},
 				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(conditions) + 1)})
 			code = append(append(code, conditions...), ret)
@@ -133,11 +133,10 @@ func syscallNumbers(t *testing.T) map[string]uint32 {
 	return numbers
 }
 
-// confine holds this thread, and what is started from it, to a filter, and
-// takes from it the way to more rights. There is no way back: the goroutine
-// must end locked to its thread.
+// confine applies a filter to this thread and its child processes, and prevents new privileges.
+// This cannot be undone: the goroutine must exit while locked to its thread.
 func confine(code []bpf.RawInstruction) error {
-	const setSeccomp, modeFilter, setNoNewPrivs = 22, 2, 38 // of prctl(2)
+	const setSeccomp, modeFilter, setNoNewPrivs = 22, 2, 38 // constants of prctl(2)
 	program := struct {
 		length uint16
 		code   *bpf.RawInstruction

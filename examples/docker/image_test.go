@@ -15,10 +15,10 @@ import (
 
 const root = "../.."
 
-// An instruction is one of the Dockerfile's, with its lines joined.
+// An instruction is one instruction of the Dockerfile, with continuation lines joined.
 type instruction struct{ stage, word, rest string }
 
-// dockerfile returns its instructions; FROM is of the stage that it begins.
+// dockerfile returns the instructions. A FROM instruction belongs to the stage that it starts.
 func dockerfile(t *testing.T) []instruction {
 	t.Helper()
 	text := strings.ReplaceAll(read(t, "Dockerfile"), "\\\n", "")
@@ -46,7 +46,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// environment returns what the image sets.
+// environment returns the environment variables that the image sets.
 func environment(t *testing.T) []string {
 	var env []string
 	for _, i := range dockerfile(t) {
@@ -57,7 +57,7 @@ func environment(t *testing.T) []string {
 	return env
 }
 
-// host returns what host.json gives docker run, and what comes after the image.
+// host returns the arguments of docker run in host.json, the image, and the arguments after it.
 func host(t *testing.T) (docker []string, image string, program []string) {
 	t.Helper()
 	var config struct {
@@ -72,12 +72,12 @@ func host(t *testing.T) (docker []string, image string, program []string) {
 	server := config.McpServers["chrome"]
 	at := slices.Index(server.Args, "chrome-mcp")
 	if server.Command != "docker" || at < 1 {
-		t.Fatalf("host.json starts %s %q", server.Command, server.Args)
+		t.Fatalf("host.json runs %s %q", server.Command, server.Args)
 	}
 	return server.Args[:at], server.Args[at], server.Args[at+1:]
 }
 
-// build makes the program with the very command of the Dockerfile.
+// build builds the program with the command of the Dockerfile.
 func build(t *testing.T, dir string) (program string) {
 	t.Helper()
 	for _, i := range dockerfile(t) {
@@ -97,7 +97,7 @@ func build(t *testing.T, dir string) (program string) {
 func TestDockerfile(t *testing.T) {
 	all := dockerfile(t)
 	if last := all[len(all)-1]; last.word != "COPY" || last.stage != "" {
-		t.Errorf("the image that is built by default ends with %v", last)
+		t.Errorf("the default image ends with %v", last)
 	}
 	user := ""
 	for _, i := range all {
@@ -106,7 +106,7 @@ func TestDockerfile(t *testing.T) {
 		case i.word == "USER" && i.stage == "browser":
 			user = i.rest
 		case i.word == "USER":
-			t.Errorf("stage %q changes the user to %s", i.stage, i.rest)
+			t.Errorf("stage %q sets the user to %s", i.stage, i.rest)
 		case i.word == "COPY" && i.stage == "build":
 			for _, name := range strings.Fields(i.rest)[:len(strings.Fields(i.rest))-1] {
 				if _, err := os.Stat(filepath.Join(root, name)); err != nil {
@@ -116,10 +116,10 @@ func TestDockerfile(t *testing.T) {
 		case i.word == "FROM" && i.stage == "build":
 			version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, root+"/go.mod"))[1]
 			if !strings.HasPrefix(source, "golang:"+version+"-") {
-				t.Errorf("it builds with %s, and go.mod is for Go %s", source, version)
+				t.Errorf("the image builds with %s, but go.mod requires Go %s", source, version)
 			}
 		case i.word == "FROM" && i.stage != "browser" && source != "browser":
-			t.Errorf("stage %q is from %s, not from browser", i.stage, source)
+			t.Errorf("stage %q is based on %s, not on browser", i.stage, source)
 		}
 	}
 	if user == "" || user == "root" || user == "0" {
@@ -150,23 +150,23 @@ func TestComposeAndHostAgree(t *testing.T) {
 	service := compose.Services["chrome"]
 	flags, image, program := host(t)
 	if service.Image != image || !slices.Equal(service.Command, program) {
-		t.Errorf("compose.yaml starts %s %q, host.json %s %q", service.Image, service.Command, image, program)
+		t.Errorf("compose.yaml runs %s %q, host.json %s %q", service.Image, service.Command, image, program)
 	}
 	if !service.Init || !service.StdinOpen || !slices.Equal(service.CapDrop, []string{"ALL"}) ||
 		!slices.Equal(service.SecurityOpt, []string{"no-new-privileges:true", "seccomp:seccomp.json"}) {
-		t.Errorf("compose.yaml holds the container to less than host.json: %+v", service)
+		t.Errorf("compose.yaml restricts the container less than host.json: %+v", service)
 	}
 	want := "run -i --rm --init --cap-drop ALL --security-opt no-new-privileges --security-opt seccomp=/path/to/examples/docker/seccomp.json" +
 		" --shm-size 1g --memory 2g --pids-limit 1000"
 	if got := strings.Join(flags, " "); got != want {
-		t.Errorf("host.json gives docker\n%s, want\n%s", got, want)
+		t.Errorf("host.json runs docker with\n%s, want\n%s", got, want)
 	}
 	if _, err := os.Stat(filepath.Join(service.Build.Context, service.Build.Dockerfile)); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"Dockerfile", "compose.yaml", "host.json"} {
 		if text := strings.ToLower(read(t, name)); strings.Contains(text, "no-sandbox") || strings.Contains(text, "no_sandbox") || strings.Contains(text, "privileged") {
-			t.Errorf("%s gives up the sandbox", name)
+			t.Errorf("%s disables the sandbox", name)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package docker_test holds the files of this folder to each other, to the
-// program and, where it can without Docker, to the kernel.
+// Package docker_test checks the files of this directory for consistency with each other and with
+// the program, and tests them with the kernel where that is possible without Docker.
 package docker_test
 
 import (
@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write seccomp.json anew from the module that it is made of")
+var update = flag.Bool("update", false, "regenerate seccomp.json from the module that it is derived from")
 
-// What seccomp.json is made of: the file of this name and sum in this module.
+// seccomp.json is derived from the file of this name and checksum in this module.
 const (
 	mobyModule  = "github.com/moby/profiles/seccomp@v0.2.3"
 	mobyProfile = "default.json"
 	mobySum     = "536529b665dd0972c37bfb569f5d4ac8a53592e7b00752bc39ff063ca9864c74"
 )
 
-// ours is what we add to it, right after the first of these lines. Each of the
-// three is needed, and no other, by Chromium 156.
+// ours is the rule that we add, after the first occurrence of the first line. Chromium 156 needs
+// exactly these three system calls.
 const (
 	before = "\t\"syscalls\": [\n"
 	ours   = `		{
@@ -39,7 +39,7 @@ const (
 `
 )
 
-// dockers returns Docker's profile: ours without what we added.
+// dockers returns Docker's default profile: ours without the rule that we added.
 func dockers(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("seccomp.json")
@@ -49,12 +49,12 @@ func dockers(t *testing.T) []byte {
 	return bytes.Replace(text, []byte(before+ours), []byte(before), 1)
 }
 
-func TestProfileIsDockersAndOneRuleMore(t *testing.T) {
+func TestSeccompProfileExtendsDockerDefault(t *testing.T) {
 	if *update {
 		writeProfile(t)
 	}
 	if sum := sha256.Sum256(dockers(t)); hex.EncodeToString(sum[:]) != mobySum {
-		t.Errorf("without our rule seccomp.json is not %s of %s: go test -run %s -update makes it anew", mobyProfile, mobyModule, t.Name())
+		t.Errorf("without our rule seccomp.json is not %s of %s: regenerate it with go test -run %s -update", mobyProfile, mobyModule, t.Name())
 	}
 	text, err := os.ReadFile("seccomp.json")
 	if err != nil || !json.Valid(text) || !bytes.Contains(text, []byte(ours)) {

@@ -11,24 +11,17 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
-	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestChromiumsSandbox runs the program as its container does: with the image's
-// environment and host.json's arguments, as a user without rights, with no way
-// to new ones, under the seccomp profile. Under Docker's own Chromium must
-// not start, or the test would prove nothing.
-func TestChromiumsSandbox(t *testing.T) {
-	browser, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+// TestChromiumSandbox runs the program as its container does: with the image's environment and the
+// arguments of host.json, as an unprivileged user with no_new_privs, under the seccomp profile.
+// Under Docker's default profile Chromium must not start; otherwise the test would prove nothing.
+func TestChromiumSandbox(t *testing.T) {
+	browser := userbrowser.Find(t)
 	c := newContainer(t, browser)
 	if out, err := c.run(t, nil, "unshare", "--user", "true"); err != nil {
-		t.Logf("this machine allows no user namespaces to users: %v: %s", err, out)
+		t.Logf("unprivileged user namespaces are not available: %v: %s", err, out)
 		c.mustNameTheSandbox(t, read(t, "seccomp.json"))
 		return
 	}
@@ -50,12 +43,12 @@ func TestChromiumsSandbox(t *testing.T) {
 	}
 }
 
-// A container is what of one can be had without Docker.
+// A container reproduces the parts of a container that work without Docker.
 type container struct {
-	program string // the one of the image
-	home    string // of the user
+	program string // path of the image's program
+	home    string // home directory of the user
 	env     []string
-	user    *syscall.Credential // nil for our own, who is not root
+	user    *syscall.Credential // nil to run as the current user, who is not root
 }
 
 func newContainer(t *testing.T, browser string) *container {
@@ -70,23 +63,23 @@ func newContainer(t *testing.T, browser string) *container {
 		if err := os.Chown(c.home, int(c.user.Uid), int(c.user.Gid)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // that user has to come by
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the user must be able to reach it
 			t.Fatal(err)
 		}
 	}
 	c.program = build(t, dir)
 	c.env = append(environment(t), "HOME="+c.home, "TMPDIR="+c.home, "PATH="+os.Getenv("PATH"),
-		"CHROME_MCP_BROWSER="+browser) // the last one counts
+		"CHROME_MCP_BROWSER="+browser) // the last value counts
 	return c
 }
 
-// run runs a program to its end, under a filter if there is one.
+// run runs a program until it exits, under a filter if code is not nil.
 func (c *container) run(t *testing.T, code []bpf.RawInstruction, program string, args ...string) (out string, err error) {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Env = c.home, c.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.user}
 	ran := make(chan struct{})
-	go func() { // its thread is confined, and ends with it
+	go func() { // its thread is restricted and exits with the goroutine
 		defer close(ran)
 		if code != nil {
 			if err = confine(code); err != nil {
@@ -101,15 +94,15 @@ func (c *container) run(t *testing.T, code []bpf.RawInstruction, program string,
 	return out, err
 }
 
-// mustNameTheSandbox wants the browser not to start under a profile, and
-// doctor to say why.
+// mustNameTheSandbox checks that the browser does not start under a profile, and that doctor
+// reports the reason.
 func (c *container) mustNameTheSandbox(t *testing.T, profile string) {
 	t.Helper()
 	out, err := c.run(t, filter(t, []byte(profile)), c.program, "doctor", "--launch")
-	if err == nil || !strings.Contains(out, "the browser's sandbox does not work on this machine") || !strings.Contains(out, "user namespaces") {
+	if err == nil || !strings.Contains(out, "the Chromium sandbox is not available on this machine") || !strings.Contains(out, "user namespaces") {
 		t.Errorf("doctor --launch without user namespaces: %v\n%s", err, out)
 	}
 	if !strings.Contains(out, "v1.2.3-image") {
-		t.Errorf("doctor does not tell the version that the Dockerfile gives:\n%s", out)
+		t.Errorf("doctor does not print the version of the Dockerfile:\n%s", out)
 	}
 }

@@ -1,5 +1,5 @@
-// Embed drives a browser from Go, without MCP: it orders a lamp in the demo's
-// shop and prints the receipt.
+// Embed drives a browser from Go, without MCP: it orders a lamp in the shop of the demo and prints
+// the receipt.
 package main
 
 import (
@@ -37,13 +37,13 @@ func order(ctx context.Context, address string) (receipt string) {
 	}, &executor.FillOptions{Submit: element("text=Place the order")}))
 	must(chrome.HandleDialog(ctx, "", executor.DialogAnswer{Accept: true}))
 	must(chrome.WaitFor(ctx, "", executor.WaitCondition{Text: "Thank you"}))
-	return must(chrome.Markdown(ctx, "", nil)).Markdown
+	return must(chrome.Markdown(ctx, "", nil)).Content
 }
 
 func element(selector string) executor.Target { return executor.Target{Selector: selector} }
 
-// must returns v. A program that goes on would return the error instead: each
-// is an *executor.Error, with a code and what to do next.
+// must returns v and panics on an error. A longer program would return the error instead: each is
+// an *executor.Error, with a code and a hint.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

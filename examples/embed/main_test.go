@@ -2,22 +2,16 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
-	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 func TestOrder(t *testing.T) {
-	if _, err := chromium.Find(""); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	userbrowser.Find(t)
 	_, address, stop, err := shop.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +22,7 @@ func TestOrder(t *testing.T) {
 	receipt := order(ctx, address)
 	for _, want := range []string{"LO-1001", "Norway", "Gift wrap"} {
 		if !strings.Contains(receipt, want) {
-			t.Errorf("the receipt lacks %q:\n%s", want, receipt)
+			t.Errorf("%q not found in the receipt:\n%s", want, receipt)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Managed lets a Manager pick the browser: it picks anew for each call, so a
-// program keeps one Executor whatever comes and goes below it.
+// Managed lets a Manager select the backend. The Manager selects it for each call, so a program
+// keeps one Executor even if browsers exit or connect.
 package main
 
 import (
@@ -36,7 +36,7 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	})
 	defer chrome.Close()
 
-	fmt.Fprintf(out, "before the first call: a browser runs: %v\n", chrome.Status(ctx).CDPAttached)
+	fmt.Fprintf(out, "before the first call: running: %v\n", chrome.Status(ctx).CDPAttached)
 	if _, err := chrome.NewTab(ctx, address, nil); err != nil {
 		return err
 	}
@@ -45,6 +45,6 @@ func run(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	status := chrome.Status(ctx)
-	fmt.Fprintf(out, "after it: %v, backend %s\n%s\n", status.CDPAttached, status.Backend, snapshot.Text)
+	fmt.Fprintf(out, "after it: running: %v, backend: %s\n%s\n", status.CDPAttached, status.Backend, snapshot.Text)
 	return nil
 }

@@ -2,22 +2,16 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
-	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 func TestRun(t *testing.T) {
-	if _, err := chromium.Find(""); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	userbrowser.Find(t)
 	_, address, stop, err := shop.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -29,9 +23,9 @@ func TestRun(t *testing.T) {
 	if err := run(ctx, address, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, want := range []string{"a browser runs: false", "after it: true, backend cdp", "link \"Order this lamp\""} {
+	for _, want := range []string{"before the first call: running: false", "after it: running: true, backend: cdp", "link \"Order this lamp\""} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output lacks %q:\n%s", want, &out)
+			t.Errorf("%q not found in the output:\n%s", want, &out)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Policy holds a browser to rules: the agent may look at the demo's shop, and
-// may neither buy anything nor go elsewhere.
+// Policy restricts a browser by a policy: the agent may read the shop of the demo, but may not buy
+// anything or visit other sites.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run tries three things and prints how each came out.
+// run tries three operations and prints their results.
 func run(ctx context.Context, address string, out io.Writer) error {
 	rules, err := policy.New(policy.Config{AllowDomains: []string{address}})
 	if err != nil {
@@ -37,8 +37,8 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	browser := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
 	defer browser.Close()
 
-	// The guard is needed in two places: as the gate it sees each document
-	// that is touched, around the session it sees what is asked for.
+	// The guard is used twice: as the session's gate it checks each document access, and as a
+	// wrapper of the session it checks each call.
 	session, err := browser.NewSession(executor.SessionOptions{Gate: guard})
 	if err != nil {
 		return err
@@ -49,18 +49,18 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "looking: %s\n", page.Title)
+	fmt.Fprintf(out, "read: %s\n", page.Title)
 
 	_, err = chrome.Click(ctx, "", executor.Target{Selector: "text=Order this lamp"}, nil)
 	if !errors.Is(err, executor.ErrPolicyDenied) {
-		return fmt.Errorf("clicking without the grant: %w", err)
+		return fmt.Errorf("click without the mutations grant: %w", err)
 	}
-	fmt.Fprintf(out, "buying: %v\n", err)
+	fmt.Fprintf(out, "click: %v\n", err)
 
 	_, err = chrome.Navigate(ctx, "", "https://example.com/", nil)
 	if !errors.Is(err, executor.ErrPolicyDenied) {
-		return fmt.Errorf("leaving the shop: %w", err)
+		return fmt.Errorf("navigation to another site: %w", err)
 	}
-	fmt.Fprintf(out, "leaving: %v\n", err)
+	fmt.Fprintf(out, "other site: %v\n", err)
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package shop is a small web shop for the examples to drive: a product page,
-// an order form that asks once more in a confirm dialog, and a receipt.
+// Package shop is a small web shop that the examples drive: a product page, an order form that asks
+// for confirmation in a confirm dialog, and a receipt.
 package shop
 
 import (
@@ -18,31 +18,31 @@ var files embed.FS
 
 var receipt = template.Must(template.ParseFS(files, "pages/receipt.html"))
 
-// An Order is what a customer sent with the order form.
+// An Order is the content of a submitted order form.
 type Order struct {
 	Number, Name, Email, Country, Date, Shade, Message string
 	Gift                                               bool
 }
 
-// A Shop serves the pages and remembers the orders. The zero value is ready;
-// its methods are safe for concurrent use.
+// A Shop serves the pages and stores the orders. The zero value is ready to use. Its methods are
+// safe for concurrent use.
 type Shop struct {
 	mu     sync.Mutex
 	orders []Order
 }
 
-// Orders returns the orders placed so far, the oldest first.
+// Orders returns all orders, the oldest first.
 func (s *Shop) Orders() []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Order(nil), s.orders...)
 }
 
-// Handler serves the shop.
+// Handler returns the HTTP handler of the shop.
 func (s *Shop) Handler() http.Handler {
 	pages, err := fs.Sub(files, "pages")
 	if err != nil {
-		panic(err) // the folder is part of the binary
+		panic(err) // the directory is embedded in the binary
 	}
 	mux := http.NewServeMux()
 	page := func(name string) http.HandlerFunc {
@@ -60,7 +60,7 @@ func (s *Shop) Handler() http.Handler {
 func (s *Shop) place(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "the form could not be read", http.StatusBadRequest)
+		http.Error(w, "invalid form", http.StatusBadRequest)
 		return
 	}
 	order := Order{
@@ -73,7 +73,7 @@ func (s *Shop) place(w http.ResponseWriter, r *http.Request) {
 		Message: r.PostForm.Get("message"),
 	}
 	if order.Name == "" || order.Country == "" || order.Date == "" {
-		http.Error(w, "name, country and date are needed", http.StatusUnprocessableEntity)
+		http.Error(w, "name, country and date are required", http.StatusUnprocessableEntity)
 		return
 	}
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Shop) receipt(w http.ResponseWriter, r *http.Request) {
 	for _, order := range s.Orders() {
 		if order.Number == r.PathValue("number") {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_ = receipt.Execute(w, order) // the customer went away
+			_ = receipt.Execute(w, order) // the client disconnected
 			return
 		}
 	}
@@ -98,8 +98,8 @@ var countries = map[string]string{
 	"de": "Germany", "nl": "Netherlands", "no": "Norway", "pt": "Portugal",
 }
 
-// Open serves a new shop on a free loopback port, and returns its address,
-// such as "http://127.0.0.1:40123", and what closes it.
+// Open serves a new shop on a free loopback port. It returns the shop's URL, such as
+// "http://127.0.0.1:40123", and a function that stops the server.
 func Open() (s *Shop, url string, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +108,7 @@ func Open() (s *Shop, url string, stop func(), err error) {
 	s = new(Shop)
 	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	var served sync.WaitGroup
-	served.Go(func() { _ = server.Serve(listener) }) // ends with ErrServerClosed
+	served.Go(func() { _ = server.Serve(listener) }) // returns ErrServerClosed
 	stop = func() {
 		_ = server.Close()
 		served.Wait()

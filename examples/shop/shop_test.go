@@ -29,7 +29,7 @@ func TestOrderGetsReceipt(t *testing.T) {
 	}
 	for _, want := range []string{"LO-1001", "Ada &lt;b&gt;Lovelace", "Norway", "2027-01-15", "paper shade", "€ 93.00"} {
 		if !strings.Contains(string(body), want) {
-			t.Errorf("the receipt lacks %q:\n%s", want, body)
+			t.Errorf("%q not found in the receipt:\n%s", want, body)
 		}
 	}
 	if got := s.Orders(); len(got) != 1 || !got[0].Gift {
@@ -62,6 +62,6 @@ func TestPages(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("an order to nowhere = %d, want 422", resp.StatusCode)
+		t.Errorf("order to an invalid URL = %d, want 422", resp.StatusCode)
 	}
 }

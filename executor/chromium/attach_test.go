@@ -35,11 +35,11 @@ func TestDialRealChromium(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 		if !usesProfile(pid, dir) {
-			t.Fatal("letting go of the browser ended it")
+			t.Fatal("detaching terminated the browser")
 		}
 	}
 
-	// Refusals of the real thing.
+	// Errors of a real Chromium.
 	for address, code := range map[string]executor.Code{
 		"ws://" + u.Host:                       executor.ErrLaunchFailed,
 		"ws://" + u.Host + "/devtools/page/no": executor.ErrLaunchFailed,
@@ -50,7 +50,7 @@ func TestDialRealChromium(t *testing.T) {
 	}
 }
 
-func TestDialRefusals(t *testing.T) {
+func TestDialErrors(t *testing.T) {
 	serve := func(h http.HandlerFunc) string {
 		s := httptest.NewServer(h)
 		t.Cleanup(s.Close)
@@ -71,15 +71,15 @@ func TestDialRefusals(t *testing.T) {
 		code          executor.Code
 		message       string
 	}{
-		{"nothing", "http://" + unused, executor.ErrNoBackend, "nothing listens at http://" + unused},
-		{"nothing, ws", "ws://" + unused + "/devtools/browser/x", executor.ErrNoBackend, "nothing listens at ws://" + unused},
+		{"no listener", "http://" + unused, executor.ErrNoBackend, "nothing listens at http://" + unused},
+		{"no listener, ws", "ws://" + unused + "/devtools/browser/x", executor.ErrNoBackend, "nothing listens at ws://" + unused},
 		{"no such host", "http://host.invalid:9222", executor.ErrNoBackend, "was not found"},
 		{"not found", answer(404, "nope"), executor.ErrLaunchFailed, "HTTP 404"},
 		{"error", answer(503, ""), executor.ErrLaunchFailed, "HTTP 503"},
 		{"html", answer(200, "<html>hello"), executor.ErrLaunchFailed, "did not answer as a browser does"},
-		{"json without it", answer(200, `{"Browser":"x"}`), executor.ErrLaunchFailed, "names no WebSocket"},
-		{"another scheme", answer(200, `{"webSocketDebuggerUrl":"file:///etc/passwd"}`), executor.ErrLaunchFailed, "names no WebSocket"},
-		{"endless", answer(200, strings.Repeat(" ", maxDiscovery+1)), executor.ErrLaunchFailed, "more than"},
+		{"json without WebSocket URL", answer(200, `{"Browser":"x"}`), executor.ErrLaunchFailed, "returned no webSocketDebuggerUrl"},
+		{"WebSocket URL with another scheme", answer(200, `{"webSocketDebuggerUrl":"file:///etc/passwd"}`), executor.ErrLaunchFailed, "returned no webSocketDebuggerUrl"},
+		{"endless response", answer(200, strings.Repeat(" ", maxDiscovery+1)), executor.ErrLaunchFailed, "more than"},
 		{"no websocket", answer(200, `{"webSocketDebuggerUrl":"ws://elsewhere/devtools/browser/x"}`), executor.ErrLaunchFailed, "endpoint ws://127.0.0.1"},
 		{"redirect", serve(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
@@ -100,7 +100,7 @@ func TestDialRefusals(t *testing.T) {
 	}
 }
 
-func TestDialTellsNoSecret(t *testing.T) {
+func TestDialErrorsOmitSecrets(t *testing.T) {
 	for _, address := range []string{
 		"ws://127.0.0.1:1/devtools/SECRET?token=SECRET", "http://user:SECRET@127.0.0.1:1/?token=SECRET", "http://[::1/SECRET", "x://SECRET",
 	} {
@@ -111,7 +111,7 @@ func TestDialTellsNoSecret(t *testing.T) {
 	}
 }
 
-func TestDialUnderARefusedName(t *testing.T) {
+func TestDialRejectedHostName(t *testing.T) {
 	var hosts []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hosts = append(hosts, r.Host)
@@ -131,7 +131,7 @@ func TestDialUnderARefusedName(t *testing.T) {
 	}
 	want := "127.0.0.1:" + u.Port()
 	if len(hosts) != 2 || hosts[0] != u.Host || hosts[1] != want {
-		t.Errorf("asked under %q, want the name and then %s", hosts, want)
+		t.Errorf("Host headers %q, want the name and then %s", hosts, want)
 	}
 	if ws.String() != "ws://"+want+"/devtools/browser/abc" {
 		t.Errorf("WebSocket is %s", ws)
@@ -146,6 +146,6 @@ func TestCancelledDial(t *testing.T) {
 	}))
 	defer s.Close()
 	if _, _, err := dial(ctx, s.URL); executor.CodeOf(err) != executor.ErrTimeout {
-		t.Errorf("cancelled dial: %v", err)
+		t.Errorf("canceled dial: %v", err)
 	}
 }

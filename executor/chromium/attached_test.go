@@ -18,8 +18,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// documents is a NetworkPolicy that lets pages load from any host, but allows
-// documents of some hosts only.
+// documents is a NetworkPolicy that lets pages load subresources from any host, but allows
+// documents only of some hosts.
 type documents struct{ hosts }
 
 func (documents) CheckHost(string, string, int) error { return nil }
@@ -31,54 +31,54 @@ func TestAttachedPopups(t *testing.T) {
 	var hits atomic.Int32
 	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(denied.Close)
-	elsewhere := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
-	came := make(chan string, 8)
+	deniedURL := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
+	loaded := make(chan string, 8)
 	allowed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/leaves" {
-			fmt.Fprintf(w, `<link rel=icon href=data:,><script>location.href = "%s/later"</script>`, elsewhere)
+			fmt.Fprintf(w, `<link rel=icon href=data:,><script>location.href = "%s/later"</script>`, deniedURL)
 			return
 		}
 		if r.URL.Path != "/" {
-			came <- r.URL.Path
+			loaded <- r.URL.Path
 			fmt.Fprint(w, "<title>popup</title><link rel=icon href=data:,>")
 			return
 		}
 		fmt.Fprintf(w, `<title>opener</title><link rel=icon href=data:,><button onclick="
 			window.open('%[1]s/opener'); window.open('%[1]s/noopener', '', 'noopener'); window.open('%[1]s/window', '', 'noopener,width=300');
-			window.open('/allowed', '', 'noopener')">Open</button><a href="/leaves">Leave</a>`, elsewhere)
+			window.open('/allowed', '', 'noopener')">Open</button><a href="/leaves">Leave</a>`, deniedURL)
 	}))
 	t.Cleanup(allowed.Close)
-	for name, theirs := range map[string]bool{"own context": false, "default context": true} {
+	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
 			ctx := limited(t)
 			hits.Store(0)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			o := testOptions(t)
-			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, theirs, documents{hosts{"127.0.0.1"}}
+			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, documents{hosts{"127.0.0.1"}}
 			b := newBrowser(t, o)
 			s := newSession(t, b)
 			tab, err := s.NewTab(ctx, allowed.URL+"/", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := b.Status(ctx).Detail; !strings.Contains(d, "WebRTC") || strings.Contains(d, "not filtered") != theirs {
+			if d := b.Status(ctx).Detail; !strings.Contains(d, "WebRTC") || strings.Contains(d, "not filtered") != userTabs {
 				t.Errorf("status %q does not name the limits of the policy", d)
 			}
 			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "button"}, nil); err != nil {
 				t.Fatal(err)
 			}
 			select {
-			case <-came: // opened last
+			case <-loaded: // opened last
 			case <-ctx.Done():
 				t.Fatal("allowed popup window does not load")
 			}
-			if !theirs {
+			if !userTabs {
 				// The browser reports no opener for this tab, and no call uses it.
 				if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "a"}, &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
 					t.Fatal(err)
 				}
-				if !poll(ctx, 20*time.Millisecond, func() bool { return strings.Contains(titles(t, httpAddress(t, address)), elsewhere+"/later") }) {
+				if !poll(ctx, 20*time.Millisecond, func() bool { return strings.Contains(titles(t, httpAddress(t, address)), deniedURL+"/later") }) {
 					t.Error("the tab did not navigate to the denied host")
 				}
 			}
@@ -99,9 +99,9 @@ func httpAddress(t *testing.T, ws string) string {
 	return "http://" + u.Host
 }
 
-// theirTabs opens tabs as the user of the browser, and reports when their scripts
-// run. A paused tab may request its document, but runs no scripts.
-type theirTabs struct {
+// userPages opens tabs as the user of the browser, and reports when their scripts run. A paused tab
+// may request its document, but runs no scripts.
+type userPages struct {
 	t       *testing.T
 	address string // HTTP address of the browser
 	site    string
@@ -120,9 +120,9 @@ var popupScripts = map[string]string{
 	"link with Ctrl+click":    `a.target = ""; a.dispatchEvent(new MouseEvent("click", {ctrlKey: true, bubbles: true, cancelable: true}))`,
 }
 
-func newTheirTabs(t *testing.T, ws string) *theirTabs {
+func newUserPages(t *testing.T, ws string) *userPages {
 	t.Helper()
-	c := &theirTabs{t: t, address: httpAddress(t, ws), loaded: make(chan string, 8), openNow: make(chan struct{})}
+	c := &userPages{t: t, address: httpAddress(t, ws), loaded: make(chan string, 8), openNow: make(chan struct{})}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			c.loaded <- r.URL.Path
@@ -149,7 +149,7 @@ func newTheirTabs(t *testing.T, ws string) *theirTabs {
 }
 
 // open opens a tab without waiting for it to load. end closes the tab.
-func (c *theirTabs) open(path string) (end func()) {
+func (c *userPages) open(path string) (end func()) {
 	c.t.Helper()
 	req, err := http.NewRequest(http.MethodPut, c.address+"/json/new?"+url.QueryEscape(c.site+path), nil)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *theirTabs) open(path string) (end func()) {
 }
 
 // count returns the number of tabs of the browser.
-func (c *theirTabs) count() int {
+func (c *userPages) count() int {
 	c.t.Helper()
 	res, err := http.Get(c.address + "/json/list")
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *theirTabs) count() int {
 	return n
 }
 
-func (c *theirTabs) await(ctx context.Context) {
+func (c *userPages) await(ctx context.Context) {
 	c.t.Helper()
 	select {
 	case <-c.loaded:
@@ -205,16 +205,16 @@ func (c *theirTabs) await(ctx context.Context) {
 	}
 }
 
-// openOpener opens a page of the user that opens a popup window in the given way
-// after openNow is closed.
-func (c *theirTabs) openOpener(ctx context.Context, way string) {
+// openOpener opens a page of the user that opens a popup window with the given script after openNow
+// is closed.
+func (c *userPages) openOpener(ctx context.Context, way string) {
 	c.t.Helper()
 	c.open("/opener?way=" + url.QueryEscape(way))
 	c.awaitPaths(ctx, "/ready")
 }
 
 // awaitPaths waits until scripts have reported these paths, in any order.
-func (c *theirTabs) awaitPaths(ctx context.Context, paths ...string) {
+func (c *userPages) awaitPaths(ctx context.Context, paths ...string) {
 	c.t.Helper()
 	for len(paths) > 0 {
 		select {
@@ -237,11 +237,11 @@ func TestAttachedUserPopups(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			ctx := limited(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
-			users := newTheirTabs(t, address)
+			users := newUserPages(t, address)
 			o := testOptions(t)
 			o.CDPEndpoint = address
 			b := newBrowser(t, o)
-			if _, err := (host{b}).Acquire(ctx); err != nil {
+			if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {
 				t.Fatal(err)
 			}
 			users.openOpener(ctx, way)
@@ -252,7 +252,7 @@ func TestAttachedUserPopups(t *testing.T) {
 				Targets []*target.Info `json:"targetInfos"`
 			}
 			if !poll(ctx, 20*time.Millisecond, func() bool {
-				err := r.conn.Browser().Call(ctx, "Target.getTargets", map[string]any{"filter": pageTargets}, &list)
+				err := r.conn.BrowserSession().Call(ctx, "Target.getTargets", map[string]any{"filter": pageTargets}, &list)
 				return err == nil && !slices.ContainsFunc(list.Targets, func(i *target.Info) bool { return i.Attached })
 			}) {
 				t.Error("we stay attached to a tab of the user")
@@ -275,7 +275,7 @@ const (
 // opened a dialog. The dialog is reported immediately and can be dismissed, and
 // then the page continues.
 func TestAttachedEarlyDialog(t *testing.T) {
-	came := make(chan string, 8)
+	reported := make(chan string, 8)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -283,7 +283,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 			fmt.Fprint(w, `<link rel=icon href=data:,><title>Early</title><p>The page</p><script>
 				setTimeout(() => { fetch("/opens"); const answer = confirm("Really?"); fetch("/answered-" + answer); }, 50)</script>`)
 		default:
-			came <- r.URL.Path
+			reported <- r.URL.Path
 		}
 	}))
 	t.Cleanup(site.Close)
@@ -291,7 +291,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	wait := func(want string) {
 		t.Helper()
 		select {
-		case path := <-came:
+		case path := <-reported:
 			if path != want {
 				t.Errorf("the page reports %s, want %s", path, want)
 			}
@@ -334,7 +334,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 		t.Fatalf("dismissing: %+v, %v", d, err)
 	}
 	wait("/answered-false")
-	if text, err := s.Text(ctx, id, nil); err != nil || !strings.Contains(text.Text, "The page") {
+	if text, err := s.Text(ctx, id, nil); err != nil || !strings.Contains(text.Content, "The page") {
 		t.Errorf("the text after it: %+v, %v", text, err)
 	}
 	if tabs, err := s.ListTabs(ctx); err != nil || tabs[i].Note != "" || tabs[i].Title != "Early" {
@@ -350,11 +350,11 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, address := startForeign(t, t.TempDir())
-	users := newTheirTabs(t, address)
+	users := newUserPages(t, address)
 	o := testOptions(t)
 	o.CDPEndpoint, o.Network = address, hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
-	if _, err := (host{b}).Acquire(ctx); err != nil {
+	if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {
 		t.Fatal(err)
 	}
 	r := running(b)
@@ -367,10 +367,10 @@ func TestAttachedUserTabDelay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		} else if err := r.conn.Browser().Call(ctx, "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}, nil); err != nil {
+		} else if err := r.conn.BrowserSession().Call(ctx, "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Ping(ctx); err != nil { // the command has taken effect
+		if err := r.Ping(ctx); err != nil { // wait until the command has taken effect
 			t.Fatal(err)
 		}
 		start := time.Now()

@@ -17,16 +17,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// benchElements is the number of elements that can be acted on in the page
-// that snapshots are taken of.
+// benchElements is the number of elements that can be acted on in the page of the snapshot
+// benchmark.
 const benchElements = 3000
 
 //go:embed testdata/bench/outline.js
 var rawOutline string
 
-// compare runs raw and ours in turn, so that both meet the same load, and
-// reports the median of ours and how many times that of raw it is. after, if
-// not nil, clears away after each of them and is not measured.
+// compare runs raw and ours alternately, so that both see the same load. It reports the median of
+// ours, and its ratio to the median of raw. after, if not nil, cleans up after each run and is not
+// measured.
 func compare(b *testing.B, raw, ours func() error, after func()) {
 	b.Helper()
 	timed := func(f func() error) time.Duration {
@@ -45,17 +45,17 @@ func compare(b *testing.B, raw, ours func() error, after func()) {
 		slices.Sort(list)
 		return float64(list[len(list)/2])
 	}
-	var theirs, mine []time.Duration
+	var rawTimes, ourTimes []time.Duration
 	for b.Loop() {
-		theirs = append(theirs, timed(raw))
-		mine = append(mine, timed(ours))
+		rawTimes = append(rawTimes, timed(raw))
+		ourTimes = append(ourTimes, timed(ours))
 	}
-	b.ReportMetric(median(mine), "ns/op")
-	b.ReportMetric(median(theirs), "raw-ns/op")
-	b.ReportMetric(median(mine)/median(theirs), "x_raw")
+	b.ReportMetric(median(ourTimes), "ns/op")
+	b.ReportMetric(median(rawTimes), "raw-ns/op")
+	b.ReportMetric(median(ourTimes)/median(rawTimes), "x_raw")
 }
 
-// benchOptions are those of a browser that leaves nothing behind.
+// benchOptions returns the options of a browser with a temporary profile.
 func benchOptions(b *testing.B) Options {
 	headless := true
 	return Options{
@@ -103,7 +103,7 @@ document.getElementById('count').onclick = (e) => { if (e.isTrusted) clicks++ };
 	return s.URL
 }
 
-// evaluateRaw runs an expression with one command of the protocol.
+// evaluateRaw evaluates an expression with one CDP command.
 func evaluateRaw[T any](ctx context.Context, s *cdpconn.Session, expression string) (T, error) {
 	var answer struct {
 		Result struct {
@@ -118,9 +118,8 @@ func evaluateRaw[T any](ctx context.Context, s *cdpconn.Session, expression stri
 	return answer.Result.Value, err
 }
 
-// BenchmarkExecutor measures calls on a tab that is open, in one browser,
-// against the fewest commands of the protocol that do the same over the same
-// connection.
+// BenchmarkExecutor measures calls on an open tab of one browser, and compares them with the
+// minimal sequence of CDP commands over the same connection.
 func BenchmarkExecutor(b *testing.B) {
 	ctx := b.Context()
 	pages := benchPages(b)
@@ -144,7 +143,7 @@ func BenchmarkExecutor(b *testing.B) {
 				b.Errorf("closing the tab: %v", err)
 			}
 		})
-		tabs := (host{browser}).Current().Tabs()
+		tabs := (sessionProvider{browser}).Current().Tabs()
 		return tab.ID, tabs[len(tabs)-1].Page.Session()
 	}
 
@@ -219,7 +218,7 @@ func BenchmarkExecutor(b *testing.B) {
 	})
 }
 
-// clickRaw clicks where the element is, whatever is there.
+// clickRaw clicks the center of an element without checks.
 func clickRaw(ctx context.Context, s *cdpconn.Session, selector string) error {
 	at, err := evaluateRaw[[]float64](ctx, s, fmt.Sprintf(
 		"(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()", selector))
@@ -246,12 +245,11 @@ func clickRaw(ctx context.Context, s *cdpconn.Session, selector string) error {
 	return nil
 }
 
-// BenchmarkFirstPage measures the way from nothing to a loaded page: a fresh
-// browser each time, one after the other.
+// BenchmarkFirstPage measures the time from launch to a loaded page, with a new browser each time.
 func BenchmarkFirstPage(b *testing.B) {
 	ctx := b.Context()
 	url := benchPages(b) + "/form"
-	var ends []func() error // of the browser that was started last
+	var ends []func() error // of the last browser
 	compare(b, func() error {
 		return firstPageRaw(ctx, benchOptions(b), url, func(f func() error) { ends = append(ends, f) })
 	}, func() error {
@@ -276,7 +274,7 @@ func BenchmarkFirstPage(b *testing.B) {
 	})
 }
 
-// firstPageRaw launches a browser and loads url with the fewest commands.
+// firstPageRaw launches a browser and loads url with the minimal sequence of commands.
 func firstPageRaw(ctx context.Context, o Options, url string, atEnd func(func() error)) error {
 	p, err := launch(ctx, o)
 	if err != nil {
@@ -285,21 +283,21 @@ func firstPageRaw(ctx context.Context, o Options, url string, atEnd func(func() 
 	conn := cdpconn.New(p.transport)
 	atEnd(func() error {
 		ctx := context.Background()
-		conn.Browser().Call(ctx, "Browser.close", nil, nil)
+		conn.BrowserSession().Call(ctx, "Browser.close", nil, nil)
 		return errors.Join(p.close(ctx), conn.Close())
 	})
 	var created struct {
 		ID string `json:"targetId"`
 	}
-	if err := conn.Browser().Call(ctx, "Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}, &created); err != nil {
+	if err := conn.BrowserSession().Call(ctx, "Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}, &created); err != nil {
 		return err
 	}
-	if err := conn.Browser().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": created.ID, "flatten": true}, nil); err != nil {
+	if err := conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": created.ID, "flatten": true}, nil); err != nil {
 		return err
 	}
 	var page *cdpconn.Session
 	for page == nil {
-		ev, err := conn.Browser().Next(ctx)
+		ev, err := conn.BrowserSession().Next(ctx)
 		if err != nil {
 			return err
 		}

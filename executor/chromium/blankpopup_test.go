@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 

@@ -12,79 +12,74 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// A NetworkPolicy decides on every connection that a launched browser makes.
-// policy.Policy is one. Its methods must be safe for concurrent use; an error
-// denies, and its text is shown to whoever made the request.
+// A NetworkPolicy decides on every connection that a launched browser makes. policy.Policy
+// implements it. Its methods must be safe for concurrent use. An error denies the connection, and
+// its text is shown to the program that made the request.
 //
-// One that also has a method AddOwnPort(port int) is told, before the browser
-// starts, of the loopback port at which the browser's connections are decided
-// on. It should deny that port to pages, which a rule for loopback without a
-// port would open.
+// If a NetworkPolicy also has a method AddOwnPort(port int), it is called before the browser starts
+// with the loopback port of the egress proxy. The policy should deny that port to pages; otherwise
+// a rule for loopback without a port would allow it.
 type NetworkPolicy interface {
-	// CheckHost decides before host is resolved. scheme is "http", or empty
-	// for a tunnel, which https and WebSockets use. An IPv6 host has its
-	// brackets.
+	// CheckHost decides before host is resolved. scheme is "http", or empty for a tunnel, as https
+	// and WebSockets use. An IPv6 host is in brackets.
 	CheckHost(scheme, host string, port int) error
-	// CheckPath checks the path of a request that CheckHost allowed, if the path
-	// is visible, as in plain http. path is as sent.
+	// CheckPath checks the path of a request that CheckHost allowed, if the path is visible, as in
+	// plain HTTP. path is as sent.
 	CheckPath(scheme, host string, port int, path string) error
-	// CheckAddr decides on an address of host, immediately before it is
-	// dialed.
+	// CheckAddr decides on an address of host, immediately before it is dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error
-	// CheckDocument decides on where a tab goes, at each redirect too: CheckHost
-	// may let a page load from more hosts than it may be led to.
+	// CheckDocument decides on the URL of a document, including each redirect hop. CheckHost may
+	// let a page load resources from more hosts than a tab may navigate to.
 	CheckDocument(url string) error
 }
 
-// A Browser is a Chromium that is launched, or joined, when it is first
-// needed, and again after it went away. It is an executor.Backend. Its
-// methods are safe for concurrent use.
-type Browser struct {
+// A Backend launches a Chromium, or attaches to one, when it is first needed, and again after the
+// browser has exited. It implements executor.Backend. Its methods are safe for concurrent use.
+type Backend struct {
 	opts Options
 	log  *slog.Logger
 
-	mu       sync.Mutex    // guards what follows
-	run      *run          // nil when none runs
-	starting *start        // nil when none is starting
-	lastErr  error         // why the last start failed
-	lost     error         // why the run before this one ended, until a start
-	leaving  chan struct{} // closed when what belonged to that run is gone
-	closed   bool
-	sessions map[*session.Session]bool
+	mu          sync.Mutex    // guards the fields below
+	instance    *instance     // nil if no browser is running
+	starting    *start        // nil if no browser is starting
+	lastErr     error         // why the last start failed
+	lastExitErr error         // why the last instance exited; reset by a successful start
+	cleanupDone chan struct{} // closed when the cleanup after that instance is complete
+	closed      bool
+	sessions    map[*session.Session]bool
 }
 
 var (
-	_ executor.Backend = (*Browser)(nil)
-	_ session.Host     = host{}
+	_ executor.Backend        = (*Backend)(nil)
+	_ session.BrowserProvider = sessionProvider{}
 )
 
-// A start is one attempt to start a browser, which any number of calls wait
-// for.
+// A start is one attempt to start a browser, which any number of calls wait for.
 type start struct {
-	done   chan struct{}
-	run    *run
-	err    error
-	cancel context.CancelCauseFunc
-	calls  int // that wait; when none is left it is given up
+	done     chan struct{}
+	instance *instance
+	err      error
+	cancel   context.CancelCauseFunc
+	calls    int // number of waiting calls; at 0 the start is canceled
 }
 
-// New returns a Browser. It starts nothing; options that contradict each
-// other are reported by the first call that needs the browser.
-func New(opts Options) *Browser {
+// New returns a Backend. It starts nothing. The first call that needs the browser reports options
+// that contradict each other.
+func New(opts Options) *Backend {
 	log := opts.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Browser{opts: opts, log: log, sessions: make(map[*session.Session]bool)}
+	return &Backend{opts: opts, log: log, sessions: make(map[*session.Session]bool)}
 }
 
 // Kind returns executor.BackendCDP.
-func (b *Browser) Kind() executor.BackendKind { return executor.BackendCDP }
+func (b *Backend) Kind() executor.BackendKind { return executor.BackendCDP }
 
-// NewSession returns one client's Executor. It starts nothing. Sessions share
-// the browser with its cookies, and see each other's tabs: a client that must
-// not see another's needs a Browser of its own.
-func (b *Browser) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
+// NewSession returns an Executor for one client. It starts nothing. Sessions share the browser with
+// its cookies, and see each other's tabs. Clients that must not see each other's tabs need separate
+// Backends.
+func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
 	switch opts.AfterAction {
 	case "", executor.AfterDiff, executor.AfterSnapshot, executor.AfterNone:
 	default:
@@ -95,70 +90,72 @@ func (b *Browser) NewSession(opts executor.SessionOptions) (executor.Executor, e
 	if b.closed {
 		return nil, errClosed()
 	}
-	s := session.New(host{b}, opts)
+	s := session.New(sessionProvider{b}, opts)
 	b.sessions[s] = true
 	return s, nil
 }
 
 func errClosed() error {
-	return executor.Errorf(executor.ErrNoBackend, "Make a new one.", "the browser was closed")
+	return executor.Errorf(executor.ErrNoBackend, "Create a new Backend.", "the backend is closed")
 }
 
-// A host is a Browser as its sessions see it.
-type host struct{ *Browser }
+// A sessionProvider implements session.BrowserProvider for a Backend.
+type sessionProvider struct{ *Backend }
 
-// Joins implements session.Host.
-func (b host) Joins() bool { return b.opts.CDPEndpoint != "" && b.opts.AttachDefaultContext }
+// AttachesToRunning implements session.BrowserProvider.
+func (b sessionProvider) AttachesToRunning() bool {
+	return b.opts.CDPEndpoint != "" && b.opts.AttachDefaultContext
+}
 
-// Forget implements session.Host.
-func (b host) Forget(s *session.Session) {
+// RemoveSession implements session.BrowserProvider.
+func (b sessionProvider) RemoveSession(s *session.Session) {
 	b.mu.Lock()
 	delete(b.sessions, s)
 	b.mu.Unlock()
 }
 
-// Current implements session.Host.
-func (b host) Current() session.Browser {
+// Current implements session.BrowserProvider.
+func (b sessionProvider) Current() session.BrowserInstance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.run == nil {
+	if b.instance == nil {
 		return nil
 	}
-	return b.run
+	return b.instance
 }
 
-// Acquire implements session.Host: it returns the browser that runs, or starts one. Calls that come while it starts wait for that start; a
-// call that is cancelled does not take the start down for the others.
-func (b host) Acquire(ctx context.Context) (session.Browser, error) {
+// Acquire implements session.BrowserProvider. It returns the running browser, or starts one.
+// Concurrent calls share one start. A canceled call does not cancel the start for the others.
+func (b sessionProvider) Acquire(ctx context.Context) (session.BrowserInstance, error) {
 	for {
 		r, err := b.acquire(ctx)
-		if !errors.Is(err, errGivenUp) || ctx.Err() != nil {
+		if !errors.Is(err, errStartAbandoned) || ctx.Err() != nil {
 			return r, err
 		}
-		// Whoever wanted that start has gone, and this call came too late to
-		// keep it going.
+		// All calls that waited for that start were canceled before this call could keep it
+		// running.
 	}
 }
 
-// errGivenUp is the end of a start that nobody waited for any more.
-var errGivenUp = errors.New("the start was given up")
+// errStartAbandoned is the error of a start that no call waits for any longer.
+var errStartAbandoned = errors.New("launch abandoned")
 
-func (b host) acquire(ctx context.Context) (session.Browser, error) {
+func (b sessionProvider) acquire(ctx context.Context) (session.BrowserInstance, error) {
 	b.mu.Lock()
-	if b.run != nil && b.run.conn.Err() != nil {
-		b.lose(b.run) // nobody has noticed yet
+	if b.instance != nil && b.instance.conn.Err() != nil {
+		b.forgetInstance(b.instance) // the exit has not been handled yet
 	}
 	switch {
 	case b.closed:
 		b.mu.Unlock()
 		return nil, errClosed()
-	case b.run != nil:
+	case b.instance != nil:
 		defer b.mu.Unlock()
-		return b.run, nil
+		return b.instance, nil
 	case b.starting == nil:
 		startCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		b.starting = &start{done: make(chan struct{}), cancel: cancel}
-		go b.begin(startCtx, b.starting)
+		go b.startBrowser(startCtx, b.starting)
 	}
 	st := b.starting
 	st.calls++
@@ -168,24 +165,24 @@ func (b host) acquire(ctx context.Context) (session.Browser, error) {
 		if st.err != nil {
 			return nil, st.err
 		}
-		return st.run, nil
+		return st.instance, nil
 	case <-ctx.Done():
 		b.mu.Lock()
 		if st.calls--; st.calls == 0 {
-			st.cancel(errGivenUp)
+			st.cancel(errStartAbandoned)
 		}
 		b.mu.Unlock()
 		return nil, context.Cause(ctx)
 	}
 }
 
-// begin starts a browser for st.
-func (b *Browser) begin(ctx context.Context, st *start) {
+// startBrowser starts a browser for st.
+func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	b.mu.Lock()
-	leaving := b.leaving
+	cleanup := b.cleanupDone
 	b.mu.Unlock()
-	if leaving != nil {
-		<-leaving // it holds the profile until then
+	if cleanup != nil {
+		<-cleanup // the old browser uses the profile until then
 	}
 	r, err := b.connect(ctx)
 	b.mu.Lock()
@@ -197,16 +194,16 @@ func (b *Browser) begin(ctx context.Context, st *start) {
 		b.lastErr = err
 	}
 	if err == nil {
-		b.run, b.lost = r, nil
+		b.instance, b.lastExitErr = r, nil
 	}
 	b.mu.Unlock()
 	if err != nil && r != nil {
 		r.close()
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errGivenUp) {
-		err = errGivenUp // whatever it failed of on the way out
+	if err != nil && errors.Is(context.Cause(ctx), errStartAbandoned) {
+		err = errStartAbandoned // regardless of the error that the cancellation caused
 	}
-	st.run, st.err = r, err
+	st.instance, st.err = r, err
 	st.cancel(nil)
 	close(st.done)
 	if err == nil {
@@ -215,53 +212,53 @@ func (b *Browser) begin(ctx context.Context, st *start) {
 	}
 }
 
-// watch notes the end of a run and clears up after it.
-func (b *Browser) watch(r *run) {
+// watch waits until a browser exits and then cleans up after it.
+func (b *Backend) watch(r *instance) {
 	<-r.conn.Done()
 	b.mu.Lock()
-	unasked := !b.closed
-	b.lose(r)
+	unexpected := !b.closed
+	b.forgetInstance(r)
 	b.mu.Unlock()
 	gone := audit.Entry{Event: audit.EventDisconnected}
-	if unasked {
-		gone.Detail = "it went away"
+	if unexpected {
+		gone.Detail = "browser exited"
 	}
-	r.loseTransfers()
+	r.failTransfers()
 	b.record(gone)
-	if unasked {
-		b.log.Warn("the browser went away; the next call starts another", "error", r.conn.Err())
+	if unexpected {
+		b.log.Warn("browser exited; the next call starts a new one", "error", r.conn.Err())
 	}
 	if err := r.release(); err != nil {
-		b.log.Warn("clearing up after it", "error", err)
+		b.log.Warn("cleanup failed", "error", err)
 	}
-	close(r.left)
+	close(r.cleanupDone)
 }
 
-// record tells Options.Audit.
-func (b *Browser) record(e audit.Entry) {
+// record passes an entry to Options.Audit.
+func (b *Backend) record(e audit.Entry) {
 	if b.opts.Audit != nil {
 		e.Backend = string(executor.BackendCDP)
 		b.opts.Audit.Record(e)
 	}
 }
 
-// lose takes a run that has ended off the books. b.mu must be held.
-func (b *Browser) lose(r *run) {
-	if b.run == r {
-		b.run = nil
-		b.lost, b.leaving = r.conn.Err(), r.left
+// forgetInstance removes an instance whose browser has exited. b.mu must be held.
+func (b *Backend) forgetInstance(r *instance) {
+	if b.instance == r {
+		b.instance = nil
+		b.lastExitErr, b.cleanupDone = r.conn.Err(), r.cleanupDone
 	}
 }
 
-// Status tells what is there.
-func (b *Browser) Status(context.Context) executor.Status {
+// Status returns the state of the backend.
+func (b *Backend) Status(context.Context) executor.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := executor.Status{Backend: executor.BackendCDP}
 	switch {
-	case b.run != nil:
+	case b.instance != nil:
 		s.Ready, s.CDPAttached = true, true
-		s.Detail = b.run.describe()
+		s.Detail = b.instance.describe()
 	case b.closed:
 		s.Detail = "closed"
 	case b.lastErr != nil:
@@ -272,27 +269,27 @@ func (b *Browser) Status(context.Context) executor.Status {
 		}
 	case b.starting != nil:
 		s.Detail = "the browser is starting"
-	case b.lost != nil:
-		s.Ready, s.Detail = true, "the browser went away; the next call starts another"
+	case b.lastExitErr != nil:
+		s.Ready, s.Detail = true, "browser exited; the next call starts a new one"
 	case b.opts.CDPEndpoint != "":
-		s.Ready, s.Detail = true, "the first call joins the browser at the CDP endpoint"
+		s.Ready, s.Detail = true, "the first call attaches to the browser at the CDP endpoint"
 	default:
 		s.Ready, s.Detail = true, "the first call that needs a browser starts one"
 	}
 	return s
 }
 
-// Close ends the browser if it was launched, lets it go if it was joined, and
-// ends its sessions. It is idempotent.
-func (b *Browser) Close() error {
+// Close terminates a launched browser or detaches from an attached one, and closes the backend's
+// sessions. It is idempotent.
+func (b *Backend) Close() error {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
 		return nil
 	}
 	b.closed = true
-	r, st, leaving := b.run, b.starting, b.leaving
-	b.run = nil
+	r, st, cleanup := b.instance, b.starting, b.cleanupDone
+	b.instance = nil
 	sessions := make([]*session.Session, 0, len(b.sessions))
 	for s := range b.sessions {
 		sessions = append(sessions, s)
@@ -302,8 +299,8 @@ func (b *Browser) Close() error {
 		st.cancel(errClosed())
 		<-st.done
 	}
-	if leaving != nil {
-		<-leaving
+	if cleanup != nil {
+		<-cleanup
 	}
 	var err error
 	if r != nil {
@@ -315,8 +312,8 @@ func (b *Browser) Close() error {
 	return err
 }
 
-// each calls f with every session.
-func (b *Browser) each(f func(*session.Session)) {
+// each calls f with each session.
+func (b *Backend) each(f func(*session.Session)) {
 	b.mu.Lock()
 	sessions := make([]*session.Session, 0, len(b.sessions))
 	for s := range b.sessions {

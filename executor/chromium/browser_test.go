@@ -10,16 +10,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// pages serves a few pages, and holds those below /held/ until the test ends.
+// pages serves a few pages. Requests below /held/ are blocked until the test ends.
 func pages(t *testing.T) *httptest.Server {
 	t.Helper()
 	release := make(chan struct{})
@@ -43,8 +44,9 @@ func pages(t *testing.T) *httptest.Server {
 	return srv
 }
 
-func newBrowser(t *testing.T, o Options) *Browser {
+func newBrowser(t *testing.T, o Options) *Backend {
 	t.Helper()
+	tier.Browser(t)
 	b := New(o)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -54,14 +56,14 @@ func newBrowser(t *testing.T, o Options) *Browser {
 	return b
 }
 
-// running returns the run of b.
-func running(b *Browser) *run {
+// running returns the current instance of b.
+func running(b *Backend) *instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.run
+	return b.instance
 }
 
-func newSession(t *testing.T, b *Browser) executor.Executor {
+func newSession(t *testing.T, b *Backend) executor.Executor {
 	t.Helper()
 	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
@@ -84,8 +86,8 @@ func wantCode(t *testing.T, err error, want executor.Code) {
 	}
 }
 
-// A browser that is killed ends the call in progress with one clear error,
-// and the next call gets a fresh one, whose tabs are others.
+// TestKilledBrowserIsReplaced checks that the pending call fails with one clear error after the
+// browser is killed, and that the next call starts a new browser with other tabs.
 func TestKilledBrowserIsReplaced(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
@@ -95,18 +97,22 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := running(b).proc.pid
-	held := make(chan error, 1)
+	pending := make(chan error, 1)
 	go func() {
 		_, err := s.WaitFor(ctx, "", executor.WaitCondition{Text: "never shown", Timeout: 30 * time.Second})
-		held <- err
+		pending <- err
 	}()
 	if err := s.Ping(ctx); err != nil {
 		t.Fatalf("ping: %v", err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	process, err := os.FindProcess(pid)
+	if err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, <-held, executor.ErrTargetGone)
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, <-pending, executor.ErrTargetGone)
 
 	again, err := s.Navigate(ctx, "", srv.URL+"/second", nil)
 	if err != nil {
@@ -119,9 +125,9 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	wantCode(t, err, executor.ErrStaleTab)
 }
 
-// Calls that come while the browser starts share that start; one that is
-// cancelled does not end it for the others.
-func TestOneStartForAll(t *testing.T) {
+// TestConcurrentCallsShareOneLaunch checks that concurrent calls share one start of the browser,
+// and that a canceled call does not cancel it for the others.
+func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
 	hurried, cancel := context.WithCancel(ctx)
@@ -134,11 +140,11 @@ func TestOneStartForAll(t *testing.T) {
 		}()
 	}
 	s := newSession(t, b)
-	gaveUp := make(chan error, 1)
-	go func() { gaveUp <- s.Ready(hurried) }()
+	canceled := make(chan error, 1)
+	go func() { canceled <- s.Ready(hurried) }()
 	cancel()
-	if err := <-gaveUp; err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("the cancelled call: %v", err)
+	if err := <-canceled; err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("the canceled call: %v", err)
 	}
 	for range 3 {
 		if err := <-errs; err != nil {
@@ -151,7 +157,8 @@ func TestOneStartForAll(t *testing.T) {
 	}
 }
 
-// A page that hangs fails the call within its deadline, and can be left.
+// TestHungPageCanBeLeft checks that a call on a hung page fails within its deadline, and that the
+// tab can navigate away.
 func TestHungPageCanBeLeft(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	s := newSession(t, newBrowser(t, testOptions(t)))
@@ -160,7 +167,7 @@ func TestHungPageCanBeLeft(t *testing.T) {
 	}
 	start := time.Now()
 	a, err := s.Click(ctx, "", executor.Target{Selector: "button"}, nil)
-	if err != nil || !strings.Contains(a.Note, "busy") { // it got the click, after all
+	if err != nil || !strings.Contains(a.Note, "busy") { // the page received the click
 		t.Errorf("the click that hangs the page: %+v, %v", a, err)
 	}
 	hurry, cancel := context.WithTimeout(ctx, time.Second)
@@ -173,18 +180,18 @@ func TestHungPageCanBeLeft(t *testing.T) {
 	start = time.Now()
 	nav, err := s.Navigate(ctx, "", srv.URL+"/after", nil)
 	if err != nil || nav.Title != "after" {
-		t.Fatalf("leaving it: %+v, %v", nav, err)
+		t.Fatalf("navigating away: %+v, %v", nav, err)
 	}
 	if took := time.Since(start); took > hangLimit {
-		t.Errorf("leaving it took %v", took)
+		t.Errorf("navigating away took %v", took)
 	}
 }
 
-// hangLimit is how long a call may take on a page that hangs: more than the
-// page layer's own deadlines, less than the default of a navigation.
+// hangLimit bounds a call on a hung page. It is more than the page layer's own deadlines, and less
+// than the default timeout of a navigation.
 const hangLimit = 12 * time.Second
 
-// A page that crashed is left by a reload.
+// TestCrashedPageReloads checks that a reload restores a crashed page.
 func TestCrashedPageReloads(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
@@ -203,7 +210,7 @@ func TestCrashedPageReloads(t *testing.T) {
 	}
 }
 
-func TestFailedStartIsToldAndTriedAgain(t *testing.T) {
+func TestFailedStartReportsAndRetries(t *testing.T) {
 	o := testOptions(t)
 	o.Browser = fakeBrowser(t, "echo no luck >&2; exit 3")
 	b := newBrowser(t, o)
@@ -216,12 +223,12 @@ func TestFailedStartIsToldAndTriedAgain(t *testing.T) {
 	}
 }
 
-// A joined browser is worked in by a browser context of our own, and only let
-// go in the end.
-func TestJoinedBrowserIsOnlyLetGo(t *testing.T) {
+// TestAttachedBrowserStaysOpen checks that we use our own browser context in an attached browser,
+// and that Close only detaches from the browser.
+func TestAttachedBrowserStaysOpen(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
-	pid, address := startForeign(t, t.TempDir())
-	address = openTheirs(t, address, srv.URL+"/theirs")
+	_, address := startForeign(t, t.TempDir())
+	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	b := New(o)
@@ -234,66 +241,63 @@ func TestJoinedBrowserIsOnlyLetGo(t *testing.T) {
 		t.Errorf("tabs %+v, %v; want ours alone", tabs, err)
 	}
 	if a, err := s.Click(ctx, "", executor.Target{Selector: "a"}, nil); err != nil || len(a.NewTabs) != 1 {
-		t.Errorf("a popup in a joined browser: %+v, %v", a, err)
+		t.Errorf("a popup window in an attached browser: %+v, %v", a, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := syscall.Kill(pid, 0); err != nil {
-		t.Errorf("the joined browser is gone: %v", err)
-	}
 	if left := titles(t, address); strings.Contains(left, "ours") || !strings.Contains(left, "theirs") {
-		t.Errorf("left open are %s", left)
+		t.Errorf("open tabs: %s", left)
 	}
 }
 
-// In the default context the user's tabs are there to be driven, and stay.
-func TestJoinedDefaultContext(t *testing.T) {
+// TestAttachDefaultContext checks that the user's tabs can be driven in the default context, and
+// that they stay open.
+func TestAttachDefaultContext(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	_, address := startForeign(t, t.TempDir())
-	address = openTheirs(t, address, srv.URL+"/theirs")
+	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint, o.AttachDefaultContext = false, address, true
 	b := New(o)
 	s := newSession(t, b)
-	// The user's tabs are there from the first call on.
+	// The first call already returns the user's tabs.
 	if tabs, err := s.ListTabs(ctx); err != nil || !slices.ContainsFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "theirs" }) {
-		t.Fatalf("tabs of the joined browser: %+v, %v", tabs, err)
+		t.Fatalf("tabs of the attached browser: %+v, %v", tabs, err)
 	}
 	if _, err := s.NewTab(ctx, srv.URL+"/ours", &executor.NewTabOptions{Inactive: true}); err != nil {
 		t.Fatal(err)
 	}
-	var theirs executor.TabID
+	var userTab executor.TabID
 	tabs, err := s.ListTabs(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tab := range tabs {
 		if tab.Title == "theirs" {
-			theirs = tab.ID
+			userTab = tab.ID
 		}
 	}
-	text, err := s.Text(ctx, theirs, nil)
-	if err != nil || !strings.Contains(text.Text, "Page theirs") {
+	text, err := s.Text(ctx, userTab, nil)
+	if err != nil || !strings.Contains(text.Content, "Page theirs") {
 		t.Errorf("text of the user's tab among %+v: %+v, %v", tabs, text, err)
 	}
-	if closed, err := s.CloseTab(ctx, theirs); err != nil || closed.Closed || !closed.Released {
-		t.Errorf("letting the user's tab go: %+v, %v", closed, err)
+	if closed, err := s.CloseTab(ctx, userTab); err != nil || closed.Closed || !closed.Released {
+		t.Errorf("releasing the user's tab: %+v, %v", closed, err)
 	}
-	if _, err := s.Text(ctx, theirs, nil); executor.CodeOf(err) != executor.ErrTabNotFound {
-		t.Errorf("a tab that was let go: %v", err)
+	if _, err := s.Text(ctx, userTab, nil); executor.CodeOf(err) != executor.ErrTabNotFound {
+		t.Errorf("a tab that was released: %v", err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
 	if left := titles(t, address); strings.Contains(left, "ours") || !strings.Contains(left, "theirs") {
-		t.Errorf("left open are %s", left)
+		t.Errorf("open tabs: %s", left)
 	}
 }
 
-// openTheirs opens a tab as the browser's user and returns the browser's HTTP
-// address.
-func openTheirs(t *testing.T, ws, page string) (address string) {
+// openUserTab opens a tab as the browser's user and returns the browser's HTTP address.
+func openUserTab(t *testing.T, ws, page string) (address string) {
 	t.Helper()
 	u, err := url.Parse(ws)
 	if err != nil {
@@ -320,7 +324,7 @@ func openTheirs(t *testing.T, ws, page string) (address string) {
 	return address
 }
 
-// titles returns what the browser's own HTTP address tells of its tabs.
+// titles returns the browser's JSON list of tabs.
 func titles(t *testing.T, address string) string {
 	t.Helper()
 	res, err := http.Get(address + "/json/list")
@@ -335,9 +339,9 @@ func titles(t *testing.T, address string) string {
 	return b.String()
 }
 
-// A picture has the size of the viewport in CSS pixels whatever the scale of
-// the screen.
-func TestPictureOfScaledScreen(t *testing.T) {
+// TestScreenshotOnHiDPI checks that a screenshot has the size of the viewport in CSS pixels, for
+// every device scale factor.
+func TestScreenshotOnHiDPI(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	o := testOptions(t)
 	o.ExtraArgs = []string{"--force-device-scale-factor=2"}
@@ -356,7 +360,7 @@ func TestPictureOfScaledScreen(t *testing.T) {
 		}
 		config, _, err := image.DecodeConfig(bytes.NewReader(shot.Data))
 		if err != nil || config.Width != 1280 || config.Height != 720 || shot.Width != 1280 || shot.Height != 720 {
-			t.Errorf("%s: %d×%d, said to be %d×%d, %v, want 1280×720", what, config.Width, config.Height, shot.Width, shot.Height, err)
+			t.Errorf("%s: %d×%d, reported as %d×%d, %v, want 1280×720", what, config.Width, config.Height, shot.Width, shot.Height, err)
 		}
 	}
 }

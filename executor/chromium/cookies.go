@@ -8,16 +8,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
 )
 
-var _ session.CookieJar = (*run)(nil)
+var _ session.CookieJar = (*instance)(nil)
 
-// A partition is the site under which alone a cookie is sent.
+// A partition is the top-level site to which a partitioned cookie is restricted.
 type partition struct {
 	Site     string `json:"topLevelSite"`
 	Ancestor bool   `json:"hasCrossSiteAncestor"`
 }
 
 // AllCookies implements session.CookieJar.
-func (r *run) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
+func (r *instance) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
 	var res struct {
 		Cookies []struct {
 			Name      string            `json:"name"`
@@ -32,28 +32,28 @@ func (r *run) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
 			Opaque    bool              `json:"partitionKeyOpaque"`
 		} `json:"cookies"`
 	}
-	if err := r.conn.Browser().Call(ctx, "Storage.getCookies", r.inContext(nil), &res); err != nil {
+	if err := r.conn.BrowserSession().Call(ctx, "Storage.getCookies", r.inContext(nil), &res); err != nil {
 		return nil, err
 	}
 	var list []statefile.Cookie
 	for _, c := range res.Cookies {
-		if c.Opaque { // nothing can name where it is sent
+		if c.Opaque { // its partition cannot be saved
 			continue
 		}
-		kept := statefile.Cookie{
+		saved := statefile.Cookie{
 			Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Expires: c.Expires,
 			HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
 		}
 		if c.Partition != nil {
-			kept.Partition, kept.Ancestor = c.Partition.Site, c.Partition.Ancestor
+			saved.Partition, saved.Ancestor = c.Partition.Site, c.Partition.Ancestor
 		}
-		list = append(list, kept)
+		list = append(list, saved)
 	}
 	return list, nil
 }
 
 // AddCookies implements session.CookieJar.
-func (r *run) AddCookies(ctx context.Context, cookies []statefile.Cookie) error {
+func (r *instance) AddCookies(ctx context.Context, cookies []statefile.Cookie) error {
 	if len(cookies) == 0 {
 		return nil
 	}
@@ -74,11 +74,11 @@ func (r *run) AddCookies(ctx context.Context, cookies []statefile.Cookie) error 
 		}
 		list = append(list, param)
 	}
-	return r.conn.Browser().Call(ctx, "Storage.setCookies", r.inContext(map[string]any{"cookies": list}), nil)
+	return r.conn.BrowserSession().Call(ctx, "Storage.setCookies", r.inContext(map[string]any{"cookies": list}), nil)
 }
 
-// inContext adds the browser context that the run works in to parameters.
-func (r *run) inContext(params map[string]any) map[string]any {
+// inContext adds the id of the instance's browser context to params.
+func (r *instance) inContext(params map[string]any) map[string]any {
 	if params == nil {
 		params = map[string]any{}
 	}

@@ -1,16 +1,15 @@
-// Package chromium is the backend that drives a Chromium of its own, or one
-// that it is told to join, over the Chrome DevTools Protocol.
+// Package chromium is the backend that drives a Chromium over the Chrome DevTools Protocol. It
+// launches the browser, or attaches to a running one.
 //
-// A browser that it launches is its to end: it talks to it over a pipe, so
-// that no port is open to anyone else, and the browser ends when the pipe
-// does, also when this process is killed. What is left behind nevertheless is
-// cleared away by the next start, or by [Sweep]. A browser that it joins
-// (Options.CDPEndpoint) is never ended.
+// The package owns a browser that it launches. It connects to it over a pipe, so that no port is
+// open to other programs. The browser exits when the pipe is closed, also if this process is
+// killed. The next launch, or [Sweep], removes what is left behind anyway. The package never
+// terminates a browser that it attached to (Options.CDPEndpoint).
 //
-// Below the data folder it keeps
+// The data directory contains
 //
-//	profiles/<name>/   the named profiles, which stay
-//	tmp/profile-…/     the temporary ones of Options.Isolated
+//	profiles/<name>/   named profiles, which are kept
+//	tmp/profile-…/     temporary profiles of Options.Isolated
 //
-// and in each of them, while it is in use, a lock file that tells who uses it.
+// A profile in use contains a lock file that identifies the process that uses it.
 package chromium

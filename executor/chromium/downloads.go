@@ -15,28 +15,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// watchDownloads has the browser put what pages download into our staging
-// folder, under names of its own, and tell of it. Where there is no folder,
-// pages download nothing.
-func (r *run) watchDownloads(ctx context.Context) error {
+// watchDownloads makes the browser write downloads to our staging directory, under generated names,
+// and send download events. Without a staging directory, downloads are denied.
+func (r *instance) watchDownloads(ctx context.Context) error {
 	params := map[string]any{"behavior": "deny", "eventsEnabled": true}
 	if r.context != "" {
 		params["browserContextId"] = r.context
 	}
 	if r.proc != nil || r.local() {
 		if dir, err := r.files(); err != nil {
-			r.browser.log.Warn("pages can download nothing", "error", err)
+			r.browser.log.Warn("downloads are disabled", "error", err)
 		} else if staging, err := dir.Staging(); err == nil {
 			params["behavior"], params["downloadPath"] = "allowAndName", staging
 		}
 	}
-	_, err := r.conn.Browser().Start(ctx, "Browser.setDownloadBehavior", params)
+	_, err := r.conn.BrowserSession().Start(ctx, "Browser.setDownloadBehavior", params)
 	return err
 }
 
-// downloadBegan takes note of a download, and cancels it unless a session
-// that may see its tab is allowed to download.
-func (r *run) downloadBegan(ev cdpconn.Event) {
+// downloadBegan records a download, and cancels it unless a session that may see its tab allows the
+// download.
+func (r *instance) downloadBegan(ev cdpconn.Event) {
 	e, err := cdpconn.Decode(ev, cdpbrowser.DownloadWillBegin)
 	if err != nil {
 		return
@@ -47,32 +46,32 @@ func (r *run) downloadBegan(ev cdpconn.Event) {
 		if tab != nil {
 			name := e.SuggestedFilename
 			if !r.mayRead(tab, frame) {
-				name = "" // it may say anything
+				name = "" // the name can contain any text
 			}
-			tab.Begin(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-				"The user can allow downloads with --enable-downloads.", "the page's download was refused"))
+			tab.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
+				"The user can allow downloads with --enable-downloads.", "the page's download was denied"))
 		}
 		return
 	}
-	tr := tab.Begin(e.SuggestedFilename)
+	tr := tab.AddTransfer(e.SuggestedFilename)
 	share, err := r.quota.Begin()
 	if err != nil {
 		r.cancel(e.GUID)
 		tr.End(download.File{}, err)
-		r.tellDownload(tr)
+		r.notifyDownload(tr)
 		return
 	}
 	tr.Share = share
 	r.mu.Lock()
 	r.transfers[e.GUID] = tr
 	r.mu.Unlock()
-	r.tellDownload(tr)
+	r.notifyDownload(tr)
 }
 
-// downloader returns the tab, nil when there is none, and the frame in it that
-// a download of frame is of. A tab that was opened for nothing but a download
-// never shows anything and is closed at once: its opener stands for it.
-func (r *run) downloader(frame string) (*session.Tab, string) {
+// downloader returns the tab and the frame in it that a download of frame belongs to, or nil if
+// there is no such tab. A tab that was opened only for a download shows no page and is closed
+// immediately, so its opener is returned instead.
+func (r *instance) downloader(frame string) (*session.Tab, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if opener := r.openers[target.ID(frame)]; opener != nil {
@@ -88,9 +87,9 @@ func (r *run) downloader(frame string) (*session.Tab, string) {
 	return nil, ""
 }
 
-// mayDownload reports whether the session that a tab belongs to lets a frame of
-// it download url; of a tab that is nobody's, whether any session does.
-func (r *run) mayDownload(t *session.Tab, frame, url string) bool {
+// mayDownload reports whether the session that owns a tab allows one of its frames to download url.
+// For a tab without an owner, it reports whether any session does.
+func (r *instance) mayDownload(t *session.Tab, frame, url string) bool {
 	owner, may := t.Owner(), false
 	r.browser.each(func(s *session.Session) {
 		if owner == nil || owner == s {
@@ -100,28 +99,29 @@ func (r *run) mayDownload(t *session.Tab, frame, url string) bool {
 	return may
 }
 
-// mayRead reports whether every session that hears of the tab may read a frame
-// of it.
-func (r *run) mayRead(t *session.Tab, frame string) bool {
+// mayRead reports whether all sessions that are notified of the tab's events may read one of its
+// frames.
+func (r *instance) mayRead(t *session.Tab, frame string) bool {
 	owner, may := t.Owner(), true
 	r.browser.each(func(s *session.Session) {
 		if owner == nil || owner == s {
-			may = may && s.MayRead(context.Background(), t, frame)
+			may = may && s.CanRead(context.Background(), t, frame)
 		}
 	})
 	return may
 }
 
-func (r *run) cancel(guid string) {
+func (r *instance) cancel(guid string) {
 	params := map[string]any{"guid": guid}
 	if r.context != "" {
 		params["browserContextId"] = r.context
 	}
-	r.conn.Browser().Start(context.Background(), "Browser.cancelDownload", params)
+	r.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", params)
 }
 
-// downloadProgressed puts a file that is complete into its place.
-func (r *run) downloadProgressed(ev cdpconn.Event) {
+// downloadProgressed handles the progress of a download, and moves a complete file to the download
+// directory.
+func (r *instance) downloadProgressed(ev cdpconn.Event) {
 	e, err := cdpconn.Decode(ev, cdpbrowser.DownloadProgress)
 	if err != nil {
 		return
@@ -134,24 +134,24 @@ func (r *run) downloadProgressed(ev cdpconn.Event) {
 	r.mu.Unlock()
 	if tr == nil {
 		if e.State == cdpbrowser.DownloadProgressStateCompleted {
-			r.discard(e.GUID) // it was refused, and there before it was canceled
+			r.discard(e.GUID) // a denied download that was complete before it was canceled
 		}
 		return
 	}
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
 		r.work.Go(func() {
-			tr.End(r.keep(e.GUID, tr.Name, int64(e.ReceivedBytes)))
-			r.tellDownload(tr)
+			tr.End(r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes)))
+			r.notifyDownload(tr)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
-		r.tellDownload(tr)
+		r.notifyDownload(tr)
 	default:
 		limit := r.opts.MaxDownloadBytes
-		if room := r.quota.Room(); e.ReceivedBytes > float64(room) || e.TotalBytes > float64(room) {
+		if left := r.quota.Remaining(); e.ReceivedBytes > float64(left) || e.TotalBytes > float64(left) {
 			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total.",
-				"%q would make the downloads too large in sum", tr.Name))
+				"%q would exceed the total download limit", tr.Name))
 			r.cancel(e.GUID)
 		} else if e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit) {
 			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download.",
@@ -161,25 +161,25 @@ func (r *run) downloadProgressed(ev cdpconn.Event) {
 	}
 }
 
-// loseTransfers ends the downloads of a browser that has ended: what there is of
-// them is no file.
-func (r *run) loseTransfers() {
+// failTransfers fails the downloads of a browser that has exited, because their files are
+// incomplete.
+func (r *instance) failTransfers() {
 	r.mu.Lock()
 	lost := r.transfers
 	r.transfers = make(map[string]*session.Transfer)
 	r.mu.Unlock()
 	for guid, tr := range lost {
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the browser ended during the download of %q", tr.Name))
-		r.tellDownload(tr)
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "browser exited during the download of %q", tr.Name))
+		r.notifyDownload(tr)
 		r.unlink(guid)
 	}
 }
 
-// discard removes the file of a download that was refused, later.
-func (r *run) discard(guid string) { r.work.Go(func() { r.unlink(guid) }) }
+// discard removes the file of a denied download, asynchronously.
+func (r *instance) discard(guid string) { r.work.Go(func() { r.unlink(guid) }) }
 
-// unlink removes what the browser has written of a download.
-func (r *run) unlink(guid string) {
+// unlink removes the files that the browser has written for a download.
+func (r *instance) unlink(guid string) {
 	dir, err := r.files()
 	if err != nil {
 		return
@@ -190,12 +190,12 @@ func (r *run) unlink(guid string) {
 	}
 	file := filepath.Join(staging, filepath.Base(guid))
 	os.Remove(file)
-	os.Remove(file + ".crdownload") // its name until it is whole
+	os.Remove(file + ".crdownload") // its name until it is complete
 }
 
-// keep puts a file into its place, of which the browser says that it has written
-// so many bytes. One that has fewer is not told of as if it were whole.
-func (r *run) keep(guid, name string, written int64) (download.File, error) {
+// moveToDownloads moves a file to the download directory. written is the number of bytes that the
+// browser reports; a smaller file is incomplete and results in an error.
+func (r *instance) moveToDownloads(guid, name string, written int64) (download.File, error) {
 	dir, err := r.files()
 	if err != nil {
 		return download.File{}, err
@@ -206,17 +206,17 @@ func (r *run) keep(guid, name string, written int64) (download.File, error) {
 	}
 	if info, err := os.Lstat(filepath.Join(staging, guid)); err == nil && info.Size() < written {
 		os.Remove(filepath.Join(staging, guid))
-		return download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Look whether the disk has room, then try again.",
-			"%q has %d of its %d bytes", name, info.Size(), written)
+		return download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Check free disk space and retry.",
+			"%q is incomplete: %d of %d bytes", name, info.Size(), written)
 	}
 	f, err := dir.Adopt(filepath.Join(staging, guid), name)
 	if err != nil && !errors.Is(err, executor.ErrDownloadFailed) {
-		err = executor.Errorf(executor.ErrDownloadFailed, "Look at the download folder.", "keeping %q: %w", name, err)
+		err = executor.Errorf(executor.ErrDownloadFailed, "Check the download directory.", "saving %q: %w", name, err)
 	}
 	return f, err
 }
 
-func (r *run) tellDownload(tr *session.Transfer) {
+func (r *instance) notifyDownload(tr *session.Transfer) {
 	d := tr.Describe(executor.BackendCDP)
 	tr.Record(executor.NewTabID("cdp", r.id, tr.Tab().Raw), r.browser.record)
 	r.browser.each(func(s *session.Session) {

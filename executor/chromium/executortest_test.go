@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 )
 
-// TestExecutor holds the backend to the suite that every backend must pass.
+// TestExecutor runs the contract suite on this backend.
 func TestExecutor(t *testing.T) {
 	headless := true
 	b := New(Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))})
@@ -22,7 +22,7 @@ func TestExecutor(t *testing.T) {
 		Name: "chromium",
 		Raw: func(t *testing.T, url, method string, params any) {
 			t.Helper()
-			for _, tab := range (host{b}).Current().Tabs() {
+			for _, tab := range (sessionProvider{b}).Current().Tabs() {
 				if strings.HasPrefix(tab.Page.URL(), url) {
 					if err := tab.Page.Session().Call(t.Context(), method, params, nil); err != nil {
 						t.Fatal(err)

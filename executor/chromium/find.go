@@ -13,23 +13,22 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A Found is one installed browser.
-type Found struct {
-	Name string // chrome, brave, edge or chromium: what Options.Browser accepts
-	Path string // of the program
+// An InstalledBrowser is a browser that [Installed] found.
+type InstalledBrowser struct {
+	Name string // chrome, brave, edge or chromium, as in Options.Browser
+	Path string // of the executable
 }
 
-// Find returns the path of the browser to launch. nameOrPath is what
-// [Options].Browser accepts. It returns ErrNoBackend with a hint on how to get
-// one when no such browser is installed, and ErrLaunchFailed when a path is
-// given and what is there is not a program.
+// Find returns the path of the browser to launch. nameOrPath is as in [Options].Browser. It returns
+// ErrNoBackend, with a hint on how to install a browser, if no such browser is installed, and
+// ErrLaunchFailed if the path is not that of an executable.
 func Find(nameOrPath string) (string, error) { return thisMachine().find(nameOrPath) }
 
-// Installed lists the installed browsers in the order in which [Find] prefers
-// them, at most one of each name.
-func Installed() []Found { return thisMachine().installed() }
+// Installed lists the installed browsers in the order of preference of [Find], at most one for each
+// name.
+func Installed() []InstalledBrowser { return thisMachine().installed() }
 
-// A machine is what of the operating system Find looks at.
+// A machine is the part of the operating system that Find uses.
 type machine struct {
 	goos     string
 	getenv   func(string) string
@@ -41,9 +40,8 @@ func thisMachine() *machine {
 	return &machine{goos: runtime.GOOS, getenv: os.Getenv, lookPath: exec.LookPath, stat: os.Stat}
 }
 
-// browserNames are the browsers that are looked for, in order of preference:
-// what people use every day first, because it plays more media and its user
-// knows it.
+// browserNames are the browsers that Find searches for, in order of preference: first those for
+// everyday use, because they play more media and users know them.
 var browserNames = []string{"chrome", "brave", "edge", "chromium"}
 
 // aliases are other spellings of the names.
@@ -54,68 +52,68 @@ var aliases = map[string]string{
 	"chromium-browser": "chromium",
 }
 
-// places returns where the browser called name may be on this machine: paths,
-// or plain names to be looked up on the PATH.
-func (m *machine) places(name string) []string {
+// candidatePaths returns the paths at which the browser called name may be installed, or names to
+// look up in the PATH.
+func (m *machine) candidatePaths(name string) []string {
 	switch m.goos {
 	case "darwin":
-		return m.macPlaces(name)
+		return m.macPaths(name)
 	case "windows":
-		return m.windowsPlaces(name)
+		return m.windowsPaths(name)
 	}
 	return map[string][]string{
 		"chrome": {"google-chrome-stable", "google-chrome", "/opt/google/chrome/chrome", "google-chrome-beta", "google-chrome-unstable", "chrome"},
 		"brave":  {"brave-browser", "brave-browser-stable", "brave", "/opt/brave.com/brave/brave-browser", "/snap/bin/brave"},
 		"edge":   {"microsoft-edge-stable", "microsoft-edge", "/opt/microsoft/msedge/msedge", "microsoft-edge-beta", "microsoft-edge-dev"},
-		// A snap comes last: it cannot reach a data folder that begins with a dot.
+		// A snap is last: it cannot access a data directory whose name starts with a dot.
 		"chromium": {"/usr/bin/chromium", "chromium", "ungoogled-chromium", "chromium-browser", "/snap/bin/chromium"},
 	}[name]
 }
 
-func (m *machine) macPlaces(name string) []string {
+func (m *machine) macPaths(name string) []string {
 	app := map[string]string{"chrome": "Google Chrome", "brave": "Brave Browser", "edge": "Microsoft Edge", "chromium": "Chromium"}[name]
 	inside := "/Applications/" + app + ".app/Contents/MacOS/" + app
-	places := []string{inside}
+	paths := []string{inside}
 	if home := m.getenv("HOME"); home != "" {
-		places = append(places, home+inside)
+		paths = append(paths, home+inside)
 	}
 	if name == "chromium" {
-		places = append(places, "chromium") // Homebrew's wrapper
+		paths = append(paths, "chromium") // Homebrew's wrapper
 	}
-	return places
+	return paths
 }
 
-func (m *machine) windowsPlaces(name string) []string {
+func (m *machine) windowsPaths(name string) []string {
 	exe := map[string]string{
 		"chrome":   `\Google\Chrome\Application\chrome.exe`,
 		"brave":    `\BraveSoftware\Brave-Browser\Application\brave.exe`,
 		"edge":     `\Microsoft\Edge\Application\msedge.exe`,
 		"chromium": `\Chromium\Application\chrome.exe`,
 	}[name]
-	var places []string
+	var paths []string
 	for _, root := range []string{"ProgramFiles", "ProgramW6432", "ProgramFiles(x86)", "LocalAppData"} {
-		if dir := m.getenv(root); dir != "" && !slices.Contains(places, dir+exe) {
-			places = append(places, dir+exe)
+		if dir := m.getenv(root); dir != "" && !slices.Contains(paths, dir+exe) {
+			paths = append(paths, dir+exe)
 		}
 	}
-	return places
+	return paths
 }
 
 // lookup returns the path of the browser called name, or "".
 func (m *machine) lookup(name string) string {
-	for _, place := range m.places(name) {
-		if path, err := m.lookPath(place); err == nil {
+	for _, candidate := range m.candidatePaths(name) {
+		if path, err := m.lookPath(candidate); err == nil {
 			return path
 		}
 	}
 	return ""
 }
 
-func (m *machine) installed() []Found {
-	var found []Found
+func (m *machine) installed() []InstalledBrowser {
+	var found []InstalledBrowser
 	for _, name := range browserNames {
 		if path := m.lookup(name); path != "" {
-			found = append(found, Found{Name: name, Path: path})
+			found = append(found, InstalledBrowser{Name: name, Path: path})
 		}
 	}
 	return found
@@ -128,7 +126,7 @@ func (m *machine) find(nameOrPath string) (string, error) {
 				return path, nil
 			}
 		}
-		return "", executor.Errorf(executor.ErrNoBackend, m.howToGetOne(), "no Chrome, Brave, Edge or Chromium is installed in the usual places")
+		return "", executor.Errorf(executor.ErrNoBackend, m.installHint(), "no Chrome, Brave, Edge or Chromium is installed in the usual places")
 	}
 	if strings.ContainsAny(nameOrPath, `/\`) {
 		return m.program(nameOrPath)
@@ -146,14 +144,14 @@ func (m *machine) find(nameOrPath string) (string, error) {
 	if path, err := m.lookPath(nameOrPath); err == nil {
 		return path, nil
 	}
-	return "", executor.Errorf(executor.ErrNoBackend, m.othersInstalled(), "there is no program %q on the PATH", nameOrPath)
+	return "", executor.Errorf(executor.ErrNoBackend, m.othersInstalled(), "program %q not found on the PATH", nameOrPath)
 }
 
-// program returns path when it is a program, and says what it is otherwise.
+// program returns the path of an executable, or an error that says why path is not one.
 func (m *machine) program(path string) (string, error) {
 	info, err := m.stat(path)
 	if err == nil && info.IsDir() && m.goos == "darwin" && strings.HasSuffix(path, ".app") {
-		// The folder that Finder shows as the application.
+		// The directory that Finder shows as the application.
 		path = filepath.Join(path, "Contents", "MacOS", strings.TrimSuffix(filepath.Base(path), ".app"))
 		info, err = m.stat(path)
 	}
@@ -163,7 +161,7 @@ func (m *machine) program(path string) (string, error) {
 	case err != nil:
 		return "", executor.Errorf(executor.ErrLaunchFailed, "", "browser %s: %w", path, err)
 	case info.IsDir():
-		return "", executor.Errorf(executor.ErrLaunchFailed, "Name the program inside it.", "browser %s is a folder", path)
+		return "", executor.Errorf(executor.ErrLaunchFailed, "Specify the executable inside it.", "browser %s is a directory", path)
 	}
 	found, err := m.lookPath(path)
 	if err != nil {
@@ -172,20 +170,20 @@ func (m *machine) program(path string) (string, error) {
 	return found, nil
 }
 
-// othersInstalled is the hint for a browser that is not there.
+// othersInstalled returns the hint for a browser that is not installed.
 func (m *machine) othersInstalled() string {
 	var names []string
 	for _, f := range m.installed() {
 		names = append(names, f.Name+" ("+f.Path+")")
 	}
 	if len(names) == 0 {
-		return m.howToGetOne()
+		return m.installHint()
 	}
 	return "Installed are: " + strings.Join(names, ", ") + "."
 }
 
-// howToGetOne is the hint for a machine without a browser.
-func (m *machine) howToGetOne() string {
+// installHint returns the hint for a machine without a browser.
+func (m *machine) installHint() string {
 	const orName = " Or name one by its path with --browser."
 	switch m.goos {
 	case "darwin":

@@ -12,8 +12,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// fakeMachine is a machine with these programs and nothing else. A plain name
-// is on the PATH as well when it is the last part of one below /usr/bin.
+// fakeMachine returns a machine with only these programs. Programs in /usr/bin are also on the
+// PATH.
 func fakeMachine(goos string, env map[string]string, programs ...string) *machine {
 	return &machine{
 		goos:   goos,
@@ -51,7 +51,7 @@ func TestFindOnEverySystem(t *testing.T) {
 		goos     string
 		env      map[string]string
 		programs []string
-		ask      string
+		arg      string
 		want     string
 	}{
 		{"only chromium", "linux", nil, []string{"/usr/bin/chromium"}, "", "/usr/bin/chromium"},
@@ -65,24 +65,24 @@ func TestFindOnEverySystem(t *testing.T) {
 		{"by program", "linux", nil, []string{"/usr/bin/vivaldi", "/usr/bin/google-chrome"}, "vivaldi", "/usr/bin/vivaldi"},
 		{"by path", "linux", nil, []string{"/home/ann/my chrome", "/usr/bin/google-chrome"}, "/home/ann/my chrome", "/home/ann/my chrome"},
 		{"mac", "darwin", map[string]string{"HOME": "/Users/ann"}, []string{macBrave, macChrome}, "", macChrome},
-		{"mac, of the user", "darwin", map[string]string{"HOME": "/Users/ann"}, []string{macBrave}, "", macBrave},
+		{"mac, user's application directory", "darwin", map[string]string{"HOME": "/Users/ann"}, []string{macBrave}, "", macBrave},
 		{"windows", "windows", windows, []string{winEdge, winChrome}, "", winChrome},
 		{"windows edge", "windows", windows, []string{winEdge, winChrome}, "edge", winEdge},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := fakeMachine(c.goos, c.env, c.programs...).find(c.ask)
+			got, err := fakeMachine(c.goos, c.env, c.programs...).find(c.arg)
 			if err != nil || got != c.want {
-				t.Errorf("find(%q) = %q, %v, want %q", c.ask, got, err, c.want)
+				t.Errorf("find(%q) = %q, %v, want %q", c.arg, got, err, c.want)
 			}
 		})
 	}
 }
 
-func TestFindNothing(t *testing.T) {
+func TestFindWithoutBrowser(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		m    *machine
-		ask  string
+		arg  string
 		code executor.Code
 		hint string
 	}{
@@ -90,15 +90,15 @@ func TestFindNothing(t *testing.T) {
 		{"fedora", fakeMachine("linux", nil, "/usr/bin/dnf"), "", executor.ErrNoBackend, "dnf install chromium"},
 		{"mac", fakeMachine("darwin", nil), "", executor.ErrNoBackend, "brew install"},
 		{"windows", fakeMachine("windows", nil), "", executor.ErrNoBackend, "winget install"},
-		{"another is there", fakeMachine("linux", nil, "/usr/bin/chromium"), "brave", executor.ErrNoBackend, "chromium (/usr/bin/chromium)"},
+		{"another browser installed", fakeMachine("linux", nil, "/usr/bin/chromium"), "brave", executor.ErrNoBackend, "chromium (/usr/bin/chromium)"},
 		{"no such program", fakeMachine("linux", nil, "/usr/bin/chromium"), "netscape", executor.ErrNoBackend, "chromium (/usr/bin/chromium)"},
 		{"no such path", fakeMachine("linux", nil, "/usr/bin/chromium"), "/opt/x", executor.ErrLaunchFailed, "chromium (/usr/bin/chromium)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path, err := c.m.find(c.ask)
+			path, err := c.m.find(c.arg)
 			e, ok := errors.AsType[*executor.Error](err)
 			if !ok || path != "" || e.Code != c.code || !strings.Contains(e.Hint, c.hint) {
-				t.Errorf("find(%q) = %q, %v (%+v), want %s with hint %q", c.ask, path, err, e, c.code, c.hint)
+				t.Errorf("find(%q) = %q, %v (%+v), want %s with hint %q", c.arg, path, err, e, c.code, c.hint)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestFindNothing(t *testing.T) {
 
 func TestInstalled(t *testing.T) {
 	m := fakeMachine("linux", nil, "/usr/bin/chromium", "/snap/bin/chromium", "/usr/bin/google-chrome")
-	want := []Found{{"chrome", "/usr/bin/google-chrome"}, {"chromium", "/usr/bin/chromium"}}
+	want := []InstalledBrowser{{"chrome", "/usr/bin/google-chrome"}, {"chromium", "/usr/bin/chromium"}}
 	if got := m.installed(); !slices.Equal(got, want) {
 		t.Errorf("installed = %v, want %v", got, want)
 	}
@@ -115,11 +115,11 @@ func TestInstalled(t *testing.T) {
 func TestHeadless(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
-		goos    string
-		display string
-		ask     *bool
-		want    bool
-		ok      bool
+		goos     string
+		display  string
+		headless *bool
+		want     bool
+		ok       bool
 	}{
 		{"linux", "", nil, true, true},
 		{"linux", ":0", nil, false, true},
@@ -130,7 +130,7 @@ func TestHeadless(t *testing.T) {
 		{"darwin", "", nil, false, true},
 		{"windows", "", &no, false, true},
 	} {
-		o := Options{Headless: c.ask}
+		o := Options{Headless: c.headless}
 		got, err := o.headless(c.goos, func(k string) string {
 			if k == "DISPLAY" {
 				return c.display

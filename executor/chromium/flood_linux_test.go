@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// maxFloodGrowth is the maximum growth of this process's memory, in MiB, whatever
-// a page logs or returns. A response of 64 MiB is copied when it is read, decoded
-// and returned, and the garbage collector lets the heap double.
+// maxFloodGrowth is the maximum growth of this process's memory, in MiB, regardless of what a page
+// logs or returns. A response of 64 MiB is copied when it is read, decoded and returned, and the
+// garbage collector lets the heap double.
 const maxFloodGrowth = 400
 
 // TestFlood checks that messages of a page over the limits are not stored, that

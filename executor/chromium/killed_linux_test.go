@@ -18,8 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// helperOf returns the process of a browser's group that has this switch, 0
-// when there is none.
+// helperOf returns the process of a browser's group that has this switch, or 0.
 func helperOf(t *testing.T, browser int, mark string) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -42,9 +41,8 @@ func helperOf(t *testing.T, browser int, mark string) int {
 	return 0
 }
 
-// The browser starts a helper of its own again that was killed. What was asked
-// of it meanwhile fails at most, the next call works, and the new one is behind
-// the wall as the old one was.
+// TestKilledHelpers kills helper processes, which the browser restarts. At most one call fails, the
+// next call works, and the policy is enforced in the new process as in the old one.
 func TestKilledHelpers(t *testing.T) {
 	ctx := limited(t)
 	var hits atomic.Int32
@@ -71,13 +69,13 @@ func TestKilledHelpers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Screenshot(ctx, nav.TabID, nil); err != nil {
-			t.Errorf("%s: a picture after it: %v", mark, err)
+			t.Errorf("%s: a screenshot after it: %v", mark, err)
 		}
 		if _, err := s.Click(ctx, nav.TabID, executor.Target{Selector: "h1"}, nil); err != nil {
 			t.Errorf("%s: a click after it: %v", mark, err)
 		}
 		again, err := s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
-		if e := (*executor.Error)(nil); errors.As(err, &e) && e.Retryable { // one clear error at most
+		if e := (*executor.Error)(nil); errors.As(err, &e) && e.Retryable { // at most one clear error
 			t.Logf("%s: %v", mark, err)
 			again, err = s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
 		}
@@ -87,25 +85,25 @@ func TestKilledHelpers(t *testing.T) {
 		_, err = s.Navigate(ctx, nav.TabID, deniedURL, nil)
 		wantCode(t, err, executor.ErrPolicyDenied)
 		if _, err := s.Navigate(ctx, nav.TabID, srv.URL+"/last", nil); err != nil {
-			t.Errorf("%s: the way back: %v", mark, err)
+			t.Errorf("%s: navigating back: %v", mark, err)
 		}
 		if _, err := s.Eval(ctx, nav.TabID, "fetch('"+deniedURL+"', {mode: 'no-cors'}).catch(String)", nil); err != nil {
 			t.Errorf("%s: %v", mark, err)
 		}
 	}
 	if n := hits.Load(); n != 0 {
-		t.Errorf("the denied server was asked %d times", n)
+		t.Errorf("the denied server received %d requests", n)
 	}
 	if running(b).proc.pid != browser {
-		t.Error("there is another browser")
+		t.Error("the browser was replaced")
 	}
 }
 
-// A download that is lost with the browser is told as lost, and nothing of it
-// is left.
+// TestKilledBrowserLosesDownload checks that a download that is lost with its browser is reported
+// as failed, and that its file is removed.
 func TestKilledBrowserLosesDownload(t *testing.T) {
 	ctx := limited(t)
-	begun := make(chan struct{}, 1)
+	started := make(chan struct{}, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/file" {
 			w.Header().Set("Content-Type", "text/html")
@@ -117,7 +115,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 			io.WriteString(w, strings.Repeat("a,b\n", 16<<10))
 			http.NewResponseController(w).Flush()
 			select {
-			case begun <- struct{}{}:
+			case started <- struct{}{}:
 			case <-time.After(20 * time.Millisecond):
 			case <-r.Context().Done():
 			}
@@ -139,15 +137,15 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	go func() {
 		d, err := s.Download(ctx, "", executor.DownloadOptions{Target: executor.Target{Selector: "a"}})
 		if err == nil {
-			t.Errorf("it is told as %+v", d)
+			t.Errorf("the lost download returned %+v", d)
 		}
 		got <- err
 	}()
-	for range 3 { // some of it is there
+	for range 3 { // wait until data has arrived
 		select {
-		case <-begun:
+		case <-started:
 		case err := <-got:
-			t.Fatalf("before anything came: %v", err)
+			t.Fatalf("before the first data: %v", err)
 		}
 	}
 	if err := syscall.Kill(running(b).proc.pid, syscall.SIGKILL); err != nil {
@@ -156,11 +154,11 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	if code := executor.CodeOf(<-got); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
 		t.Errorf("the download ended with %s", code)
 	}
-	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil { // another browser
+	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil { // starts another browser
 		t.Errorf("the call after it: %v", err)
 	}
 	if left := filesBelow(t, dir.Path()); len(left) > 0 {
-		t.Errorf("left are %v", left)
+		t.Errorf("files left: %v", left)
 	}
 }
 
@@ -169,7 +167,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 func TestKilledWhileAttached(t *testing.T) {
 	ctx := limited(t)
 	_, address := startForeign(t, t.TempDir())
-	users := newTheirTabs(t, address)
+	users := newUserPages(t, address)
 	o := testOptions(t)
 	o.CDPEndpoint = address
 	s := startServer(t, o)
@@ -205,7 +203,7 @@ func TestKilledBeforePopupResumes(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			ctx := limited(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
-			users := newTheirTabs(t, address)
+			users := newUserPages(t, address)
 			o := testOptions(t)
 			o.CDPEndpoint = address
 			s := startServer(t, o)

@@ -20,26 +20,26 @@ import (
 )
 
 const (
-	// launchTimeout is how long a browser has to answer for the first time. A
-	// cold start from a slow disk takes several seconds.
+	// launchTimeout bounds the time to the first response of a browser. A cold start from a slow
+	// disk takes several seconds.
 	launchTimeout = 20 * time.Second
-	// reasonGrace is how long a browser that closed its pipe during the start
-	// has to say why and exit.
-	reasonGrace = 5 * time.Second
-	// closeGrace is how long a browser has to end in order once its pipe is
-	// closed; it takes 0.1 s, more on a busy machine. It must leave the
-	// program time to end within 3 s of being asked to.
+	// startupErrorGrace bounds the wait for the output and exit of a browser that closed its pipe
+	// during launch.
+	startupErrorGrace = 5 * time.Second
+	// closeGrace is the time that a browser has to exit after its pipe is closed. It takes 0.1 s,
+	// and more on a busy machine. The limit leaves the program time to exit within 3 s of a request
+	// to do so.
 	closeGrace = 2 * time.Second
-	// outputGrace is how long helpers that outlive the browser may hold its
-	// output open before it counts as complete.
+	// outputGrace bounds how long helper processes that outlive the browser may keep its output
+	// open before it counts as complete.
 	outputGrace = 500 * time.Millisecond
 )
 
-// A transport carries protocol messages to and from a browser. Read and Write
-// ignore their contexts while they wait for the other side; Close ends them.
+// A transport sends and receives the messages of a browser. Read and Write ignore their contexts
+// while they wait for the browser; Close interrupts them.
 type transport = chromedp.Transport
 
-// A version is a browser's answer to Browser.getVersion.
+// A version is the result of Browser.getVersion.
 type version struct {
 	Protocol   string `json:"protocolVersion"`
 	Product    string `json:"product"` // such as "Chrome/156.0.8078.79"
@@ -48,18 +48,16 @@ type version struct {
 	JavaScript string `json:"jsVersion"`
 }
 
-// A process is a browser that this process launched and owns. Its methods are
-// safe for concurrent use.
+// A process is a browser process that we launched and own. Its methods are safe for concurrent use.
 type process struct {
-	transport transport // answered once already; close ends it
+	transport transport // the browser has responded on it; close closes it
 	version   version
 	pid       int
 	headless  bool
 	path      string
 	dir       string // of the profile
 
-	// exited is closed when the browser has ended, by whoever's hand, and its
-	// output is complete.
+	// exited is closed when the browser has exited, for any reason, and its output is complete.
 	exited  chan struct{}
 	waitErr error // of exec.Cmd.Wait; set before exited is closed
 
@@ -68,17 +66,17 @@ type process struct {
 	pipes   *pipes
 	logger  *slog.Logger
 	work    sync.WaitGroup // the goroutines that close waits for
-	swept   chan struct{}  // closed when the launch's sweep is through
+	swept   chan struct{}  // closed when the launch's sweep has finished
 
 	closeOnce sync.Once
-	closed    chan struct{} // when close is through
+	closed    chan struct{} // closed when close has finished
 	closeErr  error
 }
 
-// launch starts a browser as o says and returns when it has answered. ctx
-// bounds the start only. It returns ErrNoBackend when there is no browser,
-// ErrBadArgs for options that contradict each other, and ErrLaunchFailed with
-// one sentence on why for all else; then nothing of the browser is left.
+// launch starts a browser with options o and returns when it has responded. ctx bounds only the
+// launch. launch returns ErrNoBackend if no browser is installed, ErrBadArgs for options that
+// contradict each other, and otherwise ErrLaunchFailed with one sentence that says why. After an
+// error, the browser is no longer running.
 func launch(ctx context.Context, o Options) (*process, error) {
 	return launchWithin(ctx, o, launchTimeout)
 }
@@ -97,9 +95,9 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 		return nil, err
 	}
 	if _, err := o.arguments("", headless); err != nil {
-		return nil, err // before anything is made
+		return nil, err // before anything is created
 	}
-	prof, err := claimProfile(ctx, &o)
+	prof, err := acquireProfile(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +109,7 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 		err = executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile preferences: %w", err)
 		return nil, errors.Join(err, prof.release(context.WithoutCancel(ctx)))
 	}
-	began := time.Now()
+	start := time.Now()
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, prof.release(context.WithoutCancel(ctx)))
 	}
@@ -120,16 +118,16 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 		return nil, err
 	}
 	p.logger.Debug("launched a browser", "path", path, "pid", p.pid, "product", p.version.Product,
-		"headless", headless, "profile", p.dir, "took", time.Since(began).Round(time.Millisecond))
-	// Not on the way of the first page.
+		"headless", headless, "profile", p.dir, "took", time.Since(start).Round(time.Millisecond))
+	// Sweep in the background, so that it does not delay the first page.
 	p.work.Go(func() {
 		defer close(p.swept)
 		swept, err := Sweep(context.Background(), o.DataDir)
 		if err != nil {
-			p.logger.Warn("clearing away what an earlier run left", "err", err)
+			p.logger.Warn("removing leftovers of an earlier run failed", "error", err)
 		}
 		if len(swept.Profiles)+len(swept.Browsers) > 0 {
-			p.logger.Info("cleared away what an earlier run left", "profiles", swept.Profiles, "browsers", swept.Browsers)
+			p.logger.Info("removed leftovers of an earlier run", "profiles", swept.Profiles, "browsers", swept.Browsers)
 		}
 	})
 	return p, nil
@@ -142,15 +140,15 @@ func (p *process) start(o *Options) error {
 		return err
 	}
 	cmd := exec.Command(p.path, args...)
-	cmd.Stdout, cmd.Stderr = &p.output, &p.output // never our stdout: it may be a protocol
+	cmd.Stdout, cmd.Stderr = &p.output, &p.output // never our stdout, which may carry a protocol
 	cmd.WaitDelay = outputGrace
 	if cmd.Env, err = noOtherPrograms(p.dir); err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile directory: %w", err)
 	}
 	cmd.Env = withUTF8(cmd.Env)
 	if p.headless {
-		// Nobody hears it; the folder that PulseAudio's library makes for its
-		// socket would stay in the system's temporary one.
+		// Headless audio is muted. PulseAudio's library creates a directory for its socket, which
+		// would otherwise remain in the system's temporary directory.
 		cmd.Env = append(cmd.Env, "PULSE_RUNTIME_PATH="+filepath.Join(p.dir, "pulse"))
 	}
 	ownProcess(cmd, p.profile.temporary)
@@ -159,9 +157,8 @@ func (p *process) start(o *Options) error {
 	}
 	started := make(chan error, 1)
 	p.work.Go(func() {
-		// Linux sends Pdeathsig when the thread that started the browser ends,
-		// not the process: this goroutine keeps its thread as long as the
-		// browser lives (https://go.dev/issue/27505).
+		// Linux sends Pdeathsig when the thread that started the browser exits, not the process.
+		// This goroutine keeps its thread until the browser exits (https://go.dev/issue/27505).
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -183,16 +180,16 @@ func (p *process) start(o *Options) error {
 	p.transport = newPipeTransport(p.pipes.r, p.pipes.w)
 	id, err := identify(p.pid)
 	if err == nil {
-		err = p.profile.note(id)
+		err = p.profile.writeLockRecord(id)
 	}
 	if err != nil {
-		// A browser that ended already is reported by await, with its reason.
-		p.logger.Debug("noting the browser's process", "err", err)
+		// If the browser has already exited, await returns the reason.
+		p.logger.Debug("recording the browser process failed", "error", err)
 	}
 	return nil
 }
 
-// await returns when the browser has answered, or why it will not.
+// await waits until the browser has responded. If it does not, await returns why.
 func (p *process) await(ctx context.Context, limit time.Duration) error {
 	answered := make(chan error, 1)
 	p.work.Go(func() {
@@ -207,46 +204,45 @@ func (p *process) await(ctx context.Context, limit time.Duration) error {
 		if err == nil {
 			return nil
 		}
-		// The pipe broke; the process says why when it exits.
+		// The pipe broke. The exit of the process gives the reason.
 		select {
 		case <-p.exited:
-		case <-time.After(reasonGrace):
-			return hungError(p.path, reasonGrace, p.output.String())
+		case <-time.After(startupErrorGrace):
+			return noResponseError(p.path, startupErrorGrace, p.output.String())
 		case <-ctx.Done():
-			return startCancelled(ctx)
+			return launchCanceledError(ctx)
 		}
 	case <-p.exited:
 	case <-timer.C:
-		return hungError(p.path, limit, p.output.String())
+		return noResponseError(p.path, limit, p.output.String())
 	case <-ctx.Done():
-		return startCancelled(ctx)
+		return launchCanceledError(ctx)
 	}
 	return p.failure()
 }
 
-// failure explains the end of the browser. It must have exited.
+// failure explains the exit of the browser, which must have exited.
 func (p *process) failure() error {
-	e := ending{path: p.path, dir: p.dir, err: p.waitErr, output: p.output.String()}
+	e := exitReport{path: p.path, dir: p.dir, err: p.waitErr, output: p.output.String()}
 	return e.explain()
 }
 
-// close ends the browser and returns when it, its helpers and a temporary
-// profile are gone. The browser has closeGrace, or until ctx is done, to end
-// in order; then it is killed. Every call waits for the end and returns the
-// same error: what could not be cleared away.
+// close terminates the browser and returns when the browser, its helper processes and a temporary
+// profile are gone. The browser has closeGrace, or until ctx is done, to exit on its own; then it
+// is killed. All calls wait and return the same error, which says what could not be removed.
 func (p *process) close(ctx context.Context) error {
 	p.closeOnce.Do(func() {
 		defer close(p.closed)
 		p.profile.socket = socketOf(p.dir)
-		// Chromium ends when it can read no more commands. The other
-		// direction stays open meanwhile, so that it is not blocked writing.
+		// Chromium exits when its command pipe is closed. The other direction stays open until
+		// then, so that Chromium does not block on a write.
 		_ = p.pipes.w.Close()
 		timer := time.NewTimer(closeGrace)
 		defer timer.Stop()
 		select {
 		case <-p.exited:
 		case <-timer.C:
-			p.logger.Warn("browser did not end in time, killing it", "pid", p.pid)
+			p.logger.Warn("browser did not exit in time; killing it", "pid", p.pid)
 		case <-ctx.Done():
 		}
 		p.closeErr = p.end()
@@ -255,7 +251,7 @@ func (p *process) close(ctx context.Context) error {
 	return p.closeErr
 }
 
-// abort ends a browser that did not start.
+// abort terminates a browser that failed to launch.
 func (p *process) abort() {
 	p.closeOnce.Do(func() {
 		defer close(p.closed)
@@ -263,7 +259,7 @@ func (p *process) abort() {
 	})
 }
 
-// end kills whatever is left and clears up.
+// end kills the remaining processes and cleans up.
 func (p *process) end() error {
 	select {
 	case <-p.exited:
@@ -271,28 +267,28 @@ func (p *process) end() error {
 		killTree(p.pid)
 		<-p.exited
 	}
-	_ = p.transport.Close() // both ends; the first was closed before, perhaps
+	_ = p.transport.Close() // both ends; close may have closed the first one
 	endHelpers(p.pid, p.profile)
-	ctx, cancel := detached(removeLimit)
+	ctx, cancel := cleanupContext(removeLimit)
 	defer cancel()
 	err := p.profile.release(ctx)
 	p.work.Wait()
 	return err
 }
 
-// detached returns a context for clearing up, which has its own limit and not
-// that of the call that it happens in.
-func detached(limit time.Duration) (context.Context, context.CancelFunc) {
+// cleanupContext returns a context for cleanup. It has its own timeout, independent of the current
+// call.
+func cleanupContext(limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), limit)
 }
 
-func startCancelled(ctx context.Context) error {
+func launchCanceledError(ctx context.Context) error {
 	return &executor.Error{Code: executor.ErrTimeout, Retryable: true,
-		Err: fmt.Errorf("the browser was still starting: %w", context.Cause(ctx))}
+		Err: fmt.Errorf("browser launch canceled: %w", context.Cause(ctx))}
 }
 
-// getVersion asks the browser who it is and waits for the answer. Before any
-// other command there are no events that it could miss.
+// getVersion sends Browser.getVersion and waits for the response. Before the first other command
+// the browser sends no events, so none can be missed.
 func getVersion(ctx context.Context, t transport) (version, error) {
 	const id = 1
 	if err := t.Write(ctx, &cdproto.Message{ID: id, Method: "Browser.getVersion"}); err != nil {
@@ -319,12 +315,12 @@ func getVersion(ctx context.Context, t transport) (version, error) {
 
 // pipes are the two pipes between us and a browser.
 type pipes struct {
-	r                  *os.File // we read what the browser writes
-	w                  *os.File // we write what the browser reads
-	browserR, browserW *os.File // its ends
+	r                  *os.File // we read the browser's messages from it
+	w                  *os.File // we write our commands to it
+	browserR, browserW *os.File // the browser's ends
 }
 
-// newPipes makes the pipes and gives the browser's ends to cmd.
+// newPipes creates the pipes and passes the browser's ends to cmd.
 func newPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var err error

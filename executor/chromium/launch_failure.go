@@ -17,7 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// startError explains why the program at path could not even be started.
+// startError explains why the program at path could not be started.
 func startError(path string, err error) error {
 	const wrongBuild = "Install the browser's build for this machine, or name another one with --browser."
 	switch {
@@ -26,7 +26,7 @@ func startError(path string, err error) error {
 			"browser %s is not a program for this machine (%s/%s)", path, runtime.GOOS, runtime.GOARCH)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, statErr := os.Stat(path); statErr == nil {
-			// The kernel means the interpreter that the file asks for.
+			// ErrNotExist refers to the interpreter that the file requires.
 			return executor.Errorf(executor.ErrLaunchFailed, wrongBuild,
 				"browser %s needs an interpreter or loader that this machine does not have", path)
 		}
@@ -38,15 +38,15 @@ func startError(path string, err error) error {
 	return executor.Errorf(executor.ErrLaunchFailed, "", "browser %s: %w", path, err)
 }
 
-// hungError is of a program that runs and says nothing over its pipe.
-func hungError(path string, after time.Duration, text string) error {
+// noResponseError is the error for a program that runs but does not respond on its pipe.
+func noResponseError(path string, after time.Duration, text string) error {
 	return executor.Errorf(executor.ErrLaunchFailed,
 		"Is it a Chromium-based browser? Otherwise name another one with --browser.",
-		"browser %s did not answer within %s%s", path, after.Round(time.Millisecond), quoted(lastWords(text, 3)))
+		"browser %s did not answer within %s%s", path, after.Round(time.Millisecond), quoted(lastErrorLines(text, 3)))
 }
 
-// An ending is all that is known of a browser that ended by itself.
-type ending struct {
+// An exitReport describes a browser that exited unexpectedly.
+type exitReport struct {
 	path   string
 	dir    string // of the profile
 	err    error  // of exec.Cmd.Wait
@@ -56,8 +56,8 @@ type ending struct {
 // exitProfileInUse is Chromium's RESULT_CODE_PROFILE_IN_USE.
 const exitProfileInUse = 21
 
-// Patterns in what Chromium and the loader print. They are compiled when a
-// start fails, not in every program that imports the package.
+// Patterns in the output of Chromium and the loader. They are compiled when a launch fails, not in
+// every program that imports the package.
 var (
 	otherComputer = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`in use by another \S+ process \((\d+)\) on another computer \(([^)]*)\)`)
@@ -67,10 +67,10 @@ var (
 	})
 )
 
-// explain returns an ErrLaunchFailed that says in one sentence why a browser
-// ended during its start. What is known is recognised; the rest gets the exit
-// code and the browser's last words.
-func (e *ending) explain() error {
+// explain returns an ErrLaunchFailed that says in one sentence why a browser exited during launch.
+// Known causes are recognized in the output. For others, the error contains the exit code and the
+// last output of the browser.
+func (e *exitReport) explain() error {
 	code, how := exitStatus(e.err)
 	has := func(s string) bool { return strings.Contains(e.output, s) }
 	fail := func(hint, format string, args ...any) error {
@@ -78,25 +78,25 @@ func (e *ending) explain() error {
 	}
 	switch {
 	case has("Running as root without --no-sandbox"):
-		return fail("Run it as another user, or start with --no-sandbox.", "the browser does not run as root with its sandbox")
+		return fail("Run it as another user, or start with --no-sandbox.", "Chromium cannot run as root with its sandbox")
 	case has("No usable sandbox"):
 		return fail("Allow unprivileged user namespaces on this machine (in a container or under AppArmor they are often off), or start with --no-sandbox.",
-			"the browser's sandbox does not work on this machine")
+			"the Chromium sandbox is not available on this machine")
 	case has("Missing X server or $DISPLAY"), has("cannot open display"), has("Unable to open X display"), has("Failed to connect to Wayland display"):
-		return noDisplay()
+		return noDisplayError()
 	case otherComputer().MatchString(e.output):
 		m := otherComputer().FindStringSubmatch(e.output)
 		pid, _ := strconv.Atoi(m[1])
-		return lockedElsewhere(e.dir, m[2], pid)
+		return lockedByOtherHostError(e.dir, m[2], pid)
 	case has("Opening in existing browser session"), code == exitProfileInUse:
 		_, pid, ok := singleton(e.dir)
 		if !ok || !usesProfile(pid, e.dir) {
 			pid = 0
 		}
-		return inUse(e.dir, pid)
+		return inUseError(e.dir, pid)
 	case sharedLibrary().MatchString(e.output):
 		return fail("Install the browser with the system's package manager (apt-get install chromium), which brings its libraries.",
-			"the browser misses the shared library %s", sharedLibrary().FindStringSubmatch(e.output)[1])
+			"missing shared library %s", sharedLibrary().FindStringSubmatch(e.output)[1])
 	case has("Remote debugging pipe file descriptors are not open"):
 		return fail("Name the browser's own program with --browser rather than a wrapper.", "%s does not pass the debugging pipe on to the browser", e.path)
 	case has("requires the chromium snap"), has("snap install chromium"):
@@ -106,14 +106,14 @@ func (e *ending) explain() error {
 			"browser %s is not a program for this machine (%s/%s)", e.path, runtime.GOOS, runtime.GOARCH)
 	}
 	hint := "Is it a Chromium-based browser? Otherwise name another one with --browser."
-	words := lastWords(e.output, 3)
-	if len(words) > 0 {
+	printed := lastErrorLines(e.output, 3)
+	if len(printed) > 0 {
 		hint = ""
 	}
-	return fail(hint, "browser %s ended at once, %s%s", e.path, how, quoted(words))
+	return fail(hint, "browser %s exited during launch, %s%s", e.path, how, quoted(printed))
 }
 
-// exitStatus returns the exit code, -1 for none, and a phrase for it.
+// exitStatus returns the exit code, or -1 if there is none, and a phrase that describes it.
 func exitStatus(err error) (code int, phrase string) {
 	var exit *exec.ExitError
 	switch {
@@ -127,10 +127,10 @@ func exitStatus(err error) (code int, phrase string) {
 	return exit.ExitCode(), fmt.Sprintf("with exit code %d", exit.ExitCode())
 }
 
-// quoted appends the browser's words to a sentence.
-func quoted(words []string) string {
-	if len(words) == 0 {
+// quoted returns the browser's output as the end of a sentence.
+func quoted(lines []string) string {
+	if len(lines) == 0 {
 		return ", and printed nothing"
 	}
-	return ": " + strings.Join(words, " | ")
+	return ": " + strings.Join(lines, " | ")
 }

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// fakeBrowser writes a shell script that stands for a browser.
+// fakeBrowser writes a shell script that acts as a browser.
 func fakeBrowser(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fake-browser")
@@ -23,8 +24,8 @@ func fakeBrowser(t *testing.T, script string) string {
 	return path
 }
 
-// wantFailure checks that err is an ErrLaunchFailed with these parts in its
-// message and its hint, and no folder is left in dataDir.
+// wantFailure checks that err is an ErrLaunchFailed with these parts in its message and its hint,
+// and that no directory is left in dataDir.
 func wantFailure(t *testing.T, dataDir string, err error, message, hint string) {
 	t.Helper()
 	e, ok := errors.AsType[*executor.Error](err)
@@ -48,10 +49,10 @@ func TestFailureSentences(t *testing.T) {
 		name, script, message, hint string
 	}{
 		{"root", wrapper + `echo "[1:1:1121/140858.188251:ERROR:content/browser/zygote_host/zygote_host_impl_linux.cc:103] Running as root without --no-sandbox is not supported. See https://crbug.com/638180." >&2; exit 1`,
-			"does not run as root", "--no-sandbox"},
-		{"sandbox", `echo "[1:1:FATAL:x.cc] No usable sandbox! If you are running on Ubuntu 23.10+" >&2; exit 133`, "sandbox does not work", "user namespaces"},
+			"cannot run as root", "--no-sandbox"},
+		{"sandbox", `echo "[1:1:FATAL:x.cc] No usable sandbox! If you are running on Ubuntu 23.10+" >&2; exit 133`, "sandbox is not available", "user namespaces"},
 		{"display", wrapper + `echo "[1:1:1121/140858.649477:ERROR:ui/ozone/x.cc:257] Missing X server or \$DISPLAY" >&2; exit 1`,
-			"no display", "--headless"},
+			"requires a display", "--headless"},
 		{"headed profile", `echo "Opening in existing browser session."; exit 0`, "is in use by another browser", "--isolated"},
 		{"headless profile", wrapper + `exit 21`, "is in use by another browser", "--isolated"},
 		{"other machine", `echo "[1:1:ERROR:p.cc:3] The profile appears to be in use by another Chromium process (4242) on another computer (otherhost). Chromium has" >&2; exit 21`,
@@ -59,10 +60,10 @@ func TestFailureSentences(t *testing.T) {
 		{"library", `echo "$0: error while loading shared libraries: libnss3.so: cannot open shared object file" >&2; exit 127`, "shared library libnss3.so", "apt-get"},
 		{"wrapper", `echo "[1:ERROR:x.cc:1] Remote debugging pipe file descriptors are not open." >&2; exit 13`, "does not pass the debugging pipe", "--browser"},
 		{"snap", `echo "Command '/usr/bin/chromium-browser' requires the chromium snap to be installed." >&2; exit 1`, "a snap", "not a snap"},
-		{"words", wrapper + `echo "[1:1:1121/1.2:ERROR:a.cc:1] disk is full" >&2; exit 7`, "ended at once, with exit code 7: disk is full", ""},
-		{"silence", wrapper + `exit 3`, "with exit code 3, and printed nothing", "Chromium-based"},
+		{"error output", wrapper + `echo "[1:1:1121/1.2:ERROR:a.cc:1] disk is full" >&2; exit 7`, "exited during launch, with exit code 7: disk is full", ""},
+		{"no output", wrapper + `exit 3`, "with exit code 3, and printed nothing", "Chromium-based"},
 		{"signal", `kill -SEGV $$`, "signal: segmentation fault", "Chromium-based"},
-		{"true", `exit 0`, "ended at once, with exit code 0", "Chromium-based"},
+		{"true", `exit 0`, "exited during launch, with exit code 0", "Chromium-based"},
 		{"closes its pipe", `exec 3<&- 4>&-; echo bye >&2; exit 5`, "with exit code 5: bye", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,10 +76,10 @@ func TestFailureSentences(t *testing.T) {
 	}
 }
 
-func TestProgramThatIsNoBrowserHangs(t *testing.T) {
+func TestLaunchOfNonBrowserTimesOut(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated = true
-	// A child of it holds pipe and output open as well.
+	// A child process also keeps the pipe and the output open.
 	o.Browser = fakeBrowser(t, "echo hello >&2; sleep 600 & sleep 600")
 	_, err := launchWithin(t.Context(), o, 300*time.Millisecond)
 	wantFailure(t, o.DataDir, err, "did not answer within 300ms: hello", "Chromium-based")
@@ -99,14 +100,14 @@ func TestCancelledLaunch(t *testing.T) {
 	}()
 	_, err := launch(ctx, o)
 	if !errors.Is(err, context.Canceled) || executor.CodeOf(err) != executor.ErrTimeout {
-		t.Errorf("cancelled launch: %v", err)
+		t.Errorf("canceled launch: %v", err)
 	}
 	if left, _ := os.ReadDir(temporaryDir(o.DataDir)); len(left) > 0 {
 		t.Errorf("temporary profile %s is left", left[0].Name())
 	}
 }
 
-func TestWhatIsNotAProgram(t *testing.T) {
+func TestFindRejectsNonExecutables(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -117,9 +118,10 @@ func TestWhatIsNotAProgram(t *testing.T) {
 	}
 	for _, c := range []struct{ name, path, message string }{
 		{"missing", filepath.Join(dir, "nothing"), "does not exist"},
-		{"folder", dir, "is a folder"},
+		{"directory", dir, "is a directory"},
 		{"not executable", write("plain", "#!/bin/sh\n", 0o644), "is not executable"},
-		// The header of an ELF program for another processor is refused just so.
+		// An ELF header without the rest of the program results in the same error as a program for
+		// another CPU.
 		{"not for this machine", write("foreign", "\x7fELF\x02\x01\x01", 0o755), "not a program for this machine"},
 		{"no interpreter", write("script", "#!/no/such/shell\n", 0o755), "interpreter or loader"},
 	} {
@@ -134,16 +136,18 @@ func TestWhatIsNotAProgram(t *testing.T) {
 }
 
 func TestRealChromiumAsRootWithoutNoSandbox(t *testing.T) {
+	tier.Browser(t)
 	if os.Getuid() != 0 {
-		t.Skip("only root is refused")
+		t.Skip("requires root")
 	}
 	o := testOptions(t)
 	o.Isolated, o.NoSandbox = true, false
 	_, err := launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "does not run as root", "--no-sandbox")
+	wantFailure(t, o.DataDir, err, "cannot run as root", "--no-sandbox")
 }
 
 func TestRealChromiumWithoutDisplay(t *testing.T) {
+	tier.Browser(t)
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")
 	o := testOptions(t)
@@ -151,12 +155,12 @@ func TestRealChromiumWithoutDisplay(t *testing.T) {
 	headed := false
 	o.Headless = &headed
 	_, err := launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "no display", "--headless")
+	wantFailure(t, o.DataDir, err, "requires a display", "--headless")
 
-	// A display that is named but does not answer is Chromium's to notice.
+	// Chromium itself detects that a display does not respond.
 	t.Setenv("DISPLAY", ":97")
 	_, err = launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "no display", "--headless")
+	wantFailure(t, o.DataDir, err, "requires a display", "--headless")
 
 	o.Headless = nil
 	t.Setenv("DISPLAY", "")
@@ -166,6 +170,7 @@ func TestRealChromiumWithoutDisplay(t *testing.T) {
 }
 
 func TestRealChromiumUnderForeignLock(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	dir := filepath.Join(o.DataDir, "profiles", "default")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -180,7 +185,7 @@ func TestRealChromiumUnderForeignLock(t *testing.T) {
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
-	mustLaunch(t, o) // the hint helps, and the failed launch holds nothing
+	mustLaunch(t, o) // the hint works, and the failed launch left no lock
 }
 
 func TestOutputKeepsTheEnd(t *testing.T) {
@@ -193,7 +198,7 @@ func TestOutputKeepsTheEnd(t *testing.T) {
 	}
 	got := o.String()
 	if len(got) != maxOutput || !strings.HasSuffix(got, "xlast\n") || strings.Contains(got, "first") {
-		t.Errorf("%d bytes kept, ending in %q", len(got), got[max(0, len(got)-10):])
+		t.Errorf("%d bytes stored, ending in %q", len(got), got[max(0, len(got)-10):])
 	}
 	if n, _ := o.Write([]byte(long + "tail")); n != maxOutput+4 || !strings.HasSuffix(o.String(), "tail") {
 		t.Errorf("a long write counts %d and ends in %q", n, o.String()[maxOutput-6:])

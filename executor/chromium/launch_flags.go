@@ -9,14 +9,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// windowFrame is how much taller than its viewport a window is: the tab strip
-// and the address bar, which a headless window has too. Measured on Chromium
-// 156; a caller that needs the exact size sets it in the page.
+// windowFrame is the height of the tab strip and the address bar, by which a window is taller than
+// its viewport. A headless window also has them. Measured on Chromium 156. A caller that needs the
+// exact size sets it in the page.
 const windowFrame = 87
 
-// quietFlags keep a browser from doing or asking anything that no page and no
-// caller asked for. Nothing here hides that the browser is automated.
-var quietFlags = []string{
+// backgroundOffSwitches disable browser activity and dialogs that no page and no caller caused.
+// They do not hide that the browser is automated.
+var backgroundOffSwitches = []string{
 	"--no-first-run",
 	"--no-default-browser-check",
 	"--no-service-autorun",
@@ -33,28 +33,28 @@ var quietFlags = []string{
 	"--hide-crash-restore-bubble",
 	"--metrics-recording-only",
 	"--safebrowsing-disable-auto-update",
-	// Ask for no keyring: its dialog would wait for someone to type into it.
+	// Do not use a keyring: its dialog would wait for user input.
 	"--password-store=basic",
 	"--use-mock-keychain",
-	// Pages of background tabs are worked on too.
+	// Do not throttle background tabs.
 	"--disable-background-timer-throttling",
 	"--disable-backgrounding-occluded-windows",
 	"--disable-renderer-backgrounding",
 	"--disable-hang-monitor",
 	"--disable-prompt-on-repost",
-	// A window is opened for the first tab. Without one at the start there is
-	// no page to throw away, and no warning bar that takes room from it.
+	// The first tab opens a window. Without a window at startup, there is no page to discard and no
+	// warning infobar that reduces the viewport.
 	"--no-startup-window",
 }
 
-// disabledFeatures are turned off for the same reason.
+// disabledFeatures are disabled for the same reason.
 var disabledFeatures = []string{
 	"AutofillServerCommunication",
 	"CertificateTransparencyComponentUpdater",
-	"DestroyProfileOnBrowserClose", // the profile stays loaded between the last tab and the next
+	"DestroyProfileOnBrowserClose", // keeps the profile loaded between the last tab and the next
 	"DialMediaRouteProvider",
 	"GlobalMediaControls",
-	"HttpsUpgrades", // http://localhost stays what was asked for
+	"HttpsUpgrades", // keeps http://localhost URLs unchanged
 	"InterestFeedContentSuggestions",
 	"MediaRouter",
 	"OptimizationHints",
@@ -63,23 +63,23 @@ var disabledFeatures = []string{
 	"Translate",
 }
 
-// proxyFeatures can fetch before, or beside, what a page asks the proxy for.
+// proxyFeatures can send requests before or outside of the requests of a page.
 var proxyFeatures = []string{
 	"AsyncDns",
 	"NetworkTimeServiceQuerying",
 	"Prerender2",
 }
 
-// ownFlags are switches that decide who holds the browser and where its
-// profile is. They are not the caller's to give.
-var ownFlags = []string{
+// reservedSwitches are switches that control the connection to the browser and its profile. Callers
+// cannot set them.
+var reservedSwitches = []string{
 	"remote-debugging-pipe", "remote-debugging-port", "remote-debugging-address", "remote-debugging-io-pipes",
 	"user-data-dir", "headless", "no-startup-window",
 }
 
-// wallFlags are switches that bypass a proxy or weaken browser features that a
-// policy depends on.
-var wallFlags = []string{
+// proxyBypassSwitches are switches that bypass a proxy or weaken browser features that a policy
+// depends on.
+var proxyBypassSwitches = []string{
 	// Where connections go.
 	"proxy-server", "proxy-bypass-list", "proxy-pac-url", "proxy-auto-detect", "no-proxy-server", "winhttp-proxy-resolver",
 	"host-resolver-rules", "host-rules", "webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy",
@@ -98,17 +98,17 @@ var wallFlags = []string{
 	"renderer-cmd-prefix", "utility-cmd-prefix", "gpu-launcher", "browser-subprocess-path",
 }
 
-// requiredFeatures are the features that a policy depends on, under all past and
-// present Chromium names.
+// requiredFeatures are the features that a policy depends on, under all past and present Chromium
+// names.
 var requiredFeatures = []string{
 	"IsolateOrigins", "isolate-origins", "SitePerProcess", "site-per-process", "IsolateSandboxedIframes", "OriginIsolationHeader",
 	"LocalNetworkAccessChecks", "BlockInsecurePrivateNetworkRequests", "PrivateNetworkAccessForNavigations", "OpaqueResponseBlockingV02",
 }
 
-// unsafeUnderProxy returns the part of a switch that is not allowed in a browser
-// behind the egress proxy, or "" if the switch is allowed.
+// unsafeUnderProxy returns the part of a switch that is not allowed in a browser behind the egress
+// proxy, or "" if the switch is allowed.
 func unsafeUnderProxy(name, value string) string {
-	if slices.Contains(wallFlags, name) {
+	if slices.Contains(proxyBypassSwitches, name) {
 		return "--" + name
 	}
 	if name == "disable-features" {
@@ -118,7 +118,7 @@ func unsafeUnderProxy(name, value string) string {
 			if i := strings.IndexAny(feature, "<:."); i >= 0 {
 				feature = feature[:i]
 			}
-			if slices.ContainsFunc(requiredFeatures, func(kept string) bool { return strings.EqualFold(kept, feature) }) {
+			if slices.ContainsFunc(requiredFeatures, func(required string) bool { return strings.EqualFold(required, feature) }) {
 				return "--" + name + "=" + feature
 			}
 		}
@@ -126,15 +126,14 @@ func unsafeUnderProxy(name, value string) string {
 	return ""
 }
 
-// arguments returns the command line, without the program, of a browser on
-// the profile in dir.
+// arguments returns the command-line arguments of a browser on the profile in dir.
 func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 	args := []string{
 		"--remote-debugging-pipe",
 		"--user-data-dir=" + dir,
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height+windowFrame),
 	}
-	args = append(args, quietFlags...)
+	args = append(args, backgroundOffSwitches...)
 	off := slices.Concat(disabledFeatures, dialogFeatures)
 	if headless {
 		args = append(args, "--headless=new", "--hide-scrollbars", "--mute-audio")
@@ -145,14 +144,14 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 	if o.ProxyServer != "" {
 		host, _, err := net.SplitHostPort(o.ProxyServer)
 		if err != nil || host == "" {
-			return nil, executor.Errorf(executor.ErrBadArgs, "Give host:port.", "proxy %q is not an address", o.ProxyServer)
+			return nil, executor.Errorf(executor.ErrBadArgs, "Specify host:port.", "proxy %q is not an address", o.ProxyServer)
 		}
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
 		}
 		args = append(args,
 			"--proxy-server=http://"+o.ProxyServer,
-			"--proxy-bypass-list=<-loopback>", // loopback goes through it as well
+			"--proxy-bypass-list=<-loopback>", // loopback also uses the proxy
 			"--webrtc-ip-handling-policy=disable_non_proxied_udp",
 			"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE "+host,
 			"--disable-quic",
@@ -170,12 +169,12 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case slices.Contains(ownFlags, name):
-			return nil, executor.Errorf(executor.ErrBadArgs, "There is an option for it, or it cannot be changed.", "browser argument --%s is set by the launch itself", name)
+		case slices.Contains(reservedSwitches, name):
+			return nil, executor.Errorf(executor.ErrBadArgs, "Use the corresponding option, if there is one.", "browser argument --%s is set by the launch itself", name)
 		case unsafe != "":
 			return nil, executor.Errorf(executor.ErrBadArgs, "Remove the argument. The network policy does not allow it.", "browser argument %s bypasses the egress proxy or weakens site isolation", unsafe)
 		case name == "disable-features":
-			// Chromium takes the last of several; ours must stay in force.
+			// Chromium uses only the last of several; ours must stay effective.
 			off = append(off, strings.Split(value, ",")...)
 		default:
 			args = append(args, arg)
@@ -184,8 +183,8 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 	return append(args, "--disable-features="+strings.Join(off, ",")), nil
 }
 
-// splitSwitch takes "--name=value" apart. Anything that is not a switch would
-// be opened as a page.
+// splitSwitch splits "--name=value". It rejects an argument that is not a switch, because Chromium
+// would open it as a page.
 func splitSwitch(arg string) (name, value string, err error) {
 	rest, ok := strings.CutPrefix(arg, "-")
 	rest = strings.TrimPrefix(rest, "-")

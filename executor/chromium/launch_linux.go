@@ -6,17 +6,17 @@ import (
 	"syscall"
 )
 
-// ownProcess makes the browser die with this process, and puts it in a
-// session of its own: Ctrl-C in a terminal reaches us only, and we end it in
-// order, and a browser that stands still is not woken by our end.
+// ownProcess makes the browser exit with this process, and starts it in a separate session. Ctrl-C
+// in a terminal then reaches only us, and we close the browser in order. A stopped browser is not
+// continued when we exit.
 //
-// The pipe alone ends it, when this process is killed; the signal is for the
-// browser that has hung or has not opened its pipe yet. On a profile that
-// stays it is SIGTERM, with which Chromium saves what it has.
+// If this process is killed, the closed pipe is usually enough. The signal is for a browser that
+// hangs or has not opened its pipe yet. With a named profile it is SIGTERM, on which Chromium saves
+// its data.
 func ownProcess(cmd *exec.Cmd, temporary bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if _, ok := os.LookupEnv("LAMBDA_TASK_ROOT"); ok {
-		return // AWS Lambda starts no process with Pdeathsig
+		return // AWS Lambda cannot start a process with Pdeathsig
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	if temporary {
@@ -24,19 +24,17 @@ func ownProcess(cmd *exec.Cmd, temporary bool) {
 	}
 }
 
-// killTree ends the browser and everything in its group. pid must not have
-// been waited for yet.
+// killTree kills the browser and all processes in its group. pid must not have been waited for yet.
 func killTree(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// endHelpers ends the helpers that outlived the browser with process pid on
-// the profile in dir: they would write into a profile that is being removed.
-// On a profile that stays, another browser may already have begun, so there
-// only those in our browser's group are ours.
+// endHelpers kills the helper processes that outlived the browser with process pid on profile p,
+// because they would write to a profile that is being removed. Another browser may already have
+// started on a named profile, so there only the processes in our browser's group are killed.
 func endHelpers(pid int, p *profile) {
-	ctx, cancel := detached(removeLimit)
+	ctx, cancel := cleanupContext(removeLimit)
 	defer cancel()
-	endUsers(ctx, p.dir, func(user int) bool { return p.temporary || processGroup(user) == pid })
+	killProfileUsers(ctx, p.dir, func(user int) bool { return p.temporary || processGroup(user) == pid })
 }

@@ -3,20 +3,22 @@ package chromium
 import (
 	"strings"
 	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// maxOutput is how much of what a browser prints is kept: its last words.
-// Browsers print all the time, for years.
+// maxOutput bounds the stored output of a browser. The end is stored. A browser can run and print
+// for a long time.
 const maxOutput = 16 << 10
 
-// output keeps the end of what is written to it. It is safe for concurrent
-// use; the zero value is empty.
+// output stores the end of what is written to it. It is safe for concurrent use. The zero value is
+// empty.
 type output struct {
 	mu  sync.Mutex
 	buf []byte
 }
 
-// Write never fails: a browser must not block on what it prints.
+// Write never fails, so that a browser never blocks on its output.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,20 +35,19 @@ func (o *output) String() string {
 	return string(o.buf)
 }
 
-// noise is what browsers print when all is well, and what says nothing about
-// a failure.
+// noise lists substrings of lines that browsers also print without a failure.
 var noise = []string{
 	": unexpected operator",        // Debian's wrapper, always
 	"dbus/",                        // no session bus, as in any container
-	"zygote_linux.cc",              // a helper that noticed the end
-	"Connection terminated while ", // our own end of the pipe
+	"zygote_linux.cc",              // a helper process that noticed the exit
+	"Connection terminated while ", // because we closed the pipe
 	"DevTools listening on",
 	"Created TensorFlow Lite",
 }
 
-// lastWords returns the last lines of text that may tell why the browser
-// ended, without Chromium's time stamps, at most limit of them.
-func lastWords(text string, limit int) []string {
+// lastErrorLines returns the last lines of text, at most limit, that may explain why the browser
+// exited, without Chromium's log prefixes.
+func lastErrorLines(text string, limit int) []string {
 	var lines []string
 next:
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
@@ -59,15 +60,12 @@ next:
 		if line == "" {
 			continue
 		}
-		if r := []rune(line); len(r) > 300 {
-			line = string(r[:300]) + "…"
-		}
-		lines = append(lines, line)
+		lines = append(lines, pagetext.Truncate(line, 300))
 	}
 	return lines[max(0, len(lines)-limit):]
 }
 
-// withoutStamp cuts "[123:123:1121/140858.188251:ERROR:content/x.cc:103] ".
+// withoutStamp removes a prefix such as "[123:123:1121/140858.188251:ERROR:content/x.cc:103] ".
 func withoutStamp(line string) string {
 	if rest, ok := strings.CutPrefix(line, "["); ok {
 		if stamp, text, ok := strings.Cut(rest, "] "); ok &&

@@ -11,16 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// testOptions are options for a headless browser in a data folder of the test.
+// testOptions returns options for a headless browser in a data directory of the test.
 func testOptions(t *testing.T) Options {
 	t.Helper()
 	headless := true
@@ -32,7 +32,7 @@ func testOptions(t *testing.T) Options {
 	}
 }
 
-// mustLaunch launches a browser that the end of the test closes.
+// mustLaunch launches a browser that is closed at the end of the test.
 func mustLaunch(t *testing.T, o Options) *process {
 	t.Helper()
 	p, err := launch(t.Context(), o)
@@ -50,10 +50,10 @@ func mustLaunch(t *testing.T, o Options) *process {
 	return p
 }
 
-// call sends one command and decodes its result. It has its own ids, apart
-// from that of getVersion.
+// lastID is the id of the last command that call has sent. It starts above the id of getVersion.
 var lastID int64 = 1000
 
+// call sends one command and decodes its result.
 func call(t *testing.T, tr transport, session, method string, params, result any) {
 	t.Helper()
 	raw, err := json.Marshal(params)
@@ -95,6 +95,7 @@ type obj = map[string]any
 // newPage opens url and returns the session attached to it.
 func newPage(t *testing.T, tr transport, url string) (session string) {
 	t.Helper()
+	tier.Browser(t)
 	var target struct{ TargetID string }
 	call(t, tr, "", "Target.createTarget", obj{"url": url}, &target)
 	var attached struct{ SessionID string }
@@ -128,6 +129,7 @@ func isClosed(ch <-chan struct{}) bool {
 }
 
 func TestLaunchAndClose(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	o.Isolated = true
 	p := mustLaunch(t, o)
@@ -145,27 +147,27 @@ func TestLaunchAndClose(t *testing.T) {
 		t.Errorf("viewport is %v, want 1280x720", size)
 	}
 	if !exists(p.dir) || isClosed(p.exited) {
-		t.Fatal("no profile folder, or the browser has ended, while it is in use")
+		t.Fatal("the profile directory is missing, or the browser has exited")
 	}
 	if filepath.Dir(filepath.Dir(p.dir)) != o.DataDir {
-		t.Errorf("temporary profile %s is not in the data folder", p.dir)
+		t.Errorf("temporary profile %s is not in the data directory", p.dir)
 	}
 
-	began := time.Now()
+	start := time.Now()
 	if err := p.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > closeGrace {
-		t.Errorf("an idle browser took %v to end: it was killed", took)
+	if took := time.Since(start); took > closeGrace {
+		t.Errorf("an idle browser took %v to exit: it was killed", took)
 	}
 	if !isClosed(p.exited) {
-		t.Error("the browser has not ended")
+		t.Error("the browser has not exited")
 	}
 	if exists(p.dir) {
-		t.Error("the temporary profile is still there")
+		t.Error("the temporary profile still exists")
 	}
 	if left := usersOf(p.dir); len(left) > 0 {
-		t.Errorf("helpers %v are left", left)
+		t.Errorf("helper processes %v are left", left)
 	}
 	if err := p.close(t.Context()); err != nil {
 		t.Errorf("second close: %v", err)
@@ -173,50 +175,52 @@ func TestLaunchAndClose(t *testing.T) {
 }
 
 func TestClosingAHungBrowserKillsIt(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	o.Isolated = true
 	p := mustLaunch(t, o)
 	newPage(t, p.transport, "about:blank")
-	if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
+	if err := stopProcess(p.pid); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // no patience
+	cancel() // do not wait
 	if err := p.close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if left := usersOf(p.dir); len(left) > 0 || exists(p.dir) {
-		t.Errorf("left are processes %v, profile folder: %v", left, exists(p.dir))
+		t.Errorf("processes left: %v, profile directory exists: %v", left, exists(p.dir))
 	}
 }
 
-// TestSocketWithoutLink: a browser that is killed while it ends has removed the
-// link to its socket, and not the folder that the socket is in.
+// TestSocketWithoutLink checks the cleanup after a browser that was killed while it exited: it has
+// removed the link to its socket, but not the directory of the socket.
 func TestSocketWithoutLink(t *testing.T) {
 	p, err := newTemporaryProfile(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(t.TempDir(), "org.chromium.Chromium.abcdef")
-	p.socket = filepath.Join(folder, "SingletonSocket")
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), "org.chromium.Chromium.abcdef")
+	p.socket = filepath.Join(dir, "SingletonSocket")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"SingletonSocket", "SingletonCookie"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.release(t.Context()); err != nil || exists(folder) || exists(p.dir) {
-		t.Errorf("release: %v; left are the socket's folder: %v, the profile: %v", err, exists(folder), exists(p.dir))
+	if err := p.release(t.Context()); err != nil || exists(dir) || exists(p.dir) {
+		t.Errorf("release: %v; socket directory exists: %v, profile exists: %v", err, exists(dir), exists(p.dir))
 	}
 }
 
 func TestKilledBrowserIsNoticed(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	o.Isolated = true
 	p := mustLaunch(t, o)
-	if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+	if err := forceKill(p.pid); err != nil {
 		t.Fatal(err)
 	}
 	var m cdproto.Message
@@ -231,10 +235,10 @@ func TestKilledBrowserIsNoticed(t *testing.T) {
 }
 
 func TestNamedProfilePersists(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	o.Profile = "kept"
-	// A data: URL has no storage; the profile's own file is proof enough that
-	// Chromium took it up again.
+	// A data: URL has no storage. A cookie proves that Chromium used the profile again.
 	p := mustLaunch(t, o)
 	call(t, p.transport, "", "Storage.setCookies", obj{"cookies": []obj{{
 		"name": "k", "value": "v", "url": "https://kept.test/", "expires": float64(time.Now().Add(time.Hour).Unix()),
@@ -243,11 +247,11 @@ func TestNamedProfilePersists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !exists(p.dir) || p.dir != filepath.Join(o.DataDir, "profiles", "kept") {
-		t.Fatalf("profile folder %s: exists %v", p.dir, exists(p.dir))
+		t.Fatalf("profile directory %s: exists %v", p.dir, exists(p.dir))
 	}
 	info, err := os.Stat(p.dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("profile folder has mode %v, %v", info.Mode(), err)
+		t.Errorf("profile directory has mode %v, %v", info.Mode(), err)
 	}
 
 	p = mustLaunch(t, o)
@@ -261,6 +265,7 @@ func TestNamedProfilePersists(t *testing.T) {
 }
 
 func TestProfileInUse(t *testing.T) {
+	tier.Browser(t)
 	o := testOptions(t)
 	first := mustLaunch(t, o)
 	_, err := launch(t.Context(), o)
@@ -276,10 +281,11 @@ func TestProfileInUse(t *testing.T) {
 	call(t, second.transport, "", "Browser.getVersion", obj{}, &v)
 }
 
-// startForeign starts a browser as a user would, not through launch, on the
-// profile in dir, and returns its process and its debugging port's address.
+// startForeign starts a browser as a user would, not with launch, on the profile in dir. It returns
+// its process id and the address of its debugging port.
 func startForeign(t *testing.T, dir string, args ...string) (pid int, address string) {
 	t.Helper()
+	tier.Browser(t)
 	pid, address, _ = runForeign(t, dir, args...)
 	return pid, address
 }
@@ -301,7 +307,7 @@ func runForeign(t *testing.T, dir string, args ...string) (pid int, address stri
 		args = append(args, "--no-sandbox")
 	}
 	cmd := exec.Command(path, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	setProcessGroup(cmd)
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -310,9 +316,9 @@ func runForeign(t *testing.T, dir string, args ...string) (pid int, address stri
 		t.Fatal(err)
 	}
 	end = sync.OnceFunc(func() {
-		_ = syscall.Kill(cmd.Process.Pid, syscall.SIGTERM)
+		_ = terminateProcess(cmd.Process.Pid)
 		_ = cmd.Wait()
-		endUsers(context.Background(), dir, func(int) bool { return true })
+		killProfileUsers(context.Background(), dir, func(int) bool { return true })
 		removeSocket(socketOf(dir))
 	})
 	t.Cleanup(end)
@@ -322,7 +328,7 @@ func runForeign(t *testing.T, dir string, args ...string) (pid int, address stri
 			return cmd.Process.Pid, ws, end
 		}
 	}
-	t.Fatal("the browser told no debugging address")
+	t.Fatal("the browser printed no debugging address")
 	return 0, "", nil
 }
 
@@ -341,7 +347,7 @@ func TestProfileOfForeignBrowser(t *testing.T) {
 		t.Error(err)
 	}
 	if !usesProfile(pid, dir) {
-		t.Error("the foreign browser was ended")
+		t.Error("the foreign browser was terminated")
 	}
 }
 
@@ -368,16 +374,16 @@ func TestArgumentsUnderProxy(t *testing.T) {
 	if n := strings.Count(line, "--disable-features="); n != 1 {
 		t.Errorf("%d times --disable-features: only the last counts", n)
 	}
-	for _, refused := range []string{
+	for _, rejected := range []string{
 		"--proxy-server=http://evil:1", "--host-resolver-rules=MAP * 1.2.3.4", "--no-proxy-server", "--proxy-pac-url=http://x",
 		"--winhttp-proxy-resolver", "--disable-site-isolation-trials", "--Disable-Web-Security", "--single-process",
 		"--disable-features=IsolateOrigins", "--disable-features=Mine,site-per-process", "--disable-features=Mine, *IsolateOrigins<Trial.Group:a/b",
 		"--ignore-certificate-errors", "--load-extension=/x", "--disable-extensions-except=/x", "--renderer-cmd-prefix=/x", "--force-fieldtrials=A/B",
 		"--remote-debugging-port=9222", "-user-data-dir=/x", "--User-Data-Dir=/x", "https://example.com/", "--", "-", "",
 	} {
-		o.ExtraArgs = []string{refused}
+		o.ExtraArgs = []string{rejected}
 		if _, err := o.arguments("/data/p", true); executor.CodeOf(err) != executor.ErrBadArgs {
-			t.Errorf("extra argument %q: %v, want BAD_ARGS", refused, err)
+			t.Errorf("extra argument %q: %v, want BAD_ARGS", rejected, err)
 		}
 	}
 }

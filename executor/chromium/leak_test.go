@@ -4,27 +4,29 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
-	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
 )
 
 // leaky are the harnesses of a managed browser, and of an attached browser with
 // our own browser context.
 var leaky = []leaktest.Harness{
 	{Backend: "chromium", Start: startLeaky},
-	{Backend: "attached", Start: attachLeaky, Connects: true}, // we pass it no flag that prevents this
+	{Backend: "attached", Start: attachLeaky, Preconnects: true}, // we pass it no flag that prevents preconnects
 }
 
-// TestLeaks walks a few of the ways in which a page can reach another host.
+// TestLeaks tests a few of the routes by which a page can reach another host.
 func TestLeaks(t *testing.T) {
 	for _, h := range leaky {
-		h.Routes = leaktest.Few
+		h.Routes = leaktest.QuickRoutes
 		t.Run(h.Backend, func(t *testing.T) { leaktest.Run(t, h) })
 	}
 }
 
 // TestLongLeaks tests all routes.
 func TestLongLeaks(t *testing.T) {
+	tier.Long(t)
 	for _, h := range leaky {
 		t.Run(h.Backend, func(t *testing.T) { leaktest.Full(t, h) })
 	}
@@ -35,8 +37,9 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "chromium", Start: startLeaky})
 }
 
-// startLeaky starts a browser for the ways out of it.
+// startLeaky launches a browser for the leak tests.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	tier.Browser(t)
 	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
 		o.Isolated, o.ExtraArgs = true, flags
 		return func() {}
@@ -58,10 +61,10 @@ func leakyBrowser(t *testing.T, setup leaktest.Setup, provide func(o *Options, f
 	o := testOptions(t)
 	log, flag := leaktest.NetLog(t)
 	flags := append(setup.Flags, flag)
-	names := &leaktest.Names{}
+	names := &leaktest.Resolver{}
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
-		o.Network, o.resolver = leaktest.Internet{Policy: p}, names
+		o.Network, o.resolver = leaktest.PublicNamesPolicy{Policy: p}, names
 		guard := policy.NewGuard(p, nil)
 		gate, wrap = guard, guard.Wrap
 	} else {

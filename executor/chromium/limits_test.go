@@ -8,17 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// recorded counts the entries of an event that came out in a way.
-func recorded(l *testlog.Ledger, event audit.Event, code string) (n int) {
+// recorded returns the number of entries with the given event and code.
+func recorded(l *testlog.Recorder, event audit.Event, code string) (n int) {
 	for _, e := range l.Entries() {
 		if e.Event == event && e.Code == code {
 			n++
@@ -27,12 +26,12 @@ func recorded(l *testlog.Ledger, event audit.Event, code string) (n int) {
 	return n
 }
 
-// TestLimits has pages open tabs and begin downloads without end, and the
-// browser die in the middle of one.
+// TestLimits uses pages that open tabs and start downloads without limit, and kills the browser
+// during a download.
 func TestLimits(t *testing.T) {
 	ctx := limited(t)
-	// A Chromium that is killed leaves the file that it began a download in, where
-	// nothing tells whose it is.
+	// A killed Chromium leaves behind the temporary file of a download, which cannot be assigned to
+	// a test.
 	t.Setenv("TMPDIR", t.TempDir())
 	release := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +58,7 @@ func TestLimits(t *testing.T) {
 	}))
 	defer site.Close()
 	defer close(release)
-	var log testlog.Ledger
+	var log testlog.Recorder
 	o := testOptions(t)
 	o.MaxDownloads, o.MaxDownloadTotal, o.Audit = 1, 5000, &log
 	b := newBrowser(t, o)
@@ -86,20 +85,20 @@ func TestLimits(t *testing.T) {
 	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 6 { // Chromium lets a page open one for each click
+	for range 6 { // Chromium lets a page open one tab for each click
 		if _, err := s.Click(ctx, "", executor.Target{Selector: "#open"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := host{b}.Current().(*run)
-	// What was opened too much is closed again, in the browser too.
+	r := sessionProvider{b}.Current().(*instance)
+	// Tabs over the limit are closed again, also in the browser.
 	for {
 		var res struct {
 			Infos []struct {
 				Type string `json:"type"`
 			} `json:"targetInfos"`
 		}
-		if err := r.conn.Browser().Call(ctx, "Target.getTargets", nil, &res); err != nil {
+		if err := r.conn.BrowserSession().Call(ctx, "Target.getTargets", nil, &res); err != nil {
 			t.Fatal(err)
 		}
 		pages := 0
@@ -110,7 +109,7 @@ func TestLimits(t *testing.T) {
 		}
 		if tabs, err := s.ListTabs(ctx); err != nil || len(tabs) > 4 {
 			t.Fatalf("%d tabs, %v", len(tabs), err)
-		} else if len(tabs) == 4 && pages <= 5 { // and the window that the browser began with
+		} else if len(tabs) == 4 && pages <= 5 { // plus the initial window of the browser
 			break
 		}
 	}
@@ -120,33 +119,33 @@ func TestLimits(t *testing.T) {
 	if err := download("#quick"); err != nil {
 		t.Fatal(err)
 	}
-	held := make(chan error, 1)
-	go func() { held <- download("#held") }()
+	pending := make(chan error, 1)
+	go func() { pending <- download("#held") }()
 	for r.runningTransfers() == 0 {
 		if ctx.Err() != nil {
-			t.Fatal("the download did not begin")
+			t.Fatal("the download did not start")
 		}
 		time.Sleep(time.Millisecond)
 	}
 	_, err = s.Download(ctx, "", executor.DownloadOptions{URL: site.URL + "/quick.bin"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 	if got := downloads(); len(got) != 1 {
-		t.Errorf("there are %v", got)
+		t.Errorf("files: %v", got)
 	}
 
-	begin := time.Now()
-	if err := syscall.Kill(r.proc.pid, syscall.SIGKILL); err != nil {
+	start := time.Now()
+	if err := forceKill(r.proc.pid); err != nil {
 		t.Fatal(err)
 	}
-	err = <-held
+	err = <-pending
 	if code := executor.CodeOf(err); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
 		t.Errorf("the download that was running: %v", err)
 	}
-	if took := time.Since(begin); took > 20*time.Second {
-		t.Errorf("it took %v to be told", took)
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v until the failure was reported", took)
 	}
 
-	// The next browser has the whole of it again.
+	// The next browser has the complete quota again.
 	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -155,10 +154,10 @@ func TestLimits(t *testing.T) {
 		t.Error(err)
 	}
 	if got := downloads(); len(got) != 2 {
-		t.Errorf("there are %v", got)
+		t.Errorf("files: %v", got)
 	}
 	staged, err := os.ReadDir(filepath.Join(o.DataDir, "downloads", ".staging"))
-	if err != nil || len(staged) > 1 { // what the killed browser wrote last may be there; see the next start
+	if err != nil || len(staged) > 1 { // the last file of the killed browser may remain until the next start
 		t.Errorf("staged: %v, %v", staged, err)
 	}
 	if ok, failed := recorded(&log, audit.EventDownload, "OK"), recorded(&log, audit.EventDownload, "DOWNLOAD_FAILED"); ok != 2 || failed < 2 {
@@ -169,7 +168,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func (r *run) runningTransfers() int {
+func (r *instance) runningTransfers() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.transfers)

@@ -14,19 +14,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test binary a program that launches or attaches to a browser and waits
-// to be killed. It holds the options, as JSON.
+// childEnv makes the test binary a program that launches or attaches to a browser and waits to be
+// killed. Its value is the options as JSON.
 const childEnv = "CHROMIUM_TEST_LAUNCH"
 
-// TestMain fails when the tests leave a goroutine, a browser or a temporary
-// profile behind.
+// TestMain fails if the tests leak a goroutine, a browser or a temporary profile.
 func TestMain(m *testing.M) {
 	if spec := os.Getenv(childEnv); spec != "" {
 		launchAndWait(spec)
 		return
 	}
-	// Everything is made below one folder of our own, so that whatever is left
-	// can be told from what belongs to others.
+	// All files are created in one separate directory, so that leaked ones can be distinguished
+	// from those of other programs.
 	root, err := os.MkdirTemp("", "chromium-test-")
 	if err != nil {
 		panic(err)
@@ -46,24 +45,24 @@ func TestMain(m *testing.M) {
 	entries, _ := os.ReadDir(root)
 	for _, e := range entries {
 		switch e.Name() {
-		case ".config", ".cache", ".local", ".pki", ".dbus": // of the user that HOME stands for
+		case ".config", ".cache", ".local", ".pki", ".dbus": // belong to HOME
 			continue
 		}
 		name := strings.TrimPrefix(e.Name(), ".")
 		if files, _ := os.ReadDir(filepath.Join(root, e.Name())); strings.HasPrefix(name, "org.chromium.") && len(files) <= 2 {
-			// A Chromium that is killed after it made the folder of its socket and
-			// before its profile names it leaves it, and nothing tells whose it is.
+			// A Chromium that is killed between creating its socket directory and linking to it
+			// from its profile leaves the directory behind. It cannot be assigned to a profile.
 			continue
 		}
-		fmt.Fprintln(os.Stderr, "leaked folder:", e.Name())
+		fmt.Fprintln(os.Stderr, "leaked directory:", e.Name())
 		code = 1
 	}
 	os.RemoveAll(root)
 	os.Exit(code)
 }
 
-// processesNaming lists the living processes with text in their command line.
-// Helpers may take a moment to see that their browser is gone.
+// processesNaming lists the running processes with text in their command line. It waits up to 5 s,
+// because helper processes need time to notice that their browser has exited.
 func processesNaming(text string) []string {
 	var left []string
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -81,7 +80,7 @@ func processesNaming(text string) []string {
 	return left
 }
 
-// launched is what the child prints once its browser answers.
+// launched is what the child prints when its browser has responded.
 type launched struct {
 	PID int
 	Dir string
@@ -93,7 +92,7 @@ func launchAndWait(spec string) {
 		panic(err)
 	}
 	if o.CDPEndpoint != "" {
-		if _, err := (host{New(o)}).Acquire(context.Background()); err != nil {
+		if _, err := (sessionProvider{New(o)}).Acquire(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

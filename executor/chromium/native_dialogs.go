@@ -6,14 +6,12 @@ import (
 	"runtime"
 )
 
-// The protocol does not report Chromium's own dialogs, unlike those of a page.
-// Such a dialog takes the input of the tab that it is open in, and in a headless
-// browser no user can answer it. A launched browser therefore opens none of them:
-// requests that would prompt its user are denied. Package page denies passkeys,
-// because that needs the protocol.
+// CDP does not report Chromium's own dialogs, unlike those of a page. Such a dialog takes the input
+// of its tab, and in a headless browser no user can answer it. A launched browser therefore opens
+// none of them: requests that would prompt its user are denied. Package page denies passkeys,
+// because that requires CDP.
 
-// dialogFeatures are disabled because they prompt the user. Pages can detect that
-// they are missing.
+// dialogFeatures are disabled because they prompt the user. Pages can detect that they are missing.
 var dialogFeatures = []string{
 	"FedCm",
 	"WebIdentityDigitalCredentials",
@@ -24,9 +22,8 @@ var dialogFeatures = []string{
 // a screen.
 var noScreenCapture = preference{"hardware", "screen_capture_enabled", false}
 
-// noServerAuth disables HTTP authentication, which prompts the user for a name
-// and a password. A page receives the 401 response itself. Authentication to the
-// filtering proxy still works.
+// noServerAuth disables HTTP authentication, which prompts the user for a name and a password. A
+// page receives the 401 response itself. Authentication to the egress proxy still works.
 func noServerAuth(proxy string) []preference {
 	origins := []string{}
 	if proxy != "" {
@@ -40,11 +37,10 @@ func noServerAuth(proxy string) []preference {
 // prompts its user there, but only for schemes of programs that are installed.
 const blocksPrograms = runtime.GOOS != "windows" && runtime.GOOS != "darwin"
 
-// noOtherPrograms returns the environment of a browser on the profile in dir that
-// does not open links such as tel: in other programs. Chromium drops a link if
-// Chromium is the default program for the scheme. It queries xdg-settings for
-// that. The first xdg-settings on its PATH is ours, which answers yes for every
-// scheme.
+// noOtherPrograms returns the environment of a browser on the profile in dir that does not open
+// links such as tel: in other programs. Chromium drops a link if Chromium is the default program
+// for the scheme, which it checks with xdg-settings. The first xdg-settings on its PATH is ours,
+// which answers yes for every scheme.
 func noOtherPrograms(dir string) ([]string, error) {
 	env := os.Environ()
 	if !blocksPrograms {

@@ -42,7 +42,7 @@ func TestAttachedDialogs(t *testing.T) {
 			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "#" + trigger}, nil); err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.Eval(ctx, tab.ID, fmt.Sprintf("new Promise((done) => { const look = () => (document.title === %q ? done(1) : setTimeout(look, 10)); look(); })", title), nil)
+			got, err := s.Eval(ctx, tab.ID, fmt.Sprintf("new Promise((done) => { const check = () => (document.title === %q ? done(1) : setTimeout(check, 10)); check(); })", title), nil)
 			if err != nil || !got.OK {
 				t.Fatalf("the page waits for the dialog: %+v, %v", got, err)
 			}

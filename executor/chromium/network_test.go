@@ -19,7 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// hosts is a NetworkPolicy that allows some hosts, on this machine.
+// hosts is a NetworkPolicy that allows some hosts on this machine.
 type hosts []string
 
 func (h hosts) CheckHost(_, host string, _ int) error {
@@ -48,9 +48,9 @@ func (h hosts) CheckDocument(address string) error {
 	return h.CheckHost("", u.Hostname(), 0)
 }
 
-// The browser is started under the filtering proxy: what the policy refuses is
-// never asked for, and the refusal is told as one.
-func TestNetworkPolicyHoldsTheBrowser(t *testing.T) {
+// TestBrowserTrafficObeysNetworkPolicy checks that the browser uses the egress proxy: denied
+// requests are not sent, and the error is a policy denial.
+func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
 	ctx := limited(t)
 	var hits atomic.Int32
 	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -90,7 +90,7 @@ func TestNetworkPolicyHoldsTheBrowser(t *testing.T) {
 	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title == 'refused'"}); err != nil || !res.Matched {
 		t.Errorf("a page's own request: %+v, %v", res, err)
 	}
-	// Nothing listens there any more: the network's error, as without a proxy.
+	// No server listens there any longer: the error is the network's, as without a proxy.
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	_, err = s.Navigate(ctx, "", gone.URL, nil)
@@ -99,14 +99,13 @@ func TestNetworkPolicyHoldsTheBrowser(t *testing.T) {
 		t.Errorf("error %q does not name the network's error", err)
 	}
 	if n := hits.Load(); n != 0 {
-		t.Errorf("the denied server was asked %d times", n)
+		t.Errorf("the denied server received %d requests", n)
 	}
 }
 
-// TestProxyIsForItsBrowserAlone: no other program goes out through the
-// filtering proxy, and what the browser sends by ways that cannot answer a
-// challenge gets through: a WebSocket, from the page and from workers.
-func TestProxyIsForItsBrowserAlone(t *testing.T) {
+// TestProxyRequiresCredentials checks that other programs cannot use the egress proxy, and that
+// browser requests that cannot answer a challenge pass: WebSockets of the page and of workers.
+func TestProxyRequiresCredentials(t *testing.T) {
 	ctx := limited(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -117,15 +116,15 @@ func TestProxyIsForItsBrowserAlone(t *testing.T) {
 			}
 		case "/worker.js":
 			w.Header().Set("Content-Type", "text/javascript")
-			w.Write([]byte(`const told = new WebSocket("ws://" + location.host + "/socket"); told.onmessage = (e) => postMessage(e.data); told.onerror = () => postMessage("failed");`))
+			w.Write([]byte(`const socket = new WebSocket("ws://" + location.host + "/socket"); socket.onmessage = (e) => postMessage(e.data); socket.onerror = () => postMessage("failed");`))
 		default:
 			w.Header().Set("Content-Type", "text/html")
 			w.Write([]byte(`<title>-</title><script>
-				const said = [];
-				const tell = (e) => { said.push(e.data); if (said.length == 2) document.title = said.join(", "); };
+				const messages = [];
+				const add = (e) => { messages.push(e.data); if (messages.length == 2) document.title = messages.join(", "); };
 				const socket = new WebSocket("ws://" + location.host + "/socket");
-				socket.onmessage = tell; socket.onerror = () => tell({data: "failed"});
-				new Worker("/worker.js").onmessage = tell;
+				socket.onmessage = add; socket.onerror = () => add({data: "failed"});
+				new Worker("/worker.js").onmessage = add;
 			</script>`))
 		}
 	}))
@@ -138,10 +137,10 @@ func TestProxyIsForItsBrowserAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title != '-'"}); err != nil || !res.Matched {
-		t.Fatalf("the page's sockets: %+v, %v", res, err)
+		t.Fatalf("the sockets of the page: %+v, %v", res, err)
 	}
 	if title, err := s.Eval(ctx, "", "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {
-		t.Errorf("the sockets said %s, %v", title.Value, err)
+		t.Errorf("the sockets received %s, %v", title.Value, err)
 	}
 	proxy := running(b).proxy.Addr()
 	c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}), DisableKeepAlives: true}}
@@ -151,11 +150,12 @@ func TestProxyIsForItsBrowserAlone(t *testing.T) {
 	}
 	res.Body.Close()
 	if res.StatusCode != http.StatusProxyAuthRequired {
-		t.Errorf("another program was answered %s", res.Status)
+		t.Errorf("another program received %s", res.Status)
 	}
 }
 
-// A page starts no download that no session may make.
+// TestRefusedDownloadLeavesNoFile checks that a page cannot start a download that no session
+// allows.
 func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 	ctx := limited(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -189,7 +189,7 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 	}
 	for _, d := range a.Downloads {
 		if d.State != "canceled" || d.Path != "" {
-			t.Errorf("the click tells of %+v", d)
+			t.Errorf("the click reports %+v", d)
 		}
 	}
 	dir, err := running(b).files()
@@ -197,7 +197,7 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := filesBelow(t, dir.Path())
-	for len(left) > 0 && ctx.Err() == nil { // a small file may be there before it is canceled
+	for len(left) > 0 && ctx.Err() == nil { // a small file may exist before it is canceled
 		time.Sleep(10 * time.Millisecond)
 		left = filesBelow(t, dir.Path())
 	}
@@ -221,9 +221,8 @@ func filesBelow(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestPageForgetsNoCredentials checks that a server that responds like a proxy
-// does not make the browser forget the proxy's credentials. Without them every
-// call would fail.
+// TestPageForgetsNoCredentials checks that a server that responds like a proxy does not make the
+// browser forget the proxy's credentials. Without them every call would fail.
 func TestPageForgetsNoCredentials(t *testing.T) {
 	ctx := limited(t)
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

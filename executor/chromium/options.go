@@ -22,102 +22,95 @@ const (
 	DefaultMaxDownloadBytes = 100 << 20
 )
 
-// Options say which browser to use and how. The zero value finds an installed
-// browser, and launches it on the profile "default", headed where there is a
-// display.
+// Options select the browser and configure it. The zero value launches an installed browser on the
+// profile "default", headed if a display is available.
 type Options struct {
-	// Browser is the path of a browser, or the name of one: chrome, brave,
-	// edge, chromium, or a program on the PATH. Empty takes the first of
-	// those four that is installed.
+	// Browser is the path of a browser, or a name: chrome, brave, edge, chromium, or a program on
+	// the PATH. Empty means the first of those four that is installed.
 	Browser string
 
-	// Headless: nil is headed where there is a display, else headless.
+	// Headless selects headless mode. nil means headed if a display is available, otherwise
+	// headless.
 	Headless *bool
 
-	// Isolated uses a temporary profile, which is removed at the end. It
-	// excludes Profile.
+	// Isolated uses a temporary profile, which is removed at the end. It excludes Profile.
 	Isolated bool
 
-	// Profile names the profile to keep cookies and logins in. Only one
-	// running browser can use a profile. Default DefaultProfile.
+	// Profile names the profile that stores cookies and logins. Only one running browser can use a
+	// profile. Default DefaultProfile.
 	Profile string
 
-	// DataDir is the folder of profiles and downloads. Default .chrome-mcp in
-	// the user's home.
+	// DataDir is the directory of profiles and downloads. Default .chrome-mcp in the user's home
+	// directory.
 	DataDir string
 
-	// NoSandbox turns off Chromium's sandbox. Chromium does not start as root
-	// without it; anywhere else it should stay on.
+	// NoSandbox disables Chromium's sandbox. Chromium does not run as root with its sandbox. For
+	// other users it should stay enabled.
 	NoSandbox bool
 
-	// Width and Height are the size of the viewport in CSS pixels. Default
-	// DefaultWidth and DefaultHeight.
+	// Width and Height are the size of the viewport in CSS pixels. Default DefaultWidth and
+	// DefaultHeight.
 	Width, Height int
 
-	// Network decides on every connection of a launched browser, and of one
-	// joined on this machine in a context of our own: it is put behind a
-	// filtering proxy in this process, which takes the place of ProxyServer.
-	// Nil leaves the browser's network as it is.
+	// Network decides on every connection of a launched browser, and of our browser context in an
+	// attached browser on this machine. The browser then uses an egress proxy in this process,
+	// which overrides ProxyServer. nil does not change the browser's network.
 	Network NetworkPolicy
 
-	// Proxy is the address of an http proxy, http://host:port, that the
-	// filtering proxy goes through. It needs Network.
+	// Proxy is the URL of an upstream HTTP proxy, http://host:port, for the egress proxy. It
+	// requires Network.
 	Proxy string
 
-	// NoProxy lists hosts that are reached without Proxy, as the variable
-	// NO_PROXY does.
+	// NoProxy lists hosts that are reached without Proxy, in the format of the variable NO_PROXY.
 	NoProxy string
 
-	// ProxyServer is the host:port of an HTTP proxy that all traffic goes
-	// through, loopback included. Chromium then resolves no names itself, and
-	// uses neither QUIC nor WebRTC past the proxy. Empty is a direct
-	// connection.
+	// ProxyServer is the host:port of an HTTP proxy for all traffic, including loopback. Chromium
+	// then does not resolve names itself, and uses neither QUIC nor WebRTC outside the proxy. Empty
+	// means a direct connection.
 	ProxyServer string
 
-	// ExtraArgs are added to the command line of a launched browser. Those
-	// that would take the browser out of our hands are refused.
+	// ExtraArgs are added to the command line of a launched browser. Arguments that would break our
+	// control of the browser are rejected.
 	ExtraArgs []string
 
-	// CDPEndpoint is the address of a running browser to join instead of
-	// launching one: a ws:// or wss:// URL, used as it is, or the http://
-	// address of its debugging port.
+	// CDPEndpoint is the address of a running browser to attach to instead of launching one: a
+	// ws:// or wss:// URL, which is used as it is, or the http:// address of its debugging port.
 	CDPEndpoint string
 
-	// AttachDefaultContext works in the tabs that a joined browser already
-	// has, with its user's logins, instead of in a browser context of our own.
+	// AttachDefaultContext uses the existing tabs of an attached browser, with its user's logins,
+	// instead of a separate browser context.
 	AttachDefaultContext bool
 
 	// MaxDownloadBytes bounds the size of one download. Default
 	// DefaultMaxDownloadBytes.
 	MaxDownloadBytes int64
 
-	// MaxDownloads bounds the downloads at the same time, MaxDownloadTotal their
-	// bytes in sum over one run of the browser. The defaults are 8, and 2 GiB.
+	// MaxDownloads bounds the number of concurrent downloads, MaxDownloadTotal their total bytes
+	// during one browser instance. The defaults are 8 and 2 GiB.
 	MaxDownloads     int
 	MaxDownloadTotal int64
 
-	// Audit is told when a browser was launched, joined or ended, and of each
-	// download of a page's that has ended. Nil is none.
+	// Audit records each launch, attachment and exit of a browser, and each page download that has
+	// ended. nil means no audit log.
 	Audit audit.Recorder
 
-	// Logger receives what is worth knowing of starts, ends and clearing
-	// away. nil discards.
+	// Logger logs starts, exits and cleanup. nil discards.
 	Logger *slog.Logger
 
-	resolver egress.Resolver // of the filtering proxy; nil is the system's
+	resolver egress.Resolver // of the egress proxy; nil means the system's resolver
 }
 
-// profileName is what a profile may be called: it becomes the name of a
-// folder on every system, so nothing that any of them treats specially.
+// profileName matches valid profile names. A profile name becomes a directory name on every
+// operating system, so it must not contain special characters of any of them.
 var profileName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
 })
 
-// withDefaults returns o with its defaults filled in, or ErrBadArgs.
+// withDefaults returns o with its defaults set, or ErrBadArgs.
 func (o Options) withDefaults() (Options, error) {
 	if o.Isolated && o.Profile != "" {
 		return o, executor.Errorf(executor.ErrBadArgs, "Give only one of them.",
-			"both a temporary profile and profile %q are asked for", o.Profile)
+			"temporary profile and profile %q are mutually exclusive", o.Profile)
 	}
 	if o.Profile == "" {
 		o.Profile = DefaultProfile
@@ -144,37 +137,37 @@ func (o Options) withDefaults() (Options, error) {
 	if o.DataDir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return o, executor.Errorf(executor.ErrBadArgs, "Name a data folder.", "no home folder: %w", err)
+			return o, executor.Errorf(executor.ErrBadArgs, "Specify a data directory.", "no home directory: %w", err)
 		}
 		o.DataDir = filepath.Join(home, ".chrome-mcp")
 	}
-	// Chromium is recognised later by the profile's path in its command line,
-	// so the path must be the same whatever folder we are started in.
+	// Chromium is later recognized by the path of the profile in its command line, so the path must
+	// not depend on the working directory.
 	dir, err := filepath.Abs(o.DataDir)
 	if err != nil {
-		return o, executor.Errorf(executor.ErrBadArgs, "", "data folder %q: %w", o.DataDir, err)
+		return o, executor.Errorf(executor.ErrBadArgs, "", "data directory %q: %w", o.DataDir, err)
 	}
 	o.DataDir = dir
 	return o, nil
 }
 
-// maxWindow is larger than any screen, and small enough for Chromium's ints.
+// maxWindow is larger than any screen, and small enough for Chromium's integers.
 const maxWindow = 16384
 
-// headless decides between a window and none.
+// headless reports whether to launch the browser without a window.
 func (o *Options) headless(goos string, getenv func(string) string) (bool, error) {
 	display := hasDisplay(goos, getenv)
 	if o.Headless == nil {
 		return !display, nil
 	}
 	if !*o.Headless && !display {
-		return false, noDisplay()
+		return false, noDisplayError()
 	}
 	return *o.Headless, nil
 }
 
-// hasDisplay reports whether a window can be shown. Only X11 and Wayland tell;
-// elsewhere there is one, and Chromium says so when there is not.
+// hasDisplay reports whether a window can be shown. Only X11 and Wayland can be checked. On other
+// systems a display is assumed, and Chromium reports an error if there is none.
 func hasDisplay(goos string, getenv func(string) string) bool {
 	switch goos {
 	case "windows", "darwin":
@@ -183,10 +176,10 @@ func hasDisplay(goos string, getenv func(string) string) bool {
 	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
-func noDisplay() error {
-	return executor.Errorf(executor.ErrLaunchFailed, "Start it headless (--headless), or set DISPLAY; xvfb-run gives a display to a machine without one.",
-		"a visible browser window was asked for, but there is no display")
+func noDisplayError() error {
+	return executor.Errorf(executor.ErrLaunchFailed, "Start it headless (--headless), or set DISPLAY; on a machine without a display, use xvfb-run.",
+		"headed mode requires a display")
 }
 
-// ownHeadless decides for this machine.
+// ownHeadless calls headless for this machine.
 func (o *Options) ownHeadless() (bool, error) { return o.headless(runtime.GOOS, os.Getenv) }

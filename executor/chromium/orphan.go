@@ -9,12 +9,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// A processID names one process for good. The number alone is given again to
-// another process sooner or later; together with the time it started at it is
-// not.
+// A processID permanently identifies one process. The operating system reuses process ids, but not
+// together with the same start time.
 type processID struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // opaque; equal for the same process only
+	Start string `json:"start"` // opaque; equal only for the same process
 }
 
 // identify returns the identity of the running process pid.
@@ -26,7 +25,7 @@ func identify(pid int) (processID, error) {
 	return processID{PID: pid, Start: start}, nil
 }
 
-// alive reports whether the very same process still runs.
+// alive reports whether the same process is still running.
 func (id processID) alive() bool {
 	if id.PID <= 0 || id.Start == "" {
 		return false
@@ -35,21 +34,19 @@ func (id processID) alive() bool {
 	return err == nil && start == id.Start
 }
 
-// usesProfile reports whether the process is a browser on the profile in dir,
-// by its command line.
+// usesProfile reports whether the command line of a process has the profile in dir.
 func usesProfile(pid int, dir string) bool {
 	args, err := commandLine(pid)
 	return err == nil && slices.Contains(args, "--user-data-dir="+dir)
 }
 
-// orphanGrace is how long an orphaned browser has to save its profile. One
-// that was orphaned and still runs has usually hung, so it is not long.
+// orphanGrace is the time that an orphaned browser has to save its profile. An orphan that is still
+// running usually hangs, so it is short.
 const orphanGrace = 2 * time.Second
 
-// endOrphan ends the browser of an earlier run, if it still runs on the
-// profile in dir. It is only sure of that, and only then does anything, when
-// number, start time and profile are those of the record.
-func endOrphan(ctx context.Context, id processID, dir string) (ended bool, err error) {
+// terminateOrphan terminates the browser of an earlier run, if it is still running on the profile
+// in dir. It does nothing unless process id, start time and profile equal those of the lock record.
+func terminateOrphan(ctx context.Context, id processID, dir string) (ended bool, err error) {
 	if !id.alive() || !usesProfile(id.PID, dir) {
 		return false, nil
 	}
@@ -58,31 +55,31 @@ func endOrphan(ctx context.Context, id processID, dir string) (ended bool, err e
 			removeSocket(socketOf(dir))
 		}
 	}()
-	if err := askToEnd(id.PID); err == nil && waitGone(ctx, id, orphanGrace) {
+	if err := terminate(id.PID); err == nil && waitGone(ctx, id, orphanGrace) {
 		return true, nil
 	}
 	if !id.alive() {
 		return true, nil
 	}
 	if err := killProcess(id.PID); err != nil && id.alive() {
-		return false, fmt.Errorf("ending the browser with process %d that an earlier run left behind: %w", id.PID, err)
+		return false, fmt.Errorf("killing orphaned browser with process id %d: %w", id.PID, err)
 	}
 	if !waitGone(ctx, id, orphanGrace) {
-		return false, fmt.Errorf("the browser with process %d that an earlier run left behind does not end", id.PID)
+		return false, fmt.Errorf("orphaned browser with process id %d does not exit", id.PID)
 	}
 	return true, nil
 }
 
-// waitGone waits until the process is gone; false when it is not in time.
+// waitGone waits until the process has exited. It returns false on timeout.
 func waitGone(ctx context.Context, id processID, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return poll(ctx, 10*time.Millisecond, func() bool { return !id.alive() })
 }
 
-// poll calls done every pause until it is true or ctx ends. It is for what
-// the operating system gives no event for: the end of a process that is not
-// our child, the lock of another process, files still open.
+// poll calls done at intervals of pause until it returns true or ctx is done. It is for conditions
+// for which the operating system sends no event: the exit of a process that is not our child, the
+// lock of another process, open files.
 func poll(ctx context.Context, pause time.Duration, done func() bool) bool {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

@@ -20,8 +20,8 @@ func commandLine(pid int) ([]string, error) {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00"), nil
 }
 
-// usersOf lists the processes that have the profile in dir in their command
-// line: a browser and the helpers that it passes the switch on to.
+// usersOf lists the processes that have the profile in dir in their command line: a browser and the
+// helper processes that it passes the switch to.
 func usersOf(dir string) []int {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -50,16 +50,16 @@ func usersOf(dir string) []int {
 	return pids
 }
 
-// askToEnd lets a process end in an orderly way.
-func askToEnd(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+// terminate requests a process to exit.
+func terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
-// killProcess ends a process at once.
+// killProcess kills a process immediately.
 func killProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 
-// works reports whether any thread of a process still runs: of one that was
-// killed, the first may have ended while another is in the middle of a write.
-func works(pid int) bool {
-	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none of one that is gone
+// isRunning reports whether any thread of a process is still running. The first thread of a killed
+// process may have exited while another one is still writing.
+func isRunning(pid int) bool {
+	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // empty if the process has exited
 	return slices.ContainsFunc(threads, func(thread os.DirEntry) bool {
 		tid, _ := strconv.Atoi(thread.Name())
 		st, err := processid.ReadStat(tid)
@@ -67,7 +67,7 @@ func works(pid int) bool {
 	})
 }
 
-// processGroup returns the process group of a process, 0 when it is gone.
+// processGroup returns the process group of a process, or 0 if it has exited.
 func processGroup(pid int) int {
 	st, err := processid.ReadStat(pid)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// firstThreadEnv makes the test binary a process whose first thread has ended.
+// firstThreadEnv makes the test binary a process whose first thread has exited.
 const firstThreadEnv = "CHROMIUM_TEST_FIRST_THREAD"
 
 func init() {
 	if os.Getenv(firstThreadEnv) != "" {
-		syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // of this thread alone, the first
+		syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0) // exit only this thread, the first one
 	}
 }
 
-// A process whose first thread has ended looks like one that is over, and its
-// other threads may write still.
-func TestWorks(t *testing.T) {
+// TestIsRunningWithExitedMainThread uses a process whose first thread has exited. It looks like an
+// exited process, but its other threads may still write.
+func TestIsRunningWithExitedMainThread(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), firstThreadEnv+"=1")
 	cmd.Stdout, cmd.Stderr = io.Discard, os.Stderr
@@ -31,16 +31,16 @@ func TestWorks(t *testing.T) {
 	}
 	pid := cmd.Process.Pid
 	if !poll(t.Context(), time.Millisecond, func() bool { st, err := processid.ReadStat(pid); return err == nil && st.Ended() }) {
-		t.Fatal("the first thread does not end")
+		t.Fatal("the first thread does not exit")
 	}
-	if !works(pid) {
-		t.Error("the other threads were not seen")
+	if !isRunning(pid) {
+		t.Error("the other threads were not found")
 	}
 	if err := killProcess(pid); err != nil {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
-	if works(pid) {
-		t.Error("a process that is gone still works")
+	if isRunning(pid) {
+		t.Error("an exited process counts as running")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// findProcess returns the process with a number.
+// findProcess returns the process with the given id.
 func findProcess(pid int) (*ps.Process, error) {
 	if pid <= 0 || pid > math.MaxInt32 {
 		return nil, errors.New("no such process")
@@ -28,8 +28,7 @@ func commandLine(pid int) ([]string, error) {
 	return p.CmdlineSlice()
 }
 
-// usersOf lists the processes that have the profile in dir in their command
-// line.
+// usersOf lists the processes that have the profile in dir in their command line.
 func usersOf(dir string) []int {
 	all, err := ps.Pids()
 	if err != nil {
@@ -44,14 +43,14 @@ func usersOf(dir string) []int {
 	return pids
 }
 
-// works reports whether a process still runs.
-func works(pid int) bool {
+// isRunning reports whether a process is still running.
+func isRunning(pid int) bool {
 	_, err := processid.Of(pid)
 	return err == nil
 }
 
-// askToEnd lets a process end in an orderly way.
-func askToEnd(pid int) error {
+// terminate requests a process to exit.
+func terminate(pid int) error {
 	p, err := findProcess(pid)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func askToEnd(pid int) error {
 	return p.Terminate()
 }
 
-// killProcess ends a process and its children at once.
+// killProcess kills a process and its children immediately.
 func killProcess(pid int) error {
 	p, err := findProcess(pid)
 	if err != nil {

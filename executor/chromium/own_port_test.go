@@ -11,8 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// TestProxyClosesItsOwnPort allows pages every port of 127.0.0.1: they reach
-// a server there, and not the proxy itself.
+// TestProxyClosesItsOwnPort allows pages all ports of 127.0.0.1. They reach a server there, but not
+// the proxy itself.
 func TestProxyClosesItsOwnPort(t *testing.T) {
 	rules, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}})
 	if err != nil {

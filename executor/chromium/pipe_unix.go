@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// passPipes gives the browser its ends of the pipes. It reads commands from
-// file descriptor 3 and writes to 4, where ExtraFiles begins.
+// passPipes passes the browser its ends of the pipes. Chromium reads commands from file descriptor
+// 3 and writes to 4; 3 is the first descriptor of ExtraFiles.
 func passPipes(cmd *exec.Cmd, p *pipes) error {
 	cmd.ExtraFiles = []*os.File{p.browserR, p.browserW}
 	return nil

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// passPipes gives the browser its ends of the pipes. It inherits the two
-// handles, which have the same values in it, and learns them from a switch.
+// passPipes passes the browser its ends of the pipes. The browser inherits the two handles, which
+// have the same values there, and receives the values in a switch.
 //
-// os.Pipe makes all ends inheritable, so ours are made private first: another
-// program that is started meanwhile would hold the browser's pipe open.
+// os.Pipe makes all ends inheritable, so our ends are made non-inheritable first. Otherwise another
+// program that is started concurrently would keep the browser's pipe open.
 func passPipes(cmd *exec.Cmd, p *pipes) error {
 	for _, f := range []*os.File{p.r, p.w} {
 		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {
-			return fmt.Errorf("making our end of a pipe private: %w", err)
+			return fmt.Errorf("making our end of a pipe non-inheritable: %w", err)
 		}
 	}
 	in, out := syscall.Handle(p.browserR.Fd()), syscall.Handle(p.browserW.Fd())

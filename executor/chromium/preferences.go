@@ -14,17 +14,17 @@ type preference struct {
 	value       any
 }
 
-// predictNothing prevents the browser of a profile from connecting to a host
-// before it needs the connection. With prediction on, Chromium connects to the
-// target of a navigation before the policy is checked.
-var predictNothing = preference{"net", "network_prediction_options", 2}
+// disableNetworkPrediction prevents a browser from connecting to a host before it needs the
+// connection. With prediction enabled, Chromium connects to the target of a navigation before the
+// policy is checked.
+var disableNetworkPrediction = preference{"net", "network_prediction_options", 2}
 
 // prepareProfile sets the preferences that a browser with options o needs, in
 // the profile in dir. No browser may be using the profile.
 func (o *Options) prepareProfile(dir string) error {
 	profile := []preference{noScreenCapture}
 	if o.ProxyServer != "" {
-		profile = append(profile, predictNothing)
+		profile = append(profile, disableNetworkPrediction)
 	}
 	return errors.Join(
 		setPreferences(filepath.Join(dir, "Default", "Preferences"), profile),

@@ -9,8 +9,8 @@ import (
 
 func TestSetPreferences(t *testing.T) {
 	for name, before := range map[string]string{
-		"a new profile": "", "one with preferences": `{"net": {"x": 12345678901234567890}, "y": [1]}`, "one that is spoilt": "{", "null": `{"net": null}`,
-		"one that was told before": `{"net": {"network_prediction_options": 2}}`,
+		"new profile": "", "other preferences": `{"net": {"x": 12345678901234567890}, "y": [1]}`, "invalid file": "{", "null": `{"net": null}`,
+		"already set": `{"net": {"network_prediction_options": 2}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -24,7 +24,7 @@ func TestSetPreferences(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if err := setPreferences(file, []preference{predictNothing}); err != nil {
+				if err := setPreferences(file, []preference{disableNetworkPrediction}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -42,11 +42,11 @@ func TestSetPreferences(t *testing.T) {
 			if err := json.Unmarshal(data, &now); err != nil || now.Net.Option != 2 {
 				t.Errorf("%s, %v", data, err)
 			}
-			if name == "one with preferences" && (string(now.Net.X) != "12345678901234567890" || string(now.Y) != "[1]") {
-				t.Errorf("what was there became %s", data)
+			if name == "other preferences" && (string(now.Net.X) != "12345678901234567890" || string(now.Y) != "[1]") {
+				t.Errorf("the other preferences became %s", data)
 			}
 			if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
-				t.Errorf("there are %v", left)
+				t.Errorf("files: %v", left)
 			}
 		})
 	}

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// lockName is the file in each profile folder that says who uses it.
+	// lockName is the file in each profile directory that identifies the process that uses the
+	// profile.
 	lockName = "chrome-mcp.lock"
-	// temporaryPrefix begins the name of each temporary profile.
+	// temporaryPrefix is the prefix of the names of temporary profiles.
 	temporaryPrefix = "profile-"
-	// maxRecord bounds what is read of a lock file.
+	// maxRecord bounds the bytes read from a lock file.
 	maxRecord = 4 << 10
-	// dataHint is what to do when a profile folder cannot be used.
-	dataHint = "Choose another data folder with --data, or see that this one can be written and has room."
+	// dataHint is the hint for a profile directory that cannot be used.
+	dataHint = "Choose another data directory with --data, or make this one writable."
 )
 
-// A profile is a profile folder that this process holds. While it does, the
-// operating system's lock on its lock file keeps every other process out; the
-// lock goes when the process goes, however it ends.
+// A profile is a profile directory that this process has locked. The operating system's lock on its
+// lock file excludes all other processes. It is released when the process exits for any reason.
 type profile struct {
 	dir       string
 	temporary bool
 	lock      *os.File
-	record    record
-	socket    string // where the browser's is, once it was asked to end
+	record    lockRecord
+	socket    string // socket path of a browser that was asked to exit
 }
 
-// A record is what the lock file says: who holds the profile, and which
-// browser runs on it. It outlives its writer, which is how the next start
-// recognises a browser that was orphaned.
-type record struct {
+// A lockRecord is the content of the lock file: the process that locked the profile, and the
+// browser that runs on it. It outlives its writer, so that the next launch can recognize an
+// orphaned browser.
+type lockRecord struct {
 	Owner   processID `json:"owner"`
 	Browser processID `json:"browser,omitzero"`
 }
@@ -50,10 +50,10 @@ type record struct {
 func profilesDir(dataDir string) string  { return filepath.Join(dataDir, "profiles") }
 func temporaryDir(dataDir string) string { return filepath.Join(dataDir, "tmp") }
 
-// claimProfile takes the profile that o asks for, creating its folder when it
-// is not there. It returns ErrLaunchFailed, naming the process, when another
-// browser uses it. o has its defaults.
-func claimProfile(ctx context.Context, o *Options) (*profile, error) {
+// acquireProfile locks the profile that o names. It creates the directory if necessary. It returns
+// ErrLaunchFailed, with the process id, if another browser uses the profile. o must have its
+// defaults set.
+func acquireProfile(ctx context.Context, o *Options) (*profile, error) {
 	if o.Isolated {
 		return newTemporaryProfile(o.DataDir)
 	}
@@ -65,15 +65,15 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended, err := endOrphan(ctx, p.record.Browser, dir)
+	ended, err := terminateOrphan(ctx, p.record.Browser, dir)
 	if err == nil && ended {
-		o.Logger.Info("ended a browser that an earlier run left behind", "pid", p.record.Browser.PID, "profile", dir)
+		o.Logger.Info("terminated an orphaned browser", "pid", p.record.Browser.PID, "profile", dir)
 	}
 	if err == nil {
 		err = checkSingleton(dir)
 	}
 	if err == nil {
-		err = p.note(processID{})
+		err = p.writeLockRecord(processID{})
 	}
 	if err != nil {
 		p.unlock()
@@ -82,9 +82,8 @@ func claimProfile(ctx context.Context, o *Options) (*profile, error) {
 	return p, nil
 }
 
-// newTemporaryProfile makes a folder that no one else has. A sweep of another
-// process may see the folder before it is locked, and remove it: then there
-// is simply another one.
+// newTemporaryProfile creates a directory that no other process uses. A sweep of another process
+// may remove the directory before it is locked. In that case it creates another one.
 func newTemporaryProfile(dataDir string) (*profile, error) {
 	parent := temporaryDir(dataDir)
 	if err := makePrivate(dataDir, parent); err != nil {
@@ -100,7 +99,7 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 		if p.lock, err = lockFile(filepath.Join(dir, lockName)); err != nil {
 			continue
 		}
-		if err = p.note(processID{}); err != nil {
+		if err = p.writeLockRecord(processID{}); err != nil {
 			p.release(context.Background())
 			continue
 		}
@@ -109,13 +108,11 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 	return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profile: %w", err)
 }
 
-// lockWait bounds the wait for a lock that is held by someone who is not a
-// living owner: a sweep that looks at the folder, or a start that has not
-// written its record yet.
+// lockWait bounds the wait for a lock that is not held by a running owner, but by a sweep that
+// checks the directory or by a start that has not written its record yet.
 const lockWait = 2 * time.Second
 
-// lockProfile takes the lock of the profile in dir and reads what the last
-// owner left in it.
+// lockProfile locks the profile in dir and reads the record of the last owner.
 func lockProfile(ctx context.Context, dir string) (*profile, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
@@ -127,36 +124,36 @@ func lockProfile(ctx context.Context, dir string) (*profile, error) {
 		if p.lock, err = lockFile(path); !errors.Is(err, errLocked) {
 			return true
 		}
-		held, _ := readRecord(path)
-		owner = held.Owner
+		current, _ := readRecord(path)
+		owner = current.Owner
 		return owner.alive()
 	})
 	if errors.Is(err, errLocked) {
-		return nil, inUse(dir, owner.PID)
+		return nil, inUseError(dir, owner.PID)
 	}
 	if err != nil {
 		return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "profile lock: %w", err)
 	}
 	p.record, err = readRecord(path)
 	if err != nil {
-		// Nothing that we wrote: then it tells of nothing to end either.
-		p.record = record{}
+		// We did not write this file, so there is no orphan to terminate.
+		p.record = lockRecord{}
 	}
-	// Some file systems have no locks; there the record alone has to do.
+	// Some file systems have no locks. There, only the record shows the owner.
 	if o := p.record.Owner; o.PID != os.Getpid() && o.alive() {
 		p.unlock()
-		return nil, inUse(dir, o.PID)
+		return nil, inUseError(dir, o.PID)
 	}
 	return p, nil
 }
 
-// note writes the record: this process, and the browser that it started.
-func (p *profile) note(browser processID) error {
+// writeLockRecord writes the record: this process, and the browser that it started.
+func (p *profile) writeLockRecord(browser processID) error {
 	owner, err := identify(os.Getpid())
 	if err != nil {
 		return err
 	}
-	p.record = record{Owner: owner, Browser: browser}
+	p.record = lockRecord{Owner: owner, Browser: browser}
 	b, err := json.Marshal(p.record)
 	if err != nil {
 		return err
@@ -164,9 +161,8 @@ func (p *profile) note(browser processID) error {
 	return p.overwrite(append(b, '\n'))
 }
 
-// overwrite replaces the contents of the lock file. It writes before it cuts:
-// a reader in between sees the new record and, at worst, the old one's tail,
-// which a JSON decoder does not read.
+// overwrite replaces the contents of the lock file. It writes before it truncates. A concurrent
+// reader sees the new record and, at worst, the end of the old one, which a JSON decoder ignores.
 func (p *profile) overwrite(b []byte) error {
 	if _, err := p.lock.WriteAt(b, 0); err != nil {
 		return fmt.Errorf("profile lock: %w", err)
@@ -177,26 +173,26 @@ func (p *profile) overwrite(b []byte) error {
 	return nil
 }
 
-// unlock lets go of the profile without changing anything.
+// unlock releases the profile without changing it.
 func (p *profile) unlock() { _ = p.lock.Close() }
 
-// removeLimit bounds how long a temporary profile is tried to be removed:
-// helpers of the browser write into it for a moment after its end.
+// removeLimit bounds the attempts to remove a temporary profile. Helper processes of the browser
+// may write to it for a short time after the browser has exited.
 const removeLimit = 5 * time.Second
 
-// release lets go of the profile, whose browser has ended: a temporary one is
-// removed, a named one says that no one uses it.
+// release releases the profile after its browser has exited. It removes a temporary profile, and
+// clears the record of a named profile.
 func (p *profile) release(ctx context.Context) error {
 	removeSocket(cmp.Or(p.socket, socketOf(p.dir)))
 	if !p.temporary {
 		err := p.overwrite(nil)
 		return errors.Join(err, p.lock.Close())
 	}
-	p.unlock() // first, because Windows removes no open file
+	p.unlock() // first, because Windows does not remove open files
 	return removeProfile(ctx, p.dir)
 }
 
-// removeProfile removes the folder of a temporary profile.
+// removeProfile removes the directory of a temporary profile.
 func removeProfile(ctx context.Context, dir string) error {
 	removeSocket(socketOf(dir))
 	ctx, cancel := context.WithTimeout(ctx, removeLimit)
@@ -212,41 +208,39 @@ func removeProfile(ctx context.Context, dir string) error {
 	return nil
 }
 
-// socketOf returns where the singleton socket of the browser on the profile in
-// dir is, or "" when the profile does not say: a Chromium that ends removes the
-// link to it first.
+// socketOf returns the path of the singleton socket of the browser on the profile in dir, or "" if
+// the profile has no link to it: Chromium removes the link first when it exits.
 func socketOf(dir string) string {
 	socket, _ := os.Readlink(filepath.Join(dir, "SingletonSocket"))
 	return socket
 }
 
-// removeSocket removes a singleton socket that a Chromium which was killed has
-// left, with its folder in the system's temporary one. Only a folder of that
-// form goes, only when no one listens at the socket, and only with nothing
-// else in it.
+// removeSocket removes the singleton socket that a killed Chromium left behind, and its directory
+// in the system's temporary directory. It only removes a directory of the known form, if no process
+// listens on the socket and the directory contains nothing else.
 func removeSocket(socket string) {
-	folder := filepath.Dir(socket)
-	base := strings.TrimPrefix(filepath.Base(folder), ".")
+	dir := filepath.Dir(socket)
+	base := strings.TrimPrefix(filepath.Base(dir), ".")
 	if !filepath.IsAbs(socket) || filepath.Base(socket) != "SingletonSocket" ||
 		!(strings.HasPrefix(base, "org.chromium.") || strings.HasPrefix(base, "com.")) {
 		return
 	}
-	// The threads of a process that was killed hold its socket a moment longer
-	// than the process counts as alive.
-	ctx, cancel := detached(socketGrace)
+	// The threads of a killed process may keep its socket open slightly longer than the process
+	// counts as alive.
+	ctx, cancel := cleanupContext(socketGrace)
 	defer cancel()
 	if !poll(ctx, 5*time.Millisecond, func() bool { return !listens(socket) }) {
 		return
 	}
 	_ = os.Remove(socket)
-	_ = os.Remove(filepath.Join(folder, "SingletonCookie"))
-	_ = os.Remove(folder)
+	_ = os.Remove(filepath.Join(dir, "SingletonCookie"))
+	_ = os.Remove(dir)
 }
 
-// socketGrace is how long a killed browser may hold its socket.
+// socketGrace bounds how long a killed browser may keep its socket open.
 const socketGrace = 2 * time.Second
 
-// listens reports whether someone accepts connections at a Unix socket.
+// listens reports whether a process accepts connections at a Unix socket.
 func listens(socket string) bool {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -256,19 +250,19 @@ func listens(socket string) bool {
 	return true
 }
 
-func readRecord(path string) (record, error) {
+func readRecord(path string) (lockRecord, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return record{}, err
+		return lockRecord{}, err
 	}
 	defer f.Close()
-	var r record
+	var r lockRecord
 	err = json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&r)
 	return r, err
 }
 
-// makePrivate creates dir in the data directory. Other users can neither read,
-// write nor replace it: it contains cookies and logins.
+// makePrivate creates dir in the data directory, such that other users can neither read, write nor
+// replace it: it contains cookies and logins.
 func makePrivate(dataDir, dir string) error {
 	if err := owneronly.MakeDir(dataDir); err != nil {
 		return fmt.Errorf("data directory %s: %w", dataDir, err)
@@ -276,8 +270,8 @@ func makePrivate(dataDir, dir string) error {
 	return owneronly.MakePrivateDir(dir)
 }
 
-// singleton reads Chromium's own lock of the profile in dir: the host and the
-// process that hold it. ok is false when there is none.
+// singleton returns the host and process id in Chromium's own lock of the profile in dir. ok is
+// false if there is no lock.
 func singleton(dir string) (host string, pid int, ok bool) {
 	target, err := os.Readlink(filepath.Join(dir, "SingletonLock"))
 	if err != nil {
@@ -293,9 +287,8 @@ func singleton(dir string) (host string, pid int, ok bool) {
 	return target[:i], pid, true
 }
 
-// checkSingleton returns ErrLaunchFailed when Chromium's own lock says that
-// another browser uses the profile. Asking first matters: a second Chromium
-// would have the first one open a window, and end.
+// checkSingleton returns ErrLaunchFailed if Chromium's own lock shows that another browser uses the
+// profile. A second Chromium would make the first one open a window, and exit.
 func checkSingleton(dir string) error {
 	host, pid, ok := singleton(dir)
 	if !ok {
@@ -306,16 +299,16 @@ func checkSingleton(dir string) error {
 		return nil
 	}
 	if host != own {
-		return lockedElsewhere(dir, host, pid)
+		return lockedByOtherHostError(dir, host, pid)
 	}
 	if usesProfile(pid, dir) {
-		return inUse(dir, pid)
+		return inUseError(dir, pid)
 	}
-	removeSocket(socketOf(dir)) // its holder is gone; Chromium takes the lock over, not this
+	removeSocket(socketOf(dir)) // its owner has exited; Chromium itself replaces the lock
 	return nil
 }
 
-func inUse(dir string, pid int) error {
+func inUseError(dir string, pid int) error {
 	by := "another browser"
 	if pid > 0 {
 		by = fmt.Sprintf("process %d", pid)
@@ -324,13 +317,13 @@ func inUse(dir string, pid int) error {
 		"profile %s is in use by %s", dir, by)
 }
 
-func lockedElsewhere(dir, host string, pid int) error {
+func lockedByOtherHostError(dir, host string, pid int) error {
 	return executor.Errorf(executor.ErrLaunchFailed,
-		fmt.Sprintf("If no browser on %s uses it any more, delete %s.", host, filepath.Join(dir, "SingletonLock")),
+		fmt.Sprintf("If no browser on %s still uses it, delete %s.", host, filepath.Join(dir, "SingletonLock")),
 		"profile %s is locked by process %d on another machine, %s", dir, pid, host)
 }
 
-// asLaunchFailed gives err the code ErrLaunchFailed unless it has one.
+// asLaunchFailed returns err with the code ErrLaunchFailed unless it has a code.
 func asLaunchFailed(err error) error {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		return e

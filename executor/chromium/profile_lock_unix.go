@@ -11,9 +11,9 @@ import (
 // errLocked is returned by lockFile when another process holds the lock.
 var errLocked = errors.New("locked by another process")
 
-// lockFile opens the file at path, creating it, and locks it without waiting.
-// Closing the file, or the end of this process, releases the lock; a child
-// does not inherit it. A file system without locks counts as unlocked.
+// lockFile opens the file at path, creates it if necessary, and locks it without waiting. The lock
+// is released when the file is closed or this process exits; child processes do not inherit it. On
+// a file system without locks, lockFile always succeeds.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

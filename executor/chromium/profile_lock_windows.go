@@ -12,9 +12,9 @@ var errLocked = errors.New("locked by another process")
 // errSharingViolation is ERROR_SHARING_VIOLATION.
 const errSharingViolation = syscall.Errno(32)
 
-// lockFile opens the file at path, creating it, so that no one else can open
-// it for writing. Closing the file, or the end of this process, releases it;
-// a child does not inherit it. Others can read it.
+// lockFile opens the file at path, and creates it if necessary, so that no other process can open
+// it for writing. The lock is released when the file is closed or this process exits; child
+// processes do not inherit it. Other processes can read the file.
 func lockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

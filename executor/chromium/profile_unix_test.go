@@ -11,8 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestProfileOfAnotherUser checks that a profile is not created in a directory
-// that others can write to or that another user owns.
+// TestProfileOfAnotherUser checks that a profile is not created in a directory that others can
+// write to or that another user owns.
 func TestProfileOfAnotherUser(t *testing.T) {
 	for _, isolated := range []bool{false, true} {
 		for _, name := range []string{"", filepath.Join("profiles", "default"), "tmp"} {
@@ -38,7 +38,7 @@ func TestProfileOfAnotherUser(t *testing.T) {
 				}
 				want = "belongs to another user"
 			}
-			p, err := claimProfile(t.Context(), &o)
+			p, err := acquireProfile(t.Context(), &o)
 			if err == nil {
 				p.release(t.Context())
 			}

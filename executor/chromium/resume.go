@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// resumerName is the name of the work of a resumer process.
+	// resumerName is the name of the resumer's child process type.
 	resumerName = "popup-resumer"
-	// resumeTime is how long a resumer resumes popup windows after this process
-	// exited. The browser may pause more of them until it notices the exit.
+	// resumeTime is how long a resumer resumes popup windows after this process has exited. The
+	// browser may pause more of them until it notices the exit.
 	resumeTime = 5 * time.Second
 )
 
 func init() { child.Handle(resumerName, serveResumer) }
 
-// startResumer starts a process that resumes the popup windows of an attached
-// browser if this process exits without ending the run. The browser pauses the
-// opener together with its popup window, and does not resume them when our
-// connection closes.
+// startResumer starts a process that resumes the popup windows of an attached browser if this
+// process exits without detaching. The browser pauses the opener together with its popup window,
+// and does not resume them when our connection closes.
 func startResumer(address string) (*child.Process, error) {
 	p, err := child.Start(resumerName)
 	if err == nil {
@@ -45,7 +44,7 @@ func startResumer(address string) (*child.Process, error) {
 // serveResumer waits until the parent exits and resumes the popup windows.
 func serveResumer(parent *child.Parent) error {
 	parent.Outlive()
-	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the parent receives these signals, too
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the parent also receives these signals
 	m := parent.Receive()
 	if m == nil {
 		return nil
@@ -57,15 +56,14 @@ func serveResumer(parent *child.Parent) error {
 	parent.Receive() // returns when the parent exits
 	t, _, err := dial(context.Background(), address)
 	if err != nil {
-		return err // the browser exited, too
+		return err // the browser has also exited
 	}
 	conn := cdpconn.New(t)
 	defer conn.Close()
-	return resumePages(conn.Browser())
+	return resumePages(conn.BrowserSession())
 }
 
-// resumePages resumes all pages of a browser, and those that open until resumeTime
-// is over.
+// resumePages resumes all pages of a browser, including pages that open within resumeTime.
 func resumePages(browser *cdpconn.Session) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resumeTime)
 	defer cancel()

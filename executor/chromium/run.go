@@ -19,55 +19,57 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// attachTimeout bounds the setting up of one tab.
+// attachTimeout bounds attaching to one tab.
 const attachTimeout = 15 * time.Second
 
-// A run is one browser from its start to its end. It is a session.Browser.
-type run struct {
-	id      string
-	browser *Browser
-	opts    Options
-	conn    *cdpconn.Conn
-	proc    *process       // nil for an attached browser
-	proxy   *egress.Proxy  // nil without a NetworkPolicy
-	resumer *child.Process // nil for a launched browser
-	version version
-	context string // the browser context we work in; empty for the default one
-	work    sync.WaitGroup
-	ending  sync.Once
-	left    chan struct{}                 // closed when all that belonged to it is gone, after an end that nobody asked for
-	files   func() (*download.Dir, error) // the folder of downloads, made at first use
-	quota   *download.Quota               // of all downloads together
-	refused refusals
+// An instance is one browser from launch or attachment to exit. It implements
+// session.BrowserInstance.
+type instance struct {
+	id              string
+	browser         *Backend
+	opts            Options
+	conn            *cdpconn.Conn
+	proc            *process       // nil for an attached browser
+	proxy           *egress.Proxy  // nil without a NetworkPolicy
+	resumer         *child.Process // nil for a launched browser
+	version         version
+	context         string // the browser context that we use; empty means the default one
+	work            sync.WaitGroup
+	releaseOnce     sync.Once
+	cleanupDone     chan struct{}                 // closed when the cleanup after an unexpected exit is complete
+	files           func() (*download.Dir, error) // the download directory, created at first use
+	quota           *download.Quota               // for all downloads together
+	documentDenials denialCache
 
-	warming sync.Mutex
-	warm    bool // the browser knows the proxy's credentials; guarded by warming
+	warming               sync.Mutex
+	proxyCredentialsKnown bool // the browser has stored the proxy's credentials; guarded by warming
 
-	mu        sync.Mutex // guards what follows
-	changed   chan struct{}
+	mu        sync.Mutex // guards the fields below
+	changed   notify.Broadcast
 	tabs      []*session.Tab
 	targets   map[target.ID]*session.Tab
 	attaching map[target.ID]bool
-	openers   map[target.ID]*session.Tab // of tabs that pages opened
-	opening   int                        // calls of NewTab in progress; meanwhile new tabs wait to be claimed
+	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
+	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 	transfers map[string]*session.Transfer
 }
 
-var _ session.Browser = (*run)(nil)
+var _ session.BrowserInstance = (*instance)(nil)
 
-// connect launches or joins a browser and makes it ready. On failure nothing
-// is left.
-func (b *Browser) connect(ctx context.Context) (*run, error) {
+// connect launches a browser or attaches to one, and prepares it. After an error, no process or
+// connection remains.
+func (b *Backend) connect(ctx context.Context) (*instance, error) {
 	opts, err := b.opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	r := &run{
-		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, changed: make(chan struct{}), left: make(chan struct{}),
+	r := &instance{
+		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
 		transfers: make(map[string]*session.Transfer),
@@ -86,7 +88,7 @@ func (b *Browser) connect(ctx context.Context) (*run, error) {
 		}
 		opts.ProxyServer = r.proxy.Addr()
 	}
-	if err := r.join(ctx, opts); err != nil {
+	if err := r.connect(ctx, opts); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -96,18 +98,18 @@ func (b *Browser) connect(ctx context.Context) (*run, error) {
 	return r, nil
 }
 
-// startProxy starts the proxy that asks opts.Network about every connection,
-// and closes its own port to pages.
+// startProxy starts the egress proxy, which checks every connection with opts.Network and denies
+// pages its own port.
 func startProxy(opts Options) (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(egress.Options{Decider: opts.Network, NoUpstream: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
+	p, err := egress.NewPrivate(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
 	if err != nil && !errors.Is(err, executor.ErrBadArgs) {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
 	return p, err
 }
 
-// join starts the connection to the browser and follows its targets.
-func (r *run) join(ctx context.Context, opts Options) error {
+// connect connects to the browser and starts to follow its targets.
+func (r *instance) connect(ctx context.Context, opts Options) error {
 	var t transport
 	if opts.CDPEndpoint != "" {
 		tr, end, err := dial(ctx, opts.CDPEndpoint)
@@ -120,20 +122,20 @@ func (r *run) join(ctx context.Context, opts Options) error {
 			return err
 		}
 	} else {
-		p, err := launch(ctx, r.browser.opts.under(opts.ProxyServer))
+		p, err := launch(ctx, r.browser.opts.withProxy(opts.ProxyServer))
 		if err != nil {
 			return err
 		}
 		r.proc, t, r.version = p, p.transport, p.version
 	}
 	r.conn = cdpconn.New(t)
-	r.conn.Browser().InOrder() // so that what is asked for is known when it is answered
+	r.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
 	r.work.Go(r.follow)
 	var err error
 	if r.proc != nil {
-		err = r.followOwn(ctx)
+		err = r.autoAttachLaunched(ctx)
 	} else {
-		err = r.followJoined(ctx)
+		err = r.followAttached(ctx)
 	}
 	if err == nil || r.proc == nil {
 		return err
@@ -146,28 +148,28 @@ func (r *run) join(ctx context.Context, opts Options) error {
 	}
 }
 
-// under returns the options to launch with behind a proxy.
-func (o Options) under(proxy string) Options {
+// withProxy returns the options to launch with behind a proxy.
+func (o Options) withProxy(proxy string) Options {
 	if proxy != "" {
 		o.ProxyServer = proxy
 	}
 	return o
 }
 
-// followOwn has every tab of a launched browser attach by itself, before it
-// runs, so that nothing of it is missed.
-func (r *run) followOwn(ctx context.Context) error {
+// autoAttachLaunched makes each tab of a launched browser attach automatically before it runs, so
+// that no event is missed.
+func (r *instance) autoAttachLaunched(ctx context.Context) error {
 	attach, err := r.autoAttach(ctx)
 	if err != nil {
 		return err
 	}
 	if r.opts.Network != nil {
-		hold, err := r.holdDocuments(ctx)
+		interception, err := r.interceptDocuments(ctx)
 		if err == nil {
-			err = hold.Wait(ctx, nil)
+			err = interception.Wait(ctx, nil)
 		}
 		if err != nil {
-			return err // nothing fails open
+			return err // fail closed
 		}
 	}
 	if err := r.watchDownloads(ctx); err != nil {
@@ -176,12 +178,11 @@ func (r *run) followOwn(ctx context.Context) error {
 	return attach.Wait(ctx, nil)
 }
 
-// followJoined creates a browser context in an attached browser, or follows the
-// tabs of the default context. Tabs attach automatically before they run. This
-// includes tabs of other contexts, because the browser has no narrower filter.
-// releaseTarget releases those immediately.
-func (r *run) followJoined(ctx context.Context) error {
-	s := r.conn.Browser()
+// followAttached creates a browser context in an attached browser, or follows the tabs of the
+// default context. Tabs attach automatically before they run. This includes tabs of other contexts,
+// because the browser has no narrower filter. releaseTarget releases those immediately.
+func (r *instance) followAttached(ctx context.Context) error {
+	s := r.conn.BrowserSession()
 	if !r.opts.AttachDefaultContext {
 		params := map[string]any{"disposeOnDetach": true}
 		if r.proxy != nil && r.local() {
@@ -209,27 +210,26 @@ func (r *run) followJoined(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.awaitAdopted(ctx)
+	r.waitForExistingTabs(ctx)
 	return nil
 }
 
 // pageTargets is the CDP target filter for tabs.
 var pageTargets = []map[string]any{{"type": "page"}}
 
-// autoAttach makes the browser attach us to every tab before its first document
-// loads.
-func (r *run) autoAttach(ctx context.Context) (*cdpconn.Pending, error) {
-	return r.conn.Browser().Start(ctx, "Target.setAutoAttach", map[string]any{
+// autoAttach makes the browser attach to every tab before its first document loads.
+func (r *instance) autoAttach(ctx context.Context) (*cdpconn.Pending, error) {
+	return r.conn.BrowserSession().Start(ctx, "Target.setAutoAttach", map[string]any{
 		"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pageTargets,
 	})
 }
 
-// awaitAdopted waits until the tabs that were there before us are attached to.
-// One that does not answer is waited for no longer than attachTimeout.
-func (r *run) awaitAdopted(ctx context.Context) {
+// waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
+// that does not respond takes at most attachTimeout.
+func (r *instance) waitForExistingTabs(ctx context.Context) {
 	for {
 		r.mu.Lock()
-		left, changed := len(r.attaching), r.changed
+		left, changed := len(r.attaching), r.changed.Changed()
 		r.mu.Unlock()
 		if left == 0 {
 			return
@@ -245,13 +245,12 @@ func (r *run) awaitAdopted(ctx context.Context) {
 }
 
 // filtered reports whether the browser's network goes through our proxy.
-func (r *run) filtered() bool {
+func (r *instance) filtered() bool {
 	return r.proxy != nil && (r.proc != nil || (r.context != "" && r.local()))
 }
 
-// local reports whether the joined browser runs on this machine, and so can
-// reach our proxy.
-func (r *run) local() bool {
+// local reports whether the attached browser runs on this machine, so that it can reach our proxy.
+func (r *instance) local() bool {
 	u, err := url.Parse(r.opts.CDPEndpoint)
 	if err != nil {
 		return false
@@ -260,10 +259,10 @@ func (r *run) local() bool {
 	return h == "localhost" || h == "127.0.0.1" || h == "::1"
 }
 
-// describe says in a few words what runs.
-func (r *run) describe() string {
+// describe describes the browser in a few words.
+func (r *instance) describe() string {
 	if r.proc == nil {
-		detail := "joined " + r.version.Product
+		detail := "attached to " + r.version.Product
 		if limits := r.unenforced(); limits != "" {
 			detail += "; " + limits
 		}
@@ -276,9 +275,9 @@ func (r *run) describe() string {
 	return fmt.Sprintf("launched %s, %s, pid %d", r.version.Product, how, r.proc.pid)
 }
 
-// unenforced describes what bypasses the network policy in an attached browser. It
-// returns "" for a browser that we launched.
-func (r *run) unenforced() string {
+// unenforced describes what bypasses the network policy in an attached browser. It returns "" for a
+// browser that we launched.
+func (r *instance) unenforced() string {
 	if r.proc != nil || r.opts.Network == nil {
 		return ""
 	}
@@ -289,46 +288,46 @@ func (r *run) unenforced() string {
 	return "its network is not filtered: the policy applies only to requests that CDP reports; " + webRTC
 }
 
-// ID implements session.Browser.
-func (r *run) ID() string { return r.id }
+// ID implements session.BrowserInstance.
+func (r *instance) ID() string { return r.id }
 
-// Is implements session.Browser.
-func (r *run) Is(id string) bool { return id == r.id }
+// HasInstance implements session.BrowserInstance.
+func (r *instance) HasInstance(id string) bool { return id == r.id }
 
-// Ping implements session.Browser.
-func (r *run) Ping(ctx context.Context) error {
-	return r.conn.Browser().Call(ctx, "Browser.getVersion", nil, nil)
+// Ping implements session.BrowserInstance.
+func (r *instance) Ping(ctx context.Context) error {
+	return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 }
 
-// Downloads implements session.Browser.
-func (r *run) Downloads() (*download.Dir, error) { return r.files() }
+// Downloads implements session.BrowserInstance.
+func (r *instance) Downloads() (*download.Dir, error) { return r.files() }
 
-// Fetcher implements session.Browser.
-func (r *run) Fetcher() session.Fetcher {
+// Fetcher implements session.BrowserInstance.
+func (r *instance) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
 	if r.proxy != nil {
 		t.Proxy = http.ProxyURL(r.proxy.Client())
 	}
-	t.DisableKeepAlives = true // one file each: nothing is to stay open after it
+	t.DisableKeepAlives = true // each fetch is for one file, so no connection is reused
 	return session.Fetcher{Transport: t, UserAgent: r.version.UserAgent}
 }
 
-// close ends a launched browser, lets a joined one go, and waits for all that
-// belonged to it.
-func (r *run) close() error {
+// close terminates a launched browser or detaches from an attached one, and waits for all
+// goroutines of the instance.
+func (r *instance) close() error {
 	if r.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 		defer cancel()
 		switch {
 		case r.proc != nil:
-			// Asked to, Chromium writes its profile before it ends.
-			p, err := r.conn.Browser().Start(ctx, "Browser.close", nil)
+			// On this command, Chromium saves its profile before it exits.
+			p, err := r.conn.BrowserSession().Start(ctx, "Browser.close", nil)
 			if err == nil {
 				p.Wait(ctx, nil)
 			}
 		case r.context != "":
-			r.conn.Browser().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+			r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
 		default:
 			for _, t := range r.Tabs() {
 				if t.Owner() != nil {
@@ -342,10 +341,10 @@ func (r *run) close() error {
 	return err
 }
 
-// release frees what a run holds once its browser has ended or was let go.
-func (r *run) release() error {
+// release releases the resources of an instance whose browser has exited or was detached.
+func (r *instance) release() error {
 	var err error
-	r.ending.Do(func() {
+	r.releaseOnce.Do(func() {
 		if r.proc != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 			defer cancel()
@@ -367,14 +366,14 @@ func (r *run) release() error {
 	return err
 }
 
-// failure tells what the wall did with the latest request for a host.
-func (r *run) failure(host string) error {
+// networkError returns the policy's or the proxy's error for the latest request to a host, or nil.
+func (r *instance) networkError(host string) error {
 	if r.proxy == nil {
 		return nil
 	}
 	reason, denied := r.proxy.Denied(host)
-	if refused := r.refused.find(host); refused != nil {
-		reason, denied = refused, true
+	if documentDenial := r.documentDenials.find(host); documentDenial != nil {
+		reason, denied = documentDenial, true
 	}
 	if denied {
 		var e *executor.Error
@@ -386,7 +385,7 @@ func (r *run) failure(host string) error {
 	if r.filtered() && r.proxy.Challenged(host) {
 		r.warmUpAgain()
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
-			Err: fmt.Errorf("%s could not be loaded: the browser's network process had ended, and runs again", host)}
+			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}
 	if name, failed := r.proxy.Failed(host); failed {
 		hint := "Check that the server runs there, then try again."
@@ -394,7 +393,7 @@ func (r *run) failure(host string) error {
 		case "net::ERR_NAME_NOT_RESOLVED":
 			hint = "Check the host name."
 		case "net::ERR_PROXY_CONNECTION_FAILED":
-			hint = "The proxy that the user gave (--proxy, or the environment) does not let it through: they can check its address, and that it runs."
+			hint = "The user's proxy (--proxy, or the environment) does not accept the connection. The user can check its address and that it is running."
 		}
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name), Hint: hint}
 	}

@@ -10,32 +10,31 @@ import (
 	"time"
 )
 
-// unlockedAge is how old a temporary profile without a lock file must be
-// before it counts as left behind rather than just being made.
+// unlockedAge is the minimum age of a temporary profile without a lock file that counts as
+// abandoned. A newer one may still be in creation.
 const unlockedAge = time.Minute
 
-// Swept tells what [Sweep] cleared away.
-type Swept struct {
-	Profiles []string // the folders of temporary profiles that were removed
-	Browsers []int    // the processes of orphaned browsers that were ended
+// SweepResult is the result of [Sweep].
+type SweepResult struct {
+	Profiles []string // the removed directories of temporary profiles
+	Browsers []int    // the process ids of the terminated orphaned browsers
 }
 
-// Sweep clears away what an earlier run that was killed left behind in a data
-// folder: temporary profiles, and browsers on profiles in it. Everything that
-// a living process holds stays, and so does every browser that was not
-// launched by this package. Any number of processes may sweep one folder at a
-// time. Each launch sweeps by itself.
+// Sweep removes from a data directory what killed processes left behind: temporary profiles, and
+// browsers that run on its profiles. It does not touch what a running process has locked, or
+// browsers that this package did not launch. Several processes may sweep the same directory
+// concurrently. Each launch sweeps automatically.
 //
-// It goes on after an error, and returns them joined.
-func Sweep(ctx context.Context, dataDir string) (Swept, error) {
-	var swept Swept
-	// As in Options: browsers are recognised by the absolute path.
+// It continues after an error, and returns all errors joined.
+func Sweep(ctx context.Context, dataDir string) (SweepResult, error) {
+	var swept SweepResult
+	// As in Options: browsers are recognized by the absolute path.
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return swept, err
 	}
 	var errs []error
-	for _, dir := range folders(temporaryDir(dataDir)) {
+	for _, dir := range subdirectories(temporaryDir(dataDir)) {
 		if !strings.HasPrefix(filepath.Base(dir), temporaryPrefix) {
 			continue
 		}
@@ -45,14 +44,14 @@ func Sweep(ctx context.Context, dataDir string) (Swept, error) {
 		}
 		errs = append(errs, err)
 	}
-	for _, dir := range folders(profilesDir(dataDir)) {
+	for _, dir := range subdirectories(profilesDir(dataDir)) {
 		errs = append(errs, sweepNamed(ctx, dir, &swept))
 	}
 	return swept, errors.Join(errs...)
 }
 
-// folders lists the real folders in dir: a link may lead anywhere.
-func folders(dir string) []string {
+// subdirectories lists the directories in dir. It skips links, which may refer to any directory.
+func subdirectories(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -66,8 +65,8 @@ func folders(dir string) []string {
 	return found
 }
 
-// sweepTemporary removes the temporary profile in dir when its owner is gone.
-func sweepTemporary(ctx context.Context, dir string, swept *Swept) (removed bool, err error) {
+// sweepTemporary removes the temporary profile in dir if its owner has exited.
+func sweepTemporary(ctx context.Context, dir string, swept *SweepResult) (removed bool, err error) {
 	path := filepath.Join(dir, lockName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		info, err := os.Stat(dir)
@@ -77,7 +76,7 @@ func sweepTemporary(ctx context.Context, dir string, swept *Swept) (removed bool
 	}
 	lock, err := lockFile(path)
 	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
-		return false, nil // in use, or another sweep was quicker
+		return false, nil // in use, or removed by another sweep
 	}
 	if err != nil {
 		return false, err
@@ -87,7 +86,7 @@ func sweepTemporary(ctx context.Context, dir string, swept *Swept) (removed bool
 		lock.Close()
 		return false, nil
 	}
-	ended, err := endOrphan(ctx, rec.Browser, dir)
+	ended, err := terminateOrphan(ctx, rec.Browser, dir)
 	if ended {
 		swept.Browsers = append(swept.Browsers, rec.Browser.PID)
 	}
@@ -95,16 +94,15 @@ func sweepTemporary(ctx context.Context, dir string, swept *Swept) (removed bool
 	if err != nil {
 		return false, err
 	}
-	// The folder's random name is in no one else's command line.
-	endUsers(ctx, dir, func(int) bool { return true })
+	// The directory has a random name, so no unrelated process has it in its command line.
+	killProfileUsers(ctx, dir, func(int) bool { return true })
 	err = removeProfile(ctx, dir)
 	return err == nil, err
 }
 
-// sweepNamed ends the browser that was orphaned on the named profile in dir.
-// It takes the lock only when there is one, so as not to be in the way of a
-// start.
-func sweepNamed(ctx context.Context, dir string, swept *Swept) error {
+// sweepNamed terminates the orphaned browser on the named profile in dir. It takes the lock only if
+// there is such a browser, so that it does not delay a launch.
+func sweepNamed(ctx context.Context, dir string, swept *SweepResult) error {
 	path := filepath.Join(dir, lockName)
 	rec, err := readRecord(path)
 	if err != nil || rec.Owner.alive() || !rec.Browser.alive() {
@@ -121,18 +119,18 @@ func sweepNamed(ctx context.Context, dir string, swept *Swept) error {
 	if rec, err = readRecord(path); err != nil || rec.Owner.alive() {
 		return nil
 	}
-	ended, err := endOrphan(ctx, rec.Browser, dir)
+	ended, err := terminateOrphan(ctx, rec.Browser, dir)
 	if ended {
 		swept.Browsers = append(swept.Browsers, rec.Browser.PID)
 	}
 	return err
 }
 
-// endUsers kills the processes that have the profile in dir in their command
-// line and that mine accepts, and waits until they write no more. A helper can
-// fork just as its browser dies and show up late, so it looks until it has found
-// none a few times in a row.
-func endUsers(ctx context.Context, dir string, mine func(pid int) bool) {
+// killProfileUsers kills the processes that have the profile in dir in their command line and that
+// accept returns true for, and waits until they have stopped writing. A helper process can fork
+// while its browser exits and appear late, so killProfileUsers scans until it has found none in
+// quietPasses consecutive scans.
+func killProfileUsers(ctx context.Context, dir string, accept func(pid int) bool) {
 	const (
 		quietPasses = 2
 		pause       = 10 * time.Millisecond
@@ -144,11 +142,11 @@ func endUsers(ctx context.Context, dir string, mine func(pid int) bool) {
 	killed := map[int]bool{}
 	poll(ctx, pause, func() bool {
 		found := false
-		for pid := range killed { // which have no command line any more
-			found = found || works(pid)
+		for pid := range killed { // they no longer have a command line
+			found = found || isRunning(pid)
 		}
 		for _, pid := range usersOf(dir) {
-			if pid != os.Getpid() && mine(pid) {
+			if pid != os.Getpid() && accept(pid) {
 				found, killed[pid] = true, true
 				_ = killProcess(pid)
 			}

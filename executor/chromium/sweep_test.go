@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// A server is another process that launched a browser and holds it.
+// A server is another process that launched a browser and owns it.
 type server struct {
 	cmd *exec.Cmd
 	launched
@@ -26,6 +26,7 @@ type server struct {
 // startServer runs this test binary as a program that launches a browser.
 func startServer(t *testing.T, o Options) *server {
 	t.Helper()
+	tier.Browser(t)
 	if _, err := Find(o.Browser); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
@@ -50,23 +51,23 @@ func startServer(t *testing.T, o Options) *server {
 	return s
 }
 
-// kill ends the server as the kernel would; it can clear nothing up.
+// kill kills the server, so that it cannot clean up.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// wantNoUsers fails unless every process on the profile in dir ends in time.
+// wantNoUsers fails unless all processes on the profile in dir exit in time.
 func wantNoUsers(t *testing.T, dir string, limit time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	if !poll(ctx, 10*time.Millisecond, func() bool { return len(usersOf(dir)) == 0 }) {
-		t.Fatalf("processes %v still run %v after the kill", usersOf(dir), limit)
+		t.Fatalf("processes %v still running %v after the kill", usersOf(dir), limit)
 	}
 }
 
-func TestKilledServerLeavesNothing(t *testing.T) {
+func TestSIGKILLCleansUp(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated = true
 	s := startServer(t, o)
@@ -76,23 +77,23 @@ func TestKilledServerLeavesNothing(t *testing.T) {
 	s.kill()
 	wantNoUsers(t, s.Dir, 5*time.Second)
 	if !exists(s.Dir) {
-		t.Fatal("the profile is gone already, so the rest would prove nothing")
+		t.Fatal("the profile was already removed, so the rest of the test proves nothing")
 	}
 
-	p := mustLaunch(t, o) // the next start
-	<-p.swept             // its sweep runs beside it
+	p := mustLaunch(t, o) // the next launch
+	<-p.swept             // its sweep runs concurrently
 	if exists(s.Dir) {
-		t.Error("the next start left the temporary profile of the killed server")
+		t.Error("the next launch did not remove the temporary profile of the killed server")
 	}
 	if !exists(p.dir) {
 		t.Error("the sweep removed the profile in use")
 	}
 }
 
-// TestPipeAloneEndsBrowser proves that a browser ends with its pipe, without
-// the signal that Linux sends as well: other systems have only the pipe.
-func TestPipeAloneEndsBrowser(t *testing.T) {
-	t.Setenv("LAMBDA_TASK_ROOT", "/") // no Pdeathsig there
+// TestClosedPipeEndsBrowser checks that a browser exits when its pipe is closed, without the signal
+// that Linux also sends: other systems have only the pipe.
+func TestClosedPipeEndsBrowser(t *testing.T) {
+	t.Setenv("LAMBDA_TASK_ROOT", "/") // disables Pdeathsig
 	o := testOptions(t)
 	o.Isolated = true
 	s := startServer(t, o)
@@ -104,40 +105,40 @@ func TestPipeAloneEndsBrowser(t *testing.T) {
 	}
 }
 
-// stopped reports whether a process stands still by a signal.
+// stopped reports whether a process is stopped by a signal.
 func stopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " T")
 }
 
-// stopAndOrphan makes a browser outlive its server: stopped, it cannot notice
-// that its pipe closes.
+// stopAndOrphan makes a browser outlive its server. A stopped browser cannot notice that its pipe
+// is closed.
 func stopAndOrphan(t *testing.T, s *server) {
 	t.Helper()
 	t.Cleanup(func() {
-		endUsers(context.Background(), s.Dir, func(int) bool { return true })
+		killProfileUsers(context.Background(), s.Dir, func(int) bool { return true })
 		removeSocket(socketOf(s.Dir))
 	})
-	// A browser answers a little before it has taken its profile for itself;
-	// the link to its socket comes last.
+	// A browser responds slightly before it has locked its profile. The link to its socket is
+	// created last.
 	if !poll(t.Context(), 10*time.Millisecond, func() bool { return exists(filepath.Join(s.Dir, "SingletonSocket")) }) {
 		t.Fatal("the browser does not lock its profile")
 	}
-	if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
+	if err := stopProcess(s.PID); err != nil {
 		t.Fatal(err)
 	}
-	// All of its threads, which takes a moment.
+	// Wait until all of its threads are stopped.
 	if !poll(t.Context(), time.Millisecond, func() bool { return stopped(s.PID) }) {
 		t.Fatal("the browser does not stop")
 	}
 	s.kill()
 	if !usesProfile(s.PID, s.Dir) {
-		t.Fatal("the browser did not outlive its server, so the rest would prove nothing")
+		t.Fatal("the browser did not outlive its server, so the rest of the test proves nothing")
 	}
 }
 
 func TestOrphanOnNamedProfile(t *testing.T) {
-	t.Run("ended by the next start", func(t *testing.T) {
+	t.Run("terminated by the next launch", func(t *testing.T) {
 		o := testOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
@@ -146,10 +147,10 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 			t.Fatalf("profile is %s, was %s", p.dir, s.Dir)
 		}
 		if slices.Contains(usersOf(s.Dir), s.PID) {
-			t.Error("the orphan still runs")
+			t.Error("the orphan is still running")
 		}
 	})
-	t.Run("ended by Sweep", func(t *testing.T) {
+	t.Run("terminated by Sweep", func(t *testing.T) {
 		o := testOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
@@ -161,12 +162,12 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 			t.Error("a named profile was removed")
 		}
 	})
-	t.Run("spared when the record is of another process", func(t *testing.T) {
+	t.Run("not terminated if the record is of another process", func(t *testing.T) {
 		o := testOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
-		// As if the number had been given to another process meanwhile.
-		rec := record{Owner: processID{PID: 1 << 22, Start: "x"}, Browser: processID{PID: s.PID, Start: "x"}}
+		// As if the process id had been reused.
+		rec := lockRecord{Owner: processID{PID: 1 << 22, Start: "x"}, Browser: processID{PID: s.PID, Start: "x"}}
 		b, _ := json.Marshal(rec)
 		if err := os.WriteFile(filepath.Join(s.Dir, lockName), b, 0o600); err != nil {
 			t.Fatal(err)
@@ -179,12 +180,12 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 			t.Errorf("launch: %v", err)
 		}
 		if !usesProfile(s.PID, s.Dir) {
-			t.Error("a browser that is not known to be ours was ended")
+			t.Error("a browser that is not known to be ours was terminated")
 		}
 	})
 }
 
-func TestServersDoNotDisturbEachOther(t *testing.T) {
+func TestConcurrentServersAreIndependent(t *testing.T) {
 	o := testOptions(t)
 	s := startServer(t, o)
 	_, err := launch(t.Context(), o)
@@ -200,21 +201,21 @@ func TestServersDoNotDisturbEachOther(t *testing.T) {
 	}
 	for _, other := range []*server{s, temp} {
 		if !usesProfile(other.PID, other.Dir) || !exists(other.Dir) {
-			t.Errorf("the browser of server %d is gone", other.cmd.Process.Pid)
+			t.Errorf("the browser of server %d exited", other.cmd.Process.Pid)
 		}
 		other.kill()
 		wantNoUsers(t, other.Dir, 5*time.Second)
 	}
-	removeSocket(socketOf(s.Dir)) // as the next start on this profile would
+	removeSocket(socketOf(s.Dir)) // as the next launch on this profile would
 	if err := p.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Sweep(t.Context(), o.DataDir); err != nil || exists(temp.Dir) || !exists(s.Dir) {
-		t.Errorf("after the end: %v, temporary there: %v, named there: %v", err, exists(temp.Dir), exists(s.Dir))
+		t.Errorf("after closing: %v, temporary profile exists: %v, named profile exists: %v", err, exists(temp.Dir), exists(s.Dir))
 	}
 }
 
-func TestSweepOfForeignFolders(t *testing.T) {
+func TestSweepIgnoresForeignDirs(t *testing.T) {
 	data := t.TempDir()
 	mk := func(name string) string {
 		dir := filepath.Join(data, "tmp", name)
@@ -239,9 +240,9 @@ func TestSweepOfForeignFolders(t *testing.T) {
 		t.Errorf("Sweep = %+v, %v, want only %s", swept, err, old)
 	}
 	if !exists(fresh) || !exists(foreign) || !exists(elsewhere) || exists(old) {
-		t.Error("the wrong folders are left")
+		t.Error("the wrong directories are left")
 	}
 	if swept, err := Sweep(t.Context(), filepath.Join(data, "nothing")); err != nil || len(swept.Profiles) > 0 {
-		t.Errorf("Sweep of no folder = %+v, %v", swept, err)
+		t.Errorf("Sweep of a missing directory = %+v, %v", swept, err)
 	}
 }

@@ -12,45 +12,34 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// Tabs implements session.Browser.
-func (r *run) Tabs() []*session.Tab {
+// Tabs implements session.BrowserInstance.
+func (r *instance) Tabs() []*session.Tab {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]*session.Tab(nil), r.tabs...)
 }
 
-// Changed implements session.Browser.
-func (r *run) Changed() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.changed
-}
+// Changed implements session.BrowserInstance.
+func (r *instance) Changed() <-chan struct{} { return r.changed.Changed() }
 
-// notify wakes whoever waits for a tab. r.mu must be held.
-func (r *run) notify() {
-	close(r.changed)
-	r.changed = make(chan struct{})
-}
-
-// NewTab implements session.Browser.
-func (r *run) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
+// NewTab implements session.BrowserInstance.
+func (r *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
 	params := map[string]any{"url": "about:blank"}
 	if r.context != "" {
 		params["browserContextId"] = r.context
 	}
 	if r.ownWindows() {
-		// A tab that another one hides is not drawn at full speed; each in a
-		// window of its own is.
+		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
+		// it does.
 		params["newWindow"], params["width"], params["height"] = true, r.opts.Width, r.opts.Height+windowFrame
 	} else {
-		params["background"] = true // focus is not ours to move
+		params["background"] = true // we must not move the focus
 	}
 	r.mu.Lock()
 	r.opening++
 	r.mu.Unlock()
 	opened := make(chan openedTab, 1)
-	// A call that is cancelled has opened its tab all the same, perhaps: what
-	// nobody waits for is closed again.
+	// A canceled call may still open its tab. Such a tab is closed again.
 	r.work.Go(func() { opened <- r.open(params, owner) })
 	select {
 	case o := <-opened:
@@ -61,7 +50,7 @@ func (r *run) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 				limit, cancel := context.WithTimeout(context.Background(), attachTimeout)
 				defer cancel()
 				if _, err := r.CloseTab(limit, o.tab); err != nil {
-					r.browser.log.Debug("a tab that nobody waited for was not closed", "error", err)
+					r.browser.log.Debug("closing an abandoned tab failed", "error", err)
 				}
 			}
 		})
@@ -74,14 +63,14 @@ type openedTab struct {
 	err error
 }
 
-// open has the browser make a tab and waits until it is attached to.
-func (r *run) open(params map[string]any, owner *session.Session) openedTab {
+// open creates a tab and waits until it is attached.
+func (r *instance) open(params map[string]any, owner *session.Session) openedTab {
 	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 	defer cancel()
 	var res struct {
 		ID target.ID `json:"targetId"`
 	}
-	err := r.conn.Browser().Call(ctx, "Target.createTarget", params, &res)
+	err := r.conn.BrowserSession().Call(ctx, "Target.createTarget", params, &res)
 	var t *session.Tab
 	if err == nil {
 		t, err = r.awaitTab(ctx, res.ID)
@@ -97,9 +86,9 @@ func (r *run) open(params map[string]any, owner *session.Session) openedTab {
 	return openedTab{t, err}
 }
 
-// list puts a claimed tab into the list of tabs, and those that wait to be
-// claimed when nobody is left to claim them.
-func (r *run) list(claimed *session.Tab) {
+// list adds a claimed tab to the list of tabs. When no call of NewTab is in progress, it also adds
+// the unclaimed tabs.
+func (r *instance) list(claimed *session.Tab) {
 	var fresh []*session.Tab
 	r.mu.Lock()
 	for _, t := range r.targets {
@@ -108,30 +97,29 @@ func (r *run) list(claimed *session.Tab) {
 			fresh = append(fresh, t)
 		}
 	}
-	r.notify()
+	r.changed.Notify()
 	r.mu.Unlock()
 	for _, t := range fresh {
-		r.tellOpened(t)
+		r.notifyTabOpened(t)
 	}
 }
 
-func (r *run) tellOpened(t *session.Tab) {
+func (r *instance) notifyTabOpened(t *session.Tab) {
 	r.browser.each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 	})
 }
 
-// ownWindows reports whether each tab gets a window of its own: where nobody
-// looks at them.
-func (r *run) ownWindows() bool { return r.proc != nil && r.proc.headless }
+// ownWindows reports whether each tab has its own window, which is the case in headless mode.
+func (r *instance) ownWindows() bool { return r.proc != nil && r.proc.headless }
 
 // awaitTab waits until the tab of a target is attached.
-func (r *run) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
+func (r *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()
 	for {
 		r.mu.Lock()
-		t, changed := r.targets[id], r.changed
+		t, changed := r.targets[id], r.changed.Changed()
 		r.mu.Unlock()
 		if t != nil {
 			return t, nil
@@ -139,17 +127,17 @@ func (r *run) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) 
 		select {
 		case <-changed:
 		case <-r.conn.Done():
-			return nil, executor.Errorf(executor.ErrTargetGone, "Try again: the next call starts afresh.", "the browser ended")
+			return nil, executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.", "browser exited")
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// CloseTab implements session.Browser. A tab of a joined browser that no
-// session opened is only let go.
-func (r *run) CloseTab(ctx context.Context, t *session.Tab) (released bool, err error) {
-	s := r.conn.Browser()
+// CloseTab implements session.BrowserInstance. A tab of an attached browser that no session opened
+// is only detached.
+func (r *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool, err error) {
+	s := r.conn.BrowserSession()
 	id := t.Page.Session().Target().TargetID
 	if r.proc == nil && t.Owner() == nil {
 		err := s.Call(ctx, "Target.detachFromTarget", map[string]any{"sessionId": t.Page.Session().ID()}, nil)
@@ -168,8 +156,8 @@ func (r *run) CloseTab(ctx context.Context, t *session.Tab) (released bool, err 
 	}
 }
 
-// remove takes a tab off the books.
-func (r *run) remove(t *session.Tab) {
+// remove removes a closed or detached tab from the instance.
+func (r *instance) remove(t *session.Tab) {
 	r.mu.Lock()
 	found := false
 	for i, x := range r.tabs {
@@ -184,19 +172,19 @@ func (r *run) remove(t *session.Tab) {
 			delete(r.targets, id)
 		}
 	}
-	r.notify()
+	r.changed.Notify()
 	r.mu.Unlock()
 	if found {
 		r.browser.each(func(s *session.Session) { s.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "") })
 	}
 }
 
-func (r *run) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
+func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 	return page.Options{
-		Logger: r.opts.Logger, Waiting: waiting, Own: r.proc != nil || r.context != "", NoDialogs: r.proc != nil || r.context != "", NoPrograms: r.proc != nil && blocksPrograms, Failure: r.failure, Wall: r.wall(), Shared: !r.ownWindows(),
+		Logger: r.opts.Logger, WaitingForDebugger: waiting, Own: r.proc != nil || r.context != "", NoDialogs: r.proc != nil || r.context != "", NoPrograms: r.proc != nil && blocksPrograms, ProxyError: r.networkError, RequestFilter: r.requestFilter(), Shared: !r.ownWindows(),
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
-			return r.conn.Browser().Call(ctx, "Browser.getVersion", nil, nil)
+			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		},
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
@@ -209,7 +197,7 @@ func (r *run) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 }
 
 // nextRaw returns the last part of a new tab's id. r.mu must be held.
-func (r *run) nextRaw() string {
+func (r *instance) nextRaw() string {
 	r.lastRaw++
 	return strconv.Itoa(r.lastRaw)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// follow applies the events of the browser's own session, in order.
-func (r *run) follow() {
+// follow handles the events of the browser's CDP session, in order.
+func (r *instance) follow() {
 	for {
-		ev, err := r.conn.Browser().Next(context.Background())
+		ev, err := r.conn.BrowserSession().Next(context.Background())
 		if err != nil {
 			return
 		}
@@ -31,7 +31,7 @@ func (r *run) follow() {
 				r.discovered(e.TargetInfo)
 			}
 		case "Fetch.requestPaused":
-			r.documentPaused(ev)
+			r.handlePausedDocument(ev)
 		case "Browser.downloadWillBegin":
 			r.downloadBegan(ev)
 		case "Browser.downloadProgress":
@@ -40,9 +40,9 @@ func (r *run) follow() {
 	}
 }
 
-// discovered attaches to a page of an attached browser that came into scope: its
-// user navigated from a browser page to a regular page.
-func (r *run) discovered(info *target.Info) {
+// discovered attaches to a page of an attached browser that came into scope because its user
+// navigated from a browser page to a regular page.
+func (r *instance) discovered(info *target.Info) {
 	if r.proc != nil || info == nil || info.Type != "page" || !r.inScope(info) {
 		return
 	}
@@ -56,18 +56,17 @@ func (r *run) discovered(info *target.Info) {
 	r.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 		defer cancel()
-		err := r.conn.Browser().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
+		err := r.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
-			r.browser.log.Debug("a tab could not be attached to", "error", err)
+			r.browser.log.Debug("attaching to tab failed", "error", err)
 			r.notAttached(info.TargetID)
 		}
 	})
 }
 
-// inScope reports whether we drive a page: a page in a browser that we launched,
-// in our context of an attached browser, or, with AttachDefaultContext, a regular
-// page of the user.
-func (r *run) inScope(info *target.Info) bool {
+// inScope reports whether we drive a page: a page in a browser that we launched, in our context of
+// an attached browser, or, with AttachDefaultContext, a regular page of the user.
+func (r *instance) inScope(info *target.Info) bool {
 	switch {
 	case r.proc != nil:
 		return true
@@ -82,16 +81,16 @@ func (r *run) inScope(info *target.Info) bool {
 	return false
 }
 
-// releaseTarget resumes a target that we do not drive, before any other command, and
-// detaches from it.
-func (r *run) releaseTarget(s *cdpconn.Session) {
+// releaseTarget resumes a target that we do not drive, before any other command, and detaches from
+// it.
+func (r *instance) releaseTarget(s *cdpconn.Session) {
 	ctx := context.Background()
 	s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
-	r.conn.Browser().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
+	r.conn.BrowserSession().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
 }
 
-// attached sets a page up as a tab.
-func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
+// attached adds a tab for a page that was attached.
+func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	info := e.TargetInfo
 	r.mu.Lock()
 	opener := r.targets[info.OpenerID]
@@ -105,13 +104,13 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 		s.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) // a tab of the user
 		e.WaitingForDebugger = false
 	}
-	if r.crowded(info) {
+	if r.overTabLimit(info) {
 		r.work.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 			defer cancel()
-			// Its opener waits for it to run, and would wait for ever.
+			// Its opener waits until it runs, and would otherwise wait forever.
 			_, _ = s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
-			_ = r.conn.Browser().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
+			_ = r.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
 			r.notAttached(info.TargetID)
 		})
 		return
@@ -136,7 +135,7 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 			case <-ready:
 				return t
 			default:
-				return nil // nothing that happens before the tab is known is told
+				return nil // drop events that occur before the tab is known
 			}
 		})
 		if opener != nil {
@@ -149,7 +148,7 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 			err = r.warmUp(ctx, p, info)
 		}
 		if err != nil {
-			r.browser.log.Debug("a tab went away while attaching", "error", err)
+			r.browser.log.Debug("tab closed while attaching", "error", err)
 			r.notAttached(info.TargetID)
 			return
 		}
@@ -161,45 +160,45 @@ func (r *run) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 		if listed {
 			r.tabs = append(r.tabs, t)
 		}
-		r.notify()
+		r.changed.Notify()
 		r.mu.Unlock()
 		close(ready)
 		if listed {
-			r.tellOpened(t)
+			r.notifyTabOpened(t)
 		}
 	})
 }
 
-// crowded reports whether a page opened a tab more than its session may have.
-func (r *run) crowded(info *target.Info) bool {
+// overTabLimit reports whether a page opened more tabs than its session may have.
+func (r *instance) overTabLimit(info *target.Info) bool {
 	r.mu.Lock()
 	opener := r.targets[info.OpenerID]
-	coming := 0 // that pages opened just now, and that are not listed yet
+	pending := 0 // opened by pages, but not listed yet
 	for id := range r.openers {
 		if r.targets[id] == nil {
-			coming++
+			pending++
 		}
 	}
 	r.mu.Unlock()
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
-	if coming < executor.DefaultMaxTabs && !opener.Owner().Full(r) {
+	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(r) {
 		return false
 	}
-	r.browser.log.Info("a page opened more tabs than there may be; the last was closed")
+	r.browser.log.Info("tab limit reached; closed the new tab")
 	return true
 }
 
-func (r *run) notAttached(id target.ID) {
+func (r *instance) notAttached(id target.ID) {
 	r.mu.Lock()
 	delete(r.attaching, id)
-	r.notify()
+	r.changed.Notify()
 	r.mu.Unlock()
 }
 
-// detached takes the tab of a session that is gone off the books.
-func (r *run) detached(s *cdpconn.Session) {
+// detached removes the tab of a CDP session that was detached.
+func (r *instance) detached(s *cdpconn.Session) {
 	if s == nil || s.Target() == nil {
 		return
 	}

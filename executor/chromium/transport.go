@@ -16,9 +16,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A pipeTransport sends and receives messages over the pipes of a browser. A zero
-// byte ends each message. Unlike chromedp.PipeConn, it does not store messages
-// over the limit.
+// A pipeTransport sends and receives messages over the pipes of a browser. Each message ends with a
+// zero byte. Unlike chromedp.PipeConn, it does not store messages over the limit.
 type pipeTransport struct {
 	*chromedp.PipeConn // writes and closes
 	r                  *bufio.Reader

@@ -26,8 +26,8 @@ func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool)
 
 // recordShared records that the user shared a tab, or that it is shared no more.
 // l.mu must be held.
-func (l *link) recordShared(t *tab, decision, rule, detail string) {
-	if t.info.Own || t.shared == 0 {
+func (l *installation) recordShared(t *tab, decision, rule, detail string) {
+	if t.info.Own || t.shareSequence == 0 {
 		return // ours, or a page's doing
 	}
 	l.backend.record(audit.Entry{
@@ -37,8 +37,8 @@ func (l *link) recordShared(t *tab, decision, rule, detail string) {
 }
 
 // tabID returns the id of a tab, as clients know it.
-func (l *link) tabID(t *tab) executor.TabID {
-	return executor.NewTabID("ext", l.id, strconv.Itoa(t.n))
+func (l *installation) tabID(t *tab) executor.TabID {
+	return executor.NewTabID("ext", l.id, strconv.Itoa(t.index))
 }
 
 // ruleUser names the user as what decided.

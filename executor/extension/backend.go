@@ -16,7 +16,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // A connection is a bridge.Instance.
@@ -25,8 +24,8 @@ type connection interface {
 	Chrome() string
 	Call(ctx context.Context, method string, params, result any) error
 	Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error
-	Next(ctx context.Context) (*wire.Event, error)
-	Heard() time.Time
+	Next(ctx context.Context) (*bridge.Event, error)
+	LastMessageAt() time.Time
 	Err() error
 }
 
@@ -42,23 +41,23 @@ type Backend struct {
 	quota *download.Quota               // of all downloads together
 	proxy func() (*egress.Proxy, error) // decides on what is fetched by URL
 
-	mu       sync.Mutex // guards what follows
-	closed   bool
-	links    []*link // one for each installation that ever connected, in order
-	lost     error   // why the last connection ended; nil before any has
-	lostAt   time.Time
-	shared   int // counts the tabs that users shared
-	changed  chan struct{}
-	sessions map[*session.Session]bool
-	proxied  *egress.Proxy // nil until proxy was called
+	mu            sync.Mutex // guards what follows
+	closed        bool
+	installations []*installation // one for each installation that ever connected, in order
+	lost          error           // why the last connection ended; nil before any has
+	lostAt        time.Time
+	shared        int // counts the tabs that users shared
+	changed       chan struct{}
+	sessions      map[*session.Session]bool
+	proxied       *egress.Proxy // nil until proxy was called
 }
 
 var (
 	_ executor.ExtensionBackend = (*Backend)(nil)
-	_ session.Host              = host{}
-	_ session.Browser           = (*Backend)(nil)
-	_ session.Consenter         = (*Backend)(nil)
-	_ session.Sharer            = (*Backend)(nil)
+	_ session.BrowserProvider   = host{}
+	_ session.BrowserInstance   = host{}
+	_ session.Consenter         = host{}
+	_ session.Sharer            = host{}
 )
 
 // New returns the backend of the browsers that connect to opts.Server. It
@@ -99,12 +98,12 @@ func (b *Backend) connect(ctx context.Context, c connection) {
 		b.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(b.links, func(l *link) bool { return l.installation == c.ID() })
+	i := slices.IndexFunc(b.installations, func(l *installation) bool { return l.key == c.ID() })
 	if i < 0 {
-		b.links = append(b.links, newLink(b, c.ID()))
-		i = len(b.links) - 1
+		b.installations = append(b.installations, newInstallation(b, c.ID()))
+		i = len(b.installations) - 1
 	}
-	l := b.links[i]
+	l := b.installations[i]
 	b.mu.Unlock() // which is taken under a link's, never around it
 	l.connect(ctx, c)
 }
@@ -113,14 +112,14 @@ func (b *Backend) connect(ctx context.Context, c connection) {
 func (b *Backend) Kind() executor.BackendKind { return executor.BackendExtension }
 
 // Connected reports whether an extension is connected.
-func (b *Backend) Connected() bool { return len(b.live()) > 0 }
+func (b *Backend) Connected() bool { return len(b.connectedInstallations()) > 0 }
 
-// live returns the browsers that are connected.
-func (b *Backend) live() []*link {
+// connectedInstallations returns the browsers that are connected.
+func (b *Backend) connectedInstallations() []*installation {
 	b.mu.Lock()
-	links := slices.Clone(b.links)
+	links := slices.Clone(b.installations)
 	b.mu.Unlock()
-	return slices.DeleteFunc(links, func(l *link) bool { return l.connection() == nil })
+	return slices.DeleteFunc(links, func(l *installation) bool { return l.connection() == nil })
 }
 
 // NewSession returns one client's Executor. Sessions share the tabs that the
@@ -151,13 +150,13 @@ func errClosed() error {
 func (b *Backend) Status(context.Context) executor.Status {
 	s := executor.Status{Backend: executor.BackendExtension}
 	var facts []string
-	for _, l := range b.live() {
+	for _, l := range b.connectedInstallations() {
 		facts = append(facts, l.describe())
 	}
 	s.Ready = len(facts) > 0
 	s.ExtensionConnected = s.Ready
 	if !s.Ready {
-		facts = append(facts, reason(b.Absent()))
+		facts = append(facts, reason(b.DisconnectedError()))
 	}
 	if d := b.opts.Server.Displaced(); d != nil {
 		s.Displaced = true
@@ -184,9 +183,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Absent returns the error of calls while nothing is connected: why that is,
+// DisconnectedError returns the error of calls while nothing is connected: why that is,
 // and what to do about it.
-func (b *Backend) Absent() error {
+func (b *Backend) DisconnectedError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -204,15 +203,15 @@ func (b *Backend) Absent() error {
 		}
 		hint := "Ask the user to open Chrome: the extension connects again by itself within seconds. Its tabs are shared again where the user chose that."
 		if errors.Is(b.lost, bridge.ErrUnpaired) {
-			hint = "Ask the user, who took its key back, before you go on; chrome-mcp --print-pairing pairs it again."
+			hint = "The user revoked the key. Ask before you continue."
 		}
 		return &executor.Error{Code: executor.ErrExtensionDisconnected, Retryable: true,
-			Err: fmt.Errorf("the extension was connected and is not any more: %s", why), Hint: hint}
+			Err: fmt.Errorf("the extension disconnected: %s", why), Hint: hint}
 	}
 	if b.opts.Expected != nil && !b.opts.Expected() {
 		return &executor.Error{Code: executor.ErrNoBackend, Retryable: true,
-			Err:  fmt.Errorf("no extension is connected: %w", executor.ErrNotSetUp),
-			Hint: "The user can set up the chrome-mcp extension, to have you work in the user's own Chrome: chrome-mcp extension install says how.",
+			Err:  fmt.Errorf("no extension is connected: %w", executor.ErrExtensionNotInstalled),
+			Hint: "The user can install the extension with chrome-mcp extension install.",
 		}
 	}
 	return &executor.Error{Code: executor.ErrNoBackend, Retryable: true,
@@ -221,9 +220,9 @@ func (b *Backend) Absent() error {
 			"and to share a tab with its button in the toolbar. If the button says that it is not paired, chrome-mcp --print-pairing helps."}
 }
 
-// Lost returns when the last connection ended; the zero time when it will not
+// LastDisconnect returns when the last connection ended; the zero time when it will not
 // come back by itself, or there was none.
-func (b *Backend) Lost() time.Time {
+func (b *Backend) LastDisconnect() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || b.opts.Server.Err() != nil || errors.Is(b.lost, bridge.ErrUnpaired) {
@@ -253,7 +252,7 @@ func (b *Backend) Close() error {
 
 	b.mu.Lock()
 	b.closed = true
-	links, proxy := b.links, b.proxied
+	links, proxy := b.installations, b.proxied
 	b.mu.Unlock()
 	b.stop()
 	for _, l := range links {
@@ -291,27 +290,27 @@ func (b *Backend) notify() {
 type host struct{ *Backend }
 
 // Joins implements session.Host: the browser runs, or does not.
-func (h host) Joins() bool { return true }
+func (h host) AttachesToRunning() bool { return true }
 
 // Forget implements session.Host.
-func (h host) Forget(s *session.Session) {
+func (h host) RemoveSession(s *session.Session) {
 	h.mu.Lock()
 	delete(h.sessions, s)
 	h.mu.Unlock()
 }
 
 // Current implements session.Host.
-func (h host) Current() session.Browser {
+func (h host) Current() session.BrowserInstance {
 	if !h.Connected() {
 		return nil
 	}
-	return h.Backend
+	return h
 }
 
 // Acquire implements session.Host. It waits for nothing: the user's browser is
 // there, or it is not.
-func (h host) Acquire(ctx context.Context) (session.Browser, error) {
-	for _, l := range h.live() {
+func (h host) Acquire(ctx context.Context) (session.BrowserInstance, error) {
+	for _, l := range h.connectedInstallations() {
 		if err := l.ready(ctx); err != nil { // its tabs are known a moment after it connected
 			return nil, err
 		}
@@ -319,5 +318,5 @@ func (h host) Acquire(ctx context.Context) (session.Browser, error) {
 	if b := h.Current(); b != nil {
 		return b, nil
 	}
-	return nil, h.Absent()
+	return nil, h.DisconnectedError()
 }

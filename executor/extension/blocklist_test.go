@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestBlockListPath moves a tab that the agent opened to a path on the user's

@@ -13,7 +13,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	carried "github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -88,7 +88,7 @@ func awaitHosts(t testing.TB, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		all, err := process.Processes()
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func (u *userBrowser) target(kind, urlPart string) string {
 // eval runs an expression in a target and decodes what it resolves to.
 func (u *userBrowser) eval(target, expression string, result any) {
 	u.t.Helper()
-	u.See(u.t, target, expression, result)
+	u.EvalInTarget(u.t, target, expression, result)
 }
 
 // worker runs an expression in the extension's worker.
@@ -155,7 +155,7 @@ func (u *userBrowser) open(url string) int {
 func (u *userBrowser) arrived(tab int, url string) {
 	u.t.Helper()
 	var at string
-	for deadline := time.Now().Add(userbrowser.Patience); at != url; {
+	for deadline := time.Now().Add(userbrowser.WaitTimeout); at != url; {
 		u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.status === 'complete' ? t.url : '')", tab), &at)
 		if time.Now().After(deadline) {
 			u.t.Fatalf("tab %d is at %q, not at %s", tab, at, url)
@@ -197,7 +197,7 @@ func (u *userBrowser) options(expression string, result any) {
 		ID string `json:"targetId"`
 	}
 	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + carried.ID() + "/options.html", "background": true}, &page)
-	for there, deadline := false, time.Now().Add(userbrowser.Patience); !there; {
+	for there, deadline := false, time.Now().Add(userbrowser.WaitTimeout); !there; {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
 		if time.Now().After(deadline) {
 			u.t.Fatal("the options page does not open")
@@ -211,7 +211,7 @@ func (u *userBrowser) options(expression string, result any) {
 // goes well.
 func within(t testing.TB, limit time.Duration, what string, work func(ctx context.Context)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
 	defer cancel()
 	began := time.Now()
 	work(ctx)

@@ -24,30 +24,30 @@ import (
 // files: neither knows the other's number, both know the URL. link.mu guards
 // it.
 type downloads struct {
-	begun []*begun
-	loose map[int]wire.Download // of which no page has told; the newest state of each
-	ended map[int]bool          // what is told of these later is older
+	begun     []*pendingDownload
+	unmatched map[int]wire.Download // of which no page has told; the newest state of each
+	ended     map[int]bool          // what is told of these later is older
 }
 
-// A begun is a download that a page told of.
-type begun struct {
+// A pendingDownload is a download that a page told of.
+type pendingDownload struct {
 	url      string
 	id       int // the browser's; 0 until it was told
 	transfer *session.Transfer
 	cancel   bool // it is not allowed
 }
 
-// maxLoose bounds the files that no page has told of: the user downloads too.
-const maxLoose = 50
+// maxUnmatchedDownloads bounds the files that no page has told of: the user downloads too.
+const maxUnmatchedDownloads = 50
 
 func newDownloads() downloads {
-	return downloads{loose: make(map[int]wire.Download), ended: make(map[int]bool)}
+	return downloads{unmatched: make(map[int]wire.Download), ended: make(map[int]bool)}
 }
 
 // downloadBegan takes note of a download that a page began: one of an agent's
 // tab, or one that began during a call. What users download in their own tabs
 // is theirs.
-func (l *link) downloadBegan(t *session.Tab, d page.Download) {
+func (l *installation) downloadBegan(t *session.Tab, d page.Download) {
 	if opener := t.Opener; opener != nil && blank(t.Page.URL()) {
 		// It was opened for nothing but this, and is closed at once.
 		t, d.Frame = opener, string(opener.Page.Session().Target().TargetID)
@@ -62,33 +62,33 @@ func (l *link) downloadBegan(t *session.Tab, d page.Download) {
 func blank(url string) bool { return url == "" || url == "about:blank" }
 
 // begin takes note of a download that counts.
-func (l *link) begin(t *session.Tab, d page.Download) {
-	entry := &begun{url: d.URL}
+func (l *installation) begin(t *session.Tab, d page.Download) {
+	entry := &pendingDownload{url: d.URL}
 	if l.mayDownload(t, d) {
-		entry.transfer = t.Begin(d.Name)
+		entry.transfer = t.AddTransfer(d.Name)
 		if share, err := l.backend.quota.Begin(); err != nil {
 			entry.cancel = true
 			entry.transfer.End(download.File{}, err)
 		} else {
 			entry.transfer.Share = share
 		}
-		l.tellDownload(entry.transfer)
+		l.notifyDownload(entry.transfer)
 	} else {
 		name := d.Name
 		if !l.mayRead(t, d.Frame) {
 			name = "" // it may say anything
 		}
 		entry.cancel = true
-		t.Begin(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-			"The user can allow downloads with --enable-downloads.", "the page's download was refused"))
+		t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
+			"The user can allow downloads with --enable-downloads.", "the page's download was denied"))
 	}
 	l.mu.Lock()
 	l.files.begun = append(l.files.begun, entry)
 	var told *wire.Download
-	for id, w := range l.files.loose { // it came first
+	for id, w := range l.files.unmatched { // it came first
 		if w.URL == d.URL || w.FinalURL == d.URL {
 			told = &w
-			delete(l.files.loose, id)
+			delete(l.files.unmatched, id)
 			break
 		}
 	}
@@ -100,7 +100,7 @@ func (l *link) begin(t *session.Tab, d page.Download) {
 
 // mayDownload reports whether the session that a tab belongs to lets a frame of
 // it download a URL; of a tab that is nobody's, whether any session does.
-func (l *link) mayDownload(t *session.Tab, d page.Download) bool {
+func (l *installation) mayDownload(t *session.Tab, d page.Download) bool {
 	owner, may := t.Owner(), false
 	l.backend.each(func(s *session.Session) {
 		if owner == nil || owner == s {
@@ -112,26 +112,26 @@ func (l *link) mayDownload(t *session.Tab, d page.Download) bool {
 
 // mayRead reports whether every session that hears of the tab may read a frame
 // of it.
-func (l *link) mayRead(t *session.Tab, frame string) bool {
+func (l *installation) mayRead(t *session.Tab, frame string) bool {
 	owner, may := t.Owner(), true
 	l.backend.each(func(s *session.Session) {
 		if owner == nil || owner == s {
-			may = may && s.MayRead(context.Background(), t, frame)
+			may = may && s.CanRead(context.Background(), t, frame)
 		}
 	})
 	return may
 }
 
 // downloaded applies what the browser says of a file.
-func (l *link) downloaded(w wire.Download) {
+func (l *installation) downloaded(w wire.Download) {
 	l.mu.Lock()
 	if l.files.ended[w.ID] {
 		l.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(l.files.begun, func(b *begun) bool { return b.id != 0 && b.id == w.ID })
+	i := slices.IndexFunc(l.files.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
 	if i < 0 {
-		i = slices.IndexFunc(l.files.begun, func(b *begun) bool {
+		i = slices.IndexFunc(l.files.begun, func(b *pendingDownload) bool {
 			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
 		})
 	}
@@ -147,17 +147,17 @@ func (l *link) downloaded(w wire.Download) {
 		return
 	}
 	if i < 0 {
-		before, known := l.files.loose[w.ID]
+		before, known := l.files.unmatched[w.ID]
 		if known && before.State != "in_progress" {
 			w = before // what is told later is older
 		}
-		if known || len(l.files.loose) < maxLoose {
-			l.files.loose[w.ID] = w
+		if known || len(l.files.unmatched) < maxUnmatchedDownloads {
+			l.files.unmatched[w.ID] = w
 		} else {
-			for id := range l.files.loose { // the oldest
+			for id := range l.files.unmatched { // the oldest
 				if id < w.ID {
-					delete(l.files.loose, id)
-					l.files.loose[w.ID] = w
+					delete(l.files.unmatched, id)
+					l.files.unmatched[w.ID] = w
 					break
 				}
 			}
@@ -182,34 +182,34 @@ func (l *link) downloaded(w wire.Download) {
 	l.progress(entry, w)
 }
 
-func (l *link) progress(entry *begun, w wire.Download) {
+func (l *installation) progress(entry *pendingDownload, w wire.Download) {
 	tr, limit := entry.transfer, l.backend.opts.MaxDownloadBytes
 	switch {
 	case w.Bytes > limit || w.Total > limit:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download.",
 			"%q is larger than %d MB", tr.Name, limit>>20))
 		l.cancel(w.ID)
-	case w.Bytes > l.backend.quota.Room():
+	case w.Bytes > l.backend.quota.Remaining():
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total.",
-			"%q would make the downloads too large in sum", tr.Name))
+			"%q would exceed the total download limit", tr.Name))
 		l.cancel(w.ID)
 	case w.State == "complete":
-		f, err := landed(w)
+		f, err := verifyDownloaded(w)
 		if err != nil {
-			err = executor.Errorf(executor.ErrDownloadFailed, "Try again; look at the folder of downloads.", "%q is not where the browser says it put it: %w", tr.Name, err)
+			err = executor.Errorf(executor.ErrDownloadFailed, "Try again; look at the folder of downloads.", "downloaded file %q not found: %w", tr.Name, err)
 		}
 		tr.End(f, err)
 	case w.State == "interrupted":
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted: %q", tr.Name, cut(w.Error)))
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted: %q", tr.Name, truncate(w.Error)))
 	default:
 		return
 	}
-	l.tellDownload(tr)
+	l.notifyDownload(tr)
 }
 
-// landed returns the file that a browser says it has written whole: a disk that
+// verifyDownloaded returns the file that a browser says it has written whole: a disk that
 // is full or gone, or somebody's virus scanner, may have been of another opinion.
-func landed(w wire.Download) (download.File, error) {
+func verifyDownloaded(w wire.Download) (download.File, error) {
 	info, err := os.Lstat(w.Filename)
 	switch {
 	case err != nil:
@@ -219,15 +219,15 @@ func landed(w wire.Download) (download.File, error) {
 		}
 		return download.File{}, err
 	case !info.Mode().IsRegular():
-		return download.File{}, errors.New("it is no plain file")
+		return download.File{}, errors.New("not a regular file")
 	case info.Size() == 0 && w.Bytes > 0:
-		return download.File{}, errors.New("it is empty")
+		return download.File{}, errors.New("file is empty")
 	}
 	return download.File{Path: w.Filename, Name: filepath.Base(w.Filename), Bytes: info.Size()}, nil
 }
 
 // cancel ends a download.
-func (l *link) cancel(id int) {
+func (l *installation) cancel(id int) {
 	c := l.connection()
 	if c == nil {
 		return
@@ -241,9 +241,9 @@ func (l *link) cancel(id int) {
 	})
 }
 
-func (l *link) tellDownload(tr *session.Transfer) {
+func (l *installation) notifyDownload(tr *session.Transfer) {
 	d := tr.Describe(executor.BackendExtension)
-	tr.Record(executor.NewTabID("ext", tr.Tab().Run, tr.Tab().Raw), l.backend.record)
+	tr.Record(executor.NewTabID("ext", tr.Tab().InstanceID, tr.Tab().Raw), l.backend.record)
 	l.backend.each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
 	})
@@ -258,13 +258,13 @@ func (b *Backend) openDownloads() (*download.Dir, error) {
 }
 
 // Downloads implements session.Browser.
-func (b *Backend) Downloads() (*download.Dir, error) { return b.files() }
+func (b host) Downloads() (*download.Dir, error) { return b.files() }
 
 // startProxy starts the proxy through which URLs are fetched. The proxy checks
 // each connection with Options.Network. Browsers receive its port and close it to
 // their pages.
 func (b *Backend) startProxy() (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(egress.Options{Decider: b.opts.Network, NoUpstream: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
+	p, err := egress.NewPrivate(egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
 	switch {
 	case errors.Is(err, executor.ErrBadArgs):
 		return nil, err
@@ -279,13 +279,13 @@ func (b *Backend) startProxy() (*egress.Proxy, error) {
 }
 
 // Fetcher implements session.Browser.
-func (b *Backend) Fetcher() session.Fetcher {
+func (b host) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
 	if b.opts.Network != nil {
 		p, err := b.proxy()
 		if err != nil {
-			return session.Fetcher{Transport: refusing{err}}
+			return session.Fetcher{Transport: failingRoundTripper{err}}
 		}
 		t.Proxy = http.ProxyURL(p.Client())
 	}
@@ -293,16 +293,16 @@ func (b *Backend) Fetcher() session.Fetcher {
 	return session.Fetcher{Transport: t, UserAgent: b.userAgent()}
 }
 
-// refusing is a RoundTripper of which nothing comes.
-type refusing struct{ err error }
+// failingRoundTripper is a RoundTripper of which nothing comes.
+type failingRoundTripper struct{ err error }
 
 // RoundTrip implements http.RoundTripper.
-func (r refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, r.err }
+func (r failingRoundTripper) RoundTrip(*http.Request) (*http.Response, error) { return nil, r.err }
 
 // userAgent is what a Chrome of the user's says it is.
 func (b *Backend) userAgent() string {
 	version := ""
-	for _, l := range b.live() {
+	for _, l := range b.connectedInstallations() {
 		if c := l.connection(); c != nil {
 			version = c.Chrome()
 		}

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestEmulationEnds is that nothing of what was emulated in a tab of the
+// TestEmulationResetOnDisconnect is that nothing of what was emulated in a tab of the
 // user's is left when whoever did it goes, in whatever way.
-func TestEmulationEnds(t *testing.T) {
+func TestEmulationResetOnDisconnect(t *testing.T) {
 	l := newLife(t, nil, userBrowserOptions{})
 	const seen = `[innerWidth, innerHeight, devicePixelRatio, matchMedia("(prefers-color-scheme: dark)").matches, navigator.maxTouchPoints, /Android/.test(navigator.userAgent), navigator.onLine].join(" ")`
 	for _, way := range []struct {
@@ -61,7 +61,7 @@ func TestEmulationEnds(t *testing.T) {
 				t.Errorf("emulated: %s", got)
 			}
 			way.end(tab)
-			for end := time.Now().Add(userbrowser.Patience); look() != before; {
+			for end := time.Now().Add(userbrowser.WaitTimeout); look() != before; {
 				if time.Now().After(end) {
 					t.Fatalf("the user's page sees %s, before %s", look(), before)
 				}
@@ -74,7 +74,7 @@ func TestEmulationEnds(t *testing.T) {
 func TestNotEmulated(t *testing.T) {
 	l := newLife(t, nil, userBrowserOptions{})
 	_, id := l.share("/page")
-	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {Slowdown: 2}} {
+	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
 		_, err := l.s.Emulate(t.Context(), id, o)
 		wantCode(t, err, executor.ErrBadArgs)
 	}

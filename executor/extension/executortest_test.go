@@ -6,7 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 )
 
 const testID = "abcdefghijklmnopabcdefghijklmnop"

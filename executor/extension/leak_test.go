@@ -12,19 +12,20 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	carried "github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
-	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
 )
 
 // TestLeaks walks a few of the ways in which a page can reach another host.
 func TestLeaks(t *testing.T) {
-	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.Few})
+	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.QuickRoutes})
 }
 
 // TestLongExtensionLeaks tests all routes.
 func TestLongExtensionLeaks(t *testing.T) {
+	tier.Long(t)
 	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
 }
 
@@ -40,17 +41,17 @@ const usersShare = 5
 // drives. Meanwhile its user goes where the agent may not.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	// Where nothing is to hold, all names are allowed.
-	rules := wire.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
+	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
 		c := p.Config()
-		rules = wire.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources)}
+		rules = bridge.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources)}
 		guard := policy.NewGuard(p, nil)
 		gate, wrap = guard, guard.Wrap
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() wire.Policy { return rules },
+		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
 	})
 	if err == nil {
 		err = server.Start()
@@ -64,7 +65,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		flags: append(setup.Flags, flag, leaktest.MapNames),
 		prepare: func(dir string) {
 			if setup.Policy == nil {
-				ahead(t, filepath.Join(dir, "network.js"))
+				ahead(t, filepath.Join(dir, "dnr_rules.js"))
 			}
 		},
 	})
@@ -76,7 +77,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	rounds := make(chan struct{}, 1)
 	users.Go(func() {
 		for range rounds {
-			u.browses(t, setup.Users())
+			u.browses(t, setup.UnmanagedVisits())
 		}
 	})
 	return leaktest.Browser{
@@ -96,7 +97,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		Close: func(t *testing.T) []string {
 			close(rounds)
 			users.Wait()
-			u.Quit(t)
+			u.CloseGracefully(t)
 			return leaktest.LookedUp(t, log)
 		},
 	}
@@ -110,7 +111,7 @@ func ahead(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const before = "if (this.foresight === on) return;"
+	const before = "if (this.networkPrediction === on) return;"
 	text := strings.Replace(string(data), before, "return;", 1)
 	if text == string(data) {
 		t.Fatal("the extension keeps the browser from connecting ahead in another way")
@@ -127,7 +128,7 @@ func (u *userBrowser) browses(t *testing.T, url string) {
 		ID string `json:"targetId"`
 	}
 	u.Call(t, "", "Target.createTarget", map[string]any{"url": url, "background": true}, &made)
-	u.In(t, made.ID, func(session string) {
+	u.WithSession(t, made.ID, func(session string) {
 		userbrowser.Eventually(t, "the user's page", func() bool {
 			return u.peek(session, "document.readyState === 'complete' && document.title") == "target"
 		})

@@ -16,7 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -61,13 +61,13 @@ func awaitTabs(t *testing.T, b *Backend, n int) {
 	limit := time.After(20 * time.Second)
 	for {
 		changed := b.Changed()
-		if len(b.Tabs()) == n {
+		if len(host{b}.Tabs()) == n {
 			return
 		}
 		select {
 		case <-changed:
 		case <-limit:
-			t.Fatalf("%d tabs are listed, want %d", len(b.Tabs()), n)
+			t.Fatalf("%d tabs are listed, want %d", len(host{b}.Tabs()), n)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestLifecycle(t *testing.T) {
 	defer web.Close()
 	server := newServer(t)
 	d := startDouble(t, server)
-	var record testlog.Ledger
+	var record testlog.Recorder
 	b := newBackend(t, server, func(o *Options) { o.Audit = &record })
 	waitConnected(t, b)
 	ctx := t.Context()
@@ -180,7 +180,7 @@ func TestLifecycle(t *testing.T) {
 		ref := refOf(t)
 		letGo := func() {
 			d.with(second, func(dt *doubleTab) { d.release(dt, "idle") })
-			for b.Tabs()[1].Page.Attached() { // until it was heard of
+			for (host{b}).Tabs()[1].Page.Attached() { // until it was heard of
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -254,7 +254,7 @@ func TestLifecycle(t *testing.T) {
 		_, err = s.Click(ctx, id, executor.Target{Ref: ref}, nil)
 		wantCode(t, err, executor.ErrRefExpired)
 		ref = refOf(t)
-		page := b.Tabs()[1].Page
+		page := (host{b}).Tabs()[1].Page
 		d.disconnect()
 		for b.Connected() {
 			<-b.Changed()
@@ -303,7 +303,7 @@ func TestLifecycle(t *testing.T) {
 				d.mu.Unlock()
 			}
 		}()
-		before := len(b.Tabs())
+		before := len((host{b}).Tabs())
 		for range 3 {
 			tab, err := s.NewTab(ctx, "", nil)
 			if err != nil {
@@ -339,11 +339,11 @@ func TestLifecycle(t *testing.T) {
 		}
 	})
 	t.Run("asked for a permission", func(t *testing.T) {
-		q := executor.Question{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://example.com"}, Site: "https://example.com", Tool: "navigate", Tab: id}
+		q := executor.PermissionPrompt{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://example.com"}, Site: "https://example.com", Tool: "navigate", Tab: id}
 		for _, c := range []struct {
 			granted, answered bool
 			answer            string
-			want              executor.Answer
+			want              executor.PromptAnswer
 			code              executor.Code
 		}{
 			{code: executor.ErrConsentRequired},
@@ -359,12 +359,12 @@ func TestLifecycle(t *testing.T) {
 			d.consent = func(string) (bool, bool) { return c.granted, c.answered }
 			d.answer = c.answer
 			d.mu.Unlock()
-			if got, err := b.AskUser(ctx, q); got != c.want || executor.CodeOf(err) != c.code {
+			if got, err := b.Prompt(ctx, q); got != c.want || executor.CodeOf(err) != c.code {
 				t.Errorf("%+v: %q, %v", c, got, err)
 			}
 		}
 		q.Kind = "eval"
-		_, err := b.AskUser(ctx, q)
+		_, err := b.Prompt(ctx, q)
 		wantCode(t, err, executor.ErrBadArgs, "eval")
 	})
 	for _, reason := range wire.UnsharedReasons() {
@@ -415,7 +415,7 @@ func TestLifecycle(t *testing.T) {
 
 // kinds counts the entries by what happened. Each consent has its tab and its
 // origin.
-func kinds(l *testlog.Ledger) map[string]int {
+func kinds(l *testlog.Recorder) map[string]int {
 	told := map[string]int{}
 	for _, e := range l.Entries() {
 		kind := string(e.Event)

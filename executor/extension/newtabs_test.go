@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
-	"github.com/chrome-mcp/chrome-mcp/policy/leaktest"
 )
 
 // TestNewTabs opens tabs at a denied site whose opener the browser does not

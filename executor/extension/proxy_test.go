@@ -11,9 +11,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/executor/executortest"
 	carried "github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -35,9 +34,9 @@ func newGuarded(t *testing.T, opts userBrowserOptions) *guarded {
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
 		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test",
-		Policy: func() wire.Policy {
+		Policy: func() bridge.Policy {
 			c := p.Config()
-			return wire.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
+			return bridge.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
 		},
 	})
 	if err == nil {

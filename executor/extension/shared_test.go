@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestSharedTab checks that calls that name no tab go to the tab that the user
@@ -29,7 +29,7 @@ func TestSharedTab(t *testing.T) {
 			l.u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((tab) => tab.title)", tab), &title)
 			return title == path
 		})
-		n := len(l.b.Tabs())
+		n := len((host{l.b}).Tabs())
 		l.u.toggle(tab)
 		awaitTabs(t, l.b, n+1)
 		tabs, err := l.s.ListTabs(ctx)

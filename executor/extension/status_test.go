@@ -32,9 +32,9 @@ func TestStatus(t *testing.T) {
 
 	await := func(n int) {
 		t.Helper()
-		for tick := time.Tick(5 * time.Millisecond); len(b.live()) != n; <-tick {
+		for tick := time.Tick(5 * time.Millisecond); len(b.connectedInstallations()) != n; <-tick {
 			if t.Context().Err() != nil {
-				t.Fatalf("%d browsers are connected", len(b.live()))
+				t.Fatalf("%d browsers are connected", len(b.connectedInstallations()))
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestStatus(t *testing.T) {
 	one.Close()
 	two.Close()
 	await(0)
-	told(false, "the extension was connected and is not any more: ", "Ask the user to open Chrome")
+	told(false, "the extension disconnected: ", "Ask the user to open Chrome")
 	server.Close()
 	told(false, "the server for the extension is closed")
 }
@@ -75,10 +75,10 @@ func TestPing(t *testing.T) {
 	if err := b.Ping(limit()); err == nil {
 		t.Error("a silent extension has answered")
 	}
-	if err := peer.Send(&wire.Ping{TS: 1}); err != nil {
+	if err := send(peer, &wire.Ping{TS: 1}); err != nil {
 		t.Fatal(err)
 	}
-	for tick := time.Tick(5 * time.Millisecond); instance.Heard().IsZero(); <-tick {
+	for tick := time.Tick(5 * time.Millisecond); instance.LastMessageAt().IsZero(); <-tick {
 	}
 	if err := b.Ping(limit()); err != nil {
 		t.Errorf("an extension that was just heard: %v", err)

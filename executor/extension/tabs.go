@@ -20,8 +20,8 @@ const openTimeout = 15 * time.Second
 func (b *Backend) ID() string { return "none" }
 
 // Is implements session.Browser.
-func (b *Backend) Is(run string) bool {
-	for _, l := range b.live() {
+func (b *Backend) HasInstance(run string) bool {
+	for _, l := range b.connectedInstallations() {
 		if l.id == run {
 			return true
 		}
@@ -30,9 +30,9 @@ func (b *Backend) Is(run string) bool {
 }
 
 // Tabs implements session.Browser: those of all browsers that are connected.
-func (b *Backend) Tabs() []*session.Tab {
+func (b host) Tabs() []*session.Tab {
 	list := []*session.Tab{}
-	for _, l := range b.live() {
+	for _, l := range b.connectedInstallations() {
 		l.mu.Lock()
 		for _, t := range l.order {
 			list = append(list, t.tab)
@@ -49,20 +49,20 @@ func (b *Backend) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// pingLife is how long anything that an extension says counts as its answer to
+// pingTTL is how long anything that an extension says counts as its answer to
 // a ping. On a busy machine an answer may be late although the extension has
 // just done something.
-const pingLife = time.Second
+const pingTTL = time.Second
 
 // Ping implements session.Browser. It asks the extensions themselves, unless
 // one has just been heard: one that answers is enough.
 func (b *Backend) Ping(ctx context.Context) error {
-	live := b.live()
+	live := b.connectedInstallations()
 	if len(live) == 0 {
-		return b.Absent()
+		return b.DisconnectedError()
 	}
 	for _, l := range live {
-		if c := l.connection(); c != nil && time.Since(c.Heard()) < pingLife {
+		if c := l.connection(); c != nil && time.Since(c.LastMessageAt()) < pingTTL {
 			return nil
 		}
 	}
@@ -71,10 +71,10 @@ func (b *Backend) Ping(ctx context.Context) error {
 		go func() {
 			c := l.connection()
 			if c == nil {
-				answers <- b.Absent()
+				answers <- b.DisconnectedError()
 				return
 			}
-			answers <- c.Call(ctx, wire.MethodPing, wire.Nothing{}, nil)
+			answers <- c.Call(ctx, wire.MethodPing, wire.Empty{}, nil)
 		}()
 	}
 	var err error
@@ -89,30 +89,30 @@ func (b *Backend) Ping(ctx context.Context) error {
 // elsewhereTimeout bounds the query for tabs that other programs drive.
 const elsewhereTimeout = time.Second
 
-// Elsewhere implements session.Sharer.
-func (b *Backend) Elsewhere(ctx context.Context) int {
+// TabsOfOtherDrivers implements session.Sharer.
+func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
 	n := 0
-	for _, l := range b.live() {
+	for _, l := range b.connectedInstallations() {
 		var list wire.TabsList
-		if c := l.connection(); c != nil && c.Call(ctx, wire.MethodTabsList, wire.Nothing{}, &list) == nil {
+		if c := l.connection(); c != nil && c.Call(ctx, wire.MethodTabsList, wire.Empty{}, &list) == nil {
 			n += list.Elsewhere
 		}
 	}
 	return n
 }
 
-// home returns the browser to open a tab in: that of the tab which was shared
+// preferredInstallation returns the browser to open a tab in: that of the tab which was shared
 // last, else the one that connected last.
-func (b *Backend) home() *link {
-	var best *link
+func (b *Backend) preferredInstallation() *installation {
+	var best *installation
 	shared := -1
-	for _, l := range b.live() {
+	for _, l := range b.connectedInstallations() {
 		most := 0
 		l.mu.Lock()
 		for _, t := range l.tabs {
-			most = max(most, t.shared)
+			most = max(most, t.shareSequence)
 		}
 		l.mu.Unlock()
 		if most > shared || most == 0 && shared == 0 {
@@ -123,10 +123,10 @@ func (b *Backend) home() *link {
 }
 
 // NewTab implements session.Browser: it opens a tab in the background.
-func (b *Backend) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
-	l := b.home()
+func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
+	l := b.preferredInstallation()
 	if l == nil {
-		return nil, b.Absent()
+		return nil, b.DisconnectedError()
 	}
 	type result struct {
 		tab *session.Tab
@@ -151,7 +151,7 @@ func (b *Backend) NewTab(ctx context.Context, owner *session.Session) (*session.
 				limit, cancel := context.WithTimeout(context.Background(), openTimeout)
 				defer cancel()
 				if _, err := b.CloseTab(limit, r.tab); err != nil {
-					b.log.Debug("a tab that nobody waited for was not closed", "error", err)
+					b.log.Debug("closing an abandoned tab failed", "error", err)
 				}
 			}
 		})
@@ -160,10 +160,10 @@ func (b *Backend) NewTab(ctx context.Context, owner *session.Session) (*session.
 }
 
 // open has the extension make a tab, and gives it to owner.
-func (l *link) open(owner *session.Session) (*session.Tab, error) {
+func (l *installation) open(owner *session.Session) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	t, err := l.make(ctx)
+	t, err := l.createTab(ctx)
 	var fresh []*session.Tab
 	l.mu.Lock()
 	if err == nil {
@@ -180,7 +180,7 @@ func (l *link) open(owner *session.Session) (*session.Tab, error) {
 	l.mu.Unlock()
 	l.backend.notify()
 	for _, x := range fresh {
-		l.tellOpened(x)
+		l.notifyTabOpened(x)
 	}
 	if err != nil {
 		return nil, err
@@ -188,17 +188,17 @@ func (l *link) open(owner *session.Session) (*session.Tab, error) {
 	return t.tab, nil
 }
 
-func (l *link) make(ctx context.Context) (*tab, error) {
+func (l *installation) createTab(ctx context.Context) (*tab, error) {
 	c := l.connection()
 	if c == nil {
-		return nil, l.backend.Absent()
+		return nil, l.backend.DisconnectedError()
 	}
 	type answer struct {
 		info wire.Tab
 		err  error
 	}
 	answered := make(chan answer, 1)
-	err := c.Queue(ctx, wire.MethodTabNew, wire.Nothing{}, func(data json.RawMessage, err error) {
+	err := c.Queue(ctx, wire.MethodTabNew, wire.Empty{}, func(data json.RawMessage, err error) {
 		var a answer
 		if a.err = err; err == nil {
 			a.err = wire.Unmarshal(data, &a.info)
@@ -232,7 +232,7 @@ func (l *link) make(ctx context.Context) (*tab, error) {
 		l.mu.Unlock()
 		switch {
 		case t == nil:
-			return nil, executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed at once")
+			return nil, executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed immediately")
 		case made:
 			return t, nil
 		}
@@ -246,14 +246,14 @@ func (l *link) make(ctx context.Context) (*tab, error) {
 
 // CloseTab implements session.Browser. A tab of the user's is let go, unless
 // the user lets tabs be closed.
-func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
+func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
 	l, t, info := b.locate(st)
 	if t == nil {
 		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
 	c := l.connection()
 	if c == nil {
-		return false, b.Absent()
+		return false, b.DisconnectedError()
 	}
 	var closed wire.TabClosed
 	done := make(chan error, 1)
@@ -298,8 +298,8 @@ func (b *Backend) CloseTab(ctx context.Context, st *session.Tab) (released bool,
 
 // locate returns the browser and the record of a tab, and what the browser
 // tells of it by now; nil when it is gone.
-func (b *Backend) locate(st *session.Tab) (*link, *tab, wire.Tab) {
-	for _, l := range b.live() {
+func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
+	for _, l := range b.connectedInstallations() {
 		l.mu.Lock()
 		for _, t := range l.tabs {
 			if t.tab == st {
@@ -318,9 +318,9 @@ func (b *Backend) locate(st *session.Tab) (*link, *tab, wire.Tab) {
 const consentTimeout = 20 * time.Second
 
 // Consent implements session.Consenter.
-func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) error {
+func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
-		Err:  fmt.Errorf("the user is asked whether scripts may run on %s, and has not answered yet", origin),
+		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
 		Hint: "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
 	l, t, _ := b.locate(st)
 	if t == nil {
@@ -328,14 +328,14 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	}
 	c := l.connection()
 	if c == nil {
-		return b.Absent()
+		return b.DisconnectedError()
 	}
-	if l.agreed(origin) {
+	if l.hasConsent(origin) {
 		return nil
 	}
 	limit, cancel := context.WithTimeout(ctx, consentTimeout)
 	defer cancel()
-	var answer wire.ConsentAnswer
+	var answer wire.PromptResult
 	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, wire.ConsentEval, origin, ""), &answer)
 	switch {
 	case ctx.Err() != nil:
@@ -348,9 +348,9 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	b.recordConsent(l.tabID(t), origin, answer.Granted)
 	if !answer.Granted {
 		return executor.Errorf(executor.ErrPolicyDenied, "Do without eval on this site; the user can change that in the options of the chrome-mcp extension.",
-			"the user does not let scripts run on %s", origin)
+			"the user denied scripts on %s", origin)
 	}
-	if executor.Answer(answer.Answer) != executor.AnswerOnce { // it applies to this call only
+	if executor.PromptAnswer(answer.Answer) != executor.AnswerOnce { // it applies to this call only
 		l.mu.Lock()
 		l.consents[origin] = time.Now()
 		l.mu.Unlock()
@@ -358,13 +358,13 @@ func (b *Backend) Consent(ctx context.Context, st *session.Tab, origin string) e
 	return nil
 }
 
-// consentLife is how long we assume that the user's consent lasts. The extension
+// consentTTL is how long we assume that the user's consent lasts. The extension
 // checks each command itself, and denies it if the consent has ended.
-const consentLife = 30 * time.Second
+const consentTTL = 30 * time.Second
 
-func (l *link) agreed(origin string) bool {
+func (l *installation) hasConsent(origin string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at, ok := l.consents[origin]
-	return ok && time.Since(at) < consentLife
+	return ok && time.Since(at) < consentTTL
 }

@@ -48,8 +48,8 @@ type transport struct {
 }
 
 var (
-	_ cdpconn.Transport = (*transport)(nil)
-	_ cdpconn.Failer    = (*transport)(nil)
+	_ cdpconn.Transport          = (*transport)(nil)
+	_ cdpconn.CommandErrorSource = (*transport)(nil)
 )
 
 // A route says where the commands of a session go.
@@ -58,8 +58,8 @@ type route struct {
 	session string // of a frame or a worker; empty for the tab itself
 }
 
-// reasonTimeout is how long a command that lost its tab waits to hear why.
-const reasonTimeout = 300 * time.Millisecond
+// detachReasonTimeout is how long a command that lost its tab waits to hear why.
+const detachReasonTimeout = 300 * time.Millisecond
 
 var errTransportClosed = errors.New("the backend was closed")
 
@@ -113,7 +113,7 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	t.mu.Unlock()
 	switch {
 	case !known && msg.SessionID == "":
-		err = executor.Errorf(executor.ErrUnknownMethod, "", "%s is not for tabs, and there is nothing else", msg.Method)
+		err = executor.Errorf(executor.ErrUnknownMethod, "", "%s is not supported: only tab sessions exist", msg.Method)
 	case !known:
 		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the page went away during %s", msg.Method)
 	case conn == nil:
@@ -163,7 +163,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 	if errors.Is(err, executor.ErrDetached) || errors.Is(err, executor.ErrTargetGone) {
 		// Why is told by an event that comes right after it, and fails all
 		// commands of the tab.
-		time.AfterFunc(reasonTimeout, func() {
+		time.AfterFunc(detachReasonTimeout, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if _, waiting := t.calls[id]; waiting {
@@ -183,7 +183,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 // fail answers a command with an error. t.mu must be held.
 func (t *transport) fail(id int64, err error) {
 	delete(t.calls, id)
-	var problem *bridge.Problem
+	var problem *bridge.CommandError
 	if errors.Is(err, executor.ErrCDP) && errors.As(err, &problem) {
 		t.put(&cdproto.Message{ID: id, Error: browserError(problem)})
 		return
@@ -193,7 +193,7 @@ func (t *transport) fail(id int64, err error) {
 }
 
 // browserError is the browser's own error, as the extension passes it on.
-func browserError(p *bridge.Problem) *cdproto.Error {
+func browserError(p *bridge.CommandError) *cdproto.Error {
 	e := &cdproto.Error{Code: -32000, Message: p.Message}
 	var own struct {
 		Code    int64  `json:"code"`
@@ -255,8 +255,8 @@ func (t *transport) route(id target.SessionID, r route) bool {
 	return true
 }
 
-// leads reports whether a session is of a tab.
-func (t *transport) leads(id target.SessionID, tab int) bool {
+// routesTo reports whether a session is of a tab.
+func (t *transport) routesTo(id target.SessionID, tab int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.routes[id]

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // newFileSite returns a site of pages that link to files, whatever the path.
@@ -43,9 +43,9 @@ func newFileSite(t *testing.T) (url string, letGo chan struct{}) {
 	return s.URL, letGo
 }
 
-// TestUser is what the user of the browser, and the browser itself, do around
+// TestUserActions is what the user of the browser, and the browser itself, do around
 // an agent's work, in one browser.
-func TestUser(t *testing.T) {
+func TestUserActions(t *testing.T) {
 	l := newLife(t, nil, userBrowserOptions{})
 	u := l.u
 	site, letGo := newFileSite(t)
@@ -67,7 +67,7 @@ func TestUser(t *testing.T) {
 	// ends clicks until an action tells of the end of a download.
 	ends := func(t *testing.T, s executor.Executor, id executor.TabID, told []executor.Download) executor.Download {
 		t.Helper()
-		for limit := time.Now().Add(userbrowser.Patience); time.Now().Before(limit); told = click(t, s, id, "p") {
+		for limit := time.Now().Add(userbrowser.WaitTimeout); time.Now().Before(limit); told = click(t, s, id, "p") {
 			for _, d := range told {
 				if d.State != "running" {
 					return d
@@ -129,7 +129,7 @@ func TestUser(t *testing.T) {
 				t.Errorf("%s: told of %+v", selector, d)
 			}
 			var left int
-			for limit := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) { // the browser tells nobody
+			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) { // the browser tells nobody
 				u.worker("chrome.downloads.search({limit: 1, orderBy: ['-startTime']}).then(([d]) => d.state === 'in_progress' || d.state === 'complete' && d.exists ? 1 : 0)", &left)
 				if left == 0 {
 					break
@@ -243,7 +243,7 @@ func TestUser(t *testing.T) {
 		}
 		await := func(url string, want bool) executor.TabID {
 			t.Helper()
-			for limit := time.Now().Add(userbrowser.Patience); ; time.Sleep(20 * time.Millisecond) {
+			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
 				id := listed(url)
 				if (id != "") == want {
 					return id

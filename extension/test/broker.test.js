@@ -4,45 +4,45 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Broker } from '../broker.js';
 import { Hosts } from '../hosts.js';
-import { compile } from '../rules.js';
+import { compile } from '../policy.js';
 
 const connection = { port: 1 };
 
-/** A broker that drives tab 1. @param {() => Promise<void>} update of the network's rules @param {any} [policy] */
+/** Returns a broker that drives tab 1. @param {() => Promise<void>} update updates the network rules @param {any} [policy] */
 function driving(update, policy = { allow: ['a.test'], subresources: 'public' }) {
   const a = { tabId: 1, connection, session: 's', rules: compile(policy), url: 'https://a.test/' };
   /** @type {any[]} */
-  const told = [];
+  const events = [];
   /** @type {any} */
   const broker = Object.assign(Object.create(Broker.prototype), {
-    relay: { held: new Map([[1, a]]), release: async (/** @type {number} */ tabId) => broker.relay.held.delete(tabId) },
+    relay: { attachments: new Map([[1, a]]), release: async (/** @type {number} */ tabId) => broker.relay.attachments.delete(tabId) },
     newTabs: { from: () => [] }, hosts: new Hosts(), network: { update }, applying: new Map(),
-    tell: (/** @type {any} */ _, /** @type {string} */ event, /** @type {any} */ data) => told.push([event, data.tabId]),
+    sendEvent: (/** @type {any} */ _, /** @type {string} */ event, /** @type {any} */ data) => events.push([event, data.tabId]),
   });
-  return { broker, a, told };
+  return { broker, a, events };
 }
 
-test('where the rules for a new frame are not installed, the tab is not driven', async () => {
-  let refuses = false;
-  const { broker, told } = driving(async () => {
-    if (refuses) throw new Error('refused');
+test('a tab is released if the rules for a new frame cannot be installed', async () => {
+  let rejects = false;
+  const { broker, events } = driving(async () => {
+    if (rejects) throw new Error('rejected');
   });
   broker.loads(1, 7, 'https://x.test/');
   await broker.applying.get(connection);
-  assert.equal(broker.relay.held.size, 1);
-  refuses = true;
+  assert.equal(broker.relay.attachments.size, 1);
+  rejects = true;
   broker.loads(1, 8, 'https://y.test/');
   await broker.applying.get(connection); // as commands do
-  assert.equal(broker.relay.held.size, 0);
-  assert.deepEqual(told, [['detached', 1]]);
+  assert.equal(broker.relay.attachments.size, 0);
+  assert.deepEqual(events, [['detached', 1]]);
 });
 
-test('the site of a page that was there before its tab is driven is in the rules', async () => {
+test('the rules include the site of a page that was open before its tab is driven', async () => {
   /** @type {any} */ (globalThis).chrome = { webNavigation: { getAllFrames: async () => [{ frameId: 0, url: 'https://shop.test/' }, { frameId: 3, url: 'https://x.test/' }] } };
   const all = driving(async () => {}, { allow: [], unsafeAll: true, subresources: 'public' });
   await all.broker.frames(all.a);
   assert.deepEqual(all.broker.hosts.of('1/s'), ['shop.test', 'x.test']);
-  const listed = driving(async () => {}); // the rules refuse the page: it is perhaps one that the user has open as well
+  const listed = driving(async () => {}); // the rules deny the page, which the user may have open in another tab
   await listed.broker.frames(listed.a);
   assert.deepEqual(listed.broker.hosts.of('1/s'), ['x.test']);
 });

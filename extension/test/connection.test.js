@@ -10,7 +10,7 @@ import { CLOSE, LABELS, VERSION } from '../wire.js';
 const key = newNonce();
 const identity = { instance: 'test', run: 'run1', ext: { id: 'a'.repeat(32), version: '1', chrome: '150' } };
 
-/** A socket whose other end is the test. */
+/** A socket that the test controls. */
 class Socket {
   readyState = 0;
   bufferedAmount = 0;
@@ -32,18 +32,18 @@ class Socket {
     this.readyState = 3;
   }
 
-  opens() {
+  open() {
     this.readyState = 1;
     this.onopen?.();
   }
 
   /** @param {any} frame */
-  says(frame) {
+  receive(frame) {
     this.onmessage?.({ data: typeof frame === 'string' ? frame : JSON.stringify({ v: VERSION, ...frame }) });
   }
 
   /** @param {number} code */
-  closes(code) {
+  closeWith(code) {
     this.readyState = 3;
     this.onclose?.({ code });
   }
@@ -53,15 +53,15 @@ function setUp() {
   /** @type {Socket[]} */
   const sockets = [];
   /** @type {any[]} */
-  const heard = [];
+  const received = [];
   const c = new Connection(38017, identity, {
-    changed: () => {}, command: (_, command) => heard.push(command), policy: () => {}, servers: () => heard.push('servers'), paired: () => {},
+    changed: () => {}, command: (_, command) => received.push(command), policy: () => {}, servers: () => received.push('servers'), paired: () => {},
   }, () => {
     const s = new Socket();
     sockets.push(s);
     return /** @type {any} */ (s);
   });
-  return { c, sockets, heard };
+  return { c, sockets, received };
 }
 
 /** @param {Socket} s @param {string} label @param {Uint8Array} by */
@@ -72,42 +72,42 @@ function mac(s, label, by, nonceS = new Uint8Array(32)) {
   return encode(createHmac('sha256', by).update(label).update(transcriptBytes(t)).digest());
 }
 
-/** Waits for what takes a few turns, such as a proof. @param {() => boolean} ok */
+/** Waits for asynchronous work, such as a proof. @param {() => boolean} ok */
 async function until(ok) {
   for (let i = 0; !ok(); i++) {
-    assert.ok(i < 1000, 'waited in vain');
+    assert.ok(i < 1000, 'condition not met');
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
 /** @param {Socket} s */
 async function welcome(s) {
-  s.opens();
-  s.says({ type: 'challenge', nonce: encode(new Uint8Array(32)), mac: mac(s, LABELS.server, key) });
+  s.open();
+  s.receive({ type: 'challenge', nonce: encode(new Uint8Array(32)), mac: mac(s, LABELS.server, key) });
   await until(() => s.sent.length === 2);
   assert.deepEqual(s.sent[1], { type: 'proof', v: VERSION, mac: mac(s, LABELS.client, key) });
-  s.says({ type: 'welcome', session: 's1', server: { version: '1', pid: 7, name: 'test' }, heartbeatMs: 15000, policy: { allow: [] } });
+  s.receive({ type: 'welcome', session: 's1', server: { version: '1', pid: 7, name: 'test' }, heartbeatMs: 15000, policy: { allow: [] } });
 }
 
-test('a server that holds the key is taken', async () => {
-  const { c, sockets, heard } = setUp();
-  const done = c.dial({ kind: 'boot', key });
+test('a server with the key is accepted', async () => {
+  const { c, sockets, received } = setUp();
+  const done = c.connect({ kind: 'boot', key });
   await welcome(sockets[0]);
   assert.equal(await done, true);
   assert.equal(c.state, 'connected');
   assert.equal(c.key, '7@38017');
   assert.deepEqual(Object.keys(sockets[0].sent[0]).sort(), ['ext', 'instance', 'key', 'nonce', 'run', 'type', 'v']);
   assert.equal(sockets[0].sent[0].run, 'run1');
-  sockets[0].says({ type: 'ping', ts: 5 });
+  sockets[0].receive({ type: 'ping', ts: 5 });
   assert.deepEqual(sockets[0].sent[2], { type: 'pong', ts: 5, v: VERSION });
-  sockets[0].says({ type: 'command', id: 'x', method: 'ping_probe', params: {}, timeoutMs: 1 });
-  assert.equal(heard.length, 1);
-  sockets[0].says({ type: 'servers' });
-  assert.equal(heard[1], 'servers');
+  sockets[0].receive({ type: 'command', id: 'x', method: 'ping_probe', params: {}, timeoutMs: 1 });
+  assert.equal(received.length, 1);
+  sockets[0].receive({ type: 'servers' });
+  assert.equal(received[1], 'servers');
   c.close();
 });
 
-test('a stranger on the port learns nothing', async () => {
+test('an untrusted program on the port learns nothing', async () => {
   for (const bad of [
     (/** @type {Socket} */ s) => ({ type: 'challenge', nonce: encode(new Uint8Array(32)), mac: mac(s, LABELS.server, newNonce()) }),
     (/** @type {Socket} */ s) => ({ type: 'challenge', nonce: encode(new Uint8Array(32)), mac: mac(s, LABELS.client, key) }),
@@ -118,37 +118,37 @@ test('a stranger on the port learns nothing', async () => {
     () => 'junk',
     () => JSON.stringify({ type: 'challenge', v: 2 }),
   ]) {
-    const { c, sockets, heard } = setUp();
-    const done = c.dial({ kind: 'boot', key });
-    sockets[0].opens();
-    sockets[0].says(bad(sockets[0]));
+    const { c, sockets, received } = setUp();
+    const done = c.connect({ kind: 'boot', key });
+    sockets[0].open();
+    sockets[0].receive(bad(sockets[0]));
     assert.equal(await done, false);
     assert.equal(c.state, 'refused');
     assert.notEqual(c.message, '');
     assert.equal(sockets[0].sent.length, 1, 'only the hello');
     assert.equal(sockets[0].closed, true);
-    assert.equal(heard.length, 0);
+    assert.equal(received.length, 0);
   }
 });
 
-test('a server that was stopped says so', async () => {
+test('a stopped server is reported as stopped', async () => {
   const { c, sockets } = setUp();
-  const done = c.dial({ kind: 'boot', key });
+  const done = c.connect({ kind: 'boot', key });
   await welcome(sockets[0]);
   assert.equal(await done, true);
-  sockets[0].closes(CLOSE.stopped);
+  sockets[0].closeWith(CLOSE.stopped);
   await until(() => c.state !== 'connected');
   assert.deepEqual([c.state, c.reason], ['refused', 'stopped']);
   assert.match(c.message, /chrome-mcp stop/);
 });
 
 test('a stale socket changes nothing', async () => {
-  const { c, sockets, heard } = setUp();
-  const first = c.dial({ kind: 'boot', key });
+  const { c, sockets, received } = setUp();
+  const first = c.connect({ kind: 'boot', key });
   const late = { ...sockets[0] };
-  sockets[0].opens();
+  sockets[0].open();
   const { onmessage, onclose } = sockets[0];
-  const second = c.dial({ kind: 'boot', key });
+  const second = c.connect({ kind: 'boot', key });
   await welcome(sockets[1]);
   assert.equal(await second, true);
   onmessage({ data: JSON.stringify({ type: 'command', v: VERSION, id: 'x', method: 'tabs_list', params: {}, timeoutMs: 1 }) });
@@ -156,36 +156,36 @@ test('a stale socket changes nothing', async () => {
   late.onclose?.({ code: 1006 });
   assert.equal(await first, false);
   assert.equal(c.state, 'connected');
-  assert.equal(heard.length, 0);
+  assert.equal(received.length, 0);
   c.close();
 });
 
-test('pauses grow to a ceiling, and are short again after a good connection', async () => {
+test('delays grow to a maximum, and are short again after a stable connection', async () => {
   const { c, sockets } = setUp();
   let before = 0;
   for (let i = 0; i < 12; i++) {
-    const done = c.dial({ kind: 'boot', key });
-    sockets[sockets.length - 1].closes(1006);
+    const done = c.connect({ kind: 'boot', key });
+    sockets[sockets.length - 1].closeWith(1006);
     assert.equal(await done, false);
     const pause = c.due - Date.now();
     assert.ok(pause <= 15_000 && pause > before * 0.7, `${pause} after ${before}`);
     before = Math.max(pause, before);
   }
   assert.ok(before > 10_000);
-  const done = c.dial({ kind: 'boot', key });
+  const done = c.connect({ kind: 'boot', key });
   await welcome(sockets[sockets.length - 1]);
   await done;
   c.connectedAt -= 60_000;
-  sockets[sockets.length - 1].closes(1006);
+  sockets[sockets.length - 1].closeWith(1006);
   await until(() => c.state === 'waiting');
   assert.ok(c.due - Date.now() <= 250);
 });
 
-test('refusals are told in the words of the server', async () => {
+test('the message of a rejection is shown', async () => {
   const { c, sockets } = setUp();
-  const done = c.dial({ kind: 'paired', key });
-  sockets[0].opens();
-  sockets[0].says({ type: 'refused', reason: 'not_paired', message: 'this browser was unpaired\u0007' });
+  const done = c.connect({ kind: 'paired', key });
+  sockets[0].open();
+  sockets[0].receive({ type: 'refused', reason: 'not_paired', message: 'this browser was unpaired\u0007' });
   assert.equal(await done, false);
   assert.equal(c.reason, 'not_paired');
   assert.equal(c.message, 'this browser was unpaired ');

@@ -7,16 +7,16 @@ import { Consent } from '../consent.js';
 /** A storage area in memory. */
 class Area {
   /** @type {Record<string, any>} */
-  kept = {};
+  items = {};
 
   /** @param {string} name */
   async get(name) {
-    return structuredClone(name in this.kept ? { [name]: this.kept[name] } : {});
+    return structuredClone(name in this.items ? { [name]: this.items[name] } : {});
   }
 
   /** @param {Record<string, any>} items */
   async set(items) {
-    Object.assign(this.kept, structuredClone(items));
+    Object.assign(this.items, structuredClone(items));
   }
 }
 
@@ -41,20 +41,20 @@ function timers(t) {
 
 const claude = { key: 'k1', name: 'claude' };
 const restarted = { key: 'k2', name: 'claude' };
-const stranger = { key: 'k3', name: 'another agent' };
+const other = { key: 'k3', name: 'another agent' };
 
 /** Returns the value of a settled promise, or 'waits'. @param {Promise<any>} p */
 const now = (p) => Promise.race([p, Promise.resolve('waits')]);
 
-test('a leave for once is used up', async (t) => {
+test('a once grant expires', async (t) => {
   timers(t);
   const { c, open } = await setUp();
-  const asked = c.wait(origin, claude, 'h1', 20_000);
+  const pending = c.wait(origin, claude, 'h1', 20_000);
   const [q] = c.open();
   assert.equal(q.waits, true);
   assert.equal(c.answer(origin, claude), undefined);
   await c.reply(q.id, 'once');
-  assert.deepEqual(await asked, { granted: true, answer: 'once' });
+  assert.deepEqual(await pending, { granted: true, answer: 'once' });
   assert.equal(c.answer(origin, claude), true);
   assert.equal(c.answer(origin, restarted), undefined);
   assert.equal(c.answer('https://other.example', claude), undefined);
@@ -81,9 +81,9 @@ test('a once grant does not apply to another call', async (t) => {
 test('once cannot be granted after the call ended', async (t) => {
   timers(t);
   const { c } = await setUp();
-  const asked = c.wait(origin, claude, 'h1', 20_000);
+  const pending = c.wait(origin, claude, 'h1', 20_000);
   mock.timers.tick(20_000);
-  assert.equal(await asked, undefined);
+  assert.equal(await pending, undefined);
   await assert.rejects(c.reply(c.open()[0].id, 'once'), /no longer waiting/);
   assert.equal(c.open().length, 1);
   assert.equal(c.answer(origin, claude), undefined);
@@ -98,38 +98,38 @@ test('once cannot be granted after the call ended', async (t) => {
   assert.equal(c.answer(origin, claude), undefined);
 });
 
-test('answers are kept as long as they are meant', async (t) => {
+test('session and no answers last for the session, always answers permanently', async (t) => {
   timers(t);
   for (const [answer, granted, kept] of /** @type {const} */ ([['session', true, 'session'], ['no', false, 'session'], ['always', true, 'local']])) {
     const { c, open, session, local } = await setUp();
     const q = await c.reply(c.ask(origin, claude).id, answer);
     assert.equal(q?.origin, origin);
     assert.equal((await open()).answer(origin, claude), granted);
-    assert.deepEqual(Object.keys(session.kept), kept === 'session' ? ['evalForNow'] : []);
-    assert.deepEqual(Object.keys(local.kept), kept === 'local' ? ['evalForGood'] : []);
+    assert.deepEqual(Object.keys(session.items), kept === 'session' ? ['evalForNow'] : []);
+    assert.deepEqual(Object.keys(local.items), kept === 'local' ? ['evalForGood'] : []);
     await c.forget(origin);
     assert.equal((await open()).answer(origin, claude), undefined);
   }
 });
 
-test('a leave is of the agent that asked', async (t) => {
+test('consent applies to the agent that asked for it', async (t) => {
   timers(t);
   const { c } = await setUp();
   void c.wait(origin, claude, 'h1', 20_000);
-  void c.wait(origin, stranger, 'h1', 20_000);
+  void c.wait(origin, other, 'h1', 20_000);
   const [mine, others] = c.open();
   await c.reply(mine.id, 'once');
-  assert.equal(c.answer(origin, stranger), undefined);
+  assert.equal(c.answer(origin, other), undefined);
   await c.reply(others.id, 'no');
   assert.equal(c.answer(origin, claude), true);
   assert.deepEqual(c.list(), [{ origin, server: 'another agent', granted: false, always: false }]);
   await c.forget(origin, 'another agent');
-  assert.equal(c.answer(origin, stranger), undefined);
+  assert.equal(c.answer(origin, other), undefined);
   await c.forget(origin);
   assert.equal(c.answer(origin, claude), undefined);
 });
 
-test('a question is asked once, and its answer taken once', async (t) => {
+test('a prompt is shown once, and its answer accepted once', async (t) => {
   timers(t);
   const { c } = await setUp();
   const first = c.ask(origin, claude);

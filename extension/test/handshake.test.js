@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { clientProof, decode, decodeKey, encode, importKey, parsePairing, transcriptBytes, unseal, verifyServer } from '../handshake.js';
 
-// The vectors of internal/wire.
+// The test vectors of internal/wire.
 const vectors = JSON.parse(readFileSync(new URL('../../internal/wire/testdata/handshake.json', import.meta.url), 'utf8'));
 
 for (const v of vectors) {
@@ -30,7 +30,7 @@ for (const v of vectors) {
   });
 }
 
-test('what is no key and no pairing string is refused', () => {
+test('invalid keys and pairing strings are rejected', () => {
   for (const s of ['', 'A', 'A'.repeat(42), 'A'.repeat(44), '_'.repeat(43), 'A'.repeat(42) + '=', 'A'.repeat(42) + '+', null, 7]) assert.equal(decodeKey(s), null);
   assert.equal(decode('A*'), null);
   for (const s of ['', 'cm1-', 'cm2-' + 'A'.repeat(46), 'cm1-' + 'A'.repeat(46), 'cm1-AAE']) assert.equal(parsePairing(s), null);

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { censored, check, describe, METHOD_NAMES } from '../methods.js';
-import { compile } from '../rules.js';
-import { BARS, HIDING } from '../wire.js';
+import { redactResult, check, describe, METHOD_NAMES } from '../methods.js';
+import { compile } from '../policy.js';
+import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from '../wire.js';
 
 const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com', 'example.com/admin'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
 
@@ -22,73 +22,73 @@ const worlds = {
 };
 
 /** @type {string[]} */
-let asked = [];
+let prompted = [];
 
-/** @param {Partial<import('../methods.js').Situation>} [over] @returns {import('../methods.js').Situation} */
-const situation = (over) => ({
+/** @param {Partial<import('../methods.js').CommandContext>} [over] @returns {import('../methods.js').CommandContext} */
+const context = (over) => ({
   rules: compile(policy), url: 'https://example.com/x', top: 'top', own: false, child: false, site: '', originOfFrame: (frame) => ({ mine: 'https://example.com', theirs: 'https://evil.example.com', admin: 'https://example.com', sandboxed: '' })[frame],
   urlOfFrame: (frame) => ({ top: over?.url ?? 'https://example.com/x', admin: 'https://example.com/admin/1' })[frame],
   worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
-  evalAnswer: () => undefined, askEval: (origin) => asked.push(origin),
+  evalAnswer: () => undefined, askEval: (origin) => prompted.push(origin),
   history: async () => [{ id: 7, url: 'https://evil.example.com/' }, { id: 8, url: 'https://example.com/' }],
   ...over,
 });
 
-/** @param {string} method @param {any} params @param {Partial<import('../methods.js').Situation>} [over] */
+/** @param {string} method @param {any} params @param {Partial<import('../methods.js').CommandContext>} [over] */
 async function outcome(method, params, over) {
-  asked = [];
+  prompted = [];
   try {
-    await check(method, params, situation(over));
-    return 'passes';
+    await check(method, params, context(over));
+    return 'allowed';
   } catch (e) {
     return /** @type {any} */ (e).code;
   }
 }
 
-test('commands pass, or do not', async () => {
+test('commands are allowed or denied', async () => {
   for (const [want, method, params, over] of /** @type {[string, string, any, any?][]} */ ([
     ['POLICY_DENIED', 'No.suchMethod', {}],
     ['POLICY_DENIED', 'constructor', {}],
     ['POLICY_DENIED', '__proto__', {}],
     ['POLICY_DENIED', 'Network.getAllCookies', {}],
     ['POLICY_DENIED', 'Target.createTarget', {}],
-    ['passes', 'Page.enable', {}],
-    ['passes', 'Page.enable', {}, { url: 'https://evil.example.com/' }],
-    ['passes', 'Page.captureScreenshot', {}],
+    ['allowed', 'Page.enable', {}],
+    ['allowed', 'Page.enable', {}, { url: 'https://evil.example.com/' }],
+    ['allowed', 'Page.captureScreenshot', {}],
     ['POLICY_DENIED', 'Page.captureScreenshot', {}, { url: 'https://evil.example.com/' }],
     ['POLICY_DENIED', 'Input.dispatchMouseEvent', {}, { url: 'chrome://settings/' }],
 
-    ['passes', 'Emulation.setUserAgentOverride', { userAgent: '' }, { url: 'https://evil.example.com/' }], // to take it back
-    ['passes', 'Network.emulateNetworkConditions', { offline: false }, { url: 'https://evil.example.com/' }],
-    ['POLICY_DENIED', 'Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' }], // of the whole process
+    ['allowed', 'Emulation.setUserAgentOverride', { userAgent: '' }, { url: 'https://evil.example.com/' }], // to undo it
+    ['allowed', 'Network.emulateNetworkConditions', { offline: false }, { url: 'https://evil.example.com/' }],
+    ['POLICY_DENIED', 'Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' }], // affects the complete process
     ['POLICY_DENIED', 'Emulation.setLocaleOverride', { locale: 'nb-NO' }],
     ['POLICY_DENIED', 'Emulation.setCPUThrottlingRate', { rate: 20 }],
     ['POLICY_DENIED', 'Emulation.setScriptExecutionDisabled', { value: true }],
     ['POLICY_DENIED', 'Network.getResponseBody', { requestId: '1' }],
 
-    ['passes', 'Accessibility.getFullAXTree', { frameId: 'mine' }],
+    ['allowed', 'Accessibility.getFullAXTree', { frameId: 'mine' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'theirs' }],
-    ['passes', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://www.example.com/' }],
+    ['allowed', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://www.example.com/' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { child: true, site: 'https://evil.example.com/' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { child: true }], // unknown document
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'admin' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'sandboxed' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', { frameId: 'unknown' }],
-    ['passes', 'Accessibility.getFullAXTree', { frameId: 'top' }],
+    ['allowed', 'Accessibility.getFullAXTree', { frameId: 'top' }],
     ['POLICY_DENIED', 'Accessibility.getFullAXTree', {}, { url: 'https://example.com/admin' }],
     ['POLICY_DENIED', 'Page.disable', {}], // the extension needs these events
-    ['passes', 'DOM.getFrameOwner', { frameId: 'theirs' }],
-    ['passes', 'DOMDebugger.getEventListeners', { objectId: '-12.1.5', depth: -1 }],
+    ['allowed', 'DOM.getFrameOwner', { frameId: 'theirs' }],
+    ['allowed', 'DOMDebugger.getEventListeners', { objectId: '-12.1.5', depth: -1 }],
     ['BAD_ARGS', 'DOMDebugger.getEventListeners', { objectId: '-12.1.5', depth: -1, pierce: true }],
     ['POLICY_DENIED', 'DOMDebugger.getEventListeners', { objectId: '-12.3.5', depth: -1 }],
     ['POLICY_DENIED', 'DOMDebugger.getEventListeners', { objectId: '-12.9.5', depth: -1 }],
     ['CDP_ERROR', 'DOMDebugger.getEventListeners', { objectId: 'junk' }],
-    ['passes', 'DOM.describeNode', { pierce: true, depth: 1 }],
-    ['passes', 'DOM.describeNode', { depth: -1 }],
+    ['allowed', 'DOM.describeNode', { pierce: true, depth: 1 }],
+    ['allowed', 'DOM.describeNode', { depth: -1 }],
     ['CONSENT_REQUIRED', 'DOM.describeNode', { pierce: true, depth: -1 }],
 
-    ['passes', 'Page.navigate', { url: 'https://www.example.com/a b' }],
-    ['passes', 'Page.navigate', { url: 'about:blank' }],
+    ['allowed', 'Page.navigate', { url: 'https://www.example.com/a b' }],
+    ['allowed', 'Page.navigate', { url: 'about:blank' }],
     ['BAD_ARGS', 'Page.navigate', { url: '/x' }],
     ['BAD_ARGS', 'Page.navigate', {}],
     ['BAD_ARGS', 'Page.navigate', { url: 'https://user:pw@example.com/' }],
@@ -97,25 +97,25 @@ test('commands pass, or do not', async () => {
     ['POLICY_DENIED', 'Page.navigate', { url: 'data:text/html,x' }],
     ['POLICY_DENIED', 'Page.navigate', { url: 'http://0xA9FEA9FE/' }],
     ['POLICY_DENIED', 'Page.navigateToHistoryEntry', { entryId: 7 }],
-    ['passes', 'Page.navigateToHistoryEntry', { entryId: 8 }],
+    ['allowed', 'Page.navigateToHistoryEntry', { entryId: 8 }],
     ['CDP_ERROR', 'Page.navigateToHistoryEntry', { entryId: 9 }],
     ['POLICY_DENIED', 'Page.reload', { scriptToEvaluateOnLoad: 'x' }],
 
-    ['passes', 'Runtime.evaluate', { expression: '0' }],
+    ['allowed', 'Runtime.evaluate', { expression: '0' }],
     ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: '0+alert(1)' }],
     ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 7e20 }],
     ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }],
     ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: 'x', contextId: 1 }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => true }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => true }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { evalAnswer: () => false }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u3' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u2' }, { url: 'https://example.com/admin' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { url: 'https://example.com/admin', evalAnswer: () => true }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u9' }],
     ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }], // an error page that is about to be replaced
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'chrome-error://chromewebdata/' }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank', own: true }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'chrome-error://chromewebdata/' }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank', own: true }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u4' }, { url: 'about:blank', own: true, child: true }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u6' }],
@@ -124,87 +124,87 @@ test('commands pass, or do not', async () => {
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u7' }, { url: 'about:blank', own: true }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u8' }],
     ['POLICY_DENIED', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }, { own: true, url: 'about:blank' }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u5' }, { own: true, url: 'about:blank' }],
     ['CDP_ERROR', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u99' }],
-    ['passes', 'Runtime.evaluate', { expression: 'x' }, { evalAnswer: () => true }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x' }, { evalAnswer: () => true }],
     ['BAD_ARGS', 'Runtime.evaluate', { expression: 'x' }, { child: true, evalAnswer: () => true }],
     ['BAD_ARGS', 'DOM.getDocument', {}, { child: true, evalAnswer: () => true }],
-    ['passes', 'Runtime.evaluate', { expression: '0' }, { child: true }],
-    ['passes', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { child: true, evalAnswer: () => true }],
+    ['allowed', 'Runtime.evaluate', { expression: '0' }, { child: true }],
+    ['allowed', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }, { child: true, evalAnswer: () => true }],
     ['BAD_ARGS', 'Runtime.evaluate', { expression: '0', includeCommandLineAPI: true }],
     ['BAD_ARGS', 'Runtime.callFunctionOn', { functionDeclaration: 'f' }],
-    ['passes', 'Runtime.callFunctionOn', { objectId: '-12.2.5' }],
+    ['allowed', 'Runtime.callFunctionOn', { objectId: '-12.2.5' }],
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5' }],
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5', executionContextId: 2 }],
     ['CDP_ERROR', 'Runtime.callFunctionOn', { objectId: 'junk' }],
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: 'f', uniqueContextId: 'u3' }],
-    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3' }],
-    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[1], uniqueContextId: 'u3' }],
-    ['passes', 'Runtime.callFunctionOn', { functionDeclaration: BARS[2], uniqueContextId: 'u3' }],
-    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0] + ' ', uniqueContextId: 'u3' }],
-    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3', arguments: [] }],
-    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u1' }], // the page's own
-    ...HIDING.map((script) => /** @type {any} */ (['passes', 'Runtime.callFunctionOn', { functionDeclaration: script, uniqueContextId: 'u3' }])),
-    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: HIDING[0] + ' ', uniqueContextId: 'u3' }],
-    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: HIDING[0], uniqueContextId: 'u1' }], // the page's own
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3' }],
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[1], uniqueContextId: 'u3' }],
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[2], uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0] + ' ', uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3', arguments: [] }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u1' }], // the main world
+    ...CONTENT_HIDING_SCRIPTS.map((script) => /** @type {any} */ (['allowed', 'Runtime.callFunctionOn', { functionDeclaration: script, uniqueContextId: 'u3' }])),
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: CONTENT_HIDING_SCRIPTS[0] + ' ', uniqueContextId: 'u3' }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: CONTENT_HIDING_SCRIPTS[0], uniqueContextId: 'u1' }], // the main world
     ['CONSENT_REQUIRED', 'Runtime.awaitPromise', { promiseObjectId: '1.1.1' }],
     ['CONSENT_REQUIRED', 'Runtime.getProperties', { objectId: '1.1.1' }],
-    ['passes', 'Runtime.addBinding', { name: 'b', executionContextName: 'w' }],
+    ['allowed', 'Runtime.addBinding', { name: 'b', executionContextName: 'w' }],
     ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b' }],
     ['POLICY_DENIED', 'Runtime.addBinding', { name: 'b', executionContextName: 'w', executionContextId: 1 }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x' }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x', worldName: 'w' }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})();x`, worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()` }],
-    ['BAD_ARGS', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w', includeCommandLineAPI: true }],
-    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w' }],
-    ['passes', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[2]})()`, worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[1]})()`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})();x`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()` }],
+    ['BAD_ARGS', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w', includeCommandLineAPI: true }],
+    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w' }],
+    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[2]})()`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[1]})()`, worldName: 'w' }],
     ['POLICY_DENIED', 'Page.createIsolatedWorld', { frameId: 'f', worldName: 'w', grantUniveralAccess: true }],
 
     ['BAD_ARGS', 'Network.getCookies', {}],
-    ['passes', 'Network.getCookies', { urls: ['https://example.com/y'] }],
+    ['allowed', 'Network.getCookies', { urls: ['https://example.com/y'] }],
     ['POLICY_DENIED', 'Network.getCookies', { urls: ['https://example.com/', 'https://www.example.com/'] }],
     ['POLICY_DENIED', 'Network.getCookies', { urls: ['http://example.com/'] }],
-    ['passes', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/y' }],
-    ['passes', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/y', domain: '.example.com' }],
+    ['allowed', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/y' }],
+    ['allowed', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/y', domain: '.example.com' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', domain: 'example.com' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://www.example.com/' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/', domain: 'evil.example.com' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/', domain: 'evil.com' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://evil.example.com/' }, { url: 'https://evil.example.com/' }],
-    ['passes', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://a.b.example.com/', domain: 'b.example.com' }, { url: 'https://a.b.example.com/' }],
+    ['allowed', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://a.b.example.com/', domain: 'b.example.com' }, { url: 'https://a.b.example.com/' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://a.b.example.com/', domain: 'com' }, { url: 'https://a.b.example.com/' }],
     ['POLICY_DENIED', 'Network.setCookie', { name: 'a', value: 'b', url: 'https://a.b.example.com/', domain: '' }, { url: 'https://a.b.example.com/' }],
-    ['passes', 'Network.deleteCookies', { name: 'a', domain: '.example.com', path: '/' }],
+    ['allowed', 'Network.deleteCookies', { name: 'a', domain: '.example.com', path: '/' }],
     ['BAD_ARGS', 'Network.deleteCookies', { name: 'a', url: 'https://example.com/' }],
     ['BAD_ARGS', 'Network.deleteCookies', { name: 'a' }],
     ['POLICY_DENIED', 'Network.deleteCookies', { name: 'a', domain: 'www.example.com' }],
     ['POLICY_DENIED', 'Network.deleteCookies', { name: 'a', domain: 'example.com' }, { url: 'https://evil.example.com/' }],
     ['BAD_ARGS', 'Target.setAutoAttach', { autoAttach: true }],
-    ['passes', 'Target.setAutoAttach', { autoAttach: true, flatten: true, waitForDebuggerOnStart: false }],
+    ['allowed', 'Target.setAutoAttach', { autoAttach: true, flatten: true, waitForDebuggerOnStart: false }],
     ['POLICY_DENIED', 'Fetch.continueRequest', { requestId: 'r', url: 'https://x/' }],
     ['CONSENT_REQUIRED', 'DOM.getDocument', { pierce: true }],
   ])) {
     assert.equal(await outcome(method, params, over), want, `${method} ${JSON.stringify(params)} ${JSON.stringify(over ?? {})}`);
-    assert.equal(asked.length, want === 'CONSENT_REQUIRED' ? 1 : 0, method);
+    assert.equal(prompted.length, want === 'CONSENT_REQUIRED' ? 1 : 0, method);
   }
 });
 
-test('a URL is sent in the form that was decided on', async () => {
-  assert.deepEqual(await check('Page.navigate', { url: 'HTTPS://EXAMPLE.com/a b', frameId: 'f' }, situation()), { url: 'https://example.com/a%20b', frameId: 'f' });
+test('a URL is sent in the form that was checked', async () => {
+  assert.deepEqual(await check('Page.navigate', { url: 'HTTPS://EXAMPLE.com/a b', frameId: 'f' }, context()), { url: 'https://example.com/a%20b', frameId: 'f' });
 });
 
-test('what the page layer sends is in the table', () => {
+test('the commands of package page are in the table', () => {
   for (const method of ['Accessibility.getFullAXTree', 'DOM.describeNode', 'DOM.focus', 'DOM.getFrameOwner', 'DOM.resolveNode', 'Emulation.setFocusEmulationEnabled',
     'Input.dispatchKeyEvent', 'Input.insertText', 'Inspector.enable', 'Network.enable', 'Page.stopScreencast', 'Runtime.releaseObjectGroup', 'Target.detachFromTarget']) {
     assert.ok(METHOD_NAMES.includes(method), method);
   }
 });
 
-test('only scripts in the world of the page itself are called scripts', () => {
+test('only scripts in the main world are described as scripts', () => {
   for (const [want, method, params] of /** @type {[string | null, string, any][]} */ ([
     ['running a script', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }],
     ['running a script', 'Runtime.evaluate', { expression: '1', uniqueContextId: 'u1' }],
@@ -215,17 +215,17 @@ test('only scripts in the world of the page itself are called scripts', () => {
     ['reading the page', 'Runtime.callFunctionOn', { executionContextId: 2 }],
     ['reading the page', 'Runtime.callFunctionOn', { objectId: '-1.2.7' }],
     [null, 'Runtime.evaluate', { expression: '1' }],
-    [null, 'Runtime.callFunctionOn', { functionDeclaration: BARS[0], uniqueContextId: 'u3' }],
+    [null, 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3' }],
     ['clicking', 'Input.dispatchMouseEvent', { type: 'mousePressed' }],
   ])) {
-    assert.equal(describe(method, params, situation()), want, `${method} ${JSON.stringify(params)}`);
+    assert.equal(describe(method, params, context()), want, `${method} ${JSON.stringify(params)}`);
   }
 });
 
-test('of where a tab has been, sites that are denied tell no more than which', () => {
+test('history entries of denied sites show only the origin', () => {
   const entry = (/** @type {string} */ url) => ({ id: 1, url, userTypedURL: url, title: 'Secret', transitionType: 'link' });
   const urls = ['https://example.com/a?b', 'https://bank.test/account/7?token=1#x', 'chrome://settings/'];
-  const { currentIndex, entries } = censored('Page.getNavigationHistory', { currentIndex: 1, entries: urls.map(entry) }, compile(policy));
+  const { currentIndex, entries } = redactResult('Page.getNavigationHistory', { currentIndex: 1, entries: urls.map(entry) }, compile(policy));
   assert.equal(currentIndex, 1);
   assert.deepEqual(entries.map((/** @type {any} */ e) => [e.id, e.url, e.userTypedURL, e.title]), [
     [1, urls[0], urls[0], 'Secret'], [1, 'https://bank.test/', 'https://bank.test/', ''], [1, 'about:invalid', 'about:invalid', ''],

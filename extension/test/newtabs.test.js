@@ -9,7 +9,7 @@ const PAGE = 1; // the agent drives it
 const OTHER = 2; // the user's
 const NEW = 3;
 
-function fenced() {
+function scoped() {
   const tabs = new NewTabs(() => {});
   tabs.install(new Set([PAGE]), [PAGE, OTHER]);
   return tabs;
@@ -46,21 +46,21 @@ test("a new tab is the user's only with proof", () => {
     }],
   ];
   for (const [name, want, work] of cases) {
-    const tabs = fenced();
+    const tabs = scoped();
     work(tabs);
     assert.equal(users(tabs), want, name);
   }
 });
 
 test('a blocked load does not make a tab known', () => {
-  const tabs = fenced();
+  const tabs = scoped();
   tabs.created(tab({ pendingUrl: 'https://denied.test/' }));
   tabs.refused(NEW);
   assert.ok(!users(tabs));
 });
 
-test('windows opened by pages of a fence join it', () => {
-  const tabs = fenced();
+test('windows opened by pages of a scope join it', () => {
+  const tabs = scoped();
   tabs.created(tab({ openerTabId: PAGE, status: 'complete' })); // Document Picture-in-Picture
   assert.deepEqual(tabs.from(PAGE), [NEW]);
   tabs.created(tab({ id: 4, openerTabId: NEW }));
@@ -71,7 +71,7 @@ test('windows opened by pages of a fence join it', () => {
     assert.ok(!tabs.known?.has(id));
   }
   tabs.created(tab({ id: 5, openerTabId: PAGE, pendingUrl: 'https://a.test/' })); // the user's, from a bookmark
-  assert.ok(!tabs.fenced(5));
+  assert.ok(!tabs.inScope(5));
   tabs.forget(NEW);
   assert.deepEqual(tabs.from(PAGE), [4]);
 });
@@ -95,22 +95,22 @@ test("a tab that the user's page opens behind a driven page is the user's", () =
     if (installed) tabs.install(new Set([PAGE, NEW]), [PAGE, OTHER, NEW]);
     changes = 0;
     tabs.opened(NEW, OTHER);
-    assert.ok(!tabs.fenced(NEW));
+    assert.ok(!tabs.inScope(NEW));
     assert.ok(users(tabs));
     assert.equal(changes, 1);
-    assert.ok(tabs.refused(NEW), 'it is loaded again if the rules blocked it meanwhile');
+    assert.ok(tabs.refused(NEW), 'it is reloaded if the rules blocked it');
   }
 });
 
 test('a tab opened by an unknown tab is not reloaded', () => {
-  const tabs = fenced();
+  const tabs = scoped();
   tabs.created(tab({ id: 4, pendingUrl: 'https://a.test/' }));
   tabs.created(tab({ openerTabId: 4 }));
   tabs.opened(NEW, 4);
   assert.ok(!tabs.refused(NEW));
 });
 
-test('a fence stores a limited number of hosts', () => {
+test('a scope stores a limited number of hosts', () => {
   const hosts = new Hosts();
   assert.ok(hosts.add('a', 'https://x.test/frame'));
   assert.ok(!hosts.add('a', 'https://x.test/other'));
@@ -124,7 +124,7 @@ test('a fence stores a limited number of hosts', () => {
   assert.deepEqual(hosts.of('a'), []);
 });
 
-test('a host that no rule can name counts as any', () => {
+test('a host that no rule can list counts as any', () => {
   for (const host of ['a'.repeat(2e6) + '.test', 'a*b.test', 'a"b.test']) {
     const hosts = new Hosts();
     hosts.add('a', 'https://x.test/');

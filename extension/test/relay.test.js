@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Relay } from '../debugger.js';
-import { compile } from '../rules.js';
-import { BARS } from '../wire.js';
+import { Relay } from '../relay.js';
+import { compile } from '../policy.js';
+import { INPUT_BLOCK_SCRIPTS } from '../wire.js';
 
-/** What was sent to the browser. @type {string[]} */
+/** Commands sent to the browser. @type {string[]} */
 let sent = [];
 
 /** Results of the browser, by method. @type {Record<string, any>} */
@@ -34,15 +34,15 @@ async function attached() {
   answers = {};
   during = () => {};
   /** @type {any[]} */
-  const told = [];
+  const events = [];
   /** @type {any} */
-  const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => told.push(frame) };
+  const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const relay = new Relay(/** @type {any} */ ({
     protect: async () => {}, detached: () => {}, cancelled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, moved: () => {},
   }));
   await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
-  const a = relay.holdOf(connection, 1);
+  const a = relay.attachmentOf(connection, 1);
   assert.ok(a);
   sent = [];
   /** @param {string} sessionId @param {string} method @param {any} params */
@@ -60,9 +60,9 @@ async function attached() {
   const world = (id, frame, sessionId, origin = 'https://example.com', name = 'w') => event('Runtime.executionContextCreated', {
     context: { id, uniqueId: `u${id}`, origin, name, auxData: { isDefault: name === '', frameId: frame } },
   }, sessionId);
-  await relay.command(a, '', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${BARS[0]})()`, worldName: 'w' }, 1000);
+  await relay.command(a, '', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w' }, 1000);
   sent = [];
-  return { relay, a, told, outcome, event, world };
+  return { relay, a, events, outcome, event, world };
 }
 
 const ACCOUNT = 'https://example.com/account';
@@ -93,34 +93,34 @@ test('a document at a blocked path by pushState is not readable', async () => {
 });
 
 test('console events at a blocked path are not sent', async () => {
-  const { event, told } = await attached();
-  const says = () => {
-    told.length = 0;
+  const { event, events } = await attached();
+  const report = () => {
+    events.length = 0;
     for (const method of ['Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'DOM.characterDataModified', 'Accessibility.nodesUpdated']) event(method, {});
-    return told.length;
+    return events.length;
   };
-  assert.equal(says(), 4);
+  assert.equal(report(), 4);
   event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
-  assert.equal(says(), 0);
+  assert.equal(report(), 0);
 });
 
 test('what a frame reports at a blocked path is not sent', async () => {
-  const { event, told, world } = await attached();
+  const { event, events, world } = await attached();
   world(1, 'T', '', 'https://example.com', '');
   world(2, 'F', '', 'https://example.com', '');
   event('Target.attachedToTarget', { sessionId: 's', targetInfo: { targetId: 'G', type: 'iframe', url: 'https://example.com/frame' } });
-  const says = () => {
-    told.length = 0;
+  const report = () => {
+    events.length = 0;
     for (const id of [1, 2]) event('Runtime.consoleAPICalled', { executionContextId: id });
     event('Runtime.exceptionThrown', { exceptionDetails: { executionContextId: 2 } });
     event('Runtime.consoleAPICalled', { executionContextId: 9 }, 's');
-    return told.map(({ data: { params, sessionId } }) => sessionId ?? params.executionContextId ?? params.exceptionDetails.executionContextId);
+    return events.map(({ data: { params, sessionId } }) => sessionId ?? params.executionContextId ?? params.exceptionDetails.executionContextId);
   };
-  assert.deepEqual(says(), [1, 2, 2, 's']);
+  assert.deepEqual(report(), [1, 2, 2, 's']);
   event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
-  assert.deepEqual(says(), [1, 's']);
+  assert.deepEqual(report(), [1, 's']);
   event('Page.navigatedWithinDocument', { frameId: 'G', url: ACCOUNT }, 's');
-  assert.deepEqual(says(), [1]);
+  assert.deepEqual(report(), [1]);
 });
 
 test('a read is denied if the document moves to a blocked path during it', async () => {
@@ -171,30 +171,30 @@ test('scripts run only in worlds of the server in documents with an origin', asy
 });
 
 test('events that carry the cookies of all sites are not sent', async () => {
-  const { relay, told } = await attached();
+  const { relay, events } = await attached();
   for (const method of ['Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo', 'Network.webSocketWillSendHandshakeRequest', 'Network.loadingFinished']) {
     relay.onEvent({ tabId: 1 }, method, { requestId: 'r' });
   }
-  assert.deepEqual(told.map((frame) => frame.data.method), ['Network.loadingFinished']);
-  told.length = 0;
+  assert.deepEqual(events.map((frame) => frame.data.method), ['Network.loadingFinished']);
+  events.length = 0;
   relay.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: 'with frames that are denied' });
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   relay.onEvent({ tabId: 1 }, 'Fetch.requestPaused', {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*', Cookie: 'secret' } },
     responseHeaders: [{ name: 'Content-Type', value: 'text/html' }, { name: 'set-cookie', value: 'secret' }],
   });
-  assert.deepEqual(told[0].data.params, {
+  assert.deepEqual(events[0].data.params, {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*' } }, responseHeaders: [{ name: 'Content-Type', value: 'text/html' }],
   });
 });
 
-test('of a flood of console messages the rest is counted', async (t) => {
+test('excess console messages are dropped and counted', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 1000;
   t.mock.method(performance, 'now', () => now);
-  const { event, told } = await attached();
+  const { event, events } = await attached();
   const log = (/** @type {string} */ method, /** @type {string} */ session) => event(method, { args: [{ type: 'string', value: 'x'.repeat(1e5) }] }, session);
-  const seen = () => told.splice(0).map(({ data: { method, sessionId, params } }) => (params.count === undefined ? method : [sessionId, params]));
+  const seen = () => events.splice(0).map(({ data: { method, sessionId, params } }) => (params.count === undefined ? method : [sessionId, params]));
   for (let i = 0; i < 1000; i++) log('Runtime.consoleAPICalled', '');
   const sent = seen();
   assert.ok(sent.length > 50 && sent.length < 100, `${sent.length} were sent`);
@@ -211,13 +211,13 @@ test('of a flood of console messages the rest is counted', async (t) => {
   assert.deepEqual(seen(), ['Runtime.consoleAPICalled']);
 });
 
-test('numbers of worlds are forgotten with Runtime.disable', async () => {
+test('context ids are dropped with Runtime.disable', async () => {
   const { relay, a, outcome, world } = await attached();
   world(7, 'T');
   const evaluate = () => outcome('', 'Runtime.evaluate', { expression: 'x', contextId: 7 });
   assert.equal(await evaluate(), 'sent');
-  // The next document may be in a process of its own that counts from the
-  // beginning, and nothing tells of its worlds.
+  // The next document may be in another process, which counts from 1, and its
+  // worlds are not reported.
   await relay.command(a, '', 'Runtime.disable', {}, 1000);
   assert.equal(await evaluate(), 'CDP_ERROR');
   assert.deepEqual(sent, ['Runtime.evaluate', 'Runtime.disable']);

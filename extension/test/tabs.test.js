@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { DEFAULTS } from '../settings.js';
 import { Tabs } from '../tabs.js';
 
-/** The tabs that are open. @type {{id: number, url: string, groupId: number, windowId: number}[]} */
+/** The open tabs. @type {{id: number, url: string, groupId: number, windowId: number}[]} */
 let open = [];
 
-/** A window that closes while a tab is opened in it. */
+/** The window that closes while a tab is opened in it. */
 let gone = 0;
 
 /** @type {any} */ (globalThis).chrome = {
@@ -33,7 +33,7 @@ let gone = 0;
   debugger: { getTargets: async () => [] },
 };
 
-/** A worker's book of tabs, over what the one before it stored. @param {Map<string, string>} stored @param {import('../settings.js').Settings} [settings] */
+/** Returns the tabs of a worker, with the storage of the previous one. @param {Map<string, string>} stored @param {import('../settings.js').Settings} [settings] */
 async function book(stored, settings = DEFAULTS, working = () => false) {
   /** @type {any} */
   const area = {
@@ -42,14 +42,14 @@ async function book(stored, settings = DEFAULTS, working = () => false) {
       for (const [key, value] of Object.entries(values)) stored.set(key, JSON.stringify(value));
     },
   };
-  const tabs = new Tabs(area, () => settings, { begun() {}, shared() {}, unshared() {}, updated() {}, working });
+  const tabs = new Tabs(area, () => settings, { added() {}, shared() {}, unshared() {}, updated() {}, working });
   await tabs.ready;
   return tabs;
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-test('a tab that was stopped is not shared again by the group that it is left in', async (t) => {
+test('an unshared tab is not shared again because of its group', async (t) => {
   t.mock.method(console, 'warn', () => {});
   const stored = new Map();
   open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
@@ -61,7 +61,7 @@ test('a tab that was stopped is not shared again by the group that it is left in
   await settled();
   assert.equal(open[0].groupId, 9);
 
-  tabs = await book(stored); // the worker ended, and is back
+  tabs = await book(stored); // a new worker
   await tabs.reconcile();
   await settled();
   assert.equal(tabs.get(1), undefined);
@@ -70,10 +70,10 @@ test('a tab that was stopped is not shared again by the group that it is left in
   assert.equal(tabs.get(1)?.how, 'group');
 });
 
-test('a tab that is shared for its site is not shared elsewhere, and shared again when it is back', async () => {
+test('a tab shared for its site is unshared on another site, and shared again when it returns', async () => {
   open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }, { id: 2, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
-  let works = false;
-  const tabs = await book(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => works);
+  let active = false;
+  const tabs = await book(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => active);
   const goTo = async (/** @type {number} */ id, /** @type {string} */ url) => {
     const tab = open[id - 1];
     tab.url = url;
@@ -81,21 +81,21 @@ test('a tab that is shared for its site is not shared elsewhere, and shared agai
     await settled();
     return tabs.get(id)?.how;
   };
-  await tabs.shareAllByThemselves();
+  await tabs.autoShareAll();
   await tabs.share(2, 'user');
   await settled();
   assert.equal(await goTo(1, 'https://kept.example/more'), 'site');
   assert.equal(await goTo(1, 'https://bank.example/'), undefined);
   assert.equal(await goTo(1, 'https://kept.example/'), 'site');
-  works = true;
-  assert.equal(await goTo(1, 'https://login.example/'), 'site', 'an agent went there');
+  active = true;
+  assert.equal(await goTo(1, 'https://login.example/'), 'site', 'an agent navigated there');
   tabs.unshare(2, 'user');
   await tabs.share(2, 'user');
-  works = false;
-  assert.equal(await goTo(2, 'https://bank.example/'), 'user', 'the user shared this one by hand');
+  active = false;
+  assert.equal(await goTo(2, 'https://bank.example/'), 'user', 'the user shared this one');
 });
 
-test('after everything was stopped agents open no tabs, until the user shares one', async () => {
+test('after Stop all, agents cannot open tabs until the user shares one', async () => {
   const stored = new Map();
   open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
   let tabs = await book(stored);
@@ -120,14 +120,14 @@ test('after everything was stopped agents open no tabs, until the user shares on
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
 });
 
-test('a tab that a page opened in the group of its own is not shared when the worker is back', async () => {
+test('a tab that a page opened in its group is not shared after a worker restart', async () => {
   const stored = new Map();
   const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
   open = [page(1), page(2)];
   let tabs = await book(stored);
   await tabs.share(1, 'user');
   await settled();
-  for (const tab of open) tab.groupId = 9; // the browser puts what a page opens in the group of the page
+  for (const tab of open) tab.groupId = 9; // the browser adds tabs that a page opens to the group of the page
 
   tabs = await book(stored);
   await tabs.reconcile();
@@ -142,16 +142,16 @@ test('a tab that a page opened in the group of its own is not shared when the wo
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
 });
 
-test('what began before everything was stopped shares nothing after it', async () => {
+test('calls that started before Stop all share nothing after it', async () => {
   const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
   open = [page(1), page(2), page(3), page(4)];
   const tabs = await book(new Map());
   const parent = await tabs.share(1, 'user');
-  const begun = [tabs.open('s', 'claude'), tabs.share(2, 'popup', parent), tabs.share(3, 'site')];
+  const calls = [tabs.open('s', 'claude'), tabs.share(2, 'popup', parent), tabs.share(3, 'site')];
   tabs.unshareAll('stopped');
-  for (const work of begun) await assert.rejects(work, { code: 'TAB_NOT_FOUND' });
+  for (const work of calls) await assert.rejects(work, { code: 'TAB_NOT_FOUND' });
   assert.deepEqual(tabs.list(), []);
-  assert.deepEqual(open.map((t) => t.id), [1, 2, 3, 4], 'the tab that was opened is closed');
+  assert.deepEqual(open.map((t) => t.id), [1, 2, 3, 4], 'the opened tab is closed');
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
 
   const again = await tabs.share(1, 'user');
@@ -163,7 +163,7 @@ test('what began before everything was stopped shares nothing after it', async (
   assert.equal((await tabs.share(4, 'popup', last)).how, 'popup');
 });
 
-test('a tab is opened elsewhere when its window is closed meanwhile', async () => {
+test('a tab opens in another window if its window closes', async () => {
   open = [];
   gone = 1;
   const tabs = await book(new Map());

@@ -44,9 +44,9 @@ type Dropped struct {
 // ErrClosed is returned by calls on a connection that has ended.
 var ErrClosed = errors.New("the connection to the browser has ended")
 
-// ErrNoAnswer is wrapped by the executor.ErrTimeout of a call whose deadline
+// ErrCallTimeout is wrapped by the executor.ErrTimeout of a call whose deadline
 // passed.
-var ErrNoAnswer = errors.New("the page did not answer in time")
+var ErrCallTimeout = errors.New("the page did not answer in time")
 
 // HungHint says what to do about a page that does not answer.
 const HungHint = "The page may be hung: navigate it elsewhere, or close it with tab_close and open another."
@@ -60,9 +60,9 @@ type Transport interface {
 	Close() error
 }
 
-// A Failer is a Transport that fails commands for reasons of its own, which it
+// A CommandErrorSource is a Transport that fails commands for reasons of its own, which it
 // tells by a reply with an error.
-type Failer interface {
+type CommandErrorSource interface {
 	// Failed returns why the command with an id failed; nil when the error is
 	// the browser's own. It is called once for every reply with an error.
 	Failed(id int64) error
@@ -108,8 +108,8 @@ func New(tr Transport) *Conn {
 	return c
 }
 
-// Browser returns the session of the browser target.
-func (c *Conn) Browser() *Session {
+// BrowserSession returns the session of the browser target.
+func (c *Conn) BrowserSession() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[""]
@@ -156,7 +156,7 @@ func (c *Conn) end(err error) {
 }
 
 func (c *Conn) closedError(method string) error {
-	return executor.Errorf(executor.ErrTargetGone, "Try again: the next call starts afresh.",
+	return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.",
 		"%w (during %s)", ErrClosed, method)
 }
 
@@ -191,7 +191,7 @@ func (c *Conn) readLoop() {
 
 func (c *Conn) reply(msg *cdproto.Message) {
 	var failed error
-	if f, ok := c.tr.(Failer); ok && msg.Error != nil {
+	if f, ok := c.tr.(CommandErrorSource); ok && msg.Error != nil {
 		failed = f.Failed(msg.ID)
 	}
 	c.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
 // connect returns a connection to b that ends with the test.
@@ -29,7 +29,7 @@ func connect(t testing.TB, b Transport) *Conn {
 }
 
 // silent takes commands and answers none.
-func silent(*cdptest.Browser, *cdproto.Message) {}
+func silent(*cdptest.FakeTransport, *cdproto.Message) {}
 
 // inFlight returns the number of calls that wait for their replies.
 func (c *Conn) inFlight() int {
@@ -43,7 +43,7 @@ func (c *Conn) inFlight() int {
 func TestRepliesFindTheirCalls(t *testing.T) {
 	const calls = 500
 	var waiting []*cdproto.Message
-	c := connect(t, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		waiting = append(waiting, cmd)
 		if len(waiting) < calls {
 			return
@@ -58,7 +58,7 @@ func TestRepliesFindTheirCalls(t *testing.T) {
 			var result struct {
 				Echo map[string]int `json:"echo"`
 			}
-			if err := c.Browser().Call(t.Context(), "Test.echo", map[string]int{"N": i}, &result); err != nil || result.Echo["N"] != i {
+			if err := c.BrowserSession().Call(t.Context(), "Test.echo", map[string]int{"N": i}, &result); err != nil || result.Echo["N"] != i {
 				t.Errorf("call %d got %d, %v", i, result.Echo["N"], err)
 			}
 		})
@@ -69,9 +69,11 @@ func TestRepliesFindTheirCalls(t *testing.T) {
 	}
 }
 
-func TestBrowsersOwnError(t *testing.T) {
-	c := connect(t, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) { b.Fail(cmd, -32000, "No node with given id found") }))
-	err := c.Browser().Call(t.Context(), "DOM.focus", nil, nil)
+func TestCDPErrorPassedThrough(t *testing.T) {
+	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+		b.Fail(cmd, -32000, "No node with given id found")
+	}))
+	err := c.BrowserSession().Call(t.Context(), "DOM.focus", nil, nil)
 	var e *Error
 	if !errors.Is(err, executor.ErrCDP) || !errors.As(err, &e) {
 		t.Fatalf("got %v, want an Error that is ErrCDP", err)
@@ -109,7 +111,7 @@ func TestUnansweredCalls(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var late *cdproto.Message
-				b := cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+				b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 					if late == nil {
 						late = cmd
 						return
@@ -121,7 +123,7 @@ func TestUnansweredCalls(t *testing.T) {
 				ctx, cancel := test.ctx(t.Context())
 				defer cancel()
 				start := time.Now()
-				err := c.Browser().Call(ctx, "Page.navigate", nil, nil)
+				err := c.BrowserSession().Call(ctx, "Page.navigate", nil, nil)
 				if !errors.Is(err, test.is) || errors.Is(err, test.isNot) {
 					t.Errorf("got %v, want %v", err, test.is)
 				}
@@ -134,7 +136,7 @@ func TestUnansweredCalls(t *testing.T) {
 				var result struct {
 					Of string `json:"of"`
 				}
-				if err := c.Browser().Call(t.Context(), "Page.reload", nil, &result); err != nil || result.Of != "the second" {
+				if err := c.BrowserSession().Call(t.Context(), "Page.reload", nil, &result); err != nil || result.Of != "the second" {
 					t.Errorf("the next call got the reply of %q, %v", result.Of, err)
 				}
 				if err := c.Err(); err != nil {
@@ -147,7 +149,7 @@ func TestUnansweredCalls(t *testing.T) {
 
 // A stuck transport never takes a command, as a pipe whose reader hangs.
 type stuck struct {
-	*cdptest.Browser
+	*cdptest.FakeTransport
 	closed chan struct{}
 	once   sync.Once
 }
@@ -159,21 +161,21 @@ func (s *stuck) Write(context.Context, *cdproto.Message) error {
 
 func (s *stuck) Close() error {
 	s.once.Do(func() { close(s.closed) })
-	return s.Browser.Close()
+	return s.FakeTransport.Close()
 }
 
-// TestStuckWriter shows that calls end with their contexts although the
+// TestBlockedTransport shows that calls end with their contexts although the
 // transport takes nothing, more of them than any buffer holds.
-func TestStuckWriter(t *testing.T) {
+func TestBlockedTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, &stuck{Browser: cdptest.New(nil), closed: make(chan struct{})})
+		c := connect(t, &stuck{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 3 * cap(c.writes) {
 			wg.Go(func() {
-				if err := c.Browser().Call(ctx, "Runtime.evaluate", nil, nil); !errors.Is(err, executor.ErrTimeout) {
+				if err := c.BrowserSession().Call(ctx, "Runtime.evaluate", nil, nil); !errors.Is(err, executor.ErrTimeout) {
 					t.Errorf("got %v, want ErrTimeout", err)
 				}
 			})
@@ -188,7 +190,7 @@ func TestStuckWriter(t *testing.T) {
 		// One without a deadline is freed by the end of the connection.
 		freed := make(chan error)
 		go func() {
-			_, err := c.Browser().Start(context.Background(), "Runtime.evaluate", nil)
+			_, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil)
 			freed <- err
 		}()
 		synctest.Wait()
@@ -199,19 +201,19 @@ func TestStuckWriter(t *testing.T) {
 	})
 }
 
-// TestNothingWaitsForEver: without a deadline commands that are only started end
+// TestAllWaitsBounded: without a deadline commands that are only started end
 // as calls do, be it that the browser does not take them or does not answer.
-func TestNothingWaitsForEver(t *testing.T) {
+func TestAllWaitsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, &stuck{Browser: cdptest.New(nil), closed: make(chan struct{})})
+		c := connect(t, &stuck{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
 		start := time.Now()
-		for c.Browser().inBuffer() {
-			if _, err := c.Browser().Start(context.Background(), "Runtime.evaluate", nil); err != nil {
+		for c.BrowserSession().inBuffer() {
+			if _, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
 		}
-		_, err := c.Browser().Start(context.Background(), "Runtime.evaluate", nil)
+		_, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil)
 		if took := time.Since(start); !errors.Is(err, executor.ErrTimeout) || took != DefaultCallTimeout {
 			t.Errorf("one that is not taken: %v after %v", err, took)
 		}
@@ -219,7 +221,7 @@ func TestNothingWaitsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, cdptest.New(silent))
 		start := time.Now()
-		p, err := c.Browser().Start(context.Background(), "Page.crash", nil)
+		p, err := c.BrowserSession().Start(context.Background(), "Page.crash", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,19 +238,19 @@ func TestNothingWaitsForEver(t *testing.T) {
 // inBuffer reports whether another command can be handed over at once.
 func (s *Session) inBuffer() bool { return len(s.conn.writes) < cap(s.conn.writes) }
 
-// TestHangUp ends the connection from the browser's side: every call fails,
+// TestDisconnect ends the connection from the browser's side: every call fails,
 // every session goes, and what comes after fails at once.
-func TestHangUp(t *testing.T) {
+func TestDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(silent)
 		c := connect(t, b)
 		b.Attach("", "page", "page")
-		page := nextChild(t, c.Browser())
+		page := nextChild(t, c.BrowserSession())
 		b.Attach("page", "frame", "iframe")
 		frame := nextChild(t, page)
 
 		var calls []*Pending
-		for _, s := range []*Session{c.Browser(), page, frame} {
+		for _, s := range []*Session{c.BrowserSession(), page, frame} {
 			p, err := s.Start(t.Context(), "Test.hang", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -259,7 +261,7 @@ func TestHangUp(t *testing.T) {
 		if err := c.Err(); err != nil {
 			t.Fatalf("ended early: %v", err)
 		}
-		b.HangUp()
+		b.Disconnect()
 		<-c.Done()
 		for _, p := range calls {
 			if err := p.Wait(t.Context(), nil); !errors.Is(err, executor.ErrTargetGone) || !errors.Is(err, ErrClosed) {
@@ -269,13 +271,13 @@ func TestHangUp(t *testing.T) {
 		if err := c.Err(); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection ended with %v, want what the transport said", err)
 		}
-		for _, s := range []*Session{c.Browser(), page, frame} {
+		for _, s := range []*Session{c.BrowserSession(), page, frame} {
 			<-s.Gone()
 			if err := s.Call(t.Context(), "Test.after", nil, nil); !errors.Is(err, ErrClosed) {
 				t.Errorf("a call afterwards: %v, want ErrClosed", err)
 			}
 		}
-		for _, s := range []*Session{c.Browser(), page} {
+		for _, s := range []*Session{c.BrowserSession(), page} {
 			if ev, err := s.Next(t.Context()); !errors.Is(err, executor.ErrTargetGone) {
 				t.Errorf("an event afterwards: %v, %v", ev.Method, err)
 			}
@@ -287,7 +289,7 @@ func TestHangUp(t *testing.T) {
 // with the first cause kept.
 func TestClose(t *testing.T) {
 	c := New(cdptest.New(silent))
-	p, err := c.Browser().Start(t.Context(), "Test.hang", nil)
+	p, err := c.BrowserSession().Start(t.Context(), "Test.hang", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,10 +316,10 @@ func TestClose(t *testing.T) {
 }
 
 // A slow transport takes a second to notice that it was closed.
-type slow struct{ *cdptest.Browser }
+type slow struct{ *cdptest.FakeTransport }
 
 func (s slow) Read(ctx context.Context, msg *cdproto.Message) error {
-	err := s.Browser.Read(ctx, msg)
+	err := s.FakeTransport.Read(ctx, msg)
 	if err != nil {
 		time.Sleep(time.Second)
 	}
@@ -345,10 +347,10 @@ func TestCloseWhileAttaching(t *testing.T) {
 			b.Attach("", fmt.Sprint("page", i), "page")
 		}
 		c := New(b)
-		nextChild(t, c.Browser())
+		nextChild(t, c.BrowserSession())
 		c.Close()
 		for {
-			ev, err := c.Browser().Next(t.Context())
+			ev, err := c.BrowserSession().Next(t.Context())
 			if err != nil {
 				break
 			}
@@ -362,7 +364,7 @@ func TestCloseWhileAttaching(t *testing.T) {
 }
 
 func TestTypedCall(t *testing.T) {
-	c := connect(t, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		switch cmd.Method {
 		case "Browser.getVersion":
 			b.Reply(cmd, `{"protocolVersion":"1.3","product":"Chrome/156","revision":"","userAgent":"","jsVersion":""}`)
@@ -374,15 +376,15 @@ func TestTypedCall(t *testing.T) {
 			b.Reply(cmd, `{"targetInfo":{"targetId":"T1","type":"page","title":"One"}}`)
 		}
 	}))
-	v, err := cdp.Call(t.Context(), c.Browser(), browser.GetVersion, cdp.Empty{})
+	v, err := cdp.Call(t.Context(), c.BrowserSession(), browser.GetVersion, cdp.Empty{})
 	if err != nil || v.Product != "Chrome/156" {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	info, err := cdp.Call(t.Context(), c.Browser(), target.GetTargetInfo, target.GetTargetInfoParams{TargetID: "T1"})
+	info, err := cdp.Call(t.Context(), c.BrowserSession(), target.GetTargetInfo, target.GetTargetInfoParams{TargetID: "T1"})
 	if err != nil || info.TargetInfo.Title != "One" {
 		t.Errorf("got %+v, %v", info, err)
 	}
-	_, err = cdp.Call(t.Context(), c.Browser(), target.GetTargetInfo, target.GetTargetInfoParams{TargetID: "T2"})
+	_, err = cdp.Call(t.Context(), c.BrowserSession(), target.GetTargetInfo, target.GetTargetInfoParams{TargetID: "T2"})
 	if !errors.Is(err, executor.ErrCDP) {
 		t.Errorf("got %v, want ErrCDP", err)
 	}
@@ -391,17 +393,17 @@ func TestTypedCall(t *testing.T) {
 // TestBadResult shows that a result of the wrong form is an error of that call
 // alone.
 func TestBadResult(t *testing.T) {
-	c := connect(t, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) { b.Reply(cmd, `{"n":"many"}`) }))
+	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) { b.Reply(cmd, `{"n":"many"}`) }))
 	var result struct {
 		N int `json:"n"`
 	}
-	if err := c.Browser().Call(t.Context(), "Test.count", nil, &result); err == nil {
+	if err := c.BrowserSession().Call(t.Context(), "Test.count", nil, &result); err == nil {
 		t.Errorf("got %d, want an error", result.N)
 	}
-	if err := c.Browser().Call(t.Context(), "Test.count", make(chan int), nil); err == nil {
+	if err := c.BrowserSession().Call(t.Context(), "Test.count", make(chan int), nil); err == nil {
 		t.Error("a channel was sent as parameters")
 	}
-	if err := c.Browser().Call(t.Context(), "Test.count", nil, nil); err != nil {
+	if err := c.BrowserSession().Call(t.Context(), "Test.count", nil, nil); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }
@@ -416,11 +418,11 @@ func TestBrokenText(t *testing.T) {
 		"\"a\xffb\"":         "a\uFFFDb",
 		"\"a\xed\xa0\xbdb\"": "a\uFFFD\uFFFD\uFFFDb",
 	} {
-		c := connect(t, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) { b.Reply(cmd, `{"value":`+in+`}`) }))
+		c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) { b.Reply(cmd, `{"value":`+in+`}`) }))
 		var result struct {
 			Value string `json:"value"`
 		}
-		if err := c.Browser().Call(t.Context(), "Runtime.evaluate", nil, &result); err != nil || result.Value != want {
+		if err := c.BrowserSession().Call(t.Context(), "Runtime.evaluate", nil, &result); err != nil || result.Value != want {
 			t.Errorf("%s: got %q, %v, want %q", in, result.Value, err, want)
 		}
 	}
@@ -433,7 +435,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 			Value int `json:"value"`
 		} `json:"result"`
 	}
-	c := connect(b, cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+	c := connect(b, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		b.Reply(cmd, `{"result":{"type":"number","value":2,"description":"2"}}`)
 	}))
 	call := func(b *testing.B, s *Session) {
@@ -445,7 +447,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	b.Run("one", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			call(b, c.Browser())
+			call(b, c.BrowserSession())
 		}
 	})
 	b.Run("many", func(b *testing.B) {
@@ -453,7 +455,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				var r result
-				if err := c.Browser().Call(context.Background(), "Runtime.evaluate", params, &r); err != nil {
+				if err := c.BrowserSession().Call(context.Background(), "Runtime.evaluate", params, &r); err != nil {
 					b.Error(err)
 					return
 				}

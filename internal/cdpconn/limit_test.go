@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
 // TestMessageLimit checks that only the head and the tail of a message over the
@@ -69,7 +69,7 @@ func TestLostEvent(t *testing.T) {
 	c := New(b)
 	defer c.Close()
 	b.Attach("", "S1", "page")
-	ev, err := c.Browser().Next(t.Context())
+	ev, err := c.BrowserSession().Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestLostEvent(t *testing.T) {
 		t.Errorf("after a lost console event: %v", err)
 	}
 	lose("Page.frameNavigated")
-	gone, err := c.Browser().Next(t.Context())
+	gone, err := c.BrowserSession().Next(t.Context())
 	if err != nil || gone.Method != "Target.detachedFromTarget" || gone.Child != ev.Child {
 		t.Errorf("%+v, %v", gone, err)
 	}
@@ -173,7 +173,7 @@ func TestLogLimit(t *testing.T) {
 		defer c.Close()
 		b.Attach("", "S1", "page")
 		b.Attach("", "S2", "page")
-		first, second := nextChild(t, c.Browser()), nextChild(t, c.Browser())
+		first, second := nextChild(t, c.BrowserSession()), nextChild(t, c.BrowserSession())
 		params := `{"type":"` + strings.Repeat("x", 100_000) + `"}`
 		count := func(s *Session, method string) (kept, lost int) {
 			b.Emit(s.ID(), "Test.end", "{}")

@@ -177,7 +177,7 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 
 func callError(ctx context.Context, method string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return executor.Errorf(executor.ErrTimeout, HungHint, "%w", ErrNoAnswer)
+		return executor.Errorf(executor.ErrTimeout, HungHint, "%w", ErrCallTimeout)
 	}
 	return fmt.Errorf("%s: %w", method, context.Cause(ctx))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
 func next(t testing.TB, s *Session) Event {
@@ -49,10 +49,10 @@ func told(t testing.TB, s *Session) []string {
 	}
 }
 
-// TestOneStream follows a page with a frame in a frame: what they tell comes
+// TestChildSessionsShareOrderedStream follows a page with a frame in a frame: what they tell comes
 // in one stream, in the order of the browser, with each child before its first
 // event. Another page and the browser have streams of their own.
-func TestOneStream(t *testing.T) {
+func TestChildSessionsShareOrderedStream(t *testing.T) {
 	b := cdptest.New(nil)
 	c := connect(t, b)
 	b.Attach("", "p1", "page")
@@ -73,11 +73,11 @@ func TestOneStream(t *testing.T) {
 		b.Emit(s, "Test.end", "{}")
 	}
 
-	p1, p2 := nextChild(t, c.Browser()), nextChild(t, c.Browser())
+	p1, p2 := nextChild(t, c.BrowserSession()), nextChild(t, c.BrowserSession())
 	if p1.ID() != "p1" || p1.Target().TargetID != "p1" || p1.Target().Type != "page" {
 		t.Errorf("the first child is %q, %+v", p1.ID(), p1.Target())
 	}
-	if got, want := told(t, c.Browser()), []string{":Target.targetCreated"}; !slices.Equal(got, want) {
+	if got, want := told(t, c.BrowserSession()), []string{":Target.targetCreated"}; !slices.Equal(got, want) {
 		t.Errorf("the browser told %q, want %q", got, want)
 	}
 	if got, want := told(t, p2), []string{"p2:Page.frameNavigated"}; !slices.Equal(got, want) {
@@ -98,10 +98,10 @@ func TestOneStream(t *testing.T) {
 // protocol.
 func TestDetachTab(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := cdptest.New(func(*cdptest.Browser, *cdproto.Message) {})
+		b := cdptest.New(func(*cdptest.FakeTransport, *cdproto.Message) {})
 		c := connect(t, b)
 		b.Attach("", "p", "page")
-		p := nextChild(t, c.Browser())
+		p := nextChild(t, c.BrowserSession())
 		pending, err := p.Start(t.Context(), "Test.hang", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -120,10 +120,10 @@ func TestDetachTab(t *testing.T) {
 func TestDetach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var commands []*cdproto.Message
-		b := cdptest.New(func(_ *cdptest.Browser, cmd *cdproto.Message) { commands = append(commands, cmd) })
+		b := cdptest.New(func(_ *cdptest.FakeTransport, cmd *cdproto.Message) { commands = append(commands, cmd) })
 		c := connect(t, b)
 		b.Attach("", "p", "page")
-		p := nextChild(t, c.Browser())
+		p := nextChild(t, c.BrowserSession())
 		sessions := map[string]*Session{"p": p}
 		for _, child := range [][2]string{{"p", "a"}, {"a", "a1"}, {"a1", "a2"}, {"p", "b"}} {
 			b.Attach(child[0], child[1], "iframe")
@@ -178,7 +178,7 @@ func TestStreamEnds(t *testing.T) {
 		b := cdptest.New(nil)
 		c := connect(t, b)
 		b.Attach("", "p", "page")
-		p := nextChild(t, c.Browser())
+		p := nextChild(t, c.BrowserSession())
 		b.Emit("p", "Page.first", "{}")
 		b.Emit("p", "Page.second", "{}")
 		b.Detach("", "p")
@@ -196,8 +196,8 @@ func TestStreamEnds(t *testing.T) {
 
 		// One that waits is woken by the end, and by its context.
 		b.Attach("", "q", "page")
-		next(t, c.Browser()) // the detach of p
-		q := nextChild(t, c.Browser())
+		next(t, c.BrowserSession()) // the detach of p
+		q := nextChild(t, c.BrowserSession())
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		read := func(ctx context.Context) {
@@ -225,7 +225,7 @@ func TestFlood(t *testing.T) {
 	b := cdptest.New(nil)
 	c := connect(t, b)
 	b.Attach("", "p", "page")
-	p := nextChild(t, c.Browser())
+	p := nextChild(t, c.BrowserSession())
 	for i := range events {
 		b.Emit("p", "Network.dataReceived", fmt.Sprint(i))
 	}
@@ -245,10 +245,10 @@ func TestDecode(t *testing.T) {
 	c := connect(t, b)
 	b.Emit("", "Page.loadEventFired", `{"timestamp":"x"}`)
 	b.Emit("", "Page.frameDetached", `{"frameId":"F","reason":"swap"}`)
-	if _, err := Decode(next(t, c.Browser()), page.LoadEventFired); err == nil {
+	if _, err := Decode(next(t, c.BrowserSession()), page.LoadEventFired); err == nil {
 		t.Error("a timestamp that is no number was decoded")
 	}
-	e, err := Decode(next(t, c.Browser()), page.FrameDetached)
+	e, err := Decode(next(t, c.BrowserSession()), page.FrameDetached)
 	if err != nil || e.FrameID != "F" || e.Reason != "swap" {
 		t.Errorf("got %+v, %v", e, err)
 	}
@@ -260,7 +260,7 @@ func TestSubscribe(t *testing.T) {
 	b := cdptest.New(nil)
 	c := connect(t, b)
 	b.Attach("", "p", "page")
-	p := nextChild(t, c.Browser())
+	p := nextChild(t, c.BrowserSession())
 	events, cancel := p.Subscribe("Page.loadEventFired")
 	defer cancel()
 	b.Attach("p", "f", "iframe")
@@ -290,7 +290,7 @@ func TestSubscribeCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(nil)
 		c := connect(t, b)
-		s := c.Browser()
+		s := c.BrowserSession()
 		first, cancelFirst := s.Subscribe(target.TargetCreated.Method)
 		second, cancelSecond := s.Subscribe(target.TargetCreated.Method)
 		b.Emit("", "Target.targetCreated", `1`)
@@ -319,14 +319,14 @@ func TestSubscribeCancel(t *testing.T) {
 // and the next is asked for, on the session and on those that attach later.
 func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+		b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 			b.Emit(string(cmd.SessionID), "Test.before", "{}")
 			b.Reply(cmd, `{"n":1}`)
 			b.Emit(string(cmd.SessionID), "Test.after", "{}")
 		})
 		c := connect(t, b)
 		b.Attach("", "p", "page")
-		p := nextChild(t, c.Browser())
+		p := nextChild(t, c.BrowserSession())
 		p.InOrder()
 		b.Attach("p", "f", "iframe")
 		for _, s := range []*Session{p, nextChild(t, p)} {

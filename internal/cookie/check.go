@@ -1,5 +1,5 @@
-// Package cookie knows which cookies browsers take from a site, by RFC 6265bis,
-// so that a caller hears why one is not taken: a browser does not say.
+// Package cookie checks whether browsers accept a cookie from a site, by RFC 6265bis. Browsers do
+// not report why they reject a cookie, so callers use this package.
 package cookie
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// The bounds of one cookie, in bytes, by section 5.7 of RFC 6265bis.
+// The limits of one cookie, in bytes, by section 5.7 of RFC 6265bis.
 const (
 	maxPair      = 4096 // name and value
 	maxAttribute = 1024
 )
 
-// Check returns c as a document at site, an http or https URL, may set it: with
-// its path, and with its domain in the browser's form, empty for the host alone
-// and with a leading dot where it is of subdomains too. Its errors are
-// ErrBadArgs, and tell no value.
+// Check returns c in the form in which a document at site, an http or https URL, can set it. The
+// path is set, and the domain is in the browser's form: empty for a cookie of the host only, with a
+// leading dot for a cookie that is also for subdomains. The errors have code ErrBadArgs and do not
+// contain the cookie's value.
 func Check(c executor.Cookie, site *url.URL) (executor.Cookie, error) {
 	if err := checkText(c); err != nil {
 		return c, err
@@ -36,30 +36,30 @@ func Check(c executor.Cookie, site *url.URL) (executor.Cookie, error) {
 		c.Path = "/"
 	}
 	if !strings.HasPrefix(c.Path, "/") {
-		return c, refused("A path begins with a slash.", "the path %q of the cookie does not begin with /", c.Path)
+		return c, rejectedError("A path begins with a slash.", "the path %q of the cookie does not begin with /", c.Path)
 	}
 	if c.Expires != 0 && time.Unix(c.Expires, 0).Before(time.Now()) {
-		return c, refused("To be rid of a cookie, delete it.", "expires is in the past, so that the cookie would be gone at once")
+		return c, rejectedError("Use delete to remove a cookie.", "expires is in the past, so the browser would remove the cookie immediately")
 	}
 	return c, checkAttributes(c, site)
 }
 
-func refused(hint, format string, args ...any) error {
+func rejectedError(hint, format string, args ...any) error {
 	return executor.Errorf(executor.ErrBadArgs, hint, format, args...)
 }
 
 func checkText(c executor.Cookie) error {
 	switch {
 	case c.Name == "":
-		return refused("", "the cookie has no name")
+		return rejectedError("", "the cookie has no name")
 	case strings.ContainsAny(c.Name, "=;"), hasControl(c.Name), strings.Trim(c.Name, " \t") != c.Name:
-		return refused("Leave out =, ;, control characters, and spaces at its ends.", "%q cannot be the name of a cookie", c.Name)
+		return rejectedError("Remove =, ;, control characters, and leading and trailing spaces.", "invalid cookie name %q", c.Name)
 	case strings.Contains(c.Value, ";"), hasControl(c.Value), strings.Trim(c.Value, " \t") != c.Value:
-		return refused("Leave out ;, control characters, and spaces at its ends: sites encode such values, mostly as in URLs.", "the value of cookie %q cannot be one", c.Name)
+		return rejectedError("Remove ;, control characters, and leading and trailing spaces. Sites encode such values, usually as in URLs.", "invalid value for cookie %q", c.Name)
 	case len(c.Name)+len(c.Value) > maxPair:
-		return refused("", "name and value of cookie %.60q are %d bytes together, and browsers take at most %d", c.Name, len(c.Name)+len(c.Value), maxPair)
+		return rejectedError("", "name and value of cookie %.60q have %d bytes in total; browsers accept at most %d", c.Name, len(c.Name)+len(c.Value), maxPair)
 	case strings.Contains(c.Path, ";"), hasControl(c.Path), len(c.Path) > maxAttribute:
-		return refused("", "%.60q cannot be the path of a cookie", c.Path)
+		return rejectedError("", "invalid cookie path %.60q", c.Path)
 	}
 	return nil
 }
@@ -77,13 +77,13 @@ func checkDomain(domain, host string) (string, error) {
 	case domain == "":
 		return "", nil
 	case domain == host && (isAddress || IsPublicSuffix(host)):
-		return "", nil // it has no subdomains, or none of its own
+		return "", nil // there are no subdomains, or they belong to other sites
 	case domain == host:
 		return "." + domain, nil
 	case isAddress || !strings.HasSuffix(host, "."+domain):
-		return "", refused("Leave domain out, or go to a page of that site first.", "a page of %s cannot set a cookie for the domain %q: it is neither that host nor above it", host, domain)
+		return "", rejectedError("Omit domain, or navigate to a page of that site first.", "a page of %s cannot set a cookie for the domain %q: it is neither that host nor a parent domain of it", host, domain)
 	case IsPublicSuffix(domain):
-		return "", refused("Name the site's own domain, or leave domain out.", "%q is a public suffix: unrelated sites share it, and browsers take no cookies for it", domain)
+		return "", rejectedError("Use the site's own domain, or omit domain.", "%q is a public suffix: unrelated sites share it, and browsers reject cookies for it", domain)
 	}
 	return "." + domain, nil
 }
@@ -94,27 +94,26 @@ func IsPublicSuffix(domain string) bool {
 	return suffix == domain
 }
 
-// checkAttributes holds the attributes against each other, the prefix of the
-// name and the site.
+// checkAttributes checks that the attributes are compatible with each other, with the prefix of the
+// name and with the site.
 func checkAttributes(c executor.Cookie, site *url.URL) error {
 	name := strings.ToLower(c.Name)
 	switch {
 	case c.SameSite != "" && c.SameSite != executor.SameSiteStrict && c.SameSite != executor.SameSiteLax && c.SameSite != executor.SameSiteNone:
-		return refused("Use Strict, Lax or None.", "sameSite %q is unknown", string(c.SameSite))
+		return rejectedError("Use Strict, Lax or None.", "sameSite %q is unknown", string(c.SameSite))
 	case c.SameSite == executor.SameSiteNone && !c.Secure:
-		return refused("Set secure too.", "browsers take sameSite None for secure cookies only")
+		return rejectedError("Also set secure.", "browsers accept sameSite None for secure cookies only")
 	case c.Secure && site.Scheme != "https" && !isLoopback(site.Hostname()):
-		return refused("Open the site over https, or leave secure out.", "a page that came over http cannot set a secure cookie")
+		return rejectedError("Open the site over https, or omit secure.", "a page loaded over http cannot set a secure cookie")
 	case strings.HasPrefix(name, "__host-") && (!c.Secure || c.Domain != "" || c.Path != "/"):
-		return refused("Set secure, and leave domain and path out.", "cookies whose names begin with __Host- are secure, of one host and of the path /")
+		return rejectedError("Set secure, and omit domain and path.", "cookies whose names begin with __Host- must be secure, without domain, and have the path /")
 	case strings.HasPrefix(name, "__secure-") && !c.Secure:
-		return refused("Set secure too.", "cookies whose names begin with __Secure- are secure")
+		return rejectedError("Also set secure.", "cookies whose names begin with __Secure- must be secure")
 	}
 	return nil
 }
 
-// isLoopback reports whether host is this machine, which browsers trust without
-// https.
+// isLoopback reports whether host is a loopback host, which browsers trust without https.
 func isLoopback(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.IsLoopback()

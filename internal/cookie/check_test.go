@@ -15,7 +15,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		site   string
 		cookie cookie
-		want   string // domain and path, or what the error says
+		want   string // domain and path, or a part of the error
 	}{
 		{"https://app.shop.co.uk/x", cookie{Name: "a"}, " /"},
 		{"https://app.shop.co.uk/x", cookie{Name: "a", Path: "/x"}, " /x"},
@@ -28,22 +28,22 @@ func TestCheck(t *testing.T) {
 		{"https://github.io/", cookie{Name: "a", Domain: "github.io"}, " /"},
 		{"http://a.localhost:80/", cookie{Name: "a", Domain: "localhost"}, "public suffix"},
 		{"http://a.b.localhost/", cookie{Name: "a", Domain: "b.localhost"}, ".b.localhost /"},
-		{"https://shop.co.uk/", cookie{Name: "a", Domain: "app.shop.co.uk"}, "neither that host nor above it"},
-		{"https://shop.co.uk/", cookie{Name: "a", Domain: "evil.com"}, "neither that host nor above it"},
-		{"https://eshop.co.uk/", cookie{Name: "a", Domain: "shop.co.uk"}, "neither that host nor above it"},
+		{"https://shop.co.uk/", cookie{Name: "a", Domain: "app.shop.co.uk"}, "neither that host nor a parent domain"},
+		{"https://shop.co.uk/", cookie{Name: "a", Domain: "evil.com"}, "neither that host nor a parent domain"},
+		{"https://eshop.co.uk/", cookie{Name: "a", Domain: "shop.co.uk"}, "neither that host nor a parent domain"},
 		{"http://127.0.0.1/", cookie{Name: "a", Domain: "127.0.0.1"}, " /"},
-		{"http://127.0.0.1/", cookie{Name: "a", Domain: "0.0.1"}, "neither that host nor above it"},
+		{"http://127.0.0.1/", cookie{Name: "a", Domain: "0.0.1"}, "neither that host nor a parent domain"},
 		{"https://x.com/", cookie{}, "no name"},
-		{"https://x.com/", cookie{Name: "a=b"}, "cannot be the name"},
-		{"https://x.com/", cookie{Name: "a;b"}, "cannot be the name"},
-		{"https://x.com/", cookie{Name: " a"}, "cannot be the name"},
-		{"https://x.com/", cookie{Name: "a\r\nSet-Cookie: b"}, "cannot be the name"},
-		{"https://x.com/", cookie{Name: "a", Value: secret + ";b"}, "cannot be one"},
-		{"https://x.com/", cookie{Name: "a", Value: secret + "\n"}, "cannot be one"},
-		{"https://x.com/", cookie{Name: "a", Value: secret + " "}, "cannot be one"},
+		{"https://x.com/", cookie{Name: "a=b"}, "invalid cookie name"},
+		{"https://x.com/", cookie{Name: "a;b"}, "invalid cookie name"},
+		{"https://x.com/", cookie{Name: " a"}, "invalid cookie name"},
+		{"https://x.com/", cookie{Name: "a\r\nSet-Cookie: b"}, "invalid cookie name"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + ";b"}, "invalid value"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + "\n"}, "invalid value"},
+		{"https://x.com/", cookie{Name: "a", Value: secret + " "}, "invalid value"},
 		{"https://x.com/", cookie{Name: "a", Value: secret + strings.Repeat("x", 4096)}, "at most 4096"},
 		{"https://x.com/", cookie{Name: "a", Path: "x"}, "does not begin with /"},
-		{"https://x.com/", cookie{Name: "a", Path: "/;x"}, "cannot be the path"},
+		{"https://x.com/", cookie{Name: "a", Path: "/;x"}, "invalid cookie path"},
 		{"https://x.com/", cookie{Name: "a", Expires: 1}, "in the past"},
 		{"https://x.com/", cookie{Name: "a", Expires: time.Now().Unix() + 60}, " /"},
 		{"https://x.com/", cookie{Name: "a", SameSite: "lax"}, "unknown"},

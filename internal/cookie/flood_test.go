@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestFloods: whatever an attribute of a cookie repeats, checking it ends.
+// TestFloods checks cookies whose attributes are long repetitions. Check must return in time.
 func TestFloods(t *testing.T) {
 	site, err := url.Parse("https://a.example/")
 	if err != nil {

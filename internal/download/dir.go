@@ -1,14 +1,12 @@
-// Package download keeps the files that a browser session fetches in one
-// folder, and fetches them.
+// Package download fetches files and saves them in a directory.
 //
-// What a file holds, what it is called and how large it says it is come from
-// a page that may be hostile. So a [Dir] works through an [os.Root], and
-// whatever it keeps has a name that no system takes for a program
-// ([CleanName]), is readable by its user only, is never larger than the cap,
-// never replaces another file, and is either complete or not there.
+// The content, the name and the declared size of a file come from a page that may be hostile. So a
+// [Dir] works through an [os.Root]. A saved file has a name that no system runs as a program
+// ([CleanName]), is readable only by its user, is not larger than the limit, never replaces another
+// file, and is always complete.
 //
-// [Dir.Save] keeps a stream, [Dir.Adopt] a file that the browser wrote, and
-// [Dir.Fetch] a URL, each hop of which is asked about before it is dialed.
+// [Dir.Save] saves a stream, [Dir.Adopt] a file that the browser wrote, and [Dir.Fetch] a URL, each
+// hop of which is checked before it is dialed.
 package download
 
 import (
@@ -25,33 +23,32 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the cap on one file when [Open] is given none.
+	// DefaultMaxBytes is the default size limit of one file.
 	DefaultMaxBytes = 100 << 20
 
 	stagingName   = ".staging"
 	partialPrefix = ".partial-"
 
-	dirHint = "Name another folder for downloads, or make this one a plain folder of your own that nobody else may write to."
+	dirHint = "Choose another download directory, or make this one writable only by you."
 )
 
-// A Dir is a folder of downloads. It is safe for concurrent use, by several
-// processes too. After Close its methods fail.
+// A Dir is a download directory. It is safe for concurrent use, also by several processes. After
+// Close its methods fail.
 type Dir struct {
 	path string // absolute
 	root *os.Root
 	max  int64
-	all  *Quota // of all downloads together; nil is none
+	all  *Quota // of all downloads together; nil means no quota
 
-	// link is root.Link; a test puts a file system without hard links here.
+	// link is root.Link. Tests replace it to simulate a file system without hard links.
 	link func(oldname, newname string) error
 }
 
-// Open makes folder dir, with mode 0700, and its parents where they are
-// missing, and holds on to it. An existing folder is left as it is, and
-// refused with ErrDownloadFailed when it is a symbolic link, belongs to
-// another user, or may be written to by others.
+// Open opens the directory dir. It creates dir with mode 0700, and missing parents. It does not
+// change an existing directory, and returns ErrDownloadFailed if dir is a symbolic link, belongs to
+// another user, or is writable by others.
 //
-// maxBytes bounds the size of one file; 0 means [DefaultMaxBytes].
+// maxBytes limits the size of one file; 0 means [DefaultMaxBytes].
 func Open(dir string, maxBytes int64) (*Dir, error) {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
@@ -61,34 +58,34 @@ func Open(dir string, maxBytes int64) (*Dir, error) {
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download folder %s: %w", dir, err)
+		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download directory %s: %w", dir, err)
 	}
 	root, err := openRoot(path)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download folder %s: %w", path, cause(err))
+		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download directory %s: %w", path, cause(err))
 	}
 	d := &Dir{path: path, root: root, max: maxBytes, link: root.Link}
 	d.sweep()
 	return d, nil
 }
 
-// sweepAge is how old a partial file is that nobody writes to any more. No
-// download takes as long, and other processes have theirs in the same folder.
+// sweepAge is the age at which a partial file counts as abandoned. No download takes as long.
+// Younger files may belong to other processes, which use the same directory.
 const sweepAge = 24 * time.Hour
 
-// sweep removes what was left of downloads whose process was killed.
+// sweep removes the partial files of downloads whose process was killed.
 func (d *Dir) sweep() {
-	for _, folder := range []string{".", stagingName} {
-		if info, err := d.root.Lstat(folder); err != nil || !info.IsDir() {
+	for _, sub := range []string{".", stagingName} {
+		if info, err := d.root.Lstat(sub); err != nil || !info.IsDir() {
 			continue
 		}
-		entries, _ := fs.ReadDir(d.root.FS(), folder)
+		entries, _ := fs.ReadDir(d.root.FS(), sub)
 		for _, e := range entries {
 			info, err := e.Info()
-			if folder == "." && !strings.HasPrefix(e.Name(), partialPrefix) || err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < sweepAge {
+			if sub == "." && !strings.HasPrefix(e.Name(), partialPrefix) || err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < sweepAge {
 				continue
 			}
-			_ = d.root.Remove(filepath.Join(folder, e.Name()))
+			_ = d.root.Remove(filepath.Join(sub, e.Name()))
 		}
 	}
 }
@@ -104,15 +101,14 @@ func openRoot(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := private(named); err != nil {
+	if err := checkPrivate(named); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	// The name may have been pointed elsewhere since; what counts is what is
-	// open now.
+	// Another directory may have replaced path before it was opened.
 	opened, err := root.Stat(".")
 	if err == nil && !os.SameFile(named, opened) {
 		err = errors.New("was replaced while it was opened")
@@ -124,30 +120,30 @@ func openRoot(path string) (*os.Root, error) {
 	return root, nil
 }
 
-// private says why a folder is not fit to keep files in, or returns nil.
-func private(info fs.FileInfo) error {
+// checkPrivate returns an error if other users can access the directory.
+func checkPrivate(info fs.FileInfo) error {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		return errors.New("is a symbolic link")
 	}
 	return owneronly.CheckDir(info)
 }
 
-// Share has the downloads into d count against q, as others do that q is told of.
-// Call it before d is used.
+// Share makes the downloads into d count toward q, which other directories can share. Call it
+// before d is used.
 func (d *Dir) Share(q *Quota) { d.all = q }
 
-// Path returns the folder's absolute path.
+// Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Close lets go of the folder. Its files stay.
+// Close closes the directory. Its files remain.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Staging returns the absolute path of a folder, below d and with mode 0700,
-// for the browser to write into; [Dir.Adopt] takes files from there.
+// Staging returns the absolute path of the staging directory, to which the browser writes
+// downloads. It is below d and has mode 0700. [Dir.Adopt] moves files out of it.
 func (d *Dir) Staging() (string, error) {
 	if err := d.makeStaging(); err != nil {
 		return "", executor.Errorf(executor.ErrDownloadFailed, dirHint,
-			"folder %s: %w", filepath.Join(d.path, stagingName), cause(err))
+			"directory %s: %w", filepath.Join(d.path, stagingName), cause(err))
 	}
 	return filepath.Join(d.path, stagingName), nil
 }
@@ -160,11 +156,10 @@ func (d *Dir) makeStaging() error {
 	if err != nil {
 		return err
 	}
-	return private(info)
+	return checkPrivate(info)
 }
 
-// cause returns what the system said, without the name it said it of: that
-// is an inner one which tells a user nothing.
+// cause returns the system's error without the file name, which is internal.
 func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -177,25 +172,25 @@ func cause(err error) error {
 	return err
 }
 
-// tooLarge is the error of a file that exceeds the cap.
+// tooLarge is the error of a file that exceeds the limit.
 func (d *Dir) tooLarge() error {
 	return executor.Errorf(executor.ErrDownloadFailed, "Start chrome-mcp with a larger --max-download.",
 		"file is larger than %s", sizeText(d.max))
 }
 
-// fits returns why a file of n bytes is too large, or nil.
-func (d *Dir) fits(n int64) error {
+// checkSize returns an error if a file of n bytes is too large.
+func (d *Dir) checkSize(n int64) error {
 	switch {
 	case n > d.max:
 		return d.tooLarge()
-	case n > d.all.Room():
+	case n > d.all.Remaining():
 		return d.all.exhausted()
 	}
 	return nil
 }
 
-// sizeText writes a size as its user wrote it: in whole MB, of 2^20 or of
-// 10^6 bytes, where it is that, else in bytes.
+// sizeText formats a size as the user wrote it: in MB if it is a multiple of 2^20 or 10^6 bytes,
+// otherwise in bytes.
 func sizeText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestParents opens a directory below one that others can write to.
+// TestParents opens a directory below a directory that others can write to.
 func TestParents(t *testing.T) {
 	parent := t.TempDir()
 	if err := os.Chmod(parent, 0o777); err != nil {

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// dispositionName returns the file name that a Content-Disposition header
-// suggests, not cleaned, or "". filename* comes before filename. Like
-// browsers it takes much that RFC 6266 does not: names without quotes, in
-// Latin-1, or as encoded words of mail.
+// dispositionName returns the file name in a Content-Disposition header, not cleaned, or "".
+// filename* has precedence over filename. Like browsers, dispositionName accepts names that RFC
+// 6266 does not allow: without quotes, in Latin-1, or as encoded words (RFC 2047).
 func dispositionName(header string) string {
 	if _, params, err := mime.ParseMediaType(header); err == nil && params["filename"] != "" {
 		return decodeName(params["filename"])
@@ -21,8 +20,7 @@ func dispositionName(header string) string {
 	return decodeName(looseParam(header, "filename"))
 }
 
-// looseParam returns the value of a parameter of a header that need not be
-// well-formed.
+// looseParam returns the value of a parameter of a header that may be malformed.
 func looseParam(header, name string) string {
 	for rest := header; rest != ""; {
 		var param string
@@ -41,7 +39,7 @@ func looseParam(header, name string) string {
 	return ""
 }
 
-// nextParam splits s at its first semicolon outside of quotes.
+// nextParam splits s at its first semicolon outside quotes.
 func nextParam(s string) (param, rest string) {
 	quoted := false
 	for i := range len(s) {
@@ -82,8 +80,8 @@ func decodeName(name string) string {
 	return latin1(name)
 }
 
-// latin1 reads what is not UTF-8 as ISO 8859-1, the charset that headers once
-// had.
+// latin1 returns s if it is valid UTF-8. Otherwise it decodes s as ISO 8859-1, the original charset
+// of headers.
 func latin1(s string) string {
 	if utf8.ValidString(s) {
 		return s

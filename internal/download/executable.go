@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// executable reports whether some system runs, installs, mounts or obeys a
-// file of this name on a double click. Files are kept without the x bit, so
-// names without an extension are safe.
+// executable reports whether a system runs, installs, mounts or applies a file with this name on a
+// double click. Files are saved without the x bit, so names without an extension are safe.
 func executable(name string) bool {
 	_, ext := splitExt(name)
 	ext = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(ext, ".")))
@@ -15,8 +14,8 @@ func executable(name string) bool {
 	return found
 }
 
-// executables are in order. They are scripts, and what browsers warn of
-// before they save it, but for archives, documents with macros and web pages.
+// executables lists extensions in sorted order: those of scripts, and those that browsers warn
+// about before they save a file, except archives, documents with macros and web pages.
 var executables = func() []string {
 	list := strings.Fields(`
 		ade adp apk app appimage appinstaller applescript application appref-ms appx appxbundle

@@ -15,22 +15,22 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// deniedHeader is on a 403 of the filtering proxy (internal/egress), and tells
-// its reason. It means nothing on https: inside of TLS only the server speaks.
+// deniedHeader is set on a 403 response of the egress proxy (internal/egress). Its value is the
+// reason. It is ignored for https, because only the server can send a response inside TLS.
 const deniedHeader = "X-Chrome-MCP-Denied"
 
-// maxReason bounds, in bytes, a reason that came in a header.
+// maxReason limits a reason from a header, in bytes.
 const maxReason = 200
 
-// quiet is an error whose cause can be asked about but is not told: texts of
-// the net packages repeat URLs and what servers sent.
-type quiet struct {
+// redactedError is an error that wraps its cause without showing the cause's text: errors of the
+// net packages contain URLs and data from servers.
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (q quiet) Error() string { return q.text }
-func (q quiet) Unwrap() error { return q.err }
+func (q redactedError) Error() string { return q.text }
+func (q redactedError) Unwrap() error { return q.err }
 
 // failed returns an ErrDownloadFailed.
 func failed(retryable bool, hint, format string, args ...any) *executor.Error {
@@ -39,41 +39,40 @@ func failed(retryable bool, hint, format string, args ...any) *executor.Error {
 	return e
 }
 
-// denied is the error of a hop that Check refuses.
+// denied is the error of a hop that Check denies.
 func denied(ctx context.Context, hop *url.URL, err error) error {
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case ctx.Err() != nil:
-		return during(ctx, hop, ctx.Err())
+		return fetchError(ctx, hop, ctx.Err())
 	}
-	return &executor.Error{Code: executor.ErrPolicyDenied, Err: quiet{"host " + hop.Host + " is denied", err}}
+	return &executor.Error{Code: executor.ErrPolicyDenied, Err: redactedError{"host " + hop.Host + " is denied", err}}
 }
 
-// during is the error of what failed while hop was fetched.
-func during(ctx context.Context, hop *url.URL, err error) error {
+// fetchError is the error of a failed fetch of hop.
+func fetchError(ctx context.Context, hop *url.URL, err error) error {
 	var e *executor.Error
 	ended := ctx.Err()
 	switch {
-	// A report of Save, say, that is only about the end of ctx is not one to
-	// keep.
+	// Do not return an *executor.Error, for example of Save, that only reports the end of ctx.
 	case errors.As(err, &e) && (ended == nil || !errors.Is(err, ended)):
 		return e
 	case errors.Is(ended, context.DeadlineExceeded):
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: executor.HintMoreTime,
-			Err: quiet{"download from " + hop.Host + " took too long", ended}}
+			Err: redactedError{"download from " + hop.Host + " took too long", ended}}
 	case ended != nil:
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "The call was cancelled.",
-			Err: quiet{"download from " + hop.Host + " was cancelled", ended}}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "The call was canceled.",
+			Err: redactedError{"download from " + hop.Host + " was canceled", ended}}
 	}
-	e = failed(true, "", "%s could not be fetched: %s", hop.Host, plainly(err))
-	e.Err = quiet{e.Err.Error(), err}
+	e = failed(true, "", "%s could not be fetched: %s", hop.Host, networkErrorText(err))
+	e.Err = redactedError{e.Err.Error(), err}
 	return e
 }
 
-// plainly says what went wrong on the network, in words of our own.
-func plainly(err error) string {
+// networkErrorText describes a network error in fixed text.
+func networkErrorText(err error) string {
 	var (
 		dns       *net.DNSError
 		cert      *tls.CertificateVerificationError
@@ -89,20 +88,20 @@ func plainly(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "it refused the connection"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the connection was cut"
+		return "the connection was interrupted"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "it did not answer in time"
+		return "it did not respond in time"
 	case errors.Is(err, fs.ErrClosed):
 		return "the connection was closed"
 	}
 	return "the connection failed"
 }
 
-// sentence makes text that came in a header fit for an error: one short line
-// of what can be seen.
+// sentence returns text from a header in a form that can be part of an error: one short line of
+// visible characters.
 func sentence(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if isInvisible(r) {
 			return ' '
 		}
 		return r

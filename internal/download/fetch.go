@@ -14,63 +14,59 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// maxRedirects is how many redirects a fetch follows. Browsers follow 20;
-// real downloads take two or three.
+// maxRedirects limits the redirects of one fetch. Browsers follow 20; real downloads need two or
+// three.
 const maxRedirects = 10
 
-// A Request says what [Dir.Fetch] fetches, and by whose leave.
+// A Request describes a download of [Dir.Fetch].
 type Request struct {
 	// URL is an absolute http or https URL, without a user name.
 	URL string
 
-	// Check decides on each hop, the first one too, before anything is sent or
-	// looked up for it: on the very string that is fetched. Required; without
-	// one everything is denied.
+	// Check decides on each hop, including the first, before its name is resolved or anything is
+	// sent. url is exactly the string that is fetched. Check is required: without it, every URL is
+	// denied.
 	Check func(ctx context.Context, url string) error
 
-	// Cookies returns the cookies that a browser would send to url. It is
-	// asked for each hop, after Check; cookies that a hop sets are not sent to
-	// the next one unless Cookies returns them. nil means none.
+	// Cookies returns the cookies that a browser would send to url. It is called for each hop,
+	// after Check. Cookies that a hop sets are sent to the next hop only if Cookies returns them.
+	// nil means no cookies.
 	Cookies func(ctx context.Context, url string) ([]*http.Cookie, error)
 
-	// Transport makes each hop's request, and decides on addresses. It must
-	// heed the request's context. Required: the default one goes past the
-	// policy's wall.
+	// Transport sends the request of each hop, and decides on addresses. It must respect the
+	// request's context. Transport is required: http.DefaultTransport would bypass the policy.
 	Transport http.RoundTripper
 
-	// UserAgent is sent to each hop, unless empty.
+	// UserAgent is sent to each hop if it is not empty.
 	UserAgent string
 
-	// Referer is the URL of the page that asks. What is sent of it is what
-	// strict-origin-when-cross-origin lets through, the default of browsers:
-	// all of it to its own origin, its origin to others, nothing from https to
-	// http.
+	// Referer is the URL of the page that starts the download. It is sent by the default policy of
+	// browsers, strict-origin-when-cross-origin: the complete URL to the same origin, only the
+	// origin to other origins, and nothing from https to http.
 	Referer string
 
-	// Name is the name that the file is to have; it is cleaned. If it is empty
-	// the last response suggests one, or else its URL.
+	// Name is the name for the file, which is cleaned. If it is empty, the name comes from the last
+	// response, or otherwise from its URL.
 	Name string
 }
 
-// A Response tells of the response that a file came in.
+// A Response describes the response that contained a file.
 type Response struct {
 	URL           string // the final URL
 	MIMEType      string // in lower case, without parameters; may be empty
-	SuggestedName string // by the caller or the server, clean; the file's own name may be numbered
+	SuggestedName string // from the caller or the server, cleaned; the name of the file may have a number added
 }
 
-// Fetch downloads a URL into d. It follows up to ten redirects, each of them
-// checked like the first URL; one from https to http is followed when Check
-// allows it.
+// Fetch downloads a URL into d. It follows up to ten redirects, each of which is checked like the
+// first URL. It follows a redirect from https to http if Check allows it.
 //
-// ctx bounds all of it. Fetch returns ErrTimeout when ctx ends, ErrBadArgs for
-// a URL that cannot be fetched, the error of Check (ErrPolicyDenied when that
-// has no code), of Cookies or of Transport if it is an *executor.Error,
-// ErrPolicyDenied where the filtering proxy refused, and else
-// ErrDownloadFailed: for an HTTP status other than success, a connection that
-// fails or breaks off, and all that [Dir.Save] says. An error names the host
-// and nothing more of a URL, and repeats nothing that a server sent but the
-// status code. On failure nothing is left in the folder.
+// ctx bounds the complete download. Fetch returns ErrTimeout when ctx ends, ErrBadArgs for a URL
+// that cannot be fetched, and ErrPolicyDenied if Check returns an error without a code or if the
+// egress proxy denies a hop. It returns an *executor.Error of Check, Cookies or Transport
+// unchanged. All other errors are ErrDownloadFailed: an HTTP status other than success, a
+// connection that fails or is interrupted, and the errors of [Dir.Save]. Errors contain the host
+// but no other part of a URL, and of the server's response only the status code. A failed download
+// leaves no file in the directory.
 func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 	share, err := d.all.Begin()
 	if err != nil {
@@ -83,7 +79,7 @@ func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 		return File{}, Response{}, err
 	}
 	defer res.Body.Close()
-	if err := d.fits(res.ContentLength); err != nil {
+	if err := d.checkSize(res.ContentLength); err != nil {
 		return File{}, Response{}, err
 	}
 	info := Response{URL: hop.String(), MIMEType: mimeType(res.Header.Get("Content-Type"))}
@@ -93,22 +89,22 @@ func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 		}
 	}
 	info.SuggestedName = CleanName(info.SuggestedName, info.MIMEType, info.URL)
-	file, err = d.Save(info.SuggestedName, &whole{ctx, res.Body, res.ContentLength})
+	file, err = d.Save(info.SuggestedName, &lengthCheckedReader{ctx, res.Body, res.ContentLength})
 	if err != nil {
-		return File{}, Response{}, during(ctx, hop, err)
+		return File{}, Response{}, fetchError(ctx, hop, err)
 	}
 	return file, info, nil
 }
 
-// A whole is a body that fails when it ends before its declared length, or
-// when its context has ended, whatever its transport makes of that.
-type whole struct {
+// A lengthCheckedReader is a response body whose Read fails if the body ends before its declared
+// length or if ctx has ended, even if the transport returns io.EOF.
+type lengthCheckedReader struct {
 	ctx  context.Context // of the one Fetch that reads it
 	body io.Reader
 	left int64 // negative if the length was not declared
 }
 
-func (w *whole) Read(p []byte) (int, error) {
+func (w *lengthCheckedReader) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	declared := w.left >= 0
 	w.left -= int64(n)
@@ -122,8 +118,8 @@ func (w *whole) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow requests one hop after another up to one that is no redirect, and
-// returns that response, which is a success, and the URL it came from.
+// follow requests one hop after another until a response is not a redirect. It returns this
+// response, which is successful, and its URL.
 func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error) {
 	hop, err := parseHop(req.URL)
 	if err != nil {
@@ -136,8 +132,8 @@ func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !redirects(res.StatusCode) {
-			if err := accept(res, hop); err != nil {
+		if !isRedirect(res.StatusCode) {
+			if err := checkStatus(res, hop); err != nil {
 				res.Body.Close()
 				return nil, nil, err
 			}
@@ -147,20 +143,20 @@ func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error)
 		res.Body.Close()
 		next, err := nextHop(hop, location)
 		if err != nil {
-			return nil, nil, failed(false, "", "a redirect of %s leads nowhere: its target %w", hop.Host, err)
+			return nil, nil, failed(false, "", "invalid redirect from %s: target %w", hop.Host, err)
 		}
 		hop = next
 	}
 	return nil, nil, failed(false, "", "more than %d redirects, the last one to %s", maxRedirects, hop.Host)
 }
 
-// request asks for leave and cookies, and makes one hop's request.
+// request checks one hop, gets its cookies and sends its request.
 func (req Request) request(ctx context.Context, hop *url.URL, referer string) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, during(ctx, hop, err)
+		return nil, fetchError(ctx, hop, err)
 	}
 	if req.Check == nil {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: there is no policy", hop.Host)
+		return nil, executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: no policy is set", hop.Host)
 	}
 	if req.Transport == nil {
 		return nil, executor.Errorf(executor.ErrInternal, "", "download without a transport")
@@ -170,12 +166,12 @@ func (req Request) request(ctx context.Context, hop *url.URL, referer string) (*
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, hop.String(), nil)
 	if err != nil {
-		return nil, failed(false, "", "request to %s could not be made", hop.Host)
+		return nil, failed(false, "", "creating the request to %s failed", hop.Host)
 	}
 	if req.Cookies != nil {
 		cookies, err := req.Cookies(ctx, hop.String())
 		if err != nil {
-			return nil, during(ctx, hop, err)
+			return nil, fetchError(ctx, hop, err)
 		}
 		if header := cookieHeader(cookies); header != "" {
 			r.Header.Set("Cookie", header)
@@ -190,14 +186,13 @@ func (req Request) request(ctx context.Context, hop *url.URL, referer string) (*
 	r.Header.Set("Accept", "*/*")
 	res, err := req.Transport.RoundTrip(r)
 	if err != nil {
-		return nil, during(ctx, hop, err)
+		return nil, fetchError(ctx, hop, err)
 	}
 	return res, nil
 }
 
-// parseHop parses a URL that is to be fetched. The URL that is checked and
-// the one that is fetched are the same: both are its serialised form, and
-// what Go and others would read differently is refused.
+// parseHop parses a URL to fetch. The checked and the fetched URL are the same: both are its
+// serialized form. parseHop rejects URLs that Go and other parsers would read differently.
 func parseHop(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -221,7 +216,7 @@ func parseHop(rawURL string) (*url.URL, error) {
 	return again, nil
 }
 
-// nextHop returns where a redirect from hop leads.
+// nextHop returns the target of a redirect from hop.
 func nextHop(hop *url.URL, location string) (*url.URL, error) {
 	if location == "" {
 		return nil, errors.New("is missing")
@@ -233,9 +228,8 @@ func nextHop(hop *url.URL, location string) (*url.URL, error) {
 	return parseHop(target.String())
 }
 
-// redirects reports whether a response of this status is a redirect that can
-// be followed.
-func redirects(status int) bool {
+// isRedirect reports whether a response with this status is a redirect that can be followed.
+func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -244,7 +238,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// refererFor returns what of referer may be sent to hop.
+// refererFor returns the part of referer that may be sent to hop.
 func refererFor(referer string, hop *url.URL) string {
 	from, err := url.Parse(referer)
 	if err != nil || from.Host == "" || from.Scheme != "http" && from.Scheme != "https" {
@@ -260,8 +254,8 @@ func refererFor(referer string, hop *url.URL) string {
 	return from.Scheme + "://" + from.Host + "/"
 }
 
-// cookieHeader writes cookies as a browser does. http.Request.AddCookie would
-// leave out quotes and all that is not ASCII, which real values contain.
+// cookieHeader serializes cookies as a browser does. http.Request.AddCookie would remove quotes and
+// non-ASCII characters, which real values contain.
 func cookieHeader(cookies []*http.Cookie) string {
 	var pairs []string
 	for _, c := range cookies {
@@ -274,15 +268,15 @@ func cookieHeader(cookies []*http.Cookie) string {
 			pair = c.Name + "=" + value
 		}
 		if pair == "" || strings.ContainsFunc(pair, func(r rune) bool { return r < ' ' || r == 0x7f || r == ';' }) {
-			continue // it would become two, or another header
+			continue // it would be read as two cookies or as another header
 		}
 		pairs = append(pairs, pair)
 	}
 	return strings.Join(pairs, "; ")
 }
 
-// mimeType returns the type in a Content-Type header, or "" where that is
-// not one: it is shown to a model, so it must not be a sentence.
+// mimeType returns the type in a Content-Type header, or "" if it is invalid: results contain the
+// type, so it must not be an arbitrary text.
 func mimeType(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
 	kind, _, err := mime.ParseMediaType(kind)
@@ -292,18 +286,18 @@ func mimeType(header string) string {
 	return kind
 }
 
-// accept returns the error of a response that holds no file, else nil.
-func accept(res *http.Response, hop *url.URL) error {
+// checkStatus returns an error for a response that contains no file.
+func checkStatus(res *http.Response, hop *url.URL) error {
 	switch status := res.StatusCode; {
 	case status == http.StatusForbidden && hop.Scheme == "http" && res.Header.Get(deniedHeader) != "":
 		return executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
-		// The server's own phrase may say anything.
+		// The server's own phrase is an arbitrary text.
 		phrase := http.StatusText(status)
 		if phrase != "" {
 			phrase = " " + phrase
 		}
-		return failed(status >= 500 || status == http.StatusTooManyRequests, "", "%s answered %s", hop.Host, fmt.Sprint(status)+phrase)
+		return failed(status >= 500 || status == http.StatusTooManyRequests, "", "%s responded with %s", hop.Host, fmt.Sprint(status)+phrase)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return srv
 }
 
-// request returns a request with a transport that ends with the test.
+// request returns a request with a transport that is closed at the end of the test.
 func request(t *testing.T, url string) Request {
 	t.Helper()
 	tr := &http.Transport{}
@@ -78,7 +78,7 @@ func TestFetchEmpty(t *testing.T) {
 	})
 	f, res, err := d.Fetch(t.Context(), request(t, srv.URL+"/empty"))
 	if err != nil || f.Bytes != 0 || res.MIMEType != "" {
-		t.Errorf("an empty file: %+v, %+v, %v", f, res, err)
+		t.Errorf("empty file: %+v, %+v, %v", f, res, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestFetchEveryHop(t *testing.T) {
 	req.Check = func(_ context.Context, url string) error { checked = append(checked, url); return nil }
 	req.Cookies = func(_ context.Context, url string) ([]*http.Cookie, error) {
 		if !strings.HasSuffix(checked[len(checked)-1], url) {
-			t.Errorf("cookies of %s were asked for before its check", url)
+			t.Errorf("cookies of %s were requested before its check", url)
 		}
 		if strings.HasPrefix(url, first.URL) {
 			return []*http.Cookie{{Name: "a", Value: `{"x":"é, 1"}`}, {Name: "b", Value: "2"}, {Name: "evil", Value: "x\r\nHost: y"}}, nil
@@ -136,7 +136,7 @@ func TestFetchDeniedHop(t *testing.T) {
 	target := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	target.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
-			hits.Add(1) // a connection is a leak as well
+			hits.Add(1) // a connection is also a leak
 		}
 	}
 	target.Start()
@@ -145,23 +145,23 @@ func TestFetchDeniedHop(t *testing.T) {
 		http.Redirect(w, r, target.URL+"/secret-path", http.StatusFound)
 	})
 	policy := executor.Errorf(executor.ErrPolicyDenied, "Ask.", "host is denied")
-	for name, refusal := range map[string]error{"coded": policy, "plain": errors.New("no to " + target.URL + "/secret-path")} {
+	for name, denial := range map[string]error{"coded": policy, "plain": errors.New("no to " + target.URL + "/secret-path")} {
 		cookies := 0
 		req := request(t, srv.URL)
 		req.Check = func(_ context.Context, url string) error {
 			if strings.HasPrefix(url, target.URL) {
-				return refusal
+				return denial
 			}
 			return nil
 		}
 		req.Cookies = func(context.Context, string) ([]*http.Cookie, error) { cookies++; return nil, nil }
 		err := fetchErr(t.Context(), d, req)
 		wantCode(t, err, executor.ErrPolicyDenied, "denied")
-		if !errors.Is(err, refusal) || strings.Contains(err.Error(), "secret-path") {
-			t.Errorf("%s: %v does not wrap the refusal, or tells the URL", name, err)
+		if !errors.Is(err, denial) || strings.Contains(err.Error(), "secret-path") {
+			t.Errorf("%s: %v does not wrap the denial, or contains the URL", name, err)
 		}
 		if cookies != 1 {
-			t.Errorf("%s: cookies asked for %d times, want once", name, cookies)
+			t.Errorf("%s: cookies requested %d times, want once", name, cookies)
 		}
 	}
 	if n := hits.Load(); n != 0 {
@@ -169,7 +169,7 @@ func TestFetchDeniedHop(t *testing.T) {
 	}
 	wantFiles(t, d)
 
-	// Nothing fails open.
+	// Without a check or a transport, the request fails.
 	req := request(t, target.URL)
 	req.Check = nil
 	wantCode(t, fetchErr(t.Context(), d, req), executor.ErrPolicyDenied, "no policy")
@@ -199,7 +199,7 @@ func TestFetchBadURL(t *testing.T) {
 		err := fetchErr(t.Context(), d, req)
 		wantCode(t, err, executor.ErrBadArgs, why)
 		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v tells the URL", err)
+			t.Errorf("%v contains the URL", err)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestFetchBadRedirect(t *testing.T) {
 			t.Errorf("%s: %d requests, want %d", to, hits.Load(), want)
 		}
 		if to != "loop" && to != "none" && strings.Contains(err.Error(), to) {
-			t.Errorf("%v tells the URL", err)
+			t.Errorf("%v contains the URL", err)
 		}
 	}
 	wantFiles(t, d)
@@ -251,13 +251,13 @@ func TestFetchStatus(t *testing.T) {
 	})
 	host := strings.TrimPrefix(srv.URL, "http://")
 	for path, want := range map[string]string{
-		"/404?secret": host + " answered 404 Not Found",
-		"/403":        host + " answered 403 Forbidden",
-		"/500":        host + " answered 500 Internal Server Error",
-		"/204":        host + " answered 204 No Content",
-		"/206":        host + " answered 206 Partial Content",
-		"/304":        host + " answered 304 Not Modified",
-		"/599":        host + " answered 599",
+		"/404?secret": host + " responded with 404 Not Found",
+		"/403":        host + " responded with 403 Forbidden",
+		"/500":        host + " responded with 500 Internal Server Error",
+		"/204":        host + " responded with 204 No Content",
+		"/206":        host + " responded with 206 Partial Content",
+		"/304":        host + " responded with 304 Not Modified",
+		"/599":        host + " responded with 599",
 	} {
 		err := wantCode(t, fetchErr(t.Context(), d, request(t, srv.URL+path)), executor.ErrDownloadFailed, want)
 		if err.Error() != want {
@@ -267,12 +267,12 @@ func TestFetchStatus(t *testing.T) {
 	denied := url.QueryEscape("address 10.0.0.1 is private\u202e " + strings.Repeat("x", 500))
 	err := wantCode(t, fetchErr(t.Context(), d, request(t, srv.URL+"/403?denied="+denied)), executor.ErrPolicyDenied, "address 10.0.0.1 is private")
 	if len(err.Error()) > 300 || strings.Contains(err.Error(), "\u202e") {
-		t.Errorf("reason is not made fit: %q", err)
+		t.Errorf("the reason is not cleaned: %q", err)
 	}
 	wantFiles(t, d)
 }
 
-// Inside of TLS it is not the proxy that speaks.
+// TestFetchForgedDenial checks that the header of a denial is ignored for https.
 func TestFetchForgedDenial(t *testing.T) {
 	d := open(t, 0)
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -282,13 +282,13 @@ func TestFetchForgedDenial(t *testing.T) {
 	t.Cleanup(srv.Close)
 	req := request(t, srv.URL)
 	req.Transport = srv.Client().Transport
-	err := wantCode(t, fetchErr(t.Context(), d, req), executor.ErrDownloadFailed, "answered 403")
+	err := wantCode(t, fetchErr(t.Context(), d, req), executor.ErrDownloadFailed, "responded with 403")
 	if strings.Contains(err.Error(), "obey") {
-		t.Errorf("%v repeats what the server said", err)
+		t.Errorf("%v contains text of the server", err)
 	}
 }
 
-func TestFetchCap(t *testing.T) {
+func TestFetchSizeLimit(t *testing.T) {
 	d := open(t, 1000)
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/declared" {
@@ -308,7 +308,7 @@ func TestFetchCap(t *testing.T) {
 	wantFiles(t, d)
 }
 
-func TestFetchCut(t *testing.T) {
+func TestFetchInterrupted(t *testing.T) {
 	d := open(t, 0)
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/declared" {
@@ -319,17 +319,17 @@ func TestFetchCut(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	for _, path := range []string{"/declared", "/chunked"} {
-		e := wantCode(t, fetchErr(t.Context(), d, request(t, srv.URL+path)), executor.ErrDownloadFailed, "broke off after 13 bytes: the connection was cut")
+		e := wantCode(t, fetchErr(t.Context(), d, request(t, srv.URL+path)), executor.ErrDownloadFailed, "interrupted after 13 bytes: the connection was interrupted")
 		if !e.Retryable {
 			t.Errorf("%s: not retryable", path)
 		}
 	}
-	// A transport may take the end of the connection for that of the body.
+	// A transport can report the end of the connection as the end of the body.
 	req := request(t, "http://x.test/a")
 	req.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, ContentLength: 5, Body: io.NopCloser(strings.NewReader("abc")), Request: r}, nil
 	})
-	wantCode(t, fetchErr(t.Context(), d, req), executor.ErrDownloadFailed, "broke off after 3 bytes")
+	wantCode(t, fetchErr(t.Context(), d, req), executor.ErrDownloadFailed, "interrupted after 3 bytes")
 	wantFiles(t, d)
 }
 
@@ -355,11 +355,11 @@ func TestFetchDeadline(t *testing.T) {
 			t.Errorf("%s: %v does not wrap the deadline", path, err)
 		}
 	}
-	// In a check as well, and cancelled ones end the same way.
+	// The deadline also applies to Check, and cancellation has the same effect.
 	ctx, cancel := context.WithCancel(t.Context())
 	req := request(t, srv.URL)
 	req.Check = func(ctx context.Context, _ string) error { cancel(); <-ctx.Done(); return ctx.Err() }
-	wantCode(t, fetchErr(ctx, d, req), executor.ErrTimeout, "cancelled")
+	wantCode(t, fetchErr(ctx, d, req), executor.ErrTimeout, "canceled")
 	wantFiles(t, d)
 }
 
@@ -371,14 +371,14 @@ func TestFetchTransportErrors(t *testing.T) {
 		strings.TrimPrefix(gone.URL, "http://")+" could not be fetched: it refused the connection")
 
 	secret := errors.New(`parse "http://x.test/secret"`)
-	refusal := executor.Errorf(executor.ErrPolicyDenied, "", "address is private")
+	denial := executor.Errorf(executor.ErrPolicyDenied, "", "address is private")
 	for name, tt := range map[string]struct {
 		err  error
 		code executor.Code
 		text string
 	}{
 		"unknown": {secret, executor.ErrDownloadFailed, "x.test could not be fetched: the connection failed"},
-		"coded":   {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: refusal}, executor.ErrPolicyDenied, "address is private"},
+		"coded":   {&net.OpError{Op: "proxyconnect", Net: "tcp", Err: denial}, executor.ErrPolicyDenied, "address is private"},
 		"dns":     {&net.DNSError{Err: "no such host", Name: "x.test"}, executor.ErrDownloadFailed, "could not be resolved"},
 	} {
 		req := request(t, "http://x.test/secret")
@@ -386,7 +386,7 @@ func TestFetchTransportErrors(t *testing.T) {
 		err := fetchErr(t.Context(), d, req)
 		wantCode(t, err, tt.code, tt.text)
 		if name == "unknown" && !errors.Is(err, secret) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v does not wrap its cause, or tells it", name, err)
+			t.Errorf("%s: %v does not wrap its cause, or contains it", name, err)
 		}
 	}
 	tls := httptest.NewTLSServer(http.NotFoundHandler())

@@ -3,10 +3,10 @@ package download
 import (
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestFloods checks that making a file name of repetitive text takes limited time.
+// TestFloods checks that cleaning a file name with repetitive text takes limited time.
 func TestFloods(t *testing.T) {
 	testlog.Floods(t, func(text string) {
 		_ = CleanName(text, text, "http://a.example/"+text)

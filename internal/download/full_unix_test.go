@@ -13,8 +13,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A limit on the size of files makes writes fail in the middle, as a full disk
-// does. It holds for a whole process, so the test has one of its own.
+// TestSaveDiskFull sets a limit on the size of files, so that a write fails halfway as on a full
+// disk. The limit applies to the process, so the test starts a separate one.
 func TestSaveDiskFull(t *testing.T) {
 	const inner = "DOWNLOAD_TEST_DISK_FULL"
 	dir := os.Getenv(inner)
@@ -39,7 +39,7 @@ func TestSaveDiskFull(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
 		t.Fatal(err)
 	}
-	e := wantCode(t, errOf(d.Save("big", zeros{})), executor.ErrDownloadFailed, "could not be kept")
+	e := wantCode(t, errOf(d.Save("big", zeros{})), executor.ErrDownloadFailed, "saving the file")
 	if e.Hint == "" {
 		t.Error("no hint")
 	}

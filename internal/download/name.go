@@ -9,26 +9,24 @@ import (
 )
 
 const (
-	// maxNameBytes leaves room for a number and for the shortest limit of a
-	// file system, 255 bytes.
+	// maxNameBytes leaves space for a number within the smallest limit of file systems, 255 bytes.
 	maxNameBytes = 150
-	// maxExtBytes is the longest extension, with its dot, that is kept when a
-	// name is cut. What is longer is not one.
+	// maxExtBytes is the longest extension, with its dot, that truncation preserves. A longer
+	// suffix does not count as an extension.
 	maxExtBytes = 20
-	// inert is appended to the name of what a double click would run.
-	inert = ".download"
+	// safeSuffix is appended to the name of a file that a double click would run.
+	safeSuffix = ".download"
 )
 
-// CleanName returns a file name that is safe on every system: suggested made
-// clean, or, when nothing of that is left, the last element of fallbackURL's
-// path, percent-decoded once and made clean, or else "download" with the
-// extension of mimeType. Each argument may be empty.
+// CleanName returns a file name that is safe on every system. It cleans suggested or, if the result
+// is empty, the last element of the path of fallbackURL, percent-decoded once. If that is also
+// empty, it returns "download" with the extension of mimeType. Each argument may be empty.
 //
-// The result is one path element in valid UTF-8 of at most 150 bytes, with
-// the extension kept. It has no characters that cannot be seen or that
-// Windows forbids, no dot at its start, neither dot nor space at its end, and
-// is no device of Windows. Where its extension is one that a double click
-// runs, ".download" is added. A clean name stays as it is.
+// The result is one path element in valid UTF-8 of at most 150 bytes. Truncation preserves the
+// extension. The result contains no invisible characters and no characters that Windows forbids,
+// does not begin with a dot, does not end with a dot or space, and is not a Windows device name. If
+// a double click would run a file with its extension, ".download" is appended. A clean name is
+// returned unchanged.
 func CleanName(suggested, mimeType, fallbackURL string) string {
 	if name := clean(suggested); name != "" {
 		return name
@@ -54,23 +52,22 @@ func lastElement(rawURL string) string {
 	return last
 }
 
-// clean returns what of name can be a file's name, or "".
+// clean returns a safe file name made from name, or "".
 //
-// One step may undo what another has seen to (cutting "x.exe.aaaa…" after its
-// ".exe"), so they are repeated until nothing changes. That ends: after the
-// first round a name only gets shorter, but for an underscore and ".download",
-// neither of which is added twice.
+// One step can undo another (truncating "x.exe.aaaa…" after its ".exe"), so the steps are repeated
+// until nothing changes. The loop terminates: after the first round the name only gets shorter,
+// except for an underscore and ".download", neither of which is added twice.
 func clean(name string) string {
-	name = visible(name)
+	name = sanitize(name)
 	name = strings.TrimRight(name, `/\ .`)
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	for {
-		next := cut(strings.Trim(name, ". "))
+		next := truncate(strings.Trim(name, ". "))
 		if reserved(next) {
 			next = "_" + next
 		}
 		if executable(next) {
-			next += inert
+			next += safeSuffix
 		}
 		if next == name {
 			return name
@@ -79,9 +76,9 @@ func clean(name string) string {
 	}
 }
 
-// visible leaves out of s what nobody can see, and replaces what Windows
-// forbids in names, or what looks like a separator.
-func visible(s string) string {
+// sanitize removes invisible characters from s, and replaces characters that Windows forbids in
+// names or that look like a separator.
+func sanitize(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == utf8.RuneError:
@@ -95,17 +92,17 @@ func visible(s string) string {
 			return '_'
 		case r == '\u2024', r == '\uff0e', r == '\ufe52': // dots
 			return '.'
-		case hidden(r):
+		case isInvisible(r):
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// hidden reports whether r draws nothing, changes how others are drawn, or
-// means nothing: controls, formats (bidi, zero width, tags), private and
-// unassigned characters, fillers, selectors of variants.
-func hidden(r rune) bool {
+// isInvisible reports whether r is not displayed, changes how other characters are displayed, or
+// has no meaning: control, format (bidi, zero width, tags), private use and unassigned characters,
+// fillers and variation selectors.
+func isInvisible(r rune) bool {
 	switch {
 	case !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs):
 		return true
@@ -115,8 +112,8 @@ func hidden(r rune) bool {
 	return false
 }
 
-// cut shortens name to maxNameBytes, at the end of its stem.
-func cut(name string) string {
+// truncate shortens the stem of name, so that name has at most maxNameBytes.
+func truncate(name string) string {
 	if len(name) <= maxNameBytes {
 		return name
 	}
@@ -131,8 +128,8 @@ func cut(name string) string {
 	return strings.TrimRight(stem[:n], ". ") + ext
 }
 
-// splitExt splits off the extension, with its dot. A dot at the start begins
-// none.
+// splitExt splits name into stem and extension, with its dot. A dot at the start of name does not
+// begin an extension.
 func splitExt(name string) (stem, ext string) {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		return name[:i], name[i:]
@@ -140,9 +137,8 @@ func splitExt(name string) (stem, ext string) {
 	return name, ""
 }
 
-// reserved reports whether a system takes name for something other than a
-// file of its user: a device of Windows, with any extension, or what a folder
-// is shown or a disk is started by.
+// reserved reports whether name has a special meaning for a system: a Windows device with any
+// extension, or a file that controls how a directory is displayed or what a disk runs.
 func reserved(name string) bool {
 	name = strings.ToUpper(name)
 	switch name {
@@ -163,8 +159,8 @@ func reserved(name string) bool {
 	return false
 }
 
-// extensions are those of the MIME types that files without a name often
-// have. The system's own table differs from machine to machine.
+// extensions maps MIME types that are frequent for files without a name to extensions. The system's
+// table differs between machines.
 var extensions = map[string]string{
 	"application/gzip":         ".gz",
 	"application/json":         ".json",

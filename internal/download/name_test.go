@@ -16,7 +16,7 @@ func TestCleanName(t *testing.T) {
 		{"unix path", "../../etc/passwd", "", "", "passwd"},
 		{"windows path", `C:\Users\ann\notes.txt`, "", "", "notes.txt"},
 		{"mixed path", `a/b\c.txt`, "", "", "c.txt"},
-		{"folder", "reports/", "", "", "reports"},
+		{"directory", "reports/", "", "", "reports"},
 		{"only dots", "../..", "", "", "download"},
 		{"hidden file", ".bashrc", "", "", "bashrc"},
 		{"dots and spaces around", " . .a.txt. . ", "", "", "a.txt"},
@@ -36,8 +36,8 @@ func TestCleanName(t *testing.T) {
 		{"device with space", "aux .txt", "", "", "_aux .txt"},
 		{"device with superscript", "COM¹.txt", "", "", "_COM¹.txt"},
 		{"not a device", "COM10.txt", "", "", "COM10.txt"},
-		{"device after a cut", "CON" + strings.Repeat(" ", 300) + "x.txt", "", "", "_CON.txt"},
-		{"folder settings", "Desktop.ini", "", "", "_Desktop.ini"},
+		{"device after truncation", "CON" + strings.Repeat(" ", 300) + "x.txt", "", "", "_CON.txt"},
+		{"directory settings", "Desktop.ini", "", "", "_Desktop.ini"},
 		{"executable", "setup.EXE", "", "", "setup.EXE.download"},
 		{"executable before a dot", "setup.exe.", "", "", "setup.exe.download"},
 		{"executable before a space", "setup.exe ", "", "", "setup.exe.download"},
@@ -48,17 +48,17 @@ func TestCleanName(t *testing.T) {
 		{"long", long + ".pdf", "", "", long[:146] + ".pdf"},
 		{"long executable", long + ".exe", "", "", long[:141] + ".download"},
 		{"long extension", "a." + long, "", "", "a." + long[:148]},
-		{"cut after an executable extension", long[:146] + ".exe" + long, "", "", long[:141] + ".download"},
+		{"truncated after an executable extension", long[:146] + ".exe" + long, "", "", long[:141] + ".download"},
 		{"long in runes", strings.Repeat("é", 100) + ".pdf", "", "", strings.Repeat("é", 73) + ".pdf"},
 		{"from the URL", "", "application/pdf", "https://x.test/a/b%20c.pdf?q=/d.exe#/e", "b c.pdf"},
 		{"decoded once", "", "", "https://x.test/a%252Fb.txt", "a%2Fb.txt"},
 		{"decoded separators", "", "", "https://x.test/a%2F..%5Cb.txt", "b.txt"},
 		{"executable from the URL", "", "", "https://x.test/a%2Esh", "a.sh.download"},
-		{"folder in the URL", "", "", "https://x.test/report/", "report"},
+		{"directory in the URL", "", "", "https://x.test/report/", "report"},
 		{"bad escape", "", "", "https://x.test/%zz", "download"},
-		{"nothing but a type", "", "application/pdf; charset=x", "https://x.test/", "download.pdf"},
+		{"only a type", "", "application/pdf; charset=x", "https://x.test/", "download.pdf"},
 		{"unknown type", "...", "application/octet-stream", "", "download"},
-		{"suggested beats URL", "a.txt", "text/csv", "https://x.test/b.txt", "a.txt"},
+		{"suggested overrides URL", "a.txt", "text/csv", "https://x.test/b.txt", "a.txt"},
 		{"suggested is not decoded", "a%2Fb.txt", "", "", "a%2Fb.txt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,14 +73,13 @@ func TestCleanName(t *testing.T) {
 	}
 }
 
-// dangerous is written out here once more, so that a list that lost an entry
-// is noticed.
+// dangerous repeats the extensions, so that the test fails if an entry is missing in executables.
 var dangerous = strings.Fields(`exe msi bat cmd com scr pif ps1 vbs vbe js jse wsf jar sh bash desktop app dmg pkg
 	deb rpm lnk url webloc hta reg dll so dylib cpl msc inf apk appimage command scpt py iso vhd chm`)
 
-func TestExecutablesAreDefused(t *testing.T) {
+func TestExecutableDownloadsRenamed(t *testing.T) {
 	for _, ext := range dangerous {
-		if got := CleanName("a."+strings.ToUpper(ext), "", ""); got != "a."+strings.ToUpper(ext)+inert {
+		if got := CleanName("a."+strings.ToUpper(ext), "", ""); got != "a."+strings.ToUpper(ext)+safeSuffix {
 			t.Errorf("extension %s: %q", ext, got)
 		}
 	}
@@ -97,14 +96,14 @@ func FuzzCleanName(f *testing.F) {
 		case name == "", len(name) > 150, !utf8.ValidString(name):
 			t.Errorf("%q: empty, too long or not UTF-8", name)
 		case strings.ContainsAny(name, "/\\:<>\"|?*\x00\n\u200b\u202e\ufeff"):
-			t.Errorf("%q has a character that it may not have", name)
+			t.Errorf("%q contains a forbidden character", name)
 		case strings.HasPrefix(name, "."), strings.Trim(name, ". ") != name:
-			t.Errorf("%q begins or ends badly", name)
+			t.Errorf("%q begins or ends with a forbidden character", name)
 		}
 		low := strings.ToLower(name)
 		for _, ext := range dangerous {
 			if strings.HasSuffix(low, "."+ext) {
-				t.Errorf("%q would be run", name)
+				t.Errorf("%q is executable", name)
 			}
 		}
 		if stem, _, _ := strings.Cut(low, "."); stem == "con" || stem == "nul" || stem == "com1" {

@@ -16,22 +16,21 @@ const (
 // page can start ten downloads per second.
 const maxFiles = 10_000
 
-// A Quota bounds the downloads of one run of a browser together: how many there
-// are at the same time, how many files there are, and how many bytes they have
-// in sum. A page can begin as
-// many as it likes. It is safe for concurrent use; a nil one bounds nothing.
+// A Quota limits all downloads of one browser instance: the number of concurrent downloads, the
+// number of files, and the total size. Without it, a page could start any number of downloads. A
+// Quota is safe for concurrent use. A nil Quota has no limits.
 type Quota struct {
 	parallel int
 	total    int64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	running int
 	used    int64
 	files   int
 }
 
-// NewQuota returns a quota of downloads at the same time and of bytes in sum; 0
-// means DefaultParallel and DefaultTotal.
+// NewQuota returns a Quota of parallel concurrent downloads and total bytes. 0 means
+// DefaultParallel and DefaultTotal.
 func NewQuota(parallel int, total int64) *Quota {
 	if parallel <= 0 {
 		parallel = DefaultParallel
@@ -42,14 +41,13 @@ func NewQuota(parallel int, total int64) *Quota {
 	return &Quota{parallel: parallel, total: total}
 }
 
-// A Share is one download's part of a Quota, from its beginning to its end.
+// A Share is the part of a Quota that one running download uses.
 type Share struct {
 	quota *Quota
 	once  sync.Once
 }
 
-// Begin counts a download that begins, or returns ErrDownloadFailed when there
-// are too many, or too much was downloaded already.
+// Begin registers the start of a download. It returns ErrDownloadFailed if a limit is reached.
 func (q *Quota) Begin() (*Share, error) {
 	if q == nil {
 		return nil, nil
@@ -57,8 +55,8 @@ func (q *Quota) Begin() (*Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running >= q.parallel {
-		e := executor.Errorf(executor.ErrDownloadFailed, "Wait until one of them has ended, then try again; the user can allow more with --parallel-downloads.",
-			"%d downloads are running already", q.running)
+		e := executor.Errorf(executor.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with --parallel-downloads.",
+			"%d downloads are already running", q.running)
 		e.Retryable = true
 		return nil, e
 	}
@@ -73,8 +71,8 @@ func (q *Quota) Begin() (*Share, error) {
 	return &Share{quota: q}, nil
 }
 
-// Room returns how many bytes may still be downloaded.
-func (q *Quota) Room() int64 {
+// Remaining returns how many more bytes may be downloaded.
+func (q *Quota) Remaining() int64 {
 	if q == nil {
 		return 1 << 62
 	}
@@ -84,12 +82,12 @@ func (q *Quota) Room() int64 {
 }
 
 func (q *Quota) exhausted() error {
-	return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total, or start chrome-mcp anew.",
-		"the downloads would have more than %s in sum", sizeText(q.total))
+	return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total, or restart chrome-mcp.",
+		"the downloads would exceed %s in total", sizeText(q.total))
 }
 
-// End counts a download that ended. f is the saved file, or the zero File if no
-// file was saved.
+// End registers the end of the download. f is the saved file, or the zero File if no file was
+// saved.
 func (s *Share) End(f File) {
 	if s == nil {
 		return

@@ -10,13 +10,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func TestQuotaInSum(t *testing.T) {
+func TestQuotaTotal(t *testing.T) {
 	d := open(t, 100)
 	q := NewQuota(2, 250)
 	d.Share(q)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/unknown" {
-			w.(http.Flusher).Flush() // of a length that is not told
+			w.(http.Flusher).Flush() // the response has no declared length
 		}
 		io.WriteString(w, strings.Repeat("x", 100))
 	}))
@@ -28,20 +28,20 @@ func TestQuotaInSum(t *testing.T) {
 	}{{"/a", false, 150}, {"/b", false, 50}, {"/c", true, 50}, {"/unknown", true, 50}} {
 		file, _, err := d.Fetch(t.Context(), request(t, site.URL+tt.path))
 		if tt.fails {
-			wantCode(t, err, executor.ErrDownloadFailed, "the downloads would have more than 250 bytes in sum")
+			wantCode(t, err, executor.ErrDownloadFailed, "the downloads would exceed 250 bytes in total")
 		} else if err != nil || file.Bytes != 100 {
 			t.Fatalf("%s: %+v, %v", tt.path, file, err)
 		}
-		if q.Room() != tt.left {
-			t.Errorf("%s: %d bytes left, want %d", tt.path, q.Room(), tt.left)
+		if q.Remaining() != tt.left {
+			t.Errorf("%s: %d bytes left, want %d", tt.path, q.Remaining(), tt.left)
 		}
 	}
 	if _, err := d.Save("exactly", strings.NewReader(strings.Repeat("x", 50))); err != nil {
-		t.Errorf("what just fits: %v", err)
+		t.Errorf("a file of exactly the remaining size: %v", err)
 	}
 }
 
-func TestQuotaAtTheSameTime(t *testing.T) {
+func TestQuotaParallel(t *testing.T) {
 	d := open(t, 0)
 	q := NewQuota(1, 0)
 	d.Share(q)
@@ -58,7 +58,7 @@ func TestQuotaAtTheSameTime(t *testing.T) {
 		done <- err
 	}()
 	<-began
-	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), executor.ErrDownloadFailed, "1 downloads are running already")
+	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), executor.ErrDownloadFailed, "1 downloads are already running")
 	if !e.Retryable || e.Hint == "" {
 		t.Errorf("%+v", e)
 	}
@@ -68,7 +68,7 @@ func TestQuotaAtTheSameTime(t *testing.T) {
 	}
 	go func() { <-began }()
 	if err := fetchErr(t.Context(), d, request(t, site.URL)); err != nil {
-		t.Errorf("after the first: %v", err)
+		t.Errorf("after the first download: %v", err)
 	}
 	share, err := q.Begin()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestQuotaAtTheSameTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := q.Begin(); err == nil {
-		t.Error("an end that was told twice made room for two")
+		t.Error("a second End of a share was counted")
 	}
 	share.End(File{})
 }

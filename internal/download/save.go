@@ -14,30 +14,29 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// maxSameName bounds the files of one name, and with them the names that are
-// tried.
+// maxSameName limits the numbered names that are tried for a file.
 const maxSameName = 10_000
 
 // A File is a complete file in a [Dir].
 type File struct {
 	Path  string // absolute
-	Name  string // its last element: the cleaned name, numbered when that was taken
+	Name  string // last element of Path: the cleaned name, with a number if it was in use
 	Bytes int64
 }
 
-// Save reads r to its end and keeps that as a file of mode 0600, called name
-// (as [CleanName] cleans it) or, when that is taken, "name (1)" and so on.
-// Other files are never touched, and on failure nothing is left.
+// Save reads r to its end and saves it as a file with mode 0600. The file is called name, as
+// [CleanName] cleans it, or, if that name is in use, "name (1)" and so on. Save never changes other
+// files, and leaves no file if it fails.
 //
-// It returns ErrDownloadFailed when r fails or holds more than the cap, or
-// when the file cannot be written. An error of r is in the chain of Save's.
+// It returns ErrDownloadFailed if r fails or is larger than the limit, or if the file cannot be
+// written. The error wraps the error of r.
 func (d *Dir) Save(name string, r io.Reader) (File, error) {
 	partial := partialPrefix + rand.Text()
 	f, err := d.root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
-	defer d.root.Remove(partial) // gone already, when all went well
+	defer d.root.Remove(partial) // does not exist after success
 	n, err := d.fill(f, r)
 	if err != nil {
 		f.Close()
@@ -45,18 +44,18 @@ func (d *Dir) Save(name string, r io.Reader) (File, error) {
 	}
 	info, err := f.Stat()
 	if err := errors.Join(err, f.Close()); err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
-	final, err := d.place(partial, CleanName(name, "", ""), info)
+	final, err := d.moveToFreeName(partial, CleanName(name, "", ""), info)
 	if err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
 	return File{Path: filepath.Join(d.path, final), Name: final, Bytes: n}, nil
 }
 
-// Keep is Save for a file that was made here, and counted as a download: a name
-// that has not the extension gets it.
-func (d *Dir) Keep(name, ext string, r io.Reader) (File, error) {
+// SaveGenerated is like Save for a file that this program generates. It counts as a download. If
+// name does not have the extension ext, SaveGenerated appends it.
+func (d *Dir) SaveGenerated(name, ext string, r io.Reader) (File, error) {
 	share, err := d.all.Begin()
 	if err != nil {
 		return File{}, err
@@ -70,31 +69,31 @@ func (d *Dir) Keep(name, ext string, r io.Reader) (File, error) {
 	return f, err
 }
 
-// fill copies r to f, up to the cap.
+// fill copies r to f, up to the limit.
 func (d *Dir) fill(f *os.File, r io.Reader) (int64, error) {
-	limit := min(d.max, d.all.Room())
+	limit := min(d.max, d.all.Remaining())
 	src := &source{r: io.LimitReader(r, limit)}
 	n, err := io.Copy(f, src)
 	switch {
 	case src.err != nil:
-		return n, unread(src.err, n)
+		return n, incompleteError(src.err, n)
 	case err != nil:
-		return n, notKept(err)
+		return n, saveError(err)
 	case n < limit:
 		return n, nil
 	}
-	// Exactly the cap is fine, so look whether there is more.
+	// Exactly limit bytes are allowed, so check for more.
 	switch m, err := io.ReadFull(r, make([]byte, 1)); {
 	case m > 0:
-		return n, d.fits(n + 1)
+		return n, d.checkSize(n + 1)
 	case err != io.EOF:
-		return n, unread(err, n)
+		return n, incompleteError(err, n)
 	}
 	return n, nil
 }
 
-// A source remembers the error of its reader, which io.Copy mixes with those
-// of the writer.
+// A source stores the error of its reader, because io.Copy does not distinguish it from the
+// writer's.
 type source struct {
 	r   io.Reader
 	err error
@@ -108,54 +107,52 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Adopt takes the file at path, which the browser wrote directly into the
-// folder that [Dir.Staging] returned, into place, under the same rules as
-// Save. The file must be closed by its writer. It is no longer at path
-// afterwards, whether Adopt succeeds or not; a path that is not in the staging
-// folder is left alone.
+// Adopt moves the file at path, which the browser wrote into the staging directory that
+// [Dir.Staging] returned, into d, by the same rules as Save. The browser must have closed the file.
+// Adopt removes it from path even if it fails, but does not touch a path outside the staging
+// directory.
 //
-// It returns ErrDownloadFailed when there is no such file, when it is not a
-// regular file (a symbolic link is not followed), or when it is larger than
-// the cap.
+// It returns ErrDownloadFailed if the file does not exist, is not a regular file (symbolic links
+// are not followed), or is larger than the limit.
 func (d *Dir) Adopt(path, name string) (File, error) {
 	if filepath.Dir(filepath.Clean(path)) != filepath.Join(d.path, stagingName) {
-		return File{}, executor.Errorf(executor.ErrDownloadFailed, "", "the browser wrote outside of its staging folder")
+		return File{}, executor.Errorf(executor.ErrDownloadFailed, "", "the browser wrote outside its staging directory")
 	}
-	// The folder itself may have been replaced by a link since.
+	// A link may have replaced the directory.
 	if err := d.makeStaging(); err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
 	staged := filepath.Join(stagingName, filepath.Base(path))
 	defer d.root.Remove(staged)
-	info, err := d.tighten(staged)
+	info, err := d.makePrivate(staged)
 	if err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
-	if err := d.fits(info.Size()); err != nil {
+	if err := d.checkSize(info.Size()); err != nil {
 		return File{}, err
 	}
-	final, err := d.place(staged, CleanName(name, "", ""), info)
+	final, err := d.moveToFreeName(staged, CleanName(name, "", ""), info)
 	if err != nil {
-		return File{}, notKept(err)
+		return File{}, saveError(err)
 	}
 	return File{Path: filepath.Join(d.path, final), Name: final, Bytes: info.Size()}, nil
 }
 
-// tighten gives a staged file mode 0600, and returns what it is.
-func (d *Dir) tighten(staged string) (fs.FileInfo, error) {
+// makePrivate sets the mode of a staged file to 0600, and returns its FileInfo.
+func (d *Dir) makePrivate(staged string) (fs.FileInfo, error) {
 	named, err := d.root.Lstat(staged)
 	if err != nil {
 		return nil, err
 	}
 	if !named.Mode().IsRegular() {
-		return nil, errors.New("what the browser wrote is not a regular file")
+		return nil, errors.New("the downloaded file is not a regular file")
 	}
 	f, err := d.root.Open(staged)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// Open follows a link that was put there since.
+	// Open follows a link that was created in the meantime.
 	info, err := f.Stat()
 	if err == nil && !os.SameFile(named, info) {
 		err = errReplaced
@@ -166,17 +163,17 @@ func (d *Dir) tighten(staged string) (fs.FileInfo, error) {
 	return info, f.Chmod(0o600)
 }
 
-var errReplaced = errors.New("was replaced while it was taken")
+var errReplaced = errors.New("was replaced while it was moved")
 
-// place gives the file old, which is info, the first free name like name, and
-// returns that. It never replaces anything: a hard link fails where the name
-// is taken, by a symbolic link too, and of two that come at once one fails.
-func (d *Dir) place(old, name string, info fs.FileInfo) (string, error) {
+// moveToFreeName gives the file old, whose FileInfo is info, the first free numbered variant of
+// name, and returns this name. It never replaces a file: creating a hard link fails if the name is
+// in use, also by a symbolic link, and of two concurrent attempts one fails.
+func (d *Dir) moveToFreeName(old, name string, info fs.FileInfo) (string, error) {
 	for i := range maxSameName {
 		final := numbered(name, i)
 		err := d.link(old, final)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			// FAT and some network folders have no hard links.
+			// FAT and some network file systems have no hard links.
 			err = d.reserve(old, final)
 		}
 		if errors.Is(err, fs.ErrExist) {
@@ -191,13 +188,13 @@ func (d *Dir) place(old, name string, info fs.FileInfo) (string, error) {
 			d.root.Remove(final)
 			return "", errReplaced
 		}
-		// The old name, if it is still there, goes with the caller's return.
+		// The caller removes the old name if it still exists.
 		return final, nil
 	}
-	return "", fmt.Errorf("there are %d files of that name", maxSameName)
+	return "", fmt.Errorf("%d files with this name exist", maxSameName)
 }
 
-// reserve takes the name final with an empty file, and renames old over that.
+// reserve creates an empty file with the name final, and renames old to final.
 func (d *Dir) reserve(old, final string) error {
 	f, err := d.root.OpenFile(final, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -209,8 +206,8 @@ func (d *Dir) reserve(old, final string) error {
 	}
 	if err != nil {
 		d.root.Remove(final)
-		// Not ErrExist, whatever it was: the name was ours.
-		return fmt.Errorf("taking a name: %v", cause(err))
+		// Never return ErrExist: the name was free.
+		return fmt.Errorf("reserving a name: %v", cause(err))
 	}
 	return nil
 }
@@ -227,22 +224,22 @@ func numbered(name string, i int) string {
 	return fmt.Sprintf("%s (%d)%s", stem, i, ext)
 }
 
-// notKept is the error of a file that could not be written or put into place.
-func notKept(err error) error {
-	hint := "Look whether the folder for downloads is there, writable, and on a disk with room."
+// saveError is the error of a file that could not be written or moved.
+func saveError(err error) error {
+	hint := "Check that the download directory exists and is writable, and that the disk is not full."
 	if errors.Is(err, os.ErrClosed) {
 		hint = ""
 	}
-	return executor.Errorf(executor.ErrDownloadFailed, hint, "file could not be kept: %w", cause(err))
+	return executor.Errorf(executor.ErrDownloadFailed, hint, "saving the file: %w", cause(err))
 }
 
-// unread is the error of a stream that broke off after n bytes.
-func unread(err error, n int64) error {
+// incompleteError is the error of a stream that was interrupted after n bytes.
+func incompleteError(err error, n int64) error {
 	var e *executor.Error
 	if errors.As(err, &e) {
 		return e
 	}
 	failed := &executor.Error{Code: executor.ErrDownloadFailed, Retryable: true, Hint: "Try again."}
-	failed.Err = quiet{fmt.Sprintf("file broke off after %d bytes: %s", n, plainly(err)), err}
+	failed.Err = redactedError{fmt.Sprintf("download interrupted after %d bytes: %s", n, networkErrorText(err)), err}
 	return failed
 }

@@ -29,8 +29,7 @@ func open(t *testing.T, maxBytes int64) *Dir {
 	return d
 }
 
-// files returns the names of all that is in the folder, and in its staging
-// folder if there is one.
+// files returns the names of all files in the directory and its staging directory.
 func files(t *testing.T, d *Dir) []string {
 	t.Helper()
 	names := []string{}
@@ -68,7 +67,7 @@ func wantContent(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
-		t.Errorf("%s holds %q (%v), want %q", path, got, err, want)
+		t.Errorf("%s contains %q (%v), want %q", path, got, err, want)
 	}
 }
 
@@ -108,16 +107,16 @@ func TestNumbered(t *testing.T) {
 	}
 }
 
-func TestSaveCap(t *testing.T) {
+func TestSaveSizeLimit(t *testing.T) {
 	d := open(t, 1<<20)
 	if f, err := d.Save("exact", bytes.NewReader(make([]byte, 1<<20))); err != nil || f.Bytes != 1<<20 {
-		t.Fatalf("a file of exactly the cap: %+v, %v", f, err)
+		t.Fatalf("a file of exactly the limit: %+v, %v", f, err)
 	}
 	e := wantCode(t, errOf(d.Save("more", bytes.NewReader(make([]byte, 1<<20+1)))), executor.ErrDownloadFailed, "larger than 1 MB")
 	if !strings.Contains(e.Hint, "--max-download") {
 		t.Errorf("hint %q does not name the flag", e.Hint)
 	}
-	// An endless stream is left as soon as it is too long.
+	// Save stops reading an endless stream when it is too long.
 	wantCode(t, errOf(d.Save("endless", zeros{})), executor.ErrDownloadFailed, "larger than 1 MB")
 	wantFiles(t, d, "exact")
 }
@@ -132,21 +131,21 @@ func TestSaveReaderFails(t *testing.T) {
 	d := open(t, 4)
 	broken := errors.New("secret of https://ann@x.test/")
 	for name, r := range map[string]io.Reader{
-		"at once":    iotest.ErrReader(broken),
-		"in between": io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)),
-		"at the cap": io.MultiReader(strings.NewReader("abcd"), iotest.ErrReader(broken)),
+		"immediately":  iotest.ErrReader(broken),
+		"halfway":      io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)),
+		"at the limit": io.MultiReader(strings.NewReader("abcd"), iotest.ErrReader(broken)),
 	} {
 		err := errOf(d.Save(name, r))
-		wantCode(t, err, executor.ErrDownloadFailed, "broke off after")
+		wantCode(t, err, executor.ErrDownloadFailed, "interrupted after")
 		if !errors.Is(err, broken) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v does not wrap, or tells, its cause", name, err)
+			t.Errorf("%s: %v does not wrap its cause, or contains it", name, err)
 		}
 	}
 	wantFiles(t, d)
 }
 
-// All twenty are let go at the moment of choosing a name.
-func TestSaveAtOnce(t *testing.T) {
+// TestConcurrentSaves starts twenty saves that choose a name at the same time.
+func TestConcurrentSaves(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		links bool
@@ -199,7 +198,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestPlantedLink(t *testing.T) {
+func TestSaveNameInUseByLink(t *testing.T) {
 	for _, links := range []bool{true, false} {
 		d := open(t, 0)
 		if !links {
@@ -227,7 +226,7 @@ func symlink(t *testing.T, to, at string) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejects(t *testing.T) {
 	parent := t.TempDir()
 	real := filepath.Join(parent, "real")
 	wide := filepath.Join(parent, "wide")
@@ -244,7 +243,7 @@ func TestOpenRefuses(t *testing.T) {
 		wantCode(t, errOf(Open(filepath.Join(parent, name), 0)), executor.ErrDownloadFailed, why)
 	}
 	if _, err := os.Lstat(filepath.Join(parent, "nowhere")); err == nil {
-		t.Error("the target of a dangling link was made")
+		t.Error("the target of a dangling link was created")
 	}
 	wantCode(t, errOf(Open(real, -1)), executor.ErrBadArgs, "negative")
 }
@@ -284,7 +283,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-func TestAdoptRefuses(t *testing.T) {
+func TestAdoptRejects(t *testing.T) {
 	d := open(t, 0)
 	staging, err := d.Staging()
 	if err != nil {
@@ -300,21 +299,21 @@ func TestAdoptRefuses(t *testing.T) {
 	symlink(t, outside, filepath.Join(staging, "out"))
 	symlink(t, filepath.Join("..", "beside"), filepath.Join(staging, "in"))
 	for path, why := range map[string]string{
-		outside:                         "outside of its staging folder",
-		beside:                          "outside of its staging folder",
-		staging + "/../beside":          "outside of its staging folder",
+		outside:                         "outside its staging directory",
+		beside:                          "outside its staging directory",
+		staging + "/../beside":          "outside its staging directory",
 		filepath.Join(staging, "out"):   "not a regular file",
 		filepath.Join(staging, "in"):    "not a regular file",
-		filepath.Join(staging, "never"): "could not be kept",
+		filepath.Join(staging, "never"): "saving the file",
 	} {
 		wantCode(t, errOf(d.Adopt(path, "a.txt")), executor.ErrDownloadFailed, why)
 	}
-	wantFiles(t, d, "beside") // the links are gone, what they led to is not
+	wantFiles(t, d, "beside") // only the links were removed, not their targets
 	wantContent(t, outside, "mine")
 	wantContent(t, beside, "mine")
 }
 
-func TestStagingPlanted(t *testing.T) {
+func TestStagingReplacedByLink(t *testing.T) {
 	d := open(t, 0)
 	elsewhere := t.TempDir()
 	path := filepath.Join(elsewhere, "file")
@@ -337,7 +336,7 @@ func TestClosed(t *testing.T) {
 	wantCode(t, errOf(d.Adopt(path, "a")), executor.ErrDownloadFailed, "closed")
 }
 
-// TestSweep: what a killed process left goes, once it is old; nothing else does.
+// TestSweep checks that Open removes old partial files of killed processes, and no other files.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "downloads")
 	if err := os.MkdirAll(filepath.Join(dir, stagingName), 0o700); err != nil {
@@ -366,7 +365,7 @@ func TestSweep(t *testing.T) {
 	defer d.Close()
 	for name, want := range kept {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
-			t.Errorf("%s: %v, want it kept: %v", name, err, want)
+			t.Errorf("%s: %v, want preserved: %v", name, err, want)
 		}
 	}
 }

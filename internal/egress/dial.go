@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// fallbackDelay is the head start that one address has before the next one is
-// tried beside it (RFC 8305 recommends 250 ms).
+// fallbackDelay is the delay before the next address is dialed concurrently (RFC 8305 recommends
+// 250 ms).
 const fallbackDelay = 250 * time.Millisecond
 
-// deniedError is a refusal by the Decider.
+// deniedError is a denial by the NetworkPolicy.
 type deniedError struct{ reason error }
 
 func (e *deniedError) Error() string { return e.reason.Error() }
@@ -28,8 +28,8 @@ func (e *deniedError) Unwrap() error { return e.reason }
 
 type systemResolver struct{}
 
-// LookupNetIP asks for a name with dots as it is: the search domains of the
-// machine must not turn it into another.
+// LookupNetIP resolves a name that contains a dot as an absolute name, so that the machine's search
+// domains do not apply.
 func (systemResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if strings.Contains(host, ".") {
 		host += "."
@@ -37,9 +37,9 @@ func (systemResolver) LookupNetIP(ctx context.Context, network, host string) ([]
 	return net.DefaultResolver.LookupNetIP(ctx, network, host)
 }
 
-// resolve returns the addresses of t that the Decider allows. It returns a
-// *deniedError when t has addresses and none is allowed.
-func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
+// resolve returns the allowed addresses of t. It returns a *deniedError if t has addresses but none
+// is allowed.
+func (p *Proxy) resolve(ctx context.Context, t hostPort) ([]netip.Addr, error) {
 	var addrs []netip.Addr
 	switch {
 	case t.addr.IsValid():
@@ -56,7 +56,7 @@ func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
 	var reason error
 	for _, a := range addrs {
 		a = a.Unmap()
-		if err := p.decider.CheckAddr(t.host, t.port, a); err != nil {
+		if err := p.policy.CheckAddr(t.host, t.port, a); err != nil {
 			p.log.DebugContext(ctx, "address denied", "host", t.host, "addr", a, "reason", err)
 			reason = err
 			continue
@@ -72,18 +72,17 @@ func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
 	return nil, fmt.Errorf("resolve %s: %w", t.host, &net.DNSError{Err: "no addresses", Name: t.host, IsNotFound: true})
 }
 
-// bound returns a context that ends with ctx, after dialTimeout, or when the
-// proxy is closed: a dial for a pooled connection outlives its request.
+// bound returns a context that is canceled with ctx, after dialTimeout, or when the proxy is
+// closed. A dial for a pooled connection can outlive its request.
 func (p *Proxy) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	stop := p.onClose(cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// dialChecked dials addr, which parseTarget accepted before, at an address
-// that was checked.
+// dialChecked dials an allowed address of addr, which parseHostPort has accepted before.
 func (p *Proxy) dialChecked(ctx context.Context, _, addr string) (net.Conn, error) {
-	t, err := parseTarget(addr, 0)
+	t, err := parseHostPort(addr, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
@@ -100,10 +99,10 @@ func (p *Proxy) dialChecked(ctx context.Context, _, addr string) (net.Conn, erro
 	return dialFirst(ctx, t, addrs)
 }
 
-// dialFirst dials addrs in their order, each a little later than the one
-// before or as soon as that one failed, and returns the first connection. All
-// others are closed, and their goroutines have ended, when it returns.
-func dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, error) {
+// dialFirst dials addrs in order, each of them fallbackDelay after the previous one or when the
+// previous one has failed, and returns the first connection. When it returns, all other connections
+// are closed and their goroutines have exited.
+func dialFirst(ctx context.Context, t hostPort, addrs []netip.Addr) (net.Conn, error) {
 	var dialer net.Dialer
 	if len(addrs) == 1 {
 		return dialer.DialContext(ctx, "tcp", t.dialAddr(addrs[0]))
@@ -115,27 +114,27 @@ func dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, err
 	}
 	results := make(chan result, len(addrs))
 	var (
-		won    net.Conn
-		failed []error
-		begun  int
-		ended  int
+		won     net.Conn
+		failed  []error
+		started int
+		ended   int
 	)
-	begin := func() {
-		a := addrs[begun]
-		begun++
+	start := func() {
+		a := addrs[started]
+		started++
 		go func() {
 			c, err := dialer.DialContext(ctx, "tcp", t.dialAddr(a))
 			results <- result{c, err}
 		}()
 	}
-	begin()
+	start()
 	timer := time.NewTimer(fallbackDelay)
 	defer timer.Stop()
-	for ended < begun {
+	for ended < started {
 		select {
 		case <-timer.C:
-			if won == nil && begun < len(addrs) {
-				begin()
+			if won == nil && started < len(addrs) {
+				start()
 				timer.Reset(fallbackDelay)
 			}
 		case r := <-results:
@@ -143,8 +142,8 @@ func dialFirst(ctx context.Context, t target, addrs []netip.Addr) (net.Conn, err
 			switch {
 			case r.err != nil:
 				failed = append(failed, r.err)
-				if won == nil && begun < len(addrs) && ctx.Err() == nil {
-					begin()
+				if won == nil && started < len(addrs) && ctx.Err() == nil {
+					start()
 					timer.Reset(fallbackDelay)
 				}
 			case won == nil:

@@ -1,12 +1,12 @@
-// Package egress is the HTTP proxy of our browsers. Each connection of a browser
-// goes through it and is checked before it leaves the machine, whatever in a page
-// started it.
+// Package egress implements the egress proxy: the HTTP proxy of the managed browser. Each
+// connection of the browser goes through it and is checked before it leaves the machine, regardless
+// of what started it.
 //
-// A [Proxy] queries its [Decider] twice. The first query is about the scheme,
-// host and port, and the path of plain http. It precedes name resolution, because
-// a DNS query also carries data out. The second query is about each address of
-// the name. The proxy connects only to an allowed address, so that a name cannot
-// be pointed elsewhere between the check and the use.
+// A [Proxy] queries its [NetworkPolicy] twice. The first query is about the scheme, host and port,
+// and the path of plain http. It precedes name resolution, because a DNS query also sends data out.
+// The second query is about each address of the name. The proxy connects only to an allowed
+// address, so that a name cannot be pointed to another address between the check and the
+// connection.
 //
 // Chromium sends https, wss and ws as CONNECT tunnels, whose scheme is unknown
 // here, and plain http in absolute form. The proxy copies tunnels unchanged and
@@ -37,62 +37,58 @@ const (
 	// DefaultMaxConns bounds open client connections. Chromium itself opens at
 	// most 32 for http and 255 for WebSockets through one proxy.
 	DefaultMaxConns = 512
-	// dialTimeout bounds one connection attempt over all addresses of a host;
-	// Chromium gives up a connection after four minutes, people much sooner.
+	// dialTimeout bounds one connection attempt over all addresses of a host. Chromium cancels a
+	// connection after four minutes, users much sooner.
 	dialTimeout = 20 * time.Second
-	// headerTimeout bounds the reading of one request's header: Chromium sends
-	// it at once.
+	// headerTimeout bounds reading the header of one request. Chromium sends it immediately.
 	headerTimeout = 15 * time.Second
-	// idleTimeout is longer than Chromium keeps an idle connection, so that it
-	// is not we who close one while a request is on its way.
+	// idleTimeout is longer than Chromium keeps an idle connection, so that the proxy does not
+	// close one while a request is pending.
 	idleTimeout = 6 * time.Minute
-	// maxHeaderBytes bounds a request's header, and a response's: Chromium
-	// refuses responses of more than 256 KiB.
+	// maxHeaderBytes bounds the header of a request or response. Chromium rejects response headers
+	// of more than 256 KiB.
 	maxHeaderBytes = 256 << 10
-	// maxIdlePerHost is what Chromium opens to one host.
+	// maxIdlePerHost is the number of connections that Chromium opens to one host.
 	maxIdlePerHost = 6
 )
 
-// A Decider decides on connections. policy.Policy is one. Its methods must be
-// safe for concurrent use; an error denies, and its text is shown to whoever
-// made the request.
-type Decider interface {
-	// CheckHost decides before host is resolved. scheme is "http", or empty
-	// for a tunnel. An IPv6 host has its brackets.
+// A NetworkPolicy decides on connections. policy.Policy implements it. Its methods must be safe for
+// concurrent use. An error denies; its text is shown to the page that sent the request.
+type NetworkPolicy interface {
+	// CheckHost is called before host is resolved. scheme is "http", or empty for a tunnel. An IPv6
+	// host has brackets.
 	CheckHost(scheme, host string, port int) error
 	// CheckPath checks the path of a plain http request that CheckHost allowed.
 	// path is as sent, without the query.
 	CheckPath(scheme, host string, port int, path string) error
-	// CheckAddr decides on an address of host, immediately before it is
-	// dialed.
+	// CheckAddr is called for each address of host, immediately before it is dialed.
 	CheckAddr(host string, port int, addr netip.Addr) error
 }
 
-// A Resolver finds the addresses of a host; *net.Resolver is one.
+// A Resolver resolves host names. *net.Resolver implements it.
 type Resolver interface {
-	// LookupNetIP is asked for the network "ip".
+	// LookupNetIP is called with network "ip".
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Options are the options of [New].
 type Options struct {
-	// Decider decides on every connection; nil denies all.
-	Decider Decider
-	// Upstream is an http proxy to go through, with its credentials if it
-	// wants any; nil means none. Names that do not resolve here are left to
-	// it, and it is then trusted with the check of their addresses. Loopback
-	// and private addresses that are allowed are reached directly.
+	// Policy decides on every connection; nil denies all.
+	Policy NetworkPolicy
+	// Upstream is the URL of an upstream http proxy, with credentials if the proxy requires them;
+	// nil means none. The upstream proxy resolves the names that do not resolve here, and is then
+	// trusted to check their addresses. Allowed loopback and private addresses are dialed directly.
 	Upstream *url.URL
-	// NoUpstream lists, as the variable NO_PROXY does, the hosts that are
-	// reached directly although there is an Upstream: names with those below
-	// them, addresses, CIDR blocks, each with a port or without; "*" is all.
-	NoUpstream string
-	// Resolver finds addresses; nil means the system's. It is not asked about
-	// localhost and the names below it, which always are this machine.
+	// NoProxy lists, in the format of the environment variable NO_PROXY, the hosts that are dialed
+	// directly despite Upstream: names including their subdomains, addresses and CIDR blocks, each
+	// with an optional port; "*" means all.
+	NoProxy string
+	// Resolver resolves names; nil means the system's resolver. It is not used for localhost and
+	// the names below it, which are always loopback names.
 	Resolver Resolver
-	// Logger gets denials at level Info, failures at Debug; nil discards.
+	// Logger receives denials at level Info and failures at level Debug; nil discards them.
 	Logger *slog.Logger
-	// Credentials are asked of every client by Basic authentication, if set.
+	// Credentials, if set, are required from every client by Basic authentication.
 	Credentials *url.Userinfo
 	// MaxConns limits open client connections. A further connection closes one
 	// that has not sent the credentials yet, or waits if there is none. 0 means
@@ -103,9 +99,9 @@ type Options struct {
 // A Proxy is a filtering HTTP proxy on a loopback port. Its methods are safe
 // for concurrent use.
 type Proxy struct {
-	decider     Decider
+	policy      NetworkPolicy
 	upstream    *url.URL
-	via         func(*url.URL) (*url.URL, error) // nil for what NoUpstream lists; nil itself when it lists nothing
+	via         func(*url.URL) (*url.URL, error) // returns nil for hosts of NoProxy; nil if NoProxy is empty
 	resolver    Resolver
 	log         *slog.Logger
 	credentials *url.Userinfo
@@ -113,21 +109,21 @@ type Proxy struct {
 	listener net.Listener
 	server   *http.Server
 	direct   *http.Transport
-	chained  *http.Transport // through upstream; nil without
+	chained  *http.Transport // through upstream; nil without upstream
 	forward  *httputil.ReverseProxy
-	verdicts verdicts
+	outcomes outcomeCache
 
 	closeOnce sync.Once
 	stop      context.CancelFunc
-	onClose   func(f func()) (stop func() bool) // context.AfterFunc of the proxy's life
+	onClose   func(f func()) (stop func() bool) // calls f when the proxy is closed; see context.AfterFunc
 	running   sync.WaitGroup                    // the accept loop, connections, handlers, dials
 
 	mu     sync.Mutex
-	closed bool                  // guarded by mu; nothing is added to running once it is set, but connections
-	open   map[net.Conn]struct{} // tunnels' connections; guarded by mu
+	closed bool                  // guarded by mu; if set, only connections are added to running
+	open   map[net.Conn]struct{} // connections of tunnels; guarded by mu
 }
 
-// New starts a proxy on a free port of 127.0.0.1. Close it.
+// New starts a proxy on a free port of 127.0.0.1. The caller must close it.
 func New(opts Options) (*Proxy, error) {
 	if u := opts.Upstream; u != nil && !isUpstream(u) {
 		return nil, errUpstream
@@ -136,8 +132,8 @@ func New(opts Options) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
-	if opts.Decider == nil {
-		opts.Decider = denyAll{}
+	if opts.Policy == nil {
+		opts.Policy = denyAll{}
 	}
 	if opts.Resolver == nil {
 		opts.Resolver = systemResolver{}
@@ -150,11 +146,11 @@ func New(opts Options) (*Proxy, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Proxy{
-		decider: opts.Decider, upstream: opts.Upstream, resolver: opts.Resolver, log: opts.Logger,
+		policy: opts.Policy, upstream: opts.Upstream, resolver: opts.Resolver, log: opts.Logger,
 		credentials: opts.Credentials, stop: stop, open: map[net.Conn]struct{}{},
 	}
-	if p.upstream != nil && opts.NoUpstream != "" {
-		config := httpproxy.Config{HTTPProxy: p.upstream.String(), NoProxy: opts.NoUpstream}
+	if p.upstream != nil && opts.NoProxy != "" {
+		config := httpproxy.Config{HTTPProxy: p.upstream.String(), NoProxy: opts.NoProxy}
 		p.via = config.ProxyFunc()
 	}
 	p.onClose = func(f func()) func() bool { return context.AfterFunc(ctx, f) }
@@ -179,12 +175,12 @@ func New(opts Options) (*Proxy, error) {
 	return p, nil
 }
 
-// transport pools connections to origin servers, so that a page's requests
-// for plain http do not pay for a connection each.
+// transport returns a transport that pools connections to origin servers, so that plain http
+// requests of a page can share connections.
 func (p *Proxy) transport(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
 		DialContext:            dial,
-		DisableCompression:     true, // bytes pass as they are
+		DisableCompression:     true, // bodies are forwarded unchanged
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		MaxIdleConns:           128,
 		IdleConnTimeout:        time.Minute,
@@ -194,20 +190,19 @@ func (p *Proxy) transport(dial func(ctx context.Context, network, addr string) (
 	}
 }
 
-// Addr returns where the proxy listens, "127.0.0.1:port".
+// Addr returns the address that the proxy listens on, "127.0.0.1:port".
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Port returns the port of Addr, for the policy's own ports.
+// Port returns the port of Addr.
 func (p *Proxy) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// Credentials returns those that the proxy asks for, nil for none.
+// Credentials returns the credentials that the proxy requires, or nil.
 func (p *Proxy) Credentials() *url.Userinfo { return p.credentials }
 
-// Flags returns the command line flags under which a Chromium can reach the
-// network only through p. Measured on Chromium 156: of 44 ways for a page to
-// reach a host that is denied, none is left. "<-loopback>" takes back
-// Chromium's habit to go directly to loopback; the resolver rule keeps it from
-// asking DNS itself.
+// Flags returns the command line switches with which Chromium can reach the network only through p.
+// Measured on Chromium 156: none of 44 routes from a page to a denied host works. "<-loopback>"
+// disables Chromium's direct connections to loopback hosts. The resolver rule prevents it from
+// sending DNS queries.
 func (p *Proxy) Flags() []string {
 	return []string{
 		"--proxy-server=http://" + p.Addr(),
@@ -217,8 +212,8 @@ func (p *Proxy) Flags() []string {
 	}
 }
 
-// Close stops listening, closes every connection and returns when all
-// goroutines of the proxy have ended. It is idempotent.
+// Close stops listening, closes every connection and returns when all goroutines of the proxy have
+// exited. It is idempotent.
 func (p *Proxy) Close() error {
 	p.closeOnce.Do(func() {
 		p.stop()
@@ -228,7 +223,7 @@ func (p *Proxy) Close() error {
 			_ = c.Close()
 		}
 		p.mu.Unlock()
-		_ = p.server.Close() // what it could report is that a client was gone already
+		_ = p.server.Close() // it can only report that a connection was already closed
 	})
 	p.running.Wait()
 	p.direct.CloseIdleConnections()
@@ -238,8 +233,8 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// begin counts something that Close waits for; the caller then calls
-// running.Done. It reports false when the proxy is closed already.
+// begin registers an operation that Close waits for. The caller must call running.Done at its end.
+// begin returns false if the proxy is closed.
 func (p *Proxy) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -250,9 +245,9 @@ func (p *Proxy) begin() bool {
 	return true
 }
 
-// connState counts the server's connections. The accept loop, which calls it
-// for new ones, is counted itself, so Close cannot miss one. A connection that
-// becomes a tunnel is its handler's from then on.
+// connState counts the server's connections. The accept loop, which calls it for new connections,
+// is itself counted, so Close waits for all of them. The handler of a tunnel is responsible for its
+// hijacked connection.
 func (p *Proxy) connState(_ net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
@@ -262,8 +257,8 @@ func (p *Proxy) connState(_ net.Conn, s http.ConnState) {
 	}
 }
 
-// track registers the connection of a tunnel for Close. It reports false, and
-// closes c, when the proxy is closed already.
+// track registers the connection of a tunnel, so that Close closes it. If the proxy is already
+// closed, track closes c and returns false.
 func (p *Proxy) track(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,7 +270,7 @@ func (p *Proxy) track(c net.Conn) bool {
 	return true
 }
 
-// untrack closes c and forgets it.
+// untrack closes c and unregisters it.
 func (p *Proxy) untrack(c net.Conn) {
 	_ = c.Close()
 	p.mu.Lock()
@@ -283,12 +278,11 @@ func (p *Proxy) untrack(c net.Conn) {
 	delete(p.open, c)
 }
 
-var errUpstream = executor.Errorf(executor.ErrBadArgs, "Write it as http://host:port.", "the proxy to go through is not of the form http://host:port")
+var errUpstream = executor.Errorf(executor.ErrBadArgs, "Write it as http://host:port.", "the upstream proxy is not of the form http://host:port")
 
-// ParseUpstream reads the address of an http proxy, http://host:port with its
-// credentials if it wants any; http:// and :80 may be left out. No address is
-// no proxy, nil. The error, an ErrBadArgs, does not quote the address, which may
-// hold a password.
+// ParseUpstream parses the URL of an upstream http proxy: http://host:port with optional
+// credentials. http:// and :80 may be omitted. For an empty address, ParseUpstream returns nil. The
+// error has code ErrBadArgs and does not quote the address, which may contain a password.
 func ParseUpstream(address string) (*url.URL, error) {
 	if address == "" {
 		return nil, nil
@@ -305,10 +299,11 @@ func ParseUpstream(address string) (*url.URL, error) {
 
 func isUpstream(u *url.URL) bool { return u.Scheme == "http" && u.Hostname() != "" }
 
+// denyAll is the NetworkPolicy that denies everything.
 type denyAll struct{}
 
-var errNoDecider = errors.New("no policy is set")
+var errNoPolicy = errors.New("no policy is set")
 
-func (denyAll) CheckHost(string, string, int) error         { return errNoDecider }
-func (denyAll) CheckPath(string, string, int, string) error { return errNoDecider }
-func (denyAll) CheckAddr(string, int, netip.Addr) error     { return errNoDecider }
+func (denyAll) CheckHost(string, string, int) error         { return errNoPolicy }
+func (denyAll) CheckPath(string, string, int, string) error { return errNoPolicy }
+func (denyAll) CheckAddr(string, int, netip.Addr) error     { return errNoPolicy }

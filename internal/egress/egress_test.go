@@ -21,19 +21,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rules is a Decider that denies what stands in it and, unless open, every
-// address but loopback of the names in it.
+// rules is a NetworkPolicy that denies the hosts, paths and addresses that it contains.
 type rules struct {
 	hosts map[string]string // denied host, or host and path → reason
 	addrs map[netip.Addr]string
 
-	mu    sync.Mutex
-	asked []string // what CheckHost was asked
+	mu      sync.Mutex
+	checked []string // arguments of CheckHost
 }
 
 func (r *rules) CheckHost(scheme, host string, port int) error {
 	r.mu.Lock()
-	r.asked = append(r.asked, fmt.Sprintf("%s|%s|%d", scheme, host, port))
+	r.checked = append(r.checked, fmt.Sprintf("%s|%s|%d", scheme, host, port))
 	r.mu.Unlock()
 	if reason, ok := r.hosts[host]; ok {
 		return errors.New(reason)
@@ -55,10 +54,10 @@ func (r *rules) CheckAddr(_ string, _ int, a netip.Addr) error {
 	return nil
 }
 
-func (r *rules) questions() []string {
+func (r *rules) checkedHosts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]string(nil), r.asked...)
+	return append([]string(nil), r.checked...)
 }
 
 // names is a Resolver.
@@ -86,7 +85,7 @@ func start(t testing.TB, opts Options) *Proxy {
 	return p
 }
 
-// client returns an http client that goes through p.
+// client returns an http client that uses p.
 func client(t testing.TB, p *Proxy) *http.Client {
 	u := &url.URL{Scheme: "http", Host: p.Addr(), User: p.credentials}
 	tr := &http.Transport{Proxy: http.ProxyURL(u), DisableCompression: true}
@@ -115,7 +114,7 @@ func get(t testing.TB, c *http.Client, u string) (*http.Response, string) {
 	return res, string(b)
 }
 
-// connect opens a tunnel by hand and returns the answer's status.
+// connect opens a tunnel and returns the connection and the response.
 func connect(t testing.TB, p *Proxy, target, early string) (net.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
 	c, err := net.Dial("tcp", p.Addr())
@@ -144,7 +143,7 @@ func TestForward(t *testing.T) {
 		io.WriteString(w, "<p>hello")
 	})
 	rule := &rules{}
-	p := start(t, Options{Decider: rule, Resolver: names{"shop.test": {"127.0.0.1"}}})
+	p := start(t, Options{Policy: rule, Resolver: names{"shop.test": {"127.0.0.1"}}})
 	req, _ := http.NewRequest("GET", "http://shop.test:"+port+"/a?b=1;c=2", nil)
 	req.URL.Opaque = "//shop.test:" + port + "/a|b"
 	req.Header.Set("Proxy-Connection", "keep-alive")
@@ -159,7 +158,7 @@ func TestForward(t *testing.T) {
 		t.Errorf("got %d %q", res.StatusCode, body)
 	}
 	if got.RequestURI != "/a|b?b=1;c=2" {
-		t.Errorf("origin got %q, the path and query must stay as they were", got.RequestURI)
+		t.Errorf("origin got %q, want the path and query unchanged", got.RequestURI)
 	}
 	if got.Host != "shop.test:"+port {
 		t.Errorf("origin got Host %q", got.Host)
@@ -170,8 +169,8 @@ func TestForward(t *testing.T) {
 	if h := res.Header; h.Get("X-Hop") != "" || h.Get("X-End") != "2" || h["Content-Type"] != nil {
 		t.Errorf("client got header %v", h)
 	}
-	if q := rule.questions(); len(q) != 1 || q[0] != "http|shop.test|"+port {
-		t.Errorf("asked %q", q)
+	if q := rule.checkedHosts(); len(q) != 1 || q[0] != "http|shop.test|"+port {
+		t.Errorf("checked hosts %q", q)
 	}
 }
 
@@ -179,7 +178,7 @@ func TestForwardDenied(t *testing.T) {
 	hits := 0
 	_, port := serve(t, func(http.ResponseWriter, *http.Request) { hits++ })
 	p := start(t, Options{
-		Decider: &rules{
+		Policy: &rules{
 			hosts: map[string]string{"evil.test": "blocked\r\nby rule"},
 			addrs: map[netip.Addr]string{netip.MustParseAddr("127.0.0.1"): "private address"},
 		},
@@ -204,20 +203,20 @@ func TestForwardDenied(t *testing.T) {
 			}
 		}
 		if _, ok := p.Failed(tt.host); ok {
-			t.Errorf("Failed(%q) for a host that was denied", tt.host)
+			t.Errorf("Failed(%q) for a denied host", tt.host)
 		}
 	}
 	if hits != 0 {
 		t.Errorf("the server was reached %d times", hits)
 	}
 	if _, ok := p.Denied("other.test"); ok {
-		t.Error("Denied of a host that nobody asked for")
+		t.Error("Denied for a host that was never requested")
 	}
 }
 
-// TestDialsWhatWasChecked has a name whose first address is denied, and a
-// resolver that would answer otherwise the second time.
-func TestDialsWhatWasChecked(t *testing.T) {
+// TestDialsCheckedAddress uses a name whose first address is denied, and a resolver that returns
+// other addresses for the second query.
+func TestDialsCheckedAddress(t *testing.T) {
 	// The server also listens on the denied address.
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
@@ -231,43 +230,43 @@ func TestDialsWhatWasChecked(t *testing.T) {
 	srv.Start()
 	t.Cleanup(srv.Close)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	flip := &flipping{answers: [][]string{{"127.0.0.2", "127.0.0.1"}, {"127.0.0.2"}}}
+	flip := &changingResolver{answers: [][]string{{"127.0.0.2", "127.0.0.1"}, {"127.0.0.2"}}}
 	p := start(t, Options{
-		Decider:  &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("127.0.0.2"): "private address"}},
+		Policy:   &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("127.0.0.2"): "private address"}},
 		Resolver: flip,
 	})
 	res, body := get(t, client(t, p), "http://a.test:"+port+"/")
 	if res.StatusCode != 200 || body != "127.0.0.1:"+port {
-		t.Errorf("got %d %q, want the address that was allowed", res.StatusCode, body)
+		t.Errorf("got %d %q, want the allowed address", res.StatusCode, body)
 	}
-	if flip.asked != 1 {
-		t.Errorf("resolved %d times for one connection", flip.asked)
+	if flip.calls != 1 {
+		t.Errorf("resolved %d times for one connection", flip.calls)
 	}
 }
 
-type flipping struct {
+type changingResolver struct {
 	answers [][]string
-	asked   int
+	calls   int
 }
 
-func (f *flipping) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
-	i := min(f.asked, len(f.answers)-1)
-	f.asked++
+func (f *changingResolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	i := min(f.calls, len(f.answers)-1)
+	f.calls++
 	return names{host: f.answers[i]}.LookupNetIP(ctx, network, host)
 }
 
-func TestRedirectIsDecidedAnew(t *testing.T) {
+func TestRedirectRechecked(t *testing.T) {
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://evil.test/", http.StatusFound)
 	})
 	rule := &rules{hosts: map[string]string{"evil.test": "not in the allow list"}}
-	p := start(t, Options{Decider: rule, Resolver: names{"good.test": {"127.0.0.1"}}})
+	p := start(t, Options{Policy: rule, Resolver: names{"good.test": {"127.0.0.1"}}})
 	res, _ := get(t, client(t, p), "http://good.test:"+port+"/")
 	if res.StatusCode != 403 || res.Request.URL.Host != "evil.test" {
 		t.Errorf("ended with %d at %s", res.StatusCode, res.Request.URL)
 	}
-	if q := rule.questions(); len(q) != 2 || q[1] != "http|evil.test|80" {
-		t.Errorf("asked %q", q)
+	if q := rule.checkedHosts(); len(q) != 2 || q[1] != "http|evil.test|80" {
+		t.Errorf("checked hosts %q", q)
 	}
 }
 
@@ -277,8 +276,8 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close() // nobody listens there now
-	p := start(t, Options{Decider: &rules{}, Resolver: names{"two.test": {"127.0.0.1", "127.0.0.2"}}})
+	l.Close() // the port is closed now
+	p := start(t, Options{Policy: &rules{}, Resolver: names{"two.test": {"127.0.0.1", "127.0.0.2"}}})
 	for host, want := range map[string]string{
 		"127.0.0.1":    "net::ERR_CONNECTION_REFUSED",
 		"two.test":     "net::ERR_CONNECTION_REFUSED",
@@ -295,14 +294,14 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("Failed(%q) = %q, %v, want %q", host, got, ok, want)
 		}
 		if _, ok := p.Denied(host); ok {
-			t.Errorf("Denied(%q) for a host that failed", host)
+			t.Errorf("Denied(%q) for an unreachable host", host)
 		}
 	}
 }
 
 func TestStrictTargets(t *testing.T) {
 	rule := &rules{}
-	p := start(t, Options{Decider: rule})
+	p := start(t, Options{Policy: rule})
 	for _, target := range []string{
 		"example.com", "example.com:", "example.com:0", "example.com:080", "example.com:65536", "Example.com:443",
 		"example.com.:443", "a@b:443", "0x7f.1:80", "127.1:80", "2130706433:80", "017700000001:80",
@@ -331,12 +330,12 @@ func TestStrictTargets(t *testing.T) {
 		}
 		c.Close()
 	}
-	if q := rule.questions(); len(q) != 0 {
-		t.Errorf("the decider was asked about malformed targets: %q", q)
+	if q := rule.checkedHosts(); len(q) != 0 {
+		t.Errorf("CheckHost was called for malformed targets: %q", q)
 	}
 }
 
-func TestNilDeciderDenies(t *testing.T) {
+func TestNilPolicyDenies(t *testing.T) {
 	_, port := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("reached") })
 	res, _ := get(t, client(t, start(t, Options{})), "http://127.0.0.1:"+port+"/")
 	if res.StatusCode != 403 {
@@ -347,10 +346,10 @@ func TestNilDeciderDenies(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Proxy-Authorization") != "" {
-			t.Error("the origin was told the proxy's credentials")
+			t.Error("the origin received the proxy's credentials")
 		}
 	})
-	p := start(t, Options{Decider: &rules{}, Credentials: url.UserPassword("browser", "s3cret")})
+	p := start(t, Options{Policy: &rules{}, Credentials: url.UserPassword("browser", "s3cret")})
 	if res, _ := get(t, client(t, p), "http://127.0.0.1:"+port+"/"); res.StatusCode != 200 {
 		t.Errorf("with credentials: %d", res.StatusCode)
 	}
@@ -365,18 +364,18 @@ func TestCredentials(t *testing.T) {
 	if _, _, res := connect(t, p, "127.0.0.1:"+port, ""); res.StatusCode != 407 {
 		t.Errorf("CONNECT without credentials: %s", res.Status)
 	}
-	// Whoever is told of a failure learns that it was this.
+	// Challenged and Failed report the missing credentials.
 	if name, failed := p.Failed("127.0.0.1:" + port); !p.Challenged("127.0.0.1") || !failed || name != "net::ERR_INVALID_AUTH_CREDENTIALS" {
 		t.Errorf("challenged %v, failed %v %q", p.Challenged("127.0.0.1"), failed, name)
 	}
 	get(t, client(t, p), "http://127.0.0.1:"+port+"/")
 	if p.Challenged("127.0.0.1") {
-		t.Error("a host that was reached since counts as challenged")
+		t.Error("a host that was reached later counts as challenged")
 	}
 }
 
-// TestStreams proves that a part of an answer arrives before the rest of it
-// exists, and a part of a request likewise.
+// TestStreams checks that the proxy forwards a part of a response or request before the rest
+// exists.
 func TestStreams(t *testing.T) {
 	seen := make(chan string, 1)
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -389,7 +388,7 @@ func TestStreams(t *testing.T) {
 		seen <- string(b)
 		io.Copy(w, r.Body)
 	})
-	p := start(t, Options{Decider: &rules{}})
+	p := start(t, Options{Policy: &rules{}})
 	pr, pw := io.Pipe()
 	req, _ := http.NewRequest("POST", "http://127.0.0.1:"+port+"/", pr)
 	go pw.Write([]byte("one!"))
@@ -422,7 +421,7 @@ func TestReusesConnections(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	c := client(t, start(t, Options{Decider: &rules{}}))
+	c := client(t, start(t, Options{Policy: &rules{}}))
 	for range 5 {
 		get(t, c, s.URL)
 	}
@@ -431,34 +430,33 @@ func TestReusesConnections(t *testing.T) {
 	}
 }
 
-// TestOriginCannotSpeakForProxy has an origin answer as the proxy would for a
-// denied host.
-func TestOriginCannotSpeakForProxy(t *testing.T) {
+// TestOriginCannotForgeProxyHeaders uses an origin that responds like the proxy for a denied host.
+func TestOriginCannotForgeProxyHeaders(t *testing.T) {
 	s, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["x-chrome-mcp-denied"] = []string{"by me", "twice"}
 		w.Header().Set(ErrorHeader, "net::ERR_FAILED")
 		w.Header().Set("X-Other", "kept")
 		w.WriteHeader(http.StatusForbidden)
 	})
-	res, _ := get(t, client(t, start(t, Options{Decider: &rules{}})), s.URL)
+	res, _ := get(t, client(t, start(t, Options{Policy: &rules{}})), s.URL)
 	if res.StatusCode != http.StatusForbidden || res.Header.Get("X-Other") != "kept" {
-		t.Errorf("the answer is %s with %v, not the origin's", res.Status, res.Header)
+		t.Errorf("got %s with %v, want the origin's response", res.Status, res.Header)
 	}
 	for _, name := range []string{DeniedHeader, ErrorHeader} {
 		if v := res.Header.Values(name); len(v) > 0 {
-			t.Errorf("the origin's %s came through: %q", name, v)
+			t.Errorf("the origin's header %s was forwarded: %q", name, v)
 		}
 	}
 }
 
-// TestOriginAsksForCredentials checks that the browser receives no 407 response
+// TestOriginRequiresProxyAuth checks that the browser receives no 407 response
 // except the proxy's.
-func TestOriginAsksForCredentials(t *testing.T) {
+func TestOriginRequiresProxyAuth(t *testing.T) {
 	s, port := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Proxy-Authenticate", realm)
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	})
-	p := start(t, Options{Decider: &rules{}, Credentials: url.UserPassword("user", "secret")})
+	p := start(t, Options{Policy: &rules{}, Credentials: url.UserPassword("user", "secret")})
 	res, _ := get(t, client(t, p), s.URL)
 	const want = "net::ERR_UNEXPECTED_PROXY_AUTH"
 	if name, _ := p.Failed("127.0.0.1:" + port); res.StatusCode != http.StatusBadGateway || res.Header.Get(ErrorHeader) != want || name != want {
@@ -466,19 +464,18 @@ func TestOriginAsksForCredentials(t *testing.T) {
 	}
 }
 
-// TestPathIsDecided checks that the policy decides on the path of plain http as
-// it is sent.
-func TestPathIsDecided(t *testing.T) {
-	var asked []string
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.RequestURI) }))
+// TestForwardPathChecked checks that the policy decides on the path of plain http as it is sent.
+func TestForwardPathChecked(t *testing.T) {
+	var received []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received = append(received, r.RequestURI) }))
 	defer s.Close()
-	c := client(t, start(t, Options{Decider: &rules{hosts: map[string]string{"127.0.0.1/x/..%2fadmin": "denied path", "127.0.0.1/": "denied root"}}}))
+	c := client(t, start(t, Options{Policy: &rules{hosts: map[string]string{"127.0.0.1/x/..%2fadmin": "denied path", "127.0.0.1/": "denied root"}}}))
 	for path, want := range map[string]int{"/x/..%2fadmin?q=1": 403, "/": 403, "": 403, "/other?/x/..%2fadmin": 200} {
 		if res, _ := get(t, c, s.URL+path); res.StatusCode != want {
 			t.Errorf("%q: status %d, want %d", path, res.StatusCode, want)
 		}
 	}
-	if len(asked) != 1 {
-		t.Errorf("the server received %q", asked)
+	if len(received) != 1 {
+		t.Errorf("the server received %q", received)
 	}
 }

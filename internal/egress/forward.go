@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// bufferSize is that of io.Copy, and of one read from a socket.
+// bufferSize is the buffer size of io.Copy.
 const bufferSize = 32 << 10
 
 type bufferPool struct{ pool sync.Pool }
@@ -27,15 +27,15 @@ func (b *bufferPool) Get() []byte {
 
 func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
 
-// targetKey is the context key under which a forwarded request has its target.
+// targetKey is the context key of the hostPort of a forwarded request.
 type targetKey struct{}
 
-// newForward makes the handler of plain http requests that were decided on.
-// It drops hop-by-hop headers, streams both ways and passes upgrades.
+// newForward returns the handler of allowed plain http requests. It removes hop-by-hop headers,
+// streams in both directions and forwards upgrades.
 func (p *Proxy) newForward() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			// ReverseProxy tidies these up; a browser's request stays what it was.
+			// ReverseProxy changes these. Restore what the browser sent.
 			pr.Out.URL.RawQuery = pr.In.URL.RawQuery
 			for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 				if v, ok := pr.In.Header[h]; ok {
@@ -48,32 +48,32 @@ func (p *Proxy) newForward() *httputil.ReverseProxy {
 		BufferPool:    &bufferPool{},
 		ErrorLog:      slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			t, _ := r.Context().Value(targetKey{}).(target)
-			p.refuse(w, r, t, err)
+			t, _ := r.Context().Value(targetKey{}).(hostPort)
+			p.respondError(w, r, t, err)
 		},
 	}
 }
 
 func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Scheme != "http" || r.URL.Host == "" || r.URL.User != nil {
-		answer(w, http.StatusBadRequest, "This is a proxy for one browser; it has no pages of its own.")
+		respond(w, http.StatusBadRequest, "This is a proxy for one browser; it serves no pages.")
 		return
 	}
-	t, err := parseTarget(r.URL.Host, 80)
+	t, err := parseHostPort(r.URL.Host, 80)
 	if err != nil {
-		answer(w, http.StatusBadRequest, "Bad request: "+err.Error())
+		respond(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
 	if err := p.decide("http", t, sentPath(r)); err != nil {
-		p.refuse(w, r, t, err)
+		p.respondError(w, r, t, err)
 		return
 	}
 	keepPath(r)
-	// An origin may answer before it has the whole request, to refuse it. The
-	// writers that can be here can all do this.
+	// An origin may respond before it has received the complete request, to reject it. All possible
+	// writers support full duplex.
 	_ = http.NewResponseController(w).EnableFullDuplex()
-	// The server would add these where the origin's answer has none, and a
-	// guessed type is one that a page did not have.
+	// Without this, the server adds these headers to responses that have none. A guessed content
+	// type would change the page.
 	w.Header()["Content-Type"] = nil
 	w.Header()["Date"] = nil
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, t)))
@@ -89,8 +89,7 @@ func sentPath(r *http.Request) string {
 	return "/"
 }
 
-// keepPath makes net/url send the path as it came where it would spell it
-// otherwise ("/a|b").
+// keepPath makes net/url send the path as received, if it would encode it differently ("/a|b").
 func keepPath(r *http.Request) {
 	if path := sentPath(r); path != "/" && path != r.URL.EscapedPath() && !strings.HasPrefix(path, "//") {
 		r.URL.Opaque = path
@@ -102,7 +101,7 @@ type roundTripper struct{ p *Proxy }
 
 func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	p := rt.p
-	t, _ := r.Context().Value(targetKey{}).(target)
+	t, _ := r.Context().Value(targetKey{}).(hostPort)
 	transport := p.direct
 	if p.chained != nil {
 		direct, err := p.goesDirect(r.Context(), t)
@@ -111,7 +110,7 @@ func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		if !direct {
 			transport = p.chained
-			if r.URL.Opaque != "" { // then a proxy is not told the host of itself
+			if r.URL.Opaque != "" { // net/http does not add the host to it for a proxy
 				r = r.Clone(r.Context())
 				r.URL.Opaque = "//" + r.URL.Host + r.URL.Opaque
 			}
@@ -130,8 +129,8 @@ func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errProxyAuth
 	}
-	p.verdicts.clear(t)
-	// These are the proxy's own words: an origin must not speak in its name.
+	p.outcomes.clear(t)
+	// Only the proxy may set these headers, not an origin.
 	res.Header.Del(DeniedHeader)
 	res.Header.Del(ErrorHeader)
 	return res, nil
@@ -139,14 +138,14 @@ func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // errProxyAuth is the error for an origin that responds like a proxy that
 // requires credentials.
-var errProxyAuth = errors.New("the server answered as a proxy")
+var errProxyAuth = errors.New("the server requires proxy credentials")
 
-// goesDirect decides, where there is an upstream proxy, which way t goes. All
-// its addresses are checked first, if it has any here.
-func (p *Proxy) goesDirect(ctx context.Context, t target) (bool, error) {
+// goesDirect reports whether t is dialed directly despite the upstream proxy. If t resolves here,
+// all its addresses are checked first.
+func (p *Proxy) goesDirect(ctx context.Context, t hostPort) (bool, error) {
 	if p.via != nil {
 		if u, err := p.via(&url.URL{Scheme: "http", Host: t.String()}); err == nil && u == nil {
-			return true, nil // its addresses are checked when it is dialed
+			return true, nil // dialChecked checks its addresses
 		}
 	}
 	ctx, cancel := p.bound(ctx)
@@ -156,11 +155,11 @@ func (p *Proxy) goesDirect(ctx context.Context, t target) (bool, error) {
 	case denied:
 		return false, err
 	case err != nil:
-		return false, nil // not known here: the upstream resolves it
+		return false, nil // the upstream proxy resolves it
 	}
 	return local(addrs[0]), nil
 }
 
-// local reports whether a is on this machine or its own networks, where an
-// upstream proxy has no business.
+// local reports whether a is on this machine or in a private network, which an upstream proxy does
+// not serve.
 func local(a netip.Addr) bool { return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() }

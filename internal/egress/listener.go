@@ -70,15 +70,14 @@ func (l *limited) Close() error {
 	return l.TCPListener.Close()
 }
 
-// clientConn gives its slot back when it is closed.
+// A clientConn releases its slot when it is closed.
 type clientConn struct {
 	*net.TCPConn
 	listener *limited
 	release  func()
 }
 
-// proved marks c as a connection of a client of ours. It is not closed for
-// another connection.
+// proved marks c as authenticated, so that evict does not close it.
 func (c *clientConn) proved() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -91,7 +90,7 @@ func (c *clientConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// connKey is the context key under which a request has its clientConn.
+// connKey is the context key of the clientConn of a request.
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {

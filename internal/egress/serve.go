@@ -11,19 +11,18 @@ import (
 	"strings"
 )
 
-// Headers of the proxy's own answers. A page that is denied over plain http
-// gets such an answer in place of a document.
+// Headers of the proxy's own responses. For a denied document over plain http, the browser receives
+// such a response.
 const (
-	// DeniedHeader is on a refusal, with its reason.
+	// DeniedHeader is set on a denial. Its value is the reason.
 	DeniedHeader = "X-Chrome-MCP-Denied"
-	// ErrorHeader is on an answer for a host that could not be reached, with
-	// Chromium's name for what happened ("net::ERR_CONNECTION_REFUSED").
+	// ErrorHeader is set on the response for a host that could not be reached. Its value is
+	// Chromium's name of the error, such as "net::ERR_CONNECTION_REFUSED".
 	ErrorHeader = "X-Chrome-MCP-Error"
 )
 
-// WarmUpURL is answered by the proxy itself, with an empty page: a browser
-// that has loaded it knows the credentials. No name ends in ".invalid"
-// (RFC 6761).
+// WarmUpURL is the URL of an empty page that the proxy itself serves. A browser that has loaded it
+// knows the credentials. No host exists below ".invalid" (RFC 6761).
 const WarmUpURL = "http://" + warmUpHost + "/"
 
 const warmUpHost = "chrome-mcp-proxy.invalid"
@@ -31,16 +30,16 @@ const warmUpHost = "chrome-mcp-proxy.invalid"
 const realm = `Basic realm="chrome-mcp"`
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	// Counted apart from its connection, which the server forgets when the
-	// handler makes a tunnel of it.
+	// The handler is counted in addition to its connection, because the server no longer counts a
+	// connection that the handler hijacks for a tunnel.
 	if !p.begin() {
 		panic(http.ErrAbortHandler)
 	}
 	defer p.running.Done()
 	if !p.authorized(r) {
-		p.noteStranger(r)
+		p.recordUnauthenticated(r)
 		w.Header().Set("Proxy-Authenticate", realm)
-		answer(w, http.StatusProxyAuthRequired, "this proxy needs credentials")
+		respond(w, http.StatusProxyAuthRequired, "this proxy requires credentials")
 		return
 	}
 	proved(r.Context())
@@ -55,24 +54,23 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.serveForward(w, r)
 }
 
-// errStranger is of a request without the credentials.
-var errStranger = errors.New("the request did not have the proxy's credentials")
+// errMissingCredentials is the outcome of a request without the credentials.
+var errMissingCredentials = errors.New("request without the proxy's credentials")
 
-// noteStranger remembers where a request without the credentials would have
-// gone: it may be the browser's, which forgets them when its network process
-// ends.
-func (p *Proxy) noteStranger(r *http.Request) {
+// recordUnauthenticated records the host of a request without the credentials. The request may come
+// from the browser, which forgets the credentials when its network process exits.
+func (p *Proxy) recordUnauthenticated(r *http.Request) {
 	host, port := r.URL.Host, 80
 	if r.Method == http.MethodConnect {
 		host, port = r.RequestURI, 0
 	}
-	if t, err := parseTarget(host, port); err == nil {
-		p.verdicts.set(t, errStranger)
+	if t, err := parseHostPort(host, port); err == nil {
+		p.outcomes.set(t, errMissingCredentials)
 	}
 }
 
-// authorized compares digests, so that the time it takes tells nothing of the
-// credentials, not even their length.
+// authorized reports whether r has the credentials. It compares digests, so that its duration
+// reveals nothing about the credentials, not even their length.
 func (p *Proxy) authorized(r *http.Request) bool {
 	if p.credentials == nil {
 		return true
@@ -94,12 +92,12 @@ func password(u interface{ Password() (string, bool) }) string {
 	return s
 }
 
-// decide queries the Decider about t before name resolution. scheme is empty for
-// a tunnel, which has no path.
-func (p *Proxy) decide(scheme string, t target, path string) *deniedError {
-	err := p.decider.CheckHost(scheme, t.host, t.port)
+// decide queries the policy about t before name resolution. scheme is empty for a tunnel, which has
+// no path.
+func (p *Proxy) decide(scheme string, t hostPort, path string) *deniedError {
+	err := p.policy.CheckHost(scheme, t.host, t.port)
 	if err == nil && scheme != "" {
-		err = p.decider.CheckPath(scheme, t.host, t.port, path)
+		err = p.policy.CheckPath(scheme, t.host, t.port, path)
 	}
 	if err != nil {
 		return &deniedError{err}
@@ -107,41 +105,41 @@ func (p *Proxy) decide(scheme string, t target, path string) *deniedError {
 	return nil
 }
 
-// refuse answers a request that err ended, and remembers why. Details stay in
-// the log: the answer may be read by a page.
-func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, t target, err error) {
+// respondError responds to a request that failed with err, and records err. Details are only
+// logged, because a page may read the response.
+func (p *Proxy) respondError(w http.ResponseWriter, r *http.Request, t hostPort, err error) {
 	if denied, ok := errors.AsType[*deniedError](err); ok {
-		p.noteDenied(r.Context(), t, denied)
+		p.recordDenied(r.Context(), t, denied)
 		w.Header().Set(DeniedHeader, oneLine(denied.Error()))
-		answer(w, http.StatusForbidden, denied.text())
+		respond(w, http.StatusForbidden, denied.text())
 		return
 	}
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // the client is gone, or we are closing
+		panic(http.ErrAbortHandler) // the client has disconnected, or the proxy is closing
 	}
 	name := netErrorName(err)
-	p.verdicts.set(t, err)
-	p.log.DebugContext(r.Context(), "connection failed", "host", t.host, "port", t.port, "err", err)
+	p.outcomes.set(t, err)
+	p.log.DebugContext(r.Context(), "connection failed", "host", t.host, "port", t.port, "error", err)
 	w.Header().Set(ErrorHeader, name)
-	answer(w, http.StatusBadGateway, "Not reached: "+name)
+	respond(w, http.StatusBadGateway, "Not reached: "+name)
 }
 
-// noteDenied logs and stores that t was denied.
-func (p *Proxy) noteDenied(ctx context.Context, t target, denied *deniedError) {
-	p.verdicts.set(t, denied)
+// recordDenied logs and records that t was denied.
+func (p *Proxy) recordDenied(ctx context.Context, t hostPort, denied *deniedError) {
+	p.outcomes.set(t, denied)
 	p.log.InfoContext(ctx, "connection denied", "host", t.host, "port", t.port, "reason", denied.reason)
 }
 
-func answer(w http.ResponseWriter, status int, text string) {
+func respond(w http.ResponseWriter, status int, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // a client that is gone needs no answer
+	_, _ = io.WriteString(w, text+"\n") // a disconnected client needs no response
 }
 
-// oneLine makes s fit for a header.
+// oneLine returns s as the value of a header: one line of printable ASCII, truncated.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

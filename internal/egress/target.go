@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// A target is the host and port that a request is for.
-type target struct {
+// A hostPort is the host and port of a request.
+type hostPort struct {
 	host string     // lower case; an IPv6 address in brackets
-	addr netip.Addr // when the host is an address
+	addr netip.Addr // valid if the host is an address
 	port int
 }
 
 // String returns host:port.
-func (t target) String() string { return t.host + ":" + strconv.Itoa(t.port) }
+func (t hostPort) String() string { return t.host + ":" + strconv.Itoa(t.port) }
 
-// parseTarget accepts host:port in the spelling of a browser and in no other:
-// what is decided on must be what is reached. defaultPort 0 means that the port
-// must be there.
-func parseTarget(s string, defaultPort int) (target, error) {
-	t := target{host: s, port: defaultPort}
+// parseHostPort accepts host:port only as a browser serializes it, so that the checked host is the
+// host that is reached. If defaultPort is 0, s must contain a port.
+func parseHostPort(s string, defaultPort int) (hostPort, error) {
+	t := hostPort{host: s, port: defaultPort}
 	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
 		n, err := strconv.ParseUint(s[i+1:], 10, 16)
 		if err != nil || n == 0 || strconv.FormatUint(n, 10) != s[i+1:] {
@@ -45,7 +44,7 @@ func parseTarget(s string, defaultPort int) (target, error) {
 	return t, t.parseName()
 }
 
-func (t *target) parseName() error {
+func (t *hostPort) parseName() error {
 	if t.host == "" || len(t.host) > 253 {
 		return errors.New("malformed host")
 	}
@@ -62,8 +61,8 @@ func (t *target) parseName() error {
 	}
 	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
 	if last[0] >= '0' && last[0] <= '9' {
-		// No top-level domain begins with a digit, and resolvers know a dozen
-		// ways to read such a name as an address. One will do.
+		// No top-level domain begins with a digit, and resolvers parse such names as addresses in
+		// many notations. Only the canonical one is accepted.
 		a, err := netip.ParseAddr(t.host)
 		if err != nil || !a.Is4() || a.String() != t.host {
 			return errors.New("malformed IPv4 address")
@@ -73,12 +72,12 @@ func (t *target) parseName() error {
 	return nil
 }
 
-// loopbackName reports whether the host is a name of this machine by RFC 6761.
-func (t target) loopbackName() bool {
+// loopbackName reports whether the host is a loopback name by RFC 6761.
+func (t hostPort) loopbackName() bool {
 	return t.host == "localhost" || strings.HasSuffix(t.host, ".localhost")
 }
 
-// dialAddr is where to dial for a at the port of t.
-func (t target) dialAddr(a netip.Addr) string {
+// dialAddr returns the address to dial: a at the port of t.
+func (t hostPort) dialAddr(a netip.Addr) string {
 	return net.JoinHostPort(a.String(), strconv.Itoa(t.port))
 }

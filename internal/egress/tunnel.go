@@ -12,28 +12,27 @@ import (
 	"time"
 )
 
-// halfClosedTimeout bounds a tunnel of which one side has said that it will
-// send no more. Browsers close both at once, so what is left then is at most
-// the end of an answer.
+// halfClosedTimeout bounds a tunnel that is closed in one direction. Browsers close both directions
+// at the same time, so at most the end of a response is still to be sent.
 const halfClosedTimeout = 2 * time.Minute
 
 func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
-	t, err := parseTarget(r.RequestURI, 0)
+	t, err := parseHostPort(r.RequestURI, 0)
 	if err != nil {
-		answer(w, http.StatusBadRequest, "Bad request: "+err.Error())
+		respond(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
 	if err := p.decide("", t, ""); err != nil {
-		p.refuse(w, r, t, err)
+		p.respondError(w, r, t, err)
 		return
 	}
 	origin, err := p.dialTunnel(r.Context(), t)
 	if err != nil {
-		p.refuse(w, r, t, err)
+		p.respondError(w, r, t, err)
 		return
 	}
 	defer origin.Close()
-	p.verdicts.clear(t)
+	p.outcomes.clear(t)
 
 	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -53,8 +52,7 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	p.serveOpenTunnel(r, t, client, buffered.Reader, origin)
 }
 
-// plain returns the TCP connection itself, between two of which the kernel
-// can copy.
+// plain returns the TCP connection of c, because the kernel can copy between two TCP connections.
 func plain(c net.Conn) net.Conn {
 	if cc, ok := c.(*clientConn); ok {
 		return cc.TCPConn
@@ -62,8 +60,8 @@ func plain(c net.Conn) net.Conn {
 	return c
 }
 
-// pipe copies both ways until both have ended. The end of one direction is
-// passed on as such; an error ends both.
+// pipe copies in both directions until both have ended. It forwards the end of one direction as a
+// half close. An error closes both connections.
 func pipe(a, b net.Conn) {
 	var wg sync.WaitGroup
 	var once sync.Once
@@ -86,8 +84,8 @@ func pipe(a, b net.Conn) {
 	}
 }
 
-// dialTunnel connects to t, through the upstream proxy where there is one.
-func (p *Proxy) dialTunnel(ctx context.Context, t target) (net.Conn, error) {
+// dialTunnel connects to t, through the upstream proxy if there is one.
+func (p *Proxy) dialTunnel(ctx context.Context, t hostPort) (net.Conn, error) {
 	if p.upstream == nil {
 		return p.dialChecked(ctx, "tcp", t.String())
 	}
@@ -112,10 +110,10 @@ func (p *Proxy) dialTunnel(ctx context.Context, t target) (net.Conn, error) {
 	return tunnel, nil
 }
 
-// errUpstreamFailed begins what went wrong with the upstream proxy itself.
+// errUpstreamFailed is wrapped by the errors of the upstream proxy itself.
 var errUpstreamFailed = errors.New("upstream proxy")
 
-// dialUpstream dials the upstream proxy, whatever addr says.
+// dialUpstream dials the upstream proxy. It ignores the address argument.
 func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !p.begin() {
 		return nil, net.ErrClosed
@@ -134,8 +132,8 @@ func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error)
 	return conn, nil
 }
 
-// connectUpstream asks the upstream proxy on conn for a tunnel to t.
-func (p *Proxy) connectUpstream(ctx context.Context, conn net.Conn, t target) (net.Conn, error) {
+// connectUpstream requests a tunnel to t from the upstream proxy on conn.
+func (p *Proxy) connectUpstream(ctx context.Context, conn net.Conn, t hostPort) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	request := "CONNECT " + t.String() + " HTTP/1.1\r\nHost: " + t.String() + "\r\n"
@@ -161,7 +159,7 @@ func (p *Proxy) connectUpstream(ctx context.Context, conn net.Conn, t target) (n
 	return &upstreamConn{TCPConn: conn.(*net.TCPConn), early: early}, nil
 }
 
-// upstreamConn first yields what came together with the upstream's answer.
+// upstreamConn is a tunnel. Reads first return the bytes that arrived with the response to CONNECT.
 type upstreamConn struct {
 	*net.TCPConn
 	early []byte
@@ -176,7 +174,7 @@ func (c *upstreamConn) Read(b []byte) (int, error) {
 	return c.TCPConn.Read(b)
 }
 
-// WriteTo keeps io.Copy from passing early by.
+// WriteTo writes early first. Without it, io.Copy would use the WriteTo of the embedded connection.
 func (c *upstreamConn) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(c.early)
 	c.early = nil

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// echo listens and answers everything it reads with the same, until the
-// client ends its direction; then it says "bye".
+// echo starts a server that sends back everything it reads, and then "bye" when the client closes
+// its direction.
 func echo(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,7 +42,7 @@ func echo(t testing.TB) string {
 }
 
 func TestTunnelHalfClose(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}})
+	p := start(t, Options{Policy: &rules{}})
 	c, br, res := connect(t, p, echo(t), "\x16early ") // sent before the response arrives
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status)
@@ -56,7 +56,7 @@ func TestTunnelHalfClose(t *testing.T) {
 }
 
 func TestCloseEndsTunnels(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}})
+	p := start(t, Options{Policy: &rules{}})
 	_, br, _ := connect(t, p, echo(t), "")
 	idle, err := net.Dial("tcp", p.Addr()) // has sent nothing
 	if err != nil {
@@ -68,7 +68,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 		t.Errorf("got %q %v", b, err)
 	}
 	if _, err := net.Dial("tcp", p.Addr()); err == nil {
-		t.Error("it listens after Close")
+		t.Error("the proxy listens after Close")
 	}
 	p.Close() // again
 }
@@ -77,7 +77,7 @@ func TestTLSThroughTunnel(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) }))
 	t.Cleanup(s.Close)
 	rule := &rules{}
-	p := start(t, Options{Decider: rule, Resolver: names{"example.com": {"127.0.0.1"}}})
+	p := start(t, Options{Policy: rule, Resolver: names{"example.com": {"127.0.0.1"}}})
 	c := client(t, p)
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
@@ -86,14 +86,14 @@ func TestTLSThroughTunnel(t *testing.T) {
 	if _, body := get(t, c, "https://example.com:"+port+"/"); body != "example.com:"+port {
 		t.Errorf("got %q", body)
 	}
-	if q := rule.questions(); len(q) != 1 || q[0] != "|example.com|"+port {
-		t.Errorf("asked %q", q)
+	if q := rule.checkedHosts(); len(q) != 1 || q[0] != "|example.com|"+port {
+		t.Errorf("checked hosts %q", q)
 	}
 }
 
-// upgrading answers an upgrade to WebSocket and then echoes what it reads. To
-// a proxy the frames are bytes like any others.
-func upgrading(t *testing.T) string {
+// upgradingServer starts a server that accepts an upgrade to WebSocket and then sends back what it
+// reads. For a proxy, WebSocket frames are ordinary bytes.
+func upgradingServer(t *testing.T) string {
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Connection") != "Upgrade" {
 			t.Errorf("origin got %v", r.Header)
@@ -111,7 +111,7 @@ func upgrading(t *testing.T) string {
 	return "127.0.0.1:" + port
 }
 
-// chat upgrades on c, talks, and closes the proxy underneath.
+// chat upgrades c, exchanges messages, and then closes the proxy.
 func chat(t *testing.T, p *Proxy, c net.Conn, br *bufio.Reader, requestURI, host string) {
 	t.Helper()
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", requestURI, host)
@@ -129,23 +129,23 @@ func chat(t *testing.T, p *Proxy, c net.Conn, br *bufio.Reader, requestURI, host
 	}
 	p.Close()
 	if b, _ := io.ReadAll(br); len(b) != 0 {
-		t.Errorf("after Close came %q", b)
+		t.Errorf("received %q after Close", b)
 	}
 }
 
-// TestWebSocketByConnect does as Chromium does for ws: a tunnel first.
+// TestWebSocketByConnect opens a tunnel for ws, as Chromium does.
 func TestWebSocketByConnect(t *testing.T) {
 	rule := &rules{}
-	p := start(t, Options{Decider: rule})
-	addr := upgrading(t)
+	p := start(t, Options{Policy: rule})
+	addr := upgradingServer(t)
 	c, br, res := connect(t, p, addr, "")
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status)
 	}
 	chat(t, p, c, br, "/", addr)
 	_, port, _ := net.SplitHostPort(addr)
-	if q := rule.questions(); len(q) != 2 || q[1] != "http|127.0.0.1|"+port {
-		t.Errorf("asked %q", q)
+	if q := rule.checkedHosts(); len(q) != 2 || q[1] != "http|127.0.0.1|"+port {
+		t.Errorf("checked hosts %q", q)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestPathDecision(t *testing.T) {
 		defer mu.Unlock()
 		arrived = append(arrived, r.RequestURI)
 	})
-	p := start(t, Options{Decider: &rules{hosts: map[string]string{"127.0.0.1/denied": "blocked path"}}})
+	p := start(t, Options{Policy: &rules{hosts: map[string]string{"127.0.0.1/denied": "blocked path"}}})
 	if res, _ := get(t, client(t, p), "http://127.0.0.1:"+port+"/denied?q"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("http: %s", res.Status)
 	}
@@ -188,12 +188,12 @@ func TestPathDecision(t *testing.T) {
 		if res.StatusCode != want || !res.Close {
 			t.Errorf("%.40q: %s, closes: %t, want %d", request, res.Status, res.Close, want)
 		}
-		if _, remembered := p.Denied("127.0.0.1:" + port); remembered != (want == 403) {
-			t.Errorf("%.40q: denial remembered: %t", request, remembered)
+		if _, recorded := p.Denied("127.0.0.1:" + port); recorded != (want == 403) {
+			t.Errorf("%.40q: denial recorded: %t", request, recorded)
 		}
 		io.Copy(io.Discard, res.Body)
 		if rest, err := io.ReadAll(br); len(rest) != 0 {
-			t.Errorf("%.40q: after the answer came %q, %v", request, rest, err)
+			t.Errorf("%.40q: after the response: %q, %v", request, rest, err)
 		}
 		c.Close()
 	}
@@ -204,15 +204,15 @@ func TestPathDecision(t *testing.T) {
 	}
 }
 
-// TestTunnelsOfClientsThatLeave closes the client's end of tunnels whose origin
+// TestTunnelClientDisconnects closes the client's end of tunnels whose origin
 // does not respond.
-func TestTunnelsOfClientsThatLeave(t *testing.T) {
+func TestTunnelClientDisconnects(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	p := start(t, Options{Decider: &rules{}})
+	p := start(t, Options{Policy: &rules{}})
 	for _, sent := range []string{"", "\x16", "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"} {
 		c, _, _ := connect(t, p, l.Addr().String(), sent)
 		origin, err := l.Accept()
@@ -226,14 +226,14 @@ func TestTunnelsOfClientsThatLeave(t *testing.T) {
 		}
 		c.Close()
 		if rest, err := io.ReadAll(origin); err != nil || len(rest) > 0 {
-			t.Errorf("%q: after the client left, the origin received %q, %v", sent, rest, err)
+			t.Errorf("%q: after the client disconnected, the origin received %q, %v", sent, rest, err)
 		}
 	}
 }
 
 func TestWebSocketByUpgrade(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}})
-	addr := upgrading(t)
+	p := start(t, Options{Policy: &rules{}})
+	addr := upgradingServer(t)
 	c, err := net.Dial("tcp", p.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -243,17 +243,17 @@ func TestWebSocketByUpgrade(t *testing.T) {
 	chat(t, p, c, bufio.NewReader(c), "http://"+addr+"/", addr)
 }
 
-// TestUpstream chains two proxies: names go through the second, which is the
-// only one that can resolve one of them; this machine is reached directly.
+// TestUpstream chains two proxies. Names use the second proxy, and only the second can resolve one
+// of them. Loopback hosts are dialed directly.
 func TestUpstream(t *testing.T) {
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
 	second := &rules{}
 	up := start(t, Options{
-		Decider: second, Credentials: url.UserPassword("u", "p"),
+		Policy: second, Credentials: url.UserPassword("u", "p"),
 		Resolver: names{"far.test": {"127.0.0.1"}, "known.test": {"127.0.0.1"}},
 	})
 	p := start(t, Options{
-		Decider:  &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("10.0.0.1"): "private address"}},
+		Policy:   &rules{addrs: map[netip.Addr]string{netip.MustParseAddr("10.0.0.1"): "private address"}},
 		Upstream: &url.URL{Scheme: "http", Host: up.Addr(), User: url.UserPassword("u", "p")},
 		Resolver: names{"known.test": {"93.184.216.34"}, "rebound.test": {"10.0.0.1"}},
 	})
@@ -281,25 +281,25 @@ func TestUpstream(t *testing.T) {
 		}
 	}
 	if _, _, res := connect(t, p, "rebound.test:"+port, ""); res.StatusCode != 403 {
-		t.Errorf("a private address by way of the upstream: %s", res.Status)
+		t.Errorf("private address through the upstream proxy: %s", res.Status)
 	}
-	got := strings.Join(second.questions(), " ")
+	got := strings.Join(second.checkedHosts(), " ")
 	want := "http|far.test|P |far.test|P http|far.test|P http|known.test|P |known.test|P http|known.test|P"
 	if got != strings.ReplaceAll(want, "P", port) {
-		t.Errorf("upstream was asked %s", got)
+		t.Errorf("hosts checked by the upstream proxy: %s", got)
 	}
 }
 
-func TestNoUpstream(t *testing.T) {
+func TestNoProxy(t *testing.T) {
 	p := start(t, Options{
-		Decider: &rules{}, Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, NoUpstream: "near.test,.below.test,198.51.100.0/24,port.test:81",
+		Policy: &rules{}, Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, NoProxy: "near.test,.below.test,198.51.100.0/24,port.test:81",
 		Resolver: names{"far.test": {"93.184.216.34"}, "xnear.test": {"93.184.216.34"}},
 	})
 	for host, want := range map[string]bool{
 		"near.test:80": true, "a.near.test:443": true, "a.below.test:80": true, "198.51.100.7:80": true, "port.test:81": true, "localhost:80": true,
 		"far.test:80": false, "xnear.test:80": false, "198.51.101.7:80": false, "port.test:80": false,
 	} {
-		at, err := parseTarget(host, 0)
+		at, err := parseHostPort(host, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,19 +319,19 @@ func TestParseUpstream(t *testing.T) {
 			t.Errorf("%q is %v, %v, want %q", address, u, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 }
 
-func TestUpstreamRefuses(t *testing.T) {
-	up := start(t, Options{Decider: &rules{}, Credentials: url.UserPassword("u", "p")})
-	p := start(t, Options{Decider: &rules{}, Upstream: &url.URL{Scheme: "http", Host: up.Addr()}, Resolver: names{}})
+func TestUpstreamRejects(t *testing.T) {
+	up := start(t, Options{Policy: &rules{}, Credentials: url.UserPassword("u", "p")})
+	p := start(t, Options{Policy: &rules{}, Upstream: &url.URL{Scheme: "http", Host: up.Addr()}, Resolver: names{}})
 	if _, _, res := connect(t, p, "far.test:443", ""); res.StatusCode != 502 {
 		t.Errorf("got %s", res.Status)
 	}
 	if name, _ := p.Failed("far.test"); name != "net::ERR_PROXY_CONNECTION_FAILED" {
-		t.Errorf("the failure is %q: it is the proxy's, not the site's", name)
+		t.Errorf("Failed returns %q, want the error of the upstream proxy", name)
 	}
 	if _, err := New(Options{Upstream: &url.URL{Scheme: "socks5", Host: "h:1"}}); err == nil {
 		t.Error("a socks5 upstream was accepted")
@@ -339,10 +339,10 @@ func TestUpstreamRefuses(t *testing.T) {
 }
 
 func TestMaxConns(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}, MaxConns: 1})
+	p := start(t, Options{Policy: &rules{}, MaxConns: 1})
 	addr := echo(t)
 	first, _, _ := connect(t, p, addr, "")
-	second, err := net.Dial("tcp", p.Addr()) // the kernel takes it, the proxy does not yet
+	second, err := net.Dial("tcp", p.Addr()) // the kernel accepts it, but the proxy does not yet
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +350,7 @@ func TestMaxConns(t *testing.T) {
 	fmt.Fprintf(second, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", addr)
 	second.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if _, err := second.Read(make([]byte, 1)); err == nil {
-		t.Fatal("a second connection was served beside the first")
+		t.Fatal("a second connection was served concurrently with the first")
 	}
 	first.Close()
 	second.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -360,11 +360,11 @@ func TestMaxConns(t *testing.T) {
 	}
 }
 
-// TestStrangersHoldNoSlots checks that connections without credentials, in any
-// number, neither block a client nor close its connection.
-func TestStrangersHoldNoSlots(t *testing.T) {
+// TestUnauthenticatedConnectionsDoNotBlockClients checks that connections without credentials, in
+// any number, neither block a client nor close its connection.
+func TestUnauthenticatedConnectionsDoNotBlockClients(t *testing.T) {
 	const slots = 8
-	p := start(t, Options{Decider: &rules{}, MaxConns: slots, Credentials: url.UserPassword("user", "secret")})
+	p := start(t, Options{Policy: &rules{}, MaxConns: slots, Credentials: url.UserPassword("user", "secret")})
 	s, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "page") })
 	c := client(t, p)
 	get(t, c, s.URL)
@@ -402,12 +402,12 @@ func TestStrangersHoldNoSlots(t *testing.T) {
 	fmt.Fprintln(tunnel, "\x16still here")
 	tunnel.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if line, err := br.ReadString('\n'); err != nil || line != "\x16still here\n" {
-		t.Errorf("the tunnel says %q, %v", line, err)
+		t.Errorf("the tunnel returned %q, %v", line, err)
 	}
 }
 
 func TestHugeHeader(t *testing.T) {
-	p := start(t, Options{Decider: &rules{}})
+	p := start(t, Options{Policy: &rules{}})
 	c, err := net.Dial("tcp", p.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -420,21 +420,21 @@ func TestHugeHeader(t *testing.T) {
 	}
 }
 
-func TestVerdictsAreBounded(t *testing.T) {
-	var v verdicts
-	for i := range 3 * maxVerdicts {
-		v.set(target{host: fmt.Sprintf("h%d.test", i), port: 443}, &deniedError{io.EOF})
+func TestOutcomeCacheBounded(t *testing.T) {
+	var v outcomeCache
+	for i := range 3 * maxCachedOutcomes {
+		v.set(hostPort{host: fmt.Sprintf("h%d.test", i), port: 443}, &deniedError{io.EOF})
 	}
-	if len(v.of) != maxVerdicts || len(v.order) != maxVerdicts {
-		t.Errorf("%d and %d are remembered", len(v.of), len(v.order))
+	if len(v.of) != maxCachedOutcomes || len(v.order) != maxCachedOutcomes {
+		t.Errorf("%d and %d outcomes are stored", len(v.of), len(v.order))
 	}
-	latest := fmt.Sprintf("h%d.test", 3*maxVerdicts-1)
+	latest := fmt.Sprintf("h%d.test", 3*maxCachedOutcomes-1)
 	if _, ok := v.find(latest, true); !ok {
-		t.Error("the latest is forgotten")
+		t.Error("the latest outcome is missing")
 	}
-	v.clear(target{host: latest, port: 443})
+	v.clear(hostPort{host: latest, port: 443})
 	if _, ok := v.find(latest, true); ok {
-		t.Error("a host that was reached counts as denied")
+		t.Error("a reached host counts as denied")
 	}
 }
 
@@ -453,5 +453,5 @@ func BenchmarkForward(b *testing.B) {
 		}
 	}
 	b.Run("direct", func(b *testing.B) { fetch(b, s.Client()) })
-	b.Run("proxied", func(b *testing.B) { fetch(b, client(b, start(b, Options{Decider: &rules{}}))) })
+	b.Run("proxied", func(b *testing.B) { fetch(b, client(b, start(b, Options{Policy: &rules{}}))) })
 }

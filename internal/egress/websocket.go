@@ -16,11 +16,11 @@ import (
 
 var errNotUpgrade = errors.New("the tunnel carries neither TLS nor a WebSocket request")
 
-// serveOpenTunnel copies between a client, which knows that its tunnel to t is
-// open, and its origin. Chromium also opens tunnels for ws. A client that starts
-// with plain text must send a WebSocket request. The path of the request is
-// checked before anything is sent, and the tunnel carries no second request.
-func (p *Proxy) serveOpenTunnel(r *http.Request, t target, client net.Conn, from *bufio.Reader, origin net.Conn) {
+// serveOpenTunnel copies between client, which has received the response to CONNECT, and origin.
+// Chromium also opens tunnels for ws. A client that starts with plain text must send a WebSocket
+// request. Its path is checked before anything is sent to origin, and the tunnel carries no second
+// request.
+func (p *Proxy) serveOpenTunnel(r *http.Request, t hostPort, client net.Conn, from *bufio.Reader, origin net.Conn) {
 	_ = client.SetReadDeadline(time.Now().Add(headerTimeout)) // Peek returns any error
 	first, err := from.Peek(1)
 	if err != nil {
@@ -32,12 +32,12 @@ func (p *Proxy) serveOpenTunnel(r *http.Request, t target, client net.Conn, from
 	}
 	header, path, err := readUpgrade(from)
 	if err != nil {
-		answerTunnel(client, http.StatusBadRequest, "Bad request: "+err.Error())
+		respondTunnel(client, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
 	if denied := p.decide("http", t, path); denied != nil {
-		p.noteDenied(r.Context(), t, denied)
-		answerTunnel(client, http.StatusForbidden, denied.text())
+		p.recordDenied(r.Context(), t, denied)
+		respondTunnel(client, http.StatusForbidden, denied.text())
 		return
 	}
 	if _, err := origin.Write(header); err == nil {
@@ -45,7 +45,7 @@ func (p *Proxy) serveOpenTunnel(r *http.Request, t target, client net.Conn, from
 	}
 }
 
-// pipeFrom is like pipe, for a client whose first bytes from has already read.
+// pipeFrom is like pipe for a client whose first bytes are buffered in from.
 func pipeFrom(from *bufio.Reader, client, origin net.Conn) {
 	_ = client.SetReadDeadline(time.Time{}) // pipe handles any error
 	early, _ := from.Peek(from.Buffered())  // cannot fail: they are buffered
@@ -92,21 +92,21 @@ func upgrade(client net.Conn, from *bufio.Reader, origin net.Conn) {
 	defer client.Close()
 
 	const switching = "HTTP/1.1 101"
-	answer := bufio.NewReaderSize(origin, len(switching))
-	if first, err := answer.Peek(len(switching)); err != nil || string(first) != switching {
-		_ = passAnswer(client, answer) // a closed client needs no response
+	response := bufio.NewReaderSize(origin, len(switching))
+	if first, err := response.Peek(len(switching)); err != nil || string(first) != switching {
+		_ = forwardResponse(client, response) // a closed client needs no response
 		return
 	}
 	_ = client.SetReadDeadline(time.Unix(1, 0)) // ends the wait above
 	waiting.Wait()
-	early, _ := answer.Peek(answer.Buffered()) // cannot fail: they are buffered
+	early, _ := response.Peek(response.Buffered()) // cannot fail: they are buffered
 	if _, err := client.Write(early); err == nil {
 		pipeFrom(from, client, origin)
 	}
 }
 
-// passAnswer forwards a complete response, after which the connection closes.
-func passAnswer(client io.Writer, from io.Reader) error {
+// forwardResponse forwards a complete response, after which the connection closes.
+func forwardResponse(client io.Writer, from io.Reader) error {
 	limited := &io.LimitedReader{R: from, N: maxHeaderBytes}
 	res, err := http.ReadResponse(bufio.NewReader(limited), nil)
 	if err != nil {
@@ -118,8 +118,8 @@ func passAnswer(client io.Writer, from io.Reader) error {
 	return res.Write(client)
 }
 
-// answerTunnel responds to a request in a tunnel, which then closes.
-func answerTunnel(client io.Writer, status int, text string) {
+// respondTunnel responds to a request in a tunnel, which then closes.
+func respondTunnel(client io.Writer, status int, text string) {
 	res := http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
 		Body: io.NopCloser(strings.NewReader(text + "\n")), ContentLength: int64(len(text) + 1),

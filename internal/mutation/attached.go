@@ -13,8 +13,8 @@ var attached = []Mutation{
 	},
 	{
 		Promise: attachedPopups,
-		File:    "executor/chromium/documents.go",
-		Old:     `AtOnce: r.context != "", `,
+		File:    "executor/chromium/document_interception.go",
+		Old:     `FromAttach: r.context != "", `,
 		New:     ``,
 		Package: "./executor/chromium",
 		Test:    "^TestAttachedPopups$",
@@ -30,7 +30,7 @@ var attached = []Mutation{
 	{
 		Promise: attachedPopups,
 		File:    "executor/chromium/targets.go",
-		Old:     "	r.conn.Browser().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
+		Old:     "	r.conn.BrowserSession().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
 		New:     "",
 		Package: "./executor/chromium",
 		Test:    "^TestAttachedUserPopups$",
@@ -54,13 +54,13 @@ var attached = []Mutation{
 	{
 		Promise: "The egress proxy serves only its own browser and this program",
 		File:    "executor/chromium/run.go",
-		Old:     `egress.NewPrivate(egress.Options{Decider: opts.Network, NoUpstream: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)`,
-		New:     `egress.New(egress.Options{Decider: opts.Network, NoUpstream: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver})`,
+		Old:     `egress.NewPrivate(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)`,
+		New:     `egress.New(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver})`,
 		Package: "./executor/chromium",
-		Test:    "^TestProxyIsForItsBrowserAlone$",
+		Test:    "^TestProxyRequiresCredentials$",
 	},
 	{
-		Promise: "Our own ports are closed to pages.",
+		Promise: "Pages cannot reach our own ports.",
 		File:    "internal/egress/private.go",
 		Old:     `own.AddOwnPort(p.Port())`,
 		New:     `_ = own`,
@@ -68,7 +68,7 @@ var attached = []Mutation{
 		Test:    "^TestProxyClosesItsOwnPort$",
 	},
 	{
-		Promise: "Our own ports are closed to pages.",
+		Promise: "Pages cannot reach our own ports.",
 		File:    "executor/extension/downloads.go",
 		Old:     "\tb.opts.Server.PolicyChanged()\n",
 		New:     ``,
@@ -76,7 +76,7 @@ var attached = []Mutation{
 		Test:    "^TestProxyAccess$",
 	},
 	{
-		Promise: "The origin is the browser's word, never the page's: opaque ones are denied, blank ones are their maker's.",
+		Promise: "The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.",
 		File:    "executor/chromium/targets.go",
 		Old:     `options.Scriptable = info.OpenerID != "" && info.CanAccessOpener`,
 		New:     `options.Scriptable = false`,
@@ -84,7 +84,7 @@ var attached = []Mutation{
 		Test:    "^TestBlankPopup$",
 	},
 	{
-		Promise: "The origin is the browser's word, never the page's: opaque ones are denied, blank ones are their maker's.",
+		Promise: "The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.",
 		File:    "internal/page/tab.go",
 		Old:     `return t.own && !t.opts.Scriptable && !t.shown`,
 		New:     `return t.own && !t.opts.Scriptable`,
@@ -94,7 +94,7 @@ var attached = []Mutation{
 	{
 		Promise: "Browser arguments that bypass the egress proxy or weaken site isolation are rejected",
 		File:    "executor/chromium/launch_flags.go",
-		Old:     `if slices.Contains(wallFlags, name) {`,
+		Old:     `if slices.Contains(proxyBypassSwitches, name) {`,
 		New:     `if false {`,
 		Package: "./executor/chromium",
 		Test:    "^TestArgumentsUnderProxy$",
@@ -102,7 +102,7 @@ var attached = []Mutation{
 	{
 		Promise: "Browser arguments that bypass the egress proxy or weaken site isolation are rejected",
 		File:    "executor/chromium/launch_flags.go",
-		Old:     `return strings.EqualFold(kept, feature)`,
+		Old:     `return strings.EqualFold(required, feature)`,
 		New:     `return false`,
 		Package: "./executor/chromium",
 		Test:    "^TestArgumentsUnderProxy$",

@@ -2,14 +2,14 @@ package mutation
 
 const (
 	stopEnds  = "*Stop* and *Stop all* also end calls"
-	noCookies = "No tool takes a URL for cookies"
+	noCookies = "No tool accepts a URL for cookies"
 )
 
 var extensionNetwork = []Mutation{
 	{
 		Promise: "In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it",
 		File:    "extension/newtabs.js",
-		Old:     "    if (this.known && !this.fenced(tabId) && !this.known.has(tabId)) this.tried.add(tabId);",
+		Old:     "    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);",
 		New:     "    this.known?.add(tabId);",
 		Package: "extension/test",
 		Test:    "a blocked load does not make a tab known",
@@ -28,35 +28,35 @@ var extensionNetwork = []Mutation{
 		Old:     "    this.joined.set(tabId, this.joined.get(source) ?? source);",
 		New:     "",
 		Package: "extension/test",
-		Test:    "windows opened by pages of a fence join it",
+		Test:    "windows opened by pages of a scope join it",
 	},
 	{
 		Promise: "In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it",
-		File:    "extension/network.js",
-		Old:     "scopes.push({ initiatorDomains: initiators, ...unknown, resourceTypes: mainFrame });",
+		File:    "extension/dnr_rules.js",
+		Old:     "targets.push({ initiatorDomains: initiators, ...unknown, resourceTypes: mainFrame });",
 		New:     "",
 		Package: "extension/test",
 		Test:    "rules for known initiators apply to a tried tab",
 	},
 	{
 		Promise: "In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it",
-		File:    "extension/network.js",
+		File:    "extension/dnr_rules.js",
 		Old:     "    for (const from of [{ initiatorDomains: initiators }, { excludedInitiatorDomains: NAMED }]) {",
 		New:     "    for (const from of [{ initiatorDomains: initiators }]) {",
 		Package: "extension/test",
-		Test:    "a frame in a window that is not known yet loads only sites whose requests are held",
+		Test:    "a frame in an unknown window loads only sites to which rules apply",
 	},
 	{
 		Promise: "In the user's Chrome, frames in a driven tab open no denied document, whatever their site, and their workers reach no private address",
 		File:    "extension/broker.js",
-		Old:     "      if (this.hosts.add(fenceOf(a), url)) this.holdFor(a.connection, this.hold());",
+		Old:     "      if (this.hosts.add(scopeKey(a), url)) this.delayCommands(a.connection, this.updateRules());",
 		New:     "",
 		Package: "./executor/extension",
 		Test:    "^TestLeaks$",
 	},
 	{
 		Promise: "In the user's Chrome, frames in a driven tab open no denied document, whatever their site, and their workers reach no private address",
-		File:    "extension/network.js",
+		File:    "extension/dnr_rules.js",
 		Old:     "'block', { regexFilter }, [workers]);",
 		New:     "'block', { regexFilter });",
 		Package: "extension/test",
@@ -68,7 +68,7 @@ var extensionNetwork = []Mutation{
 		Old:     "    return hosts === ANY ? null : [...hosts];",
 		New:     "    return [...hosts];",
 		Package: "extension/test",
-		Test:    "a fence stores a limited number of hosts",
+		Test:    "a scope stores a limited number of hosts",
 	},
 	{
 		Promise: "In the user's Chrome, frames in a driven tab",
@@ -76,7 +76,7 @@ var extensionNetwork = []Mutation{
 		Old:     " || !NAMEABLE.test(host)",
 		New:     "",
 		Package: "extension/test",
-		Test:    "a host that no rule can name counts as any",
+		Test:    "a host that no rule can list counts as any",
 	},
 	{
 		Promise: "In the user's Chrome, frames in a driven tab",
@@ -84,7 +84,7 @@ var extensionNetwork = []Mutation{
 		Old:     "?.host.replace(/\\.$/, '');",
 		New:     "?.host;",
 		Package: "extension/test",
-		Test:    "a host that no rule can name counts as any",
+		Test:    "a host that no rule can list counts as any",
 	},
 	{
 		Promise: "In the user's Chrome, frames in a driven tab",
@@ -92,23 +92,23 @@ var extensionNetwork = []Mutation{
 		Old:     "frameId !== 0 || decide(a.rules, url) === null",
 		New:     "frameId !== 0",
 		Package: "extension/test",
-		Test:    "the site of a page that was there before its tab is driven is in the rules",
+		Test:    "the rules include the site of a page that was open before its tab is driven",
 	},
 	{
 		Promise: "If the browser does not accept the network rules",
 		File:    "extension/broker.js",
-		Old:     "      await this.giveUp([...this.relay.held.values()], e);\n",
+		Old:     "      await this.releaseAll([...this.relay.attachments.values()], e);\n",
 		New:     "",
 		Package: "extension/test",
-		Test:    "where the rules for a new frame are not installed, the tab is not driven",
+		Test:    "a tab is released if the rules for a new frame cannot be installed",
 	},
 	{
 		Promise: "If the browser does not accept the network rules",
-		File:    "extension/network.js",
+		File:    "extension/dnr_rules.js",
 		Old:     "    if (tried.size > 0 && count() > MAX_EXPRESSIONS) rules = build([]);\n",
 		New:     "",
 		Package: "extension/test",
-		Test:    "a policy that takes nearly all expressions holds while a tab is tried",
+		Test:    "a policy that needs nearly all expressions stays installed while a tab is tried",
 	},
 	{
 		Promise: stopEnds,
@@ -116,7 +116,7 @@ var extensionNetwork = []Mutation{
 		Old:     "this.ends !== ends || ",
 		New:     "",
 		Package: "extension/test",
-		Test:    "what began before everything was stopped shares nothing after it",
+		Test:    "calls that started before Stop all share nothing after it",
 	},
 	{
 		Promise: stopEnds,
@@ -124,19 +124,19 @@ var extensionNetwork = []Mutation{
 		Old:     " || (opener && this.book.declined.includes(opener.tabId))",
 		New:     "",
 		Package: "extension/test",
-		Test:    "what began before everything was stopped shares nothing after it",
+		Test:    "calls that started before Stop all share nothing after it",
 	},
 	{
 		Promise: noCookies,
-		File:    "extension/debugger.js",
-		Old:     "tell(a, sessionId, method, withoutCookies(method, params ?? {}))",
-		New:     "tell(a, sessionId, method, params ?? {})",
+		File:    "extension/relay.js",
+		Old:     "sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}))",
+		New:     "sendEvent(a, sessionId, method, params ?? {})",
 		Package: "extension/test",
 		Test:    "events that carry the cookies of all sites are not sent",
 	},
 	{
 		Promise: blockListPaths,
-		File:    "extension/debugger.js",
+		File:    "extension/relay.js",
 		Old:     "    return urls.some((url) => url && decide(a.rules, url) !== null);",
 		New:     "    return decide(a.rules, a.url) !== null;",
 		Package: "extension/test",

@@ -3,24 +3,24 @@ package mutation
 var general = []Mutation{
 	// Decisions.
 	{
-		"A user is asked for nothing but", "policy/permit.go",
+		"Prompts are only for a public site", "policy/runtime_grants.go",
 		`	case executor.PermitMutations, executor.PermitDownloads:`, `	case executor.PermitMutations, executor.PermitDownloads, "eval":`,
-		"./policy", "TestPermitCannot",
+		"./policy", "TestGrantRejectsUngrantable",
 	},
 	{
-		"A user is asked for nothing but", "policy/permit.go",
+		"Prompts are only for a public site", "policy/runtime_grants.go",
 		`	return icann && strings.Contains(s.host, ".") && !reservedTLDs[top]`, `	return icann || strings.Contains(s.host, ".") && !reservedTLDs[top]`,
-		"./policy", "TestPermitCannot|TestMissing",
+		"./policy", "TestGrantRejectsUngrantable|TestMissingPermission",
 	},
 	{
-		"A user is asked for nothing but", "policy/permit.go",
+		"Prompts are only for a public site", "policy/runtime_grants.go",
 		`		added.call = callOf(ctx)`, `		_ = callOf(ctx)`,
-		"./policy", "TestPermitOnce",
+		"./policy", "TestOnceGrant",
 	},
 	{
-		"A user is asked for nothing but", "mcp/ask.go",
-		`of.site == q.site && reflect.DeepEqual(of.args, q.args)`, `reflect.DeepEqual(q.args, q.args)`,
-		"./mcp", "TestOnceIsForWhatWasAsked",
+		"Prompts are only for a public site", "mcp/permission_prompt.go",
+		`answered.site == q.site && reflect.DeepEqual(answered.args, q.args)`, `reflect.DeepEqual(q.args, q.args)`,
+		"./mcp", "TestOnceGrantLimitedToCall",
 	},
 	{
 		"Nothing fails open", "policy/policy.go",
@@ -29,35 +29,35 @@ var general = []Mutation{
 	},
 	{
 		"Nothing fails open", "internal/egress/egress.go",
-		`var errNoDecider = errors.New("no policy is set")`, `var errNoDecider = errors.Join()`,
-		"./internal/egress", "TestNilDeciderDenies",
+		`var errNoPolicy = errors.New("no policy is set")`, `var errNoPolicy = errors.Join()`,
+		"./internal/egress", "TestNilPolicyDenies",
 	},
 	{
-		"Every method that touches a page", "policy/wrap.go",
-		`	if err := x.enter(ctx, "cdp", tab, grantEval); err != nil {`, `	if err := x.enter(ctx, "cdp", tab); err != nil {`,
+		"Every method that accesses a page", "policy/guard_page.go",
+		`	if err := x.checkCall(ctx, "cdp", tab, grantEval); err != nil {`, `	if err := x.checkCall(ctx, "cdp", tab); err != nil {`,
 		"./policy", "TestEveryMethodIsGuarded",
 	},
 	{
-		"Every method that touches a page", "policy/wrap_read.go",
-		`	if denied := x.from(ctx, op, tab, origin(r)); denied != nil {`, `	if denied := x.from(ctx, op, tab, origin(r)); false {`,
-		"./policy", "TestDeniedEndOfEveryMethod|TestWrapResults",
+		"Every method that accesses a page", "policy/guard_read.go",
+		`	if denied := x.checkOrigin(ctx, op, tab, origin(r)); denied != nil {`, `	if denied := x.checkOrigin(ctx, op, tab, origin(r)); false {`,
+		"./policy", "TestFinalURLCheckedForEveryMethod|TestWrapResults",
 	},
 	{
-		"A URL of a caller is taken only", "policy/url.go",
+		"A caller's URL is accepted only", "policy/url.go",
 		`		case c == '\\':`, `		case false:`,
-		"./policy", "TestParseURLRefuses",
+		"./policy", "TestParseURLRejects",
 	},
 	{
-		"A URL of a caller is taken only", "policy/url.go",
+		"A caller's URL is accepted only", "policy/url.go",
 		`	if hasDotSegment(path) {
 		return badURL(`, `	if false && hasDotSegment(path) {
 		return badURL(`,
-		"./policy", "TestParseURLRefuses",
+		"./policy", "TestParseURLRejects",
 	},
 	{
-		"Server and extension decide alike", "extension/rules.js",
+		"Server and extension make the same", "extension/policy.js",
 		`if (isLoopbackHost(site.host) && rules.ownPorts.has(site.port))`, `if (rules.ownPorts.has(-1))`,
-		"extension/test", "documents are decided on as in package policy",
+		"extension/test", "documents are allowed and denied as in package policy",
 	},
 	{
 		"Patterns are strict", "policy/pattern.go",
@@ -65,26 +65,26 @@ var general = []Mutation{
 		"./policy", "TestPatternErrors",
 	},
 	{
-		"What is denied beats what is allowed", "policy/policy.go",
+		"The block list overrides the allow list", "policy/policy.go",
 		`	for _, b := range p.block {
-		if b.denies(s, pathless) {`, `	for _, b := range p.block[:0] {
-		if b.denies(s, pathless) {`,
+		if b.denies(s, matchIfPathUnknown) {`, `	for _, b := range p.block[:0] {
+		if b.denies(s, matchIfPathUnknown) {`,
 		"./policy", "TestCheckURL",
 	},
 	{
-		"What is denied beats what is allowed", "policy/policy.go",
-		`(!s.loopback() || p.opens(loopbackOf(s)))`, `true`,
+		"The block list overrides the allow list", "policy/policy.go",
+		`(!s.loopback() || p.allowsPrivate(loopbackOf(s)))`, `true`,
 		"./policy", "TestAllDomains",
 	},
 	{
-		"The origin is the browser's word", "internal/page/frame.go",
+		"The origin is the one that the browser", "internal/page/frame.go",
 		`	return executor.OriginOpaque
 }`, `	return executor.OriginOurs
 }`,
 		"./internal/page", "TestEffectiveOrigin",
 	},
 	{
-		"The gate is asked about the tab", "internal/page/view.go",
+		"The gate checks the tab, frame", "internal/page/view.go",
 		`	return d, v.check(ctx, d, op, "")`, `	return d, nil`,
 		"./executor/chromium", "TestExecutor/.*/gate$/^hidden_from_everything$",
 	},
@@ -94,15 +94,15 @@ var general = []Mutation{
 		"./executor/chromium", "TestExecutor/.*/gate/page_leaves_while_the_gate_decides_about_eval$",
 	},
 	{
-		"Every hop is decided anew", "internal/egress/serve.go",
+		"Every hop is checked again", "internal/egress/serve.go",
 		`		return &deniedError{err}`, `		return nil`,
-		"./internal/egress", "TestRedirectIsDecidedAnew|TestForwardDenied",
+		"./internal/egress", "TestRedirectRechecked|TestForwardDenied",
 	},
 
 	// The network.
 	{
-		"The managed browser asks no host that is denied", "executor/chromium/launch_flags.go",
-		`			"--proxy-bypass-list=<-loopback>", // loopback goes through it as well
+		"The managed browser itself sends no request to", "executor/chromium/launch_flags.go",
+		`			"--proxy-bypass-list=<-loopback>", // loopback also uses the proxy
 `, "",
 		"./executor/chromium", "TestArgumentsUnderProxy|TestLeaks$",
 	},
@@ -116,142 +116,142 @@ var general = []Mutation{
 	{
 		"The address that was checked is the one", "internal/egress/dial.go",
 		`		allowed = append(allowed, a)`, `		allowed = append(allowed, addrs...)`,
-		"./internal/egress", "TestDialsWhatWasChecked",
+		"./internal/egress", "TestDialsCheckedAddress",
 	},
 	{
-		"A name in a pattern opens no private address", "policy/network.go",
-		`	case p.opens(addr) && (p.listed(s) || loadNamed):`, `	case p.opens(addr) || p.named(s):`,
+		"A host name in a pattern does not allow a private", "policy/network.go",
+		`	case p.allowsPrivate(addr) && (p.listed(s) || loadNamed):`, `	case p.allowsPrivate(addr) || p.named(s):`,
 		"./policy", "TestCheckAddr",
 	},
 	{
-		"Our own ports are closed to pages", "policy/policy.go",
+		"Pages cannot reach our own ports.", "policy/policy.go",
 		`	if s.loopback() && p.owns(s.port) {`, `	if false {`,
 		"./policy", "TestCheckHost|TestCheckURL",
 	},
 	{
-		"Tunnels, WebSockets and upstream proxies", "internal/egress/tunnel.go",
-		`p.decide("", t, "")`, `p.decide("", target{host: "allowed.test", port: 443}, "")`,
+		"Tunnels, WebSockets and connections through", "internal/egress/tunnel.go",
+		`p.decide("", t, "")`, `p.decide("", hostPort{host: "allowed.test", port: 443}, "")`,
 		"./internal/egress", "TestWebSocketByConnect|TestStrictTargets|TestTLS|TestForwardDenied",
 	},
 
 	{
-		"In the user's Chrome a shared tab is held at the network", "extension/network.js",
+		"In the user's Chrome, network rules apply to a shared tab", "extension/dnr_rules.js",
 		`  for (const regexFilter of PRIVATE) add(`, `  for (const regexFilter of []) add(`,
-		"extension/test", "the network is held as the documents are",
+		"extension/test", "network rules match the document decisions",
 	},
 	{
-		"With `same` nothing reaches a denied host", "policy/network.go",
-		`	if !p.listed(s) && !p.loadable(s) {`, `	if false && !p.listed(s) && !p.loadable(s) {`,
+		"With `same`, no request reaches a denied", "policy/network.go",
+		`	if !p.listed(s) && !p.allowsSubresource(s) {`, `	if false && !p.listed(s) && !p.allowsSubresource(s) {`,
 		"./executor/chromium", "TestLeaks$",
 	},
 
 	// What is reported.
 	{
-		"Reads leave denied frames out", "internal/page/view.go",
+		"Reads omit denied frames, also", "internal/page/view.go",
 		`		if denied[string(d.parent)] || v.check(ctx, d, op, "") != nil {`, `		if d.top() && v.check(ctx, d, op, "") != nil {`,
 		"./executor/chromium", "TestExecutor/.*/denied_frames/",
 	},
 	{
-		"Lists, events, titles, changes and errors", "policy/wrap_tabs.go",
+		"Lists, events, titles, changes and errors", "policy/guard_tabs.go",
 		`			t.URL, t.Title = executor.DeniedURL, ""`, `			t.URL = executor.DeniedURL`,
 		"./policy", "TestWrapResults",
 	},
 	{
-		"No tool takes a URL for cookies", "extension/methods.js",
+		"No tool accepts a URL for cookies", "extension/methods.js",
 		`if (origin === '' || !urls.every((url) => typeof url === 'string' && originOf(url) === origin)) {`, `if (origin === '') {`,
-		"extension/test", "commands pass, or do not",
+		"extension/test", "commands are allowed or denied",
 	},
 	{
-		"Values of passwords and cards are masked", "internal/page/js/secrets.js",
+		"Values of passwords and cards are masked", "internal/page/js/secret_fields.js",
 		`  if (tag !== 'input' && tag !== 'textarea' && tag !== 'select') return false;
   const type`, `  if (tag !== 'select') return false;
   const type`,
 		"./executor/chromium", "TestExecutor/.*/snapshot/passwords_are_masked$",
 	},
 	{
-		"Page text is fenced by a nonce", "mcp/fence.go",
+		"Page text is fenced with a nonce", "mcp/fence.go",
 		`	for strings.Contains(folded, nonce) {`, `	for false && strings.Contains(folded, nonce) {`,
-		"./mcp", "TestFenceHoldsHostileText",
+		"./mcp", "TestFenceHostileText",
 	},
 	{
-		"Page text is fenced by a nonce", "mcp/fence.go",
+		"Page text is fenced with a nonce", "mcp/fence.go",
 		`		if r == 0x1b || r == 0x9b || r == 0x9d {`, `		if r == 0x9b || r == 0x9d {`,
 		"./mcp", "TestClean",
 	},
 
 	// Files.
 	{
-		"Downloads stay in their folder", "internal/download/name.go",
+		"Downloads stay in their directory", "internal/download/name.go",
 		`	name = name[strings.LastIndexAny(name, ` + "`/\\`" + `)+1:]
 `, "",
 		"./internal/download", "TestCleanName",
 	},
 	{
-		"Downloads stay in their folder", "internal/download/name.go",
+		"Downloads stay in their directory", "internal/download/name.go",
 		`		if executable(next) {`, `		if false {`,
-		"./internal/download", "TestExecutablesAreDefused",
+		"./internal/download", "TestExecutableDownloadsRenamed",
 	},
 	{
-		"Downloads stay in their folder", "internal/download/save.go",
-		`	limit := min(d.max, d.all.Room())`, `	limit := int64(1 << 40)`,
-		"./internal/download", "TestSaveCap",
+		"Downloads stay in their directory", "internal/download/save.go",
+		`	limit := min(d.max, d.all.Remaining())`, `	limit := int64(1 << 40)`,
+		"./internal/download", "TestSaveSizeLimit",
 	},
 	{
-		"A page saves nothing without the grant", "policy/policy.go",
+		"A page saves no file without the downloads", "policy/policy.go",
 		`		return p.config.Downloads`, `		return true`,
-		"./policy", "TestDeniedEndOfEveryMethod|TestGuardCheck|TestEveryMethodIsGuarded",
+		"./policy", "TestFinalURLCheckedForEveryMethod|TestGuardCheck|TestEveryMethodIsGuarded",
 	},
 	{
-		"A full disk, a cut line", "internal/download/save.go",
+		"A download is not reported", "internal/download/save.go",
 		`	case src.err != nil:
-		return n, unread(src.err, n)`, `	case src.err != nil:
+		return n, incompleteError(src.err, n)`, `	case src.err != nil:
 		return n, nil`,
-		"./internal/download", "TestFetchCut|TestSaveReaderFails",
+		"./internal/download", "TestFetchInterrupted|TestSaveReaderFails",
 	},
 
 	// Limits and ends.
 	{
-		"Every call ends at its deadline", "internal/cdpconn/session.go",
+		"Every call returns by its deadline", "internal/cdpconn/session.go",
 		`	return context.WithTimeout(ctx, DefaultCallTimeout)`, `	return ctx, func() {}`,
 		"./internal/cdpconn", "^TestUnansweredCalls$",
 	},
 	{
-		"A killed browser, renderer, server", "executor/chromium/browser.go",
-		`		b.run = nil
-		b.lost, b.leaving`, `		b.lost, b.leaving`,
+		"If a browser, renderer, server or", "executor/chromium/browser.go",
+		`		b.instance = nil
+		b.lastExitErr, b.cleanupDone`, `		b.lastExitErr, b.cleanupDone`,
 		"./executor/chromium", "TestKilledBrowserIsReplaced",
 	},
 	{
-		"A browser whose network process crashed", "executor/chromium/run.go",
+		"After its network process crashed, a browser", "executor/chromium/run.go",
 		`		r.warmUpAgain()`, `		// r.warmUpAgain()`,
 		"./executor/chromium", "TestKilledHelpers",
 	},
 	{
 		"After hundreds of calls on hostile pages, the server uses little memory and leaves no goroutine, process, socket or file", "bridge/handshakefile.go",
-		`	if h != nil && !h.gone() {`, `	if false {`,
-		"./cmd/chrome-mcp", "TestServeLeavesNothing",
+		`	if h != nil && !h.removed() {`, `	if false {`,
+		"./cmd/chrome-mcp", "TestServeCleansUp",
 	},
 	{
-		"Setting the clock ends no session", "bridge/handshakefile.go",
+		"Setting the clock closes no bridge", "bridge/handshakefile.go",
 		`	if r.Process != "" {`, `	if false && r.Process != "" {`,
 		"./bridge", "TestClockJump",
 	},
 	{
-		"A browser that we start ends with us", "executor/chromium/orphan.go",
+		"A browser that we start exits with the", "executor/chromium/orphan.go",
 		`	if !id.alive() || !usesProfile(id.PID, dir) {`, `	if true {`,
 		"./executor/chromium", "TestOrphanOnNamedProfile",
 	},
 
 	// The bridge.
 	{
-		"Only our extension may dial", "bridge/handler.go",
+		"Only our extension can connect", "bridge/handler.go",
 		`	case r.Header.Get("Origin") != s.origin():`, `	case false:`,
-		"./bridge", "TestWhoMayDial",
+		"./bridge", "TestAllowedOriginsAndHosts",
 	},
 	{
-		"Only our extension may dial", "bridge/handler.go",
+		"Only our extension can connect", "bridge/handler.go",
 		`		host != "127.0.0.1" && host != "localhost" && host != "::1":`, `		host == "":`,
-		"./bridge", "TestWhoMayDial",
+		"./bridge", "TestAllowedOriginsAndHosts",
 	},
 	{
 		"Both sides prove that they know the token", "bridge/handshake.go",
@@ -259,7 +259,7 @@ var general = []Mutation{
 		"./bridge", "TestBadInput",
 	},
 	{
-		"Junk, floods, silence", "bridge/handshake.go",
+		"Junk, floods, timeouts", "bridge/handshake.go",
 		`	st.SetReadLimit(wire.MaxHandshakeFrame)`, `	st.SetReadLimit(2 * wire.MaxHandshakeFrame)`,
 		"./bridge", "TestBadInput|TestRawSockets|TestRawJunk",
 	},
@@ -269,14 +269,14 @@ var general = []Mutation{
 		"./bridge", "TestSecretsStaySecret",
 	},
 	{
-		"Its file is ours alone", "bridge/folder.go",
+		"Only the user can access the handshake file", "bridge/data_dir.go",
 		`		err = owneronly.CheckDir(info)`, `		_ = info`,
-		"./bridge", "TestFolders",
+		"./bridge", "TestPrivateDirs",
 	},
 	{
-		"Its file is ours alone", "bridge/handshakefile.go",
+		"Only the user can access the handshake file", "bridge/handshakefile.go",
 		`	return err != nil || !os.SameFile(info, h.info)`, `	return info == nil && err == nil`,
-		"./bridge", "TestDeletingEndsSessions",
+		"./bridge", "TestDeletedHandshakeFileClosesConnections",
 	},
 	{
 		"A pairing string works once", "bridge/pairing.go",
@@ -289,11 +289,11 @@ var general = []Mutation{
 		"./bridge", "TestUnpair",
 	},
 	{
-		"The extension decides for itself", "extension/methods.js",
+		"The extension makes its own decisions", "extension/methods.js",
 		`  const why = decide(s.rules, parsed.href);
-  if (why) throw new Refusal('POLICY_DENIED', why);
+  if (why) throw new CommandError('POLICY_DENIED', why);
   return { ...params, url: parsed.href };`, `  return { ...params, url: parsed.href };`,
-		"extension/test", "commands pass, or do not",
+		"extension/test", "commands are allowed or denied",
 	},
 
 	// Settings, grants and records.
@@ -305,17 +305,17 @@ var general = []Mutation{
 	{
 		"The policy checks each call of a batch or a script separately", "mcp/dispatch.go",
 		`	if err = s.mayCall(t); err != nil {`, `	if err = s.mayCall(t); false {`,
-		"./mcp", "TestBatchIsNoWayAround|TestScriptIsNoWayAround",
+		"./mcp", "TestBatchEnforcesPolicy|TestScriptEnforcesPolicy",
 	},
 	{
 		"Uploads are regular files in the one configured directory", "internal/upload/read.go",
 		`	case !filepath.IsLocal(name):
-		return "", outside(dir, path)`, `	case !filepath.IsLocal(name):
+		return "", outsideDirError(dir, path)`, `	case !filepath.IsLocal(name):
 		return filepath.Base(path), nil`,
 		"./internal/upload", "TestRead$",
 	},
 	{
-		"Reading or changing the values of cookies and storage needs the storage grant", "policy/wrap_storage.go",
+		"Reading or changing the values of cookies and storage needs the storage grant", "policy/guard_storage.go",
 		`		return []grant{grantStorage}`, `		return nil`,
 		"./policy", "TestWrapGrantsByArgument|TestEveryMethodIsGuarded",
 	},

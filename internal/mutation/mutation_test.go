@@ -33,7 +33,7 @@ func TestMutationsApply(t *testing.T) {
 	}
 }
 
-// promise matches a row of the tables under "What proves it" in SECURITY.md.
+// promise matches a row of the tables under "Tests" in SECURITY.md.
 var promise = regexp.MustCompile(`(?m)^\| (.+?) \| .+ \|$`)
 
 // TestEveryPromiseHasAMutation compares the mutations with the promises of
@@ -43,9 +43,9 @@ func TestEveryPromiseHasAMutation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, proofs, ok := strings.Cut(string(text), "\n## What proves it\n")
+	_, proofs, ok := strings.Cut(string(text), "\n## Tests\n")
 	if !ok {
-		t.Fatal("SECURITY.md has no section \"What proves it\"")
+		t.Fatal("SECURITY.md has no section \"Tests\"")
 	}
 	rows := map[string]int{}
 	for _, row := range promise.FindAllStringSubmatch(proofs, -1) {

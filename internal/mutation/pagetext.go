@@ -9,21 +9,21 @@ var pageText = []Mutation{
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
 		File:    "mcp/render.go", Old: "return quote(escapeURL(url), maxURL+1)", New: "return own(escapeURL(url))",
-		Package: "./mcp", Test: "^TestChangesAreTold$",
+		Package: "./mcp", Test: "^TestPageChangesReported$",
 	},
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "mcp/failure.go", Old: "if len(role) <= maxRole && isWord(role) {", New: "if true {",
+		File:    "mcp/errors.go", Old: "if len(role) <= maxRole && isWord(role) {", New: "if true {",
 		Package: "./mcp", Test: "^TestStringsAreQuoted$",
 	},
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/pagetext/pagetext.go", Old: "	return strconv.Quote(s)", New: "	return strconv.Itoa(0)[:0] + s",
+		File:    "internal/pagetext/pagetext.go", Old: "	return strconv.Quote(Truncate(s, maxChars))", New: "	return strconv.Itoa(0)[:0] + Truncate(s, maxChars)",
 		Package: "./internal/pagetext", Test: "^TestText$",
 	},
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/page/confirm.go", Old: "f.label, f.Message)", New: "f.label, string(f.Message))",
+		File:    "internal/page/hit_target_check.go", Old: "f.refDescription, f.Message)", New: "f.refDescription, string(f.Message))",
 		Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 	},
 	{
@@ -33,12 +33,12 @@ var pageText = []Mutation{
 	},
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/page/js/core.js", Old: "return known ? tag : 'element';", New: "return known ? tag : tag;",
+		File:    "internal/page/js/dom.js", Old: "return known ? tag : 'element';", New: "return known ? tag : tag;",
 		Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 	},
 	{
 		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/session/tabs.go", Old: "pagetext.Text(cutURL(t.URL))", New: "string(pagetext.Text(cutURL(t.URL)))",
+		File:    "internal/session/tabs.go", Old: "pagetext.Text(pagetext.Truncate(t.URL, 60))", New: "string(pagetext.Text(pagetext.Truncate(t.URL, 60)))",
 		Package: "./internal/session", Test: "^TestForeignIDs$",
 	},
 	{
@@ -48,7 +48,7 @@ var pageText = []Mutation{
 	},
 	{
 		Promise: "A completed action is not reported as an error because its result is too large",
-		File:    "internal/session/download.go", Old: "case len(d.Began)+len(d.Earlier) == maxReported:", New: "case false:",
+		File:    "internal/session/download.go", Old: "case len(d.Started)+len(d.Earlier) == maxReported:", New: "case false:",
 		Package: "./internal/session", Test: "^TestManyDownloads$",
 	},
 	{
@@ -63,27 +63,27 @@ var pageText = []Mutation{
 	},
 	{
 		Promise: "Repeated entries do not push",
-		File:    "audit/fold.go", Old: `return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"`, New: "return false",
+		File:    "audit/denial_counter.go", Old: `return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"`, New: "return false",
 		Package: "./mcp", Test: "^TestAuditFlood$",
 	},
 	{
 		Promise: "Repeated entries do not push other entries out of the audit log",
-		File:    "audit/fold.go", Old: `e.Tab, e.Origin = "", "" // those`, New: `e.Tab, e.Origin = e.Tab, e.Origin // those`,
+		File:    "audit/denial_counter.go", Old: `e.Tab, e.Origin = "", "" // those`, New: `e.Tab, e.Origin = e.Tab, e.Origin // those`,
 		Package: "./mcp", Test: "^TestAuditFlood$",
 	},
 	{
 		Promise: "Repeated entries do not push other entries out of the audit log",
-		File:    "audit/fold.go", Old: "case EventDenied, EventDownload:", New: "case EventDenied:",
+		File:    "audit/denial_counter.go", Old: "case EventDenied, EventDownload:", New: "case EventDenied:",
 		Package: "./audit", Test: "^TestDownloadsAndCallsAreFolded$",
 	},
 	{
 		Promise: "Each call that acted has its own line",
-		File:    "audit/fold.go", Old: `e.Code != "OK" && !e.Acted ||`, New: `e.Code != "OK" ||`,
+		File:    "audit/denial_counter.go", Old: `e.Code != "OK" && !e.Acted ||`, New: `e.Code != "OK" ||`,
 		Package: "./audit", Test: "^TestActionsAreNotFolded$",
 	},
 	{
 		Promise: "Each call that acted has its own line",
-		File:    "audit/fold.go", Old: "known.Bytes += e.Bytes", New: "",
+		File:    "audit/denial_counter.go", Old: "known.Bytes += e.Bytes", New: "",
 		Package: "./audit", Test: "^TestActionsAreNotFolded$",
 	},
 	{

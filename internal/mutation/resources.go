@@ -8,7 +8,7 @@ var resources = []Mutation{
 		Package: "./internal/readable", Test: "TestConvertInEnds",
 	},
 	{
-		Promise: "No parser in this process",
+		Promise: "Every parser in this process",
 		File:    "internal/readable/markdown.go",
 		Old:     "c.Register.PostRenderer(escapeBrackets, converter.PriorityStandard+10) // before the library's own", New: "",
 		Package: "./internal/readable", Test: "TestBrackets",
@@ -35,7 +35,7 @@ var resources = []Mutation{
 		Promise: "An agent's script runs in its own process with resource limits",
 		File:    "internal/child/process.go",
 		Old:     "func (p *Process) Kill() { _ = p.cmd.Process.Kill() }", New: "func (p *Process) Kill() {}",
-		Package: "./internal/script", Test: "TestCancelledStep",
+		Package: "./internal/script", Test: "TestCanceledStep",
 	},
 	{
 		Promise: "An agent's script runs in its own process with resource limits",

@@ -14,9 +14,9 @@ var screenshots = []Mutation{
 	},
 	{
 		Promise: "Screenshots show no content of a denied frame, however the page moves or transforms it",
-		File:    "internal/page/transition.go",
-		Old:     "denied := hidden || len(left) == maxLeft",
-		New:     "denied := len(left) == maxLeft",
+		File:    "internal/page/view_transition.go",
+		Old:     "denied := hidden || len(past) == maxPastDocuments",
+		New:     "denied := len(past) == maxPastDocuments",
 		Package: "./executor/chromium",
 		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition",
 	},
@@ -30,8 +30,8 @@ var screenshots = []Mutation{
 	},
 	{
 		Promise: hiddenFrames,
-		File:    "internal/page/js/unrest.js",
-		Old:     "  || transitsIn(document);",
+		File:    "internal/page/js/mutations.js",
+		Old:     "  || hasTransitionIn(document);",
 		New:     "  ;",
 		Package: "./executor/chromium",
 		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition_of_an_element",
@@ -42,6 +42,6 @@ var screenshots = []Mutation{
 		Old:     "FOR_DENIED.includes(params.functionDeclaration)",
 		New:     "true",
 		Package: "extension/test",
-		Test:    "commands pass, or do not",
+		Test:    "commands are allowed or denied",
 	},
 }

@@ -3,7 +3,7 @@ package obstacle
 import (
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
 // TestFloods checks that detecting an obstacle in repetitive text takes limited

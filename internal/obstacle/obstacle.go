@@ -1,9 +1,9 @@
-// Package obstacle recognises what stands between an agent and a page: a
-// captcha, a refusal, a login, a question of consent.
+// Package obstacle recognizes page-level blockers: captcha, access denied, login required, consent
+// banner.
 //
-// It judges facts that the page scripts gathered (js/obstacle.js), and never
-// hands on a word of the page: what it says is its own. It would rather miss
-// an obstacle than invent one, since an agent that is told of one stops.
+// It evaluates signals that the page scripts collect (js/obstacle_signals.js). Its results contain
+// only fixed text, never page text. It prefers missing an obstacle to a false report, because
+// agents stop at an obstacle.
 package obstacle
 
 import (
@@ -12,36 +12,36 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Signals are the facts about a page. Their text is the page's and is only
-// compared with what walls are known to say.
+// Signals are the observed properties of a page. Their text is page text and is only compared with
+// known phrases.
 type Signals struct {
 	URL    string `json:"-"` // of the top document
-	Status int    `json:"-"` // HTTP status that it came with; 0 when not known
-	// FrameURLs are those of all frames, also those whose documents may not be
-	// read and those in closed shadow roots.
+	Status int    `json:"-"` // HTTP status of its response; 0 if unknown
+	// FrameURLs are the URLs of all frames, including those whose documents must not be read and
+	// those in closed shadow roots.
 	FrameURLs []string `json:"-"`
 
 	Title   string   `json:"title"`
 	Links   int      `json:"links"`
-	Widgets []string `json:"widgets"` // ids, classes and tags of captchas that can be seen
-	Frames  []Frame  `json:"frames"`  // that can be seen
-	Scripts []string `json:"scripts"` // addresses
-	Solved  bool     `json:"solved"`  // a captcha has been
-	Cover   *Cover   `json:"cover"`   // what floats over the middle of the page
+	Widgets []string `json:"widgets"` // ids, classes and tags of visible captchas
+	Frames  []Frame  `json:"frames"`  // visible ones
+	Scripts []string `json:"scripts"` // URLs
+	Solved  bool     `json:"solved"`  // a captcha has been solved
+	Cover   *Cover   `json:"cover"`   // element that floats over the middle of the page
 	View
 }
 
-// A View is what can be seen of a page or a part of it.
+// A View is the visible content of a page or a part of it.
 type View struct {
-	Text      string   `json:"text"` // empty when Long
-	Long      bool     `json:"long"` // more than a page has that is a wall
-	Heading   string   `json:"heading"`
-	Passwords []string `json:"passwords"` // autocomplete, name and id of each password field
-	Fields    int      `json:"fields"`    // for text, others than passwords
-	Closes    bool     `json:"closes"`    // it has a button to close it
+	Text           string   `json:"text"` // empty if Long
+	Long           bool     `json:"long"` // longer than the text of a page that is only an obstacle
+	Heading        string   `json:"heading"`
+	Passwords      []string `json:"passwords"` // autocomplete, name and id of each password field
+	Fields         int      `json:"fields"`    // text fields other than passwords
+	HasCloseButton bool     `json:"closes"`    // contains a close button
 }
 
-// A Frame is a frame that can be seen.
+// A Frame is a visible frame.
 type Frame struct {
 	URL    string `json:"url"`
 	Name   string `json:"name"` // title, id and name of the element
@@ -49,21 +49,21 @@ type Frame struct {
 	Height int    `json:"height"`
 }
 
-// A Cover is what floats over the page.
+// A Cover is an element that floats over the page.
 type Cover struct {
 	View
-	Share  int     `json:"share"` // of the points looked at, how many it is over
+	Share  int     `json:"share"` // number of the Of sample points that it covers
 	Of     int     `json:"of"`
 	Names  string  `json:"names"` // ids and classes
 	Frames []Frame `json:"frames"`
 }
 
-// full reports whether c leaves next to nothing of the page to be used.
+// full reports whether c covers practically the complete page.
 func (c *Cover) full() bool { return c.Of > 0 && c.Share >= c.Of-1 }
 
-// Detect returns the obstacle that s tells of, or nil. Layers look at it one
-// after another, for a captcha, a refusal, a login, a question of consent; the
-// first that is sure decides, and else the first that has a weak sign.
+// Detect returns the obstacle that the signals indicate, or nil. It checks layers in order:
+// captcha, access denied, login required, consent banner. The first one with high confidence
+// decides; otherwise the first one with a weak sign.
 func Detect(s *Signals) *executor.Obstacle {
 	p := newPage(s)
 	var weak *executor.Obstacle
@@ -77,14 +77,14 @@ func Detect(s *Signals) *executor.Obstacle {
 	return weak
 }
 
-// FromResponse judges a page by what it came with, before any of it was read.
+// FromResponse detects an obstacle from the response only, before the page was read.
 func FromResponse(url, title string, status int) *executor.Obstacle {
 	p := newPage(&Signals{URL: url, Title: title, Status: status})
 	switch {
-	case (status == 403 || status == 503) && (is(p.title, checkTitles) || has(p.title, robotWords)):
+	case (status == 403 || status == 503) && (startsWithAny(p.title, checkTitles) || has(p.title, robotWords)):
 		return &executor.Obstacle{Kind: executor.ObstacleCaptcha, Confidence: executor.ConfidenceHigh, Advice: adviceCheck}
 	case status == 401:
-		return sure(executor.ObstacleLogin)
+		return highConfidence(executor.ObstacleLogin)
 	case status == 403:
 		return &executor.Obstacle{Kind: executor.ObstacleDenied, Confidence: executor.ConfidenceLow, Advice: adviceForbidden}
 	case status == 429:
@@ -95,23 +95,23 @@ func FromResponse(url, title string, status int) *executor.Obstacle {
 	return nil
 }
 
-// What the user or the agent can do.
+// Advice for the user or the agent.
 const (
-	adviceCaptcha   = "A captcha stands before the page. Do not solve it or go around it: ask the user to solve it in the browser, then take a new snapshot."
-	adviceCheck     = "The site checks the browser before it shows the page. Wait some seconds and take a new snapshot; if it is still there, ask the user to pass it in the browser."
-	adviceWidget    = "A form on the page has a captcha. Use the page as it is; before that form is sent, ask the user to solve the captcha in the browser."
-	adviceDenied    = "The site refuses this page. Trying again will not help: tell the user, or use another source."
-	adviceForbidden = "The site answered that this page is forbidden. Take a snapshot to see whether it is of use; if not, tell the user."
-	adviceTooMany   = "The site got too many requests. Leave it alone for some minutes."
-	adviceLegal     = "The site may not show this page here, for legal reasons. Tell the user, or use another source."
-	adviceLogin     = "The page is for users who are logged in. Ask the user to log in in the browser, then take a new snapshot."
-	adviceLoginWeak = "The page asks to log in or sign up to go on. Close that if it can be closed; else ask the user to log in in the browser."
-	adviceConsent   = "A question about cookies or privacy covers the page. Answer it as the user wants; without their word, refuse what is optional."
-	adviceBanner    = "A question about cookies or privacy is over the middle of the page. The rest can be used; refuse what is optional if it is in the way."
+	adviceCaptcha   = "A captcha blocks the page. Do not solve or bypass it: ask the user to solve it in the browser, then take a new snapshot."
+	adviceCheck     = "The site checks the browser before it shows the page. Wait a few seconds and take a new snapshot; if the check is still there, ask the user to complete it in the browser."
+	adviceWidget    = "A form on the page has a captcha. Use the page normally; before submitting that form, ask the user to solve the captcha in the browser."
+	adviceDenied    = "The site denied access to this page. Do not retry: inform the user, or use another source."
+	adviceForbidden = "The site returned that this page is forbidden. Take a snapshot to check whether it is usable; if not, inform the user."
+	adviceTooMany   = "The site received too many requests. Wait some minutes before retrying."
+	adviceLegal     = "The site does not show this page for legal reasons (HTTP 451). Inform the user, or use another source."
+	adviceLogin     = "The page requires a login. Ask the user to log in in the browser, then take a new snapshot."
+	adviceLoginWeak = "The page requires a login or sign-up to continue. Close the dialog if possible; otherwise ask the user to log in in the browser."
+	adviceConsent   = "A consent banner covers the page. Answer it as the user wants; without instructions, reject what is optional."
+	adviceBanner    = "A consent banner covers the middle of the page. The rest is usable; if the banner blocks you, reject what is optional."
 )
 
-// sure and weakly make an obstacle with the advice that its kind mostly has.
-func sure(kind executor.ObstacleKind) *executor.Obstacle {
+// highConfidence and weakly return an obstacle with the usual advice for its kind.
+func highConfidence(kind executor.ObstacleKind) *executor.Obstacle {
 	advice := map[executor.ObstacleKind]string{
 		executor.ObstacleCaptcha: adviceCaptcha, executor.ObstacleDenied: adviceDenied,
 		executor.ObstacleLogin: adviceLogin, executor.ObstacleConsent: adviceConsent,
@@ -119,7 +119,7 @@ func sure(kind executor.ObstacleKind) *executor.Obstacle {
 	return &executor.Obstacle{Kind: kind, Confidence: executor.ConfidenceHigh, Advice: advice[kind]}
 }
 
-func weakly(kind executor.ObstacleKind) *executor.Obstacle {
+func lowConfidence(kind executor.ObstacleKind) *executor.Obstacle {
 	advice := map[executor.ObstacleKind]string{
 		executor.ObstacleCaptcha: adviceWidget, executor.ObstacleDenied: adviceForbidden,
 		executor.ObstacleLogin: adviceLoginWeak, executor.ObstacleConsent: adviceBanner,

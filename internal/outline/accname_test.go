@@ -10,17 +10,17 @@ import (
 	"testing"
 )
 
-// An accnameCase is one element with the name and role that the
-// specifications give it. A dash is not compared.
+// An accnameCase is one element with the name and role that the specifications define. A dash is
+// not compared.
 type accnameCase struct {
 	line             int
 	rule, html       string
 	name, role       string
-	gotName, gotRole string // what chrome-mcp gives instead
-	reason           string // for the deviation; empty where there is none
+	gotName, gotRole string // result of chrome-mcp, where it differs
+	reason           string // for the deviation; empty if there is none
 }
 
-// readAccnameCases reads testdata/accname/cases.txt. Its head has the format.
+// readAccnameCases reads testdata/accname/cases.txt. The head of the file describes its format.
 func readAccnameCases(t *testing.T) []*accnameCase {
 	t.Helper()
 	data, err := os.ReadFile("testdata/accname/cases.txt")
@@ -56,8 +56,8 @@ func readAccnameCases(t *testing.T) []*accnameCase {
 	return cases
 }
 
-// TestAccessibleNames compares names and roles with those that the
-// specifications give. The cases stand in one page.
+// TestAccessibleNames compares names and roles with those that the specifications define. All cases
+// are on one page.
 func TestAccessibleNames(t *testing.T) {
 	cases := readAccnameCases(t)
 	var page strings.Builder
@@ -71,7 +71,7 @@ func TestAccessibleNames(t *testing.T) {
 	}))
 	defer srv.Close()
 	p := startBrowser(t).newTab(t, srv.URL)
-	var got []described
+	var got []describedElement
 	p.js(`() => {
   const marked = (root) => {
     for (const el of root.querySelectorAll('*')) {

@@ -11,8 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// chromiumRoles are the names that the protocol has for roles that ARIA has
-// no name for, or another one, and what the outline calls them.
+// chromiumRoles maps roles that the protocol names differently from ARIA to the outline's names.
 var chromiumRoles = map[string]string{
 	"image": "img", "SvgRoot": "img", "graphics-symbol": "img", "LabelText": "label", "Legend": "legend", "Figcaption": "caption",
 	"Date": "date", "DateTime": "date", "InputTime": "date", "ColorWell": "color", "DisclosureTriangle": "summary", "Iframe": "iframe",
@@ -21,9 +20,8 @@ var chromiumRoles = map[string]string{
 	"Ruby": "generic", "EmbeddedObject": "embed", "graphics-object": "img", "graphics-document": "img", "LayoutTable": "none", "LayoutTableRow": "none", "LayoutTableCell": "none",
 }
 
-// specified are the elements that Chromium names, or gives a role, otherwise
-// than the specifications do, with the name that these give.
-// TestAccessibleNames has the rules.
+// specified lists elements to which Chromium gives a name or role that deviates from the
+// specifications, with the specified name. TestAccessibleNames has the rules.
 var specified = map[string]string{
 	`<button aria-labelledby="ch6">c</button>`:  "hid deepvh",
 	`<button aria-labelledby="ch21">c</button>`: "abc d",
@@ -50,12 +48,12 @@ var specified = map[string]string{
 	`<dfn title="t">df</dfn>`:                                              "t",
 }
 
-// Chromium calls an element that only shows as structure ignored, or generic, or by a
-// name of its own; for an outline these are one: no line of its own.
+// structural reports whether a role has no line in an outline. For elements that are structure
+// only, Chromium reports "ignored", generic or a specific role.
 func structural(role string) bool { return role == "none" || role == "generic" }
 
-// A described is one element as our scripts see it.
-type described struct {
+// A describedElement is one element as the page scripts see it.
+type describedElement struct {
 	Role, Name, Value, Description string
 	Hidden                         bool
 	Flags                          outline.Flags
@@ -63,7 +61,7 @@ type described struct {
 	HTML                           string
 }
 
-func (d *described) tag() string {
+func (d *describedElement) tag() string {
 	s := strings.TrimPrefix(d.HTML, "<")
 	return s[:max(strings.IndexAny(s, " >"), 0)]
 }
@@ -96,9 +94,8 @@ func (n *axNode) property(name string) string {
 	return ""
 }
 
-// TestAgreementWithChromium holds what the scripts say of every element of
-// testdata/agree to what the browser itself computes: its role, name,
-// description, value and states.
+// TestAgreementWithChromium compares what the page scripts report about every element of
+// testdata/agree with what the browser computes: role, name, description, value and states.
 func TestAgreementWithChromium(t *testing.T) {
 	srv := httptest.NewServer(http.FileServer(http.Dir("testdata/agree")))
 	defer srv.Close()
@@ -110,7 +107,7 @@ func TestAgreementWithChromium(t *testing.T) {
 		var ids []int
 		p.js(`() => { const out = []; const walk = (n) => { for (const el of n.children) { out.push(__cm.idOf(el)); if (el.shadowRoot) walk(el.shadowRoot); walk(el) } }; walk(document.body); return out }`, &ids)
 		p.call("Accessibility.enable", nil, nil)
-		var ours []described
+		var ours []describedElement
 		p.js("(ids) => ids.map(__cm.describeFully)", &ours, ids)
 		for i, id := range ids {
 			var obj struct {
@@ -131,10 +128,10 @@ func TestAgreementWithChromium(t *testing.T) {
 	t.Logf("%d elements compared, %d roles, %d names, %d descriptions, %d values and %d states differ", sum.compared, sum.roles, sum.names, sum.descriptions, sum.values, sum.states)
 }
 
-// An agreement counts what differs.
+// An agreement counts differences.
 type agreement struct{ compared, roles, names, descriptions, values, states int }
 
-func (a *agreement) add(t *testing.T, theirs *axNode, ours *described) {
+func (a *agreement) add(t *testing.T, theirs *axNode, ours *describedElement) {
 	t.Helper()
 	role, name := theirs.Role.String(), theirs.Name.String()
 	if r, ok := chromiumRoles[role]; ok {
@@ -145,14 +142,14 @@ func (a *agreement) add(t *testing.T, theirs *axNode, ours *described) {
 	}
 	switch {
 	case strings.HasPrefix(role, "MathML"):
-		role = "generic" // the parts of a formula are its text
+		role = "generic" // the children of a formula are its text
 	case strings.HasPrefix(role, "doc-"):
 		role = "generic"
 		if ours.Role == "link" {
 			role = "link"
 		}
 	}
-	// What is not entered is "••" a character, and how long a password is, is secret.
+	// Chromium masks each character. We do not reveal the length of a password.
 	name = strings.TrimSpace(strings.ReplaceAll(name, "•", ""))
 	a.compared++
 	if want, ok := specified[ours.HTML]; ok && ours.Name == want {
@@ -163,9 +160,10 @@ func (a *agreement) add(t *testing.T, theirs *axNode, ours *described) {
 		return
 	case role == ours.Role, structural(role) && structural(ours.Role):
 	case role == "generic" && ours.Role == "textbox" && strings.Contains(ours.HTML, "contenteditable"):
-		// Chromium says generic and editable; a person sees a text box.
+		// Chromium reports an editable generic; users see a text box.
 	case (role == "generic" || role == "listitem") && (ours.Role == "option" || ours.Role == "treeitem"):
-		// Outside of a list or tree Chromium takes the role away. Whoever wrote it meant something to be chosen.
+		// Chromium ignores the role outside of a list or tree. The author intended an element that
+		// can be selected.
 		return
 	default:
 		a.roles++
@@ -192,43 +190,43 @@ func (a *agreement) add(t *testing.T, theirs *axNode, ours *described) {
 	}
 }
 
-// saysMore reports whether our value of an element is the browser's and more,
-// or better, on purpose.
-func saysMore(theirs string, ours *described) bool {
+// saysMore reports whether our value of an element deliberately differs from the browser's because
+// it has more information.
+func saysMore(theirs string, ours *describedElement) bool {
 	tag := ours.tag()
 	switch {
-	case strings.Contains(ours.HTML, "aria-valuetext"): // the words that a person reads instead of a number
+	case strings.Contains(ours.HTML, "aria-valuetext"): // the text that users read instead of a number
 		return true
-	case ours.Value == "••••": // they mask each character: how long it is, is a secret too
+	case ours.Value == "••••": // the browser masks each character, which reveals the length
 		return true
-	case tag == "progress", tag == "meter": // of how much
+	case tag == "progress", tag == "meter": // our value includes the maximum
 		return strings.HasPrefix(ours.Value, theirs) || strings.HasPrefix(theirs, ours.Value)
-	case tag == "select": // the browser has no value of a list box
+	case tag == "select": // the browser has no value for a list box
 		return theirs == ""
 	case theirs == "No file chosen":
 		return ours.Value == ""
-	case ours.Role == "combobox" && theirs == "": // what a person sees in it
+	case ours.Role == "combobox" && theirs == "": // the visible text
 		return true
-	case tag == "input" && ours.Role == "slider": // what it holds, whatever an attribute says
+	case tag == "input" && ours.Role == "slider": // the actual value, whatever an attribute says
 		return true
 	case strings.TrimRight(ours.Value, "0") == theirs:
 		return true
-	case ours.Value == "": // no number, or none that says something: the browser supplies one
+	case ours.Value == "": // missing or meaningless number: the browser computes one
 		return theirs == "0" || theirs == "50"
 	}
 	return false
 }
 
-// chromiumStates returns the states of n as the outline names them, but for
-// those that an outline leaves out, or tells and the protocol does not.
-func chromiumStates(n *axNode, ours *described) string {
+// chromiumStates returns the states of n under the outline's names, without those that only one of
+// the protocol and the outline reports.
+func chromiumStates(n *axNode, ours *describedElement) string {
 	var s []string
 	add := func(is bool, name string) {
 		if is {
 			s = append(s, name)
 		}
 	}
-	// The protocol tells these of few roles.
+	// The protocol reports these for few roles only.
 	also := func(name, property string, of outline.Flags) {
 		add(n.property(property) == "true" || n.property(property) == "" && ours.Flags.Has(of), name)
 	}
@@ -238,25 +236,25 @@ func chromiumStates(n *axNode, ours *described) string {
 	add(n.property("selected") == "true" || tag == "option" && n.property("disabled") == "true" && ours.Flags.Has(outline.Selected), "selected")
 	add(n.property("pressed") == "true" || n.property("pressed") == "mixed", "pressed")
 	add(n.property("expanded") == "true", "expanded")
-	add(n.property("expanded") == "false" && tag != "select", "collapsed") // a native select never is anything else
+	add(n.property("expanded") == "false" && tag != "select", "collapsed") // a native select is never expanded
 	add(n.property("disabled") == "true" && tag != "object" && tag != "embed", "disabled")
-	if ours.Role != "gridcell" { // what all cells have of their grid
+	if ours.Role != "gridcell" { // which all cells inherit from their grid
 		also("readonly", "readonly", outline.ReadOnly)
 	}
 	also("required", "required", outline.Required)
-	// That nothing is entered where something must be is said by "required".
+	// An empty required field is invalid; "required" says so.
 	missing := ours.Flags.Has(outline.Required) && !strings.Contains(ours.HTML, "aria-invalid")
 	add(n.property("invalid") != "" && n.property("invalid") != "false" && !missing, "invalid")
 	add(n.property("multiselectable") == "true", "multiple")
 	add(n.property("modal") == "true", "modal")
-	// What follows from how deep an item stands, the outline shows by its indent.
+	// The outline shows the level of nested items by indentation.
 	if l := n.property("level"); l != "" && (ours.Role == "heading" || strings.Contains(ours.HTML, "aria-level")) {
 		s = append(s, "level="+l)
 	}
 	return strings.Join(s, " ")
 }
 
-func ourStates(d *described) string {
+func ourStates(d *describedElement) string {
 	var s []string
 	for _, f := range []struct {
 		flag outline.Flags

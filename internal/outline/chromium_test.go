@@ -2,20 +2,21 @@ package outline_test
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// browser speaks the protocol to one Chromium over a pipe: as little of a
-// client as these tests need, so that they depend on none of ours.
+// browser is a minimal protocol client for one Chromium over a pipe. These tests do not use our own
+// client, so that they do not depend on it.
 type browser struct {
 	cmd *exec.Cmd
 	in  *os.File
@@ -40,7 +41,8 @@ type event struct {
 	SessionID string          `json:"sessionId"`
 }
 
-// chromiumPath finds the browser, or skips the test on a developer's machine without one.
+// chromiumPath returns the path of the browser, or skips the test on a developer's machine without
+// one.
 func chromiumPath(t testing.TB) string {
 	for _, name := range []string{os.Getenv("CHROME_MCP_TEST_BROWSER"), "chromium", "google-chrome", "chromium-browser"} {
 		if name == "" {
@@ -51,14 +53,15 @@ func chromiumPath(t testing.TB) string {
 		}
 	}
 	if os.Getenv("CI") != "" {
-		t.Fatal("no Chromium found")
+		t.Fatal("Chromium not found")
 	}
-	t.Skip("no Chromium found")
+	t.Skip("Chromium not found")
 	return ""
 }
 
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
+	tier.Browser(t)
 	toR, toW, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +119,7 @@ func (b *browser) read(from *os.File) {
 		if json.Unmarshal(msg, &ev) == nil {
 			select {
 			case b.events <- ev:
-			default: // nobody waits for that many
+			default: // nobody reads more than the buffer holds
 			}
 		}
 	}
@@ -145,7 +148,7 @@ func (b *browser) call(session, method string, params any) (json.RawMessage, err
 	}
 	rep, ok := <-ch
 	if !ok {
-		return nil, errors.New("browser gone")
+		return nil, errors.New("browser exited")
 	}
 	if rep.Error != nil {
 		return nil, fmt.Errorf("%s: %s", method, rep.Error.Message)
@@ -153,7 +156,7 @@ func (b *browser) call(session, method string, params any) (json.RawMessage, err
 	return rep.Result, nil
 }
 
-// A tab is one page with our scripts in a world of their own.
+// A tab is one page with our scripts in an isolated world.
 type tab struct {
 	t       testing.TB
 	b       *browser
@@ -183,7 +186,7 @@ func (b *browser) newTab(t testing.TB, url string) *tab {
 	var res struct {
 		ExceptionDetails json.RawMessage
 	}
-	p.call("Runtime.evaluate", map[string]any{"expression": bundle(t), "contextId": p.world}, &res)
+	p.call("Runtime.evaluate", map[string]any{"expression": pageScripts, "contextId": p.world}, &res)
 	if res.ExceptionDetails != nil {
 		t.Fatalf("page scripts: %s", res.ExceptionDetails)
 	}
@@ -224,7 +227,7 @@ func (p *tab) call(method string, params, result any) {
 	}
 }
 
-// js calls a function of the page scripts, or any expression that yields one, with args.
+// js calls a function of the page scripts, or an expression that evaluates to one, with args.
 func (p *tab) js(function string, result any, args ...any) {
 	p.t.Helper()
 	type arg struct {
@@ -258,41 +261,9 @@ func (p *tab) js(function string, result any, args ...any) {
 	}
 }
 
-// bundle joins the page scripts the way package page does.
-func bundle(t testing.TB) string {
-	t.Helper()
-	names, err := filepath.Glob("../page/js/*.js")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no page scripts", err)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if core := "core.js"; filepath.Base(a) == core {
-			return -1
-		} else if filepath.Base(b) == core {
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	var s strings.Builder
-	s.WriteString("(() => {\n'use strict';\n")
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Write(data)
-		s.WriteString("\n;\n")
-	}
-	s.WriteString(describeFully)
-	s.WriteString("globalThis.__cm = api;\n})()")
-	return s.String()
-}
+//go:generate go tool -modfile=../../tools/go.mod esbuild testdata/scripts/main.js --bundle --format=iife --target=chrome120 --charset=utf8 --minify-whitespace --legal-comments=none --log-level=warning --outfile=testdata/scripts/bundle.js
 
-// describeFully tells all that the walk would tell of one element.
-const describeFully = `
-api.describeFully = (id) => withStyles(() => {
-  const el = byId(id), role = roleOf(el), name = nameOf(el, role), html = outerOf(el), hidden = isHidden(el);
-  const value = valueOf(el, role);
-  return { role, name, value, description: descriptionOf(el, name), hidden, flags: flagsOf(el, role), level: levelOf(el, role), html: html.slice(0, 110) };
-});
-`
+// pageScripts is the bundle of testdata/scripts/main.js.
+//
+//go:embed testdata/scripts/bundle.js
+var pageScripts string

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes page text fit for one line: white space collapsed, and what
-// nobody can see removed, so that a page cannot speak to a model behind a
-// person's back: control characters and ANSI sequences, bidi controls,
-// zero-width characters (but for the joiner inside an emoji), tag characters,
-// variation selectors in number, private noise. Invalid UTF-8 becomes U+FFFD.
+// Clean prepares page text for one line: it collapses white space and removes what users cannot
+// see, so that a page cannot address a model with hidden text. It removes control characters and
+// ANSI escape sequences, bidi controls, zero-width characters (except the joiner inside an emoji),
+// tag characters, repeated variation selectors, and private-use characters. Invalid UTF-8 becomes
+// U+FFFD.
 func Clean(s string) string {
 	if isPlain(s) {
 		return s
@@ -37,7 +37,7 @@ func Clean(s string) string {
 				continue
 			}
 		case r == 0xfe0f || r == 0xfe0e:
-			// One selector after a visible character says how to draw it.
+			// One variation selector after a visible character is legitimate.
 			if prev == 0 || prev == r {
 				i = next
 				continue
@@ -57,7 +57,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// cleanLines is Clean for what somebody wrote in a field: its lines stay apart.
+// cleanLines is Clean for the value of a text field: it retains line breaks.
 func cleanLines(s string) string {
 	if !strings.Contains(s, "\n") {
 		return Clean(s)
@@ -69,7 +69,7 @@ func cleanLines(s string) string {
 	return strings.Join(lines, `\n`)
 }
 
-// isPlain reports whether s is ASCII that Clean would leave as it is.
+// isPlain reports whether s is ASCII that Clean would not change.
 func isPlain(s string) bool {
 	space := true
 	for i := range len(s) {
@@ -82,7 +82,7 @@ func isPlain(s string) bool {
 	return !space || s == ""
 }
 
-// ansiLen returns how many bytes of s belong to the escape sequence before it.
+// ansiLen returns the number of bytes of s that belong to the escape sequence before it.
 func ansiLen(s string, csi bool) int {
 	i := 0
 	if !csi {
@@ -113,7 +113,7 @@ func isEmoji(r rune) bool {
 	return r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff || r == 0xfe0f || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// invisible reports whether r draws nothing, or changes how others are drawn.
+// invisible reports whether r draws nothing, or changes how other characters are drawn.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
@@ -147,9 +147,9 @@ func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// plain writes s as the rest of a line. What would look like the outline's
-// own signs gets a backslash: a ref anywhere, and at the start a dash, quote,
-// bracket or the mark of lines left out.
+// plain writes s as the rest of a line. It escapes what could be mistaken for the outline's own
+// syntax with a backslash: a ref anywhere, and at the start a dash, quote, bracket or the mark of
+// omitted lines.
 func plain(b *strings.Builder, s string) {
 	if s != "" && !strings.HasPrefix(s, "[ref=") && strings.ContainsRune(`-"['…`, firstRune(s)) {
 		b.WriteByte('\\')
@@ -171,7 +171,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// shorten cuts s to at most limit runes.
+// shorten truncates s to at most limit runes.
 func shorten(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s

@@ -8,18 +8,17 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 )
 
-// ErrGone is returned by [Decode] when the element that the walk should have
-// started at is gone.
-var ErrGone = errors.New("element is gone")
+// ErrGone is returned by [Decode] if the root element of the walk was removed.
+var ErrGone = errors.New("element was removed")
 
-// version is that of the walk's format, which snapshot.js describes.
+// version is the version of the walk's format, which snapshot.js describes.
 const version = 1
 
-// maxDepth bounds the nesting that is kept: deeper nodes become siblings.
+// maxDepth is the maximum nesting: deeper nodes become siblings.
 const maxDepth = 200
 
-// columns is the walk's result: one entry a node in the short names, and
-// three columns for what few nodes have.
+// columns is the result of a walk: one entry per node in the fields with short names, and three
+// columns for properties that few nodes have.
 type columns struct {
 	Version    int          `json:"v"`
 	Error      string       `json:"error"`
@@ -45,8 +44,8 @@ type columns struct {
 	Signs      jsonv2.Value `json:"signs"`
 }
 
-// Decode builds a document from the JSON that the walk returned. key becomes
-// the document's Key. A walk whose root element is gone gives ErrGone.
+// Decode builds a document from the JSON that the walk returned. key becomes the document's Key.
+// Decode returns ErrGone if the root element of the walk was removed.
 func Decode(data []byte, key string) (*Document, error) {
 	var c columns
 	if err := jsonv2.Unmarshal(data, &c, jsonv2.AllowInvalidUTF8(true)); err != nil {
@@ -69,10 +68,10 @@ func Decode(data []byte, key string) (*Document, error) {
 		len(c.Kinds) != len(c.ExtraAt) || len(c.Extras) != len(c.ExtraAt) {
 		return nil, errors.New("outline: columns of different lengths")
 	}
-	doc := &Document{Key: key, URL: c.URL, Title: c.Title, Behind: max(c.Behind, 0), Hosts: c.Hosts, Customs: c.Customs, Clickables: c.Clickables, Signs: c.Signs, byID: make(map[int]*Node, n), size: n}
+	doc := &Document{Key: key, URL: c.URL, Title: c.Title, InertNodes: max(c.Behind, 0), ClosedRootCandidates: c.Hosts, Customs: c.Customs, Clickables: c.Clickables, ObstacleSignals: c.Signs, byID: make(map[int]*Node, n), size: n}
 	nodes := make([]Node, n)
-	path := make([]*Node, 0, 32) // the node at each depth, down to the last one
-	at := make([]int, 0, 32)     // and the depth that the walk gave it
+	path := make([]*Node, 0, 32) // the last node at each depth
+	at := make([]int, 0, 32)     // and the depth of each in the walk
 	for i := range nodes {
 		if c.RoleIDs[i] < 0 || c.RoleIDs[i] >= len(c.Roles) {
 			return nil, fmt.Errorf("outline: node %d has no role", i)

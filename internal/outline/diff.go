@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultDiffChars is the size of a diff unless DiffOptions say otherwise.
+// DefaultDiffChars is the default of DiffOptions.MaxChars.
 const DefaultDiffChars = 2_000
 
-// DiffOptions say what [Diff] shows.
+// DiffOptions are the options of [Diff].
 type DiffOptions struct {
-	MaxChars        int // characters, default DefaultDiffChars
+	MaxChars        int // characters; default DefaultDiffChars
 	InteractiveOnly bool
-	RefOf           func(*Node) string // of nodes that are there, as in Options
-	OldRef          func(*Node) string // of nodes that are gone, "" when they never had one; nil shows none
+	RefOf           func(*Node) string // for existing nodes, as in Options
+	OldRef          func(*Node) string // for removed nodes; "" if a node had no ref; nil shows no refs
 }
 
-// A Change is what [Diff] found.
+// A Change is the result of [Diff].
 type Change struct {
-	Text    string // a line each: "[+] " added and "[~] " changed, then "[-] " removed
+	Text    string // one line per change: first "[+] " added and "[~] " changed, then "[-] " removed
 	Added   int
 	Removed int
 	Changed int
@@ -29,12 +29,12 @@ type Change struct {
 // Empty reports whether nothing changed.
 func (c Change) Empty() bool { return c.Added+c.Removed+c.Changed == 0 }
 
-// maxEdits bounds the work of telling two outlines apart line by line. Beyond
-// that lines are matched regardless of their order.
+// maxEdits limits the work of the line-by-line comparison. Beyond it, lines are matched regardless
+// of their order.
 const maxEdits = 1200
 
-// Diff tells what changed from one outline to the next. Focus and what scrolled
-// into view are no changes.
+// Diff returns the changes from one outline to the next. Changes of focus and of what is in the
+// viewport do not count.
 func Diff(old, next *Document, opts DiffOptions) Change {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = DefaultDiffChars
@@ -66,11 +66,11 @@ type differ struct {
 	opts       DiffOptions
 	keptA      []bool
 	keptB      []bool
-	start      int // of what differs, in both
+	start      int // of the differing part, in both
 	endA, endB int
 }
 
-// match marks the lines that both outlines have, in the same order.
+// match marks the lines that occur in both outlines, in the same order.
 func (d *differ) match() {
 	a, b := d.a, d.b
 	d.keptA, d.keptB = make([]bool, len(a)), make([]bool, len(b))
@@ -90,7 +90,7 @@ func (d *differ) match() {
 	}
 }
 
-// shortest finds a shortest edit script (Myers 1986), unless it has more than maxEdits.
+// shortest finds a shortest edit script (Myers 1986), unless it has more than maxEdits edits.
 func (d *differ) shortest(s, ea, eb int) bool {
 	n, m := ea-s, eb-s
 	limit := min(n+m, maxEdits)
@@ -143,7 +143,7 @@ func (d *differ) backtrack(trace [][]int, s, x, y int) {
 	}
 }
 
-// anyOrder matches equal lines wherever they are.
+// anyOrder matches equal lines regardless of their position.
 func (d *differ) anyOrder(s, ea, eb int) {
 	type content struct {
 		key        nodeKey
@@ -167,10 +167,10 @@ func (d *differ) anyOrder(s, ea, eb int) {
 	}
 }
 
-// report writes what did not match, in the order of the new outline.
+// report writes the unmatched lines in the order of the new outline.
 func (d *differ) report() Change {
-	gone := make(map[nodeKey]*line) // elements whose line is not in the old outline any more
-	come := make(map[nodeKey]bool)  // and those that only the new one has
+	gone := make(map[nodeKey]*line) // elements whose line is only in the old outline
+	come := make(map[nodeKey]bool)  // and elements that are only in the new one
 	for i := d.start; i < d.endA; i++ {
 		if !d.keptA[i] {
 			gone[d.a[i].key()] = &d.a[i]
@@ -187,7 +187,7 @@ func (d *differ) report() Change {
 	w := &diffWriter{max: d.opts.MaxChars}
 	var removed []int // lines of a
 	for i, j := d.start, d.start; i < d.endA || j < d.endB; i, j = i+1, j+1 {
-		// One hunk: what stands between two lines that both outlines have.
+		// One hunk: the lines between two lines that both outlines have.
 		hunkA, hunkB := i, j
 		for i < d.endA && !d.keptA[i] {
 			i++
@@ -198,7 +198,7 @@ func (d *differ) report() Change {
 		replaced := d.replacements(hunkA, i, hunkB, j)
 		for k := hunkA; k < i; k++ {
 			if _, ok := replaced[k]; ok || come[d.a[k].key()] {
-				continue // told where it is now
+				continue // reported at its new position
 			}
 			removed = append(removed, k)
 		}
@@ -218,26 +218,27 @@ func (d *differ) report() Change {
 		}
 	}
 	c.Removed = len(removed)
-	d.tellRemoved(removed, w)
+	d.writeRemoved(removed, w)
 	c.Text = w.text()
 	return c
 }
 
-// minGone is how many siblings of one role must be gone to be told as a number.
-const minGone = 5
+// minGroupedRemovals is the number of removed siblings of one role from which they are reported as
+// a number.
+const minGroupedRemovals = 5
 
-// tellRemoved writes the lines of the old outline that are gone, last and in
-// few words, since nobody can act on them: what was in one that is gone too is
-// counted, and so is a run of the same role.
-func (d *differ) tellRemoved(removed []int, w *diffWriter) {
-	type lost struct{ line, size int } // with what was in it
-	var outer []lost
+// writeRemoved writes the removed lines of the old outline. They come last and are brief, because
+// nobody can act on them: removed descendants are counted, and so are consecutive siblings of the
+// same role.
+func (d *differ) writeRemoved(removed []int, w *diffWriter) {
+	type removal struct{ line, size int } // including descendants
+	var outer []removal
 	for _, k := range removed {
 		if n := len(outer); n > 0 && k < d.a[outer[n-1].line].end {
 			outer[n-1].size++
 			continue
 		}
-		outer = append(outer, lost{k, 1})
+		outer = append(outer, removal{k, 1})
 	}
 	for i := 0; i < len(outer); {
 		ln := &d.a[outer[i].line]
@@ -246,7 +247,7 @@ func (d *differ) tellRemoved(removed []int, w *diffWriter) {
 			size += outer[end].size
 			end++
 		}
-		if n := end - i; n >= minGone {
+		if n := end - i; n >= minGroupedRemovals {
 			w.line("[-] ", strconv.Itoa(n)+" "+plural(ln.role(), n), 0, size)
 			i = end
 			continue
@@ -260,9 +261,9 @@ func (d *differ) tellRemoved(removed []int, w *diffWriter) {
 	}
 }
 
-// replacements pairs, within a hunk, the lines without an element of their own
-// that took another's place: a text that reads otherwise is one change. It
-// returns the new line of each old one, and the old line of each new line k under -k-1.
+// replacements pairs, within a hunk, lines without an element that replaced each other: a text that
+// changed is one change. It returns the new line of each old one, and the old line of each new line
+// k under -k-1.
 func (d *differ) replacements(a, endA, b, endB int) map[int]int {
 	pairs := make(map[int]int)
 	for ; a < endA; a++ {
@@ -280,25 +281,25 @@ func (d *differ) replacements(a, endA, b, endB int) map[int]int {
 	return pairs
 }
 
-// maxNear is how many characters are shown of a long text that changed.
+// maxNear is the number of characters shown of a long text that changed.
 const maxNear = 200
 
-// near returns the line now so that its long text shows the part that differs
-// from the line before, as far as both are known.
+// near returns the line now such that its long text shows the part that differs from the line
+// before, to the extent that both are known.
 func (d *differ) near(now, before *line) *line {
 	if len(now.head)+len(now.tail) <= maxNear {
 		return now
 	}
-	was := d.again(before, nil).whole
-	is := d.again(now, nil)
+	was := d.relayout(before, nil).whole
+	is := d.relayout(now, nil)
 	at := 0
 	for at < min(len(is.whole), len(was)) && is.whole[at] == was[at] {
 		at++
 	}
 	if was == "" || is.unknown && at >= len(was)-1 {
-		at = len(is.whole) // what is known is the same: most texts grow at their end
+		at = len(is.whole) // the known parts are equal: most texts grow at their end
 	}
-	return d.again(now, func(s string) []int {
+	return d.relayout(now, func(s string) []int {
 		from := min(at, len(s))
 		for from > 0 && from < len(s) && !utf8.RuneStart(s[from]) {
 			from--
@@ -307,8 +308,8 @@ func (d *differ) near(now, before *line) *line {
 	})
 }
 
-// again lays a line again, with at most maxNear characters of each text.
-func (d *differ) again(ln *line, match func(string) []int) *line {
+// relayout lays out a line again, with at most maxNear characters of each text.
+func (d *differ) relayout(ln *line, match func(string) []int) *line {
 	l := &liner{interactiveOnly: d.opts.InteractiveOnly, factor: 1, most: maxNear, match: match}
 	if ln.node != nil {
 		l.add(ln.node, 0, -1)
@@ -321,7 +322,7 @@ func (d *differ) again(ln *line, match func(string) []int) *line {
 	return ln
 }
 
-// show returns a line without its indent. What will not be written mints no ref.
+// show returns a line without its indent. It mints a ref only if the line will be written.
 func (d *differ) show(l *line, refOf func(*Node) string, w *diffWriter) string {
 	if w.more > 0 {
 		return ""
@@ -335,7 +336,7 @@ func (d *differ) show(l *line, refOf func(*Node) string, w *diffWriter) string {
 	return shorten(l.head, maxName+20) + ref + shorten(l.tail, maxDiffTail)
 }
 
-// A diffWriter writes lines until its room is used up, and counts the rest.
+// A diffWriter writes lines until its budget is used up, and counts the rest.
 type diffWriter struct {
 	b    strings.Builder
 	max  int
@@ -343,14 +344,14 @@ type diffWriter struct {
 	more int
 }
 
-// maxDiffTail bounds what follows the ref on a line, so that one long text
-// does not hide the other changes.
+// maxDiffTail is the maximum length of the part after the ref on a line, so that one long text does
+// not hide the other changes.
 const maxDiffTail = 300
 
-// diffTail is kept free for the note about what was cut.
+// diffTail is reserved for the note about omitted changes.
 const diffTail = 60
 
-// line writes s, which stands for so many changes.
+// line writes s, which represents the given number of changes.
 func (w *diffWriter) line(sign, s string, indent, changes int) {
 	s = strings.Repeat("  ", min(max(indent, 0), 20)) + sign + s + "\n"
 	n := utf8.RuneCountInString(s)

@@ -1,9 +1,9 @@
-// Package outline turns what the page scripts' walk sends into the outline of
-// roles and names that a model reads: decoding, joining the documents of a
-// page, rendering within a budget, finding, and telling two outlines apart.
+// Package outline converts the result of the page scripts' walk to the outline of roles and names
+// that a model reads: it decodes walks, joins the documents of a page, renders an outline within a
+// budget, searches it, and compares two outlines.
 //
-// It is pure computation. Its types are not safe for concurrent modification;
-// a tree that nobody changes may be rendered from several goroutines.
+// It is pure computation. Its types are not safe for concurrent modification; a tree that is not
+// being modified may be rendered by several goroutines.
 package outline
 
 import (
@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// Flags are the states of a node that are yes or no. The page scripts have the
-// same table (F in states.js).
+// Flags are the boolean states of a node. The page scripts have the same table (F in
+// aria_states.js).
 type Flags uint32
 
 // The flags.
 const (
 	Checked Flags = 1 << iota
-	Mixed         // of a check box; with Pressed, of a toggle button
+	Mixed         // of a checkbox; with Pressed, of a toggle button
 	Disabled
 	Expanded
 	Collapsed
@@ -29,12 +29,12 @@ const (
 	ReadOnly
 	Focused
 	InViewport
-	Interactive // by its role
-	Clickable   // although its role does not say so
+	Interactive // because of its role
+	Clickable   // although its role is not interactive
 	Scrollable
 	Modal
-	Multiple // several options may be selected
-	Masked   // its value is a secret and was left in the page
+	Multiple // several options can be selected
+	Masked   // its value is secret and was not sent
 )
 
 // Has reports whether all of g is set.
@@ -42,29 +42,33 @@ func (f Flags) Has(g Flags) bool { return f&g == g }
 
 // A Document is the outline of one document.
 type Document struct {
-	Key    string // the caller's name for the document, such as its loader id
-	URL    string
-	Title  string
-	Roots  []*Node
-	Behind int // nodes left out because a modal dialog is in front of them
-	// Hosts are the numbers of elements that may have a closed shadow root, which only the protocol can find.
-	Hosts []int
-	// Customs are the numbers of custom elements that may have a role by ElementInternals, which only the protocol can read.
+	Key        string // identifies the document for the caller, such as its loader id
+	URL        string
+	Title      string
+	Roots      []*Node
+	InertNodes int // nodes omitted because they are behind a modal dialog
+	// ClosedRootCandidates are the ids of elements that may have a closed shadow root, which only
+	// the protocol can find.
+	ClosedRootCandidates []int
+	// Customs are the ids of custom elements that may have a role set with ElementInternals, which
+	// only the protocol can read.
 	Customs []int
-	// Clickables are the numbers of clickable elements whose descendants may have click listeners, which only the protocol can read.
-	Clickables []int
-	Signs      []byte // JSON of what the walk noticed of obstacles, for package obstacle
-	// Missing is how many frames of the page could not be read. The caller counts them.
-	Missing int
+	// Clickables are the ids of clickable elements whose descendants may have click listeners,
+	// which only the protocol can read.
+	Clickables      []int
+	ObstacleSignals []byte // JSON of the signals that the walk collected for package obstacle
+	// UnreadFrames is the number of frames of the page that could not be read. The caller counts
+	// them.
+	UnreadFrames int
 
 	byID   map[int]*Node
-	size   int     // how many nodes it has, frames not counted
-	long   []long  // its own long texts, the title 'n' and the URL 'u'
-	longAt []*Node // the nodes with long texts
+	size   int     // number of nodes, without frames
+	long   []long  // long texts of the document itself: title 'n' and URL 'u'
+	longAt []*Node // nodes with long texts
 }
 
-// A long is what the walk says of a piece of text of more than keptLong
-// characters, and of one that it did not send whole.
+// A long is what the walk reports about a piece of text of more than keptLong characters, and about
+// one that it did not send completely.
 type long struct {
 	kind byte // as in the walk's columns
 	rest int  // characters that were not sent
@@ -80,11 +84,11 @@ func longOf(list []long, kind byte) long {
 	return long{}
 }
 
-// keptLong is how many characters [Document.Shorten] leaves of a long text.
+// keptLong is the number of characters of a long text that [Document.Shorten] retains.
 const keptLong = 20_000
 
-// Shorten gives back the memory of the long texts of d and of the documents
-// grafted into it. Diff still distinguishes the document from others.
+// Shorten releases the memory of the long texts of d and of the documents grafted into it. Diff
+// still distinguishes the document from others.
 func (d *Document) Shorten() {
 	d.shortenOwn()
 	d.Nodes(func(n *Node) {
@@ -114,26 +118,26 @@ func (d *Document) shortenOwn() {
 // A Node is one line of an outline.
 type Node struct {
 	Doc         *Document
-	ID          int // of the element in its document; 0 is none, so no ref
+	ID          int // of the element in its document; 0 if there is none, in which case it has no ref
 	Role        string
-	Name        string // of the role "text", the text
+	Name        string // for the role "text", the text
 	Value       string
-	URL         string // of a link whose name does not tell
+	URL         string // of a link whose name does not identify it
 	Placeholder string
 	Description string
 	Current     string // of aria-current
-	Type        string // of an input whose role does not tell
-	Options     string // of a select, a line each
+	Type        string // of an input whose role does not identify it
+	Options     string // of a select, one per line
 	Level       int
 	Flags       Flags
 	Children    []*Node
-	Frame       *Document // what an iframe shows, see Graft
-	Denied      bool      // of an iframe whose document the policy left out
+	Frame       *Document // document of an iframe, see Graft
+	Denied      bool      // iframe whose document the policy denies
 
-	long []long // what the walk said of its long texts
+	long []long // what the walk reported about its long texts
 }
 
-// piece returns the piece of text that the walk has under kind; nil when there is none.
+// piece returns the piece of text that the walk calls kind, or nil.
 func (n *Node) piece(kind byte) *string {
 	switch kind {
 	case 'n':
@@ -159,15 +163,15 @@ func (n *Node) piece(kind byte) *string {
 // Has reports whether all of f is set.
 func (n *Node) Has(f Flags) bool { return n.Flags.Has(f) }
 
-// Targetable reports whether a ref for n makes sense.
+// Targetable reports whether n can have a ref.
 func (n *Node) Targetable() bool { return n.ID != 0 }
 
-// acts reports whether somebody can act on n, which is what InteractiveOnly keeps.
-func (n *Node) acts() bool {
+// isInteractive reports whether n accepts actions, which is what InteractiveOnly filters by.
+func (n *Node) isInteractive() bool {
 	return n.Flags&(Interactive|Clickable) != 0 || n.Role == "iframe" && n.ID != 0
 }
 
-// children returns the nodes in n, those of the document that it frames included.
+// children returns the child nodes of n, including those of its framed document.
 func (n *Node) children() []*Node {
 	if n.Frame != nil {
 		return n.Frame.Roots
@@ -175,8 +179,8 @@ func (n *Node) children() []*Node {
 	return n.Children
 }
 
-// Graft puts the document child under the iframe element with the number id
-// of d. It reports false when d has no such node, as when the frame is hidden.
+// Graft puts the document child under the iframe element with the given id. It reports false if d
+// has no such node, for example because the frame is hidden.
 func (d *Document) Graft(id int, child *Document) bool {
 	n := d.byID[id]
 	if n == nil {
@@ -186,7 +190,7 @@ func (d *Document) Graft(id int, child *Document) bool {
 	return true
 }
 
-// Frames returns the numbers of the iframe elements of d, in document order.
+// Frames returns the ids of the iframe elements of d, in document order.
 func (d *Document) Frames() []int {
 	var ids []int
 	walk(d.Roots, func(n *Node) {
@@ -197,11 +201,11 @@ func (d *Document) Frames() []int {
 	return ids
 }
 
-// Node returns the node of the element with the number id in d, or nil.
+// Node returns the node of the element with the given id in d, or nil.
 func (d *Document) Node(id int) *Node { return d.byID[id] }
 
-// Part returns the outline of one element alone, of d or of a document grafted
-// into it; nil when it has no node.
+// Part returns the outline of one element of d or of a document grafted into it, or nil if the
+// element has no node.
 func (d *Document) Part(key string, id int) *Document {
 	var part *Document
 	d.Nodes(func(n *Node) {

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// CheckFind returns what is wrong with a Find, before there is anything to
-// search in.
+// CheckFind returns an error if find is not a valid value of Options.Find.
 func CheckFind(find string) error {
 	_, err := matcher(find)
 	return err
 }
 
-// matcher returns the function that finds in a text what a Find asks for: where
-// it begins and ends, nil when it is not there.
+// matcher returns a function that finds the first match of find in a text and returns its start and
+// end, or nil.
 func matcher(find string) (func(string) []int, error) {
 	if len(find) > 2 && find[0] == '/' {
 		if end := strings.LastIndexByte(find, '/'); end > 0 && strings.Trim(find[end+1:], "im") == "" {
@@ -37,30 +36,30 @@ func matcher(find string) (func(string) []int, error) {
 		if at < 0 {
 			return nil
 		}
-		if len(lower) != len(s) { // some letter has another size in lower case
+		if len(lower) != len(s) { // the lower-case form of some letter has a different size
 			return []int{runeOffset(s, utf8.RuneCountInString(lower[:at])), runeOffset(s, utf8.RuneCountInString(lower[:at+len(want)]))}
 		}
 		return []int{at, at + len(want)}
 	}, nil
 }
 
-// maxNeighbours is how many lines of its row or item a match shows, and
-// maxAllNeighbours how many lines all matches show beyond themselves.
+// maxNeighbours is the number of lines of its row or item that a match shows. maxAllNeighbours is
+// the number of lines that all matches together show in addition to themselves.
 const (
 	maxNeighbours    = 10
 	maxAllNeighbours = 200
 )
 
-// found returns which lines match, or stand beside one that does in the same
-// row or item: of ten "Delete" buttons a reader needs to know what each deletes.
+// found returns a function that reports whether a line matches, or is in the same row or item as a
+// match: of ten "Delete" buttons, a reader needs to know what each deletes.
 func found(lines []line, match func(string) []int) func(i int) bool {
 	keep := make([]bool, len(lines))
 	for i := 1; i < len(lines); i++ {
 		keep[i] = !lines[i].note && (match(lines[i].head+lines[i].tail) != nil || lines[i].whole != "" && match(lines[i].whole) != nil)
 	}
 	matches := slices.Clone(keep)
-	room := maxAllNeighbours
-	for i := 1; i < len(lines) && room > 0; i++ {
+	budget := maxAllNeighbours
+	for i := 1; i < len(lines) && budget > 0; i++ {
 		if !matches[i] {
 			continue
 		}
@@ -71,19 +70,19 @@ func found(lines []line, match func(string) []int) func(i int) bool {
 		if row == 0 {
 			continue
 		}
-		// What is near the match, when that is not the whole of it.
+		// The lines near the match, if the item is too large.
 		first := max(row+1, min(i-maxNeighbours/2, lines[row].end-maxNeighbours))
-		for k := first; k < min(first+maxNeighbours, lines[row].end) && room > 0; k++ {
+		for k := first; k < min(first+maxNeighbours, lines[row].end) && budget > 0; k++ {
 			if !keep[k] {
 				keep[k] = true
-				room--
+				budget--
 			}
 		}
 	}
 	return func(i int) bool { return keep[i] }
 }
 
-// groups reports whether what is in the line belongs together.
+// groups reports whether the children of the line belong together.
 func (l *line) groups() bool {
 	switch l.role() {
 	case "row", "listitem", "treeitem", "group", "article":

@@ -1,24 +1,24 @@
 package outline
 
 const (
-	// maxPeriod is how many siblings a repeated group may have.
+	// maxPeriod is the maximum number of siblings of a repeated group.
 	maxPeriod = 8
-	// minRepeats is from how many repetitions on a run may be folded.
+	// minRepeats is the number of repetitions from which a sequence may be folded.
 	minRepeats = 8
-	// minHidden is how many repetitions a fold must hide to be worth its line.
+	// minHidden is the number of repetitions that a fold must hide at least.
 	minHidden = 3
 )
 
-// A run is a sequence of siblings that repeats: heads are the siblings, period
-// of them make one repetition.
-type run struct {
+// A repeat is a sequence of siblings that repeats. heads are the siblings; each repetition consists
+// of period of them.
+type repeat struct {
 	heads  []int
 	period int
 }
 
-// repetitions finds the runs among the children of every line.
-func (p *plan) repetitions() []run {
-	var runs []run
+// repetitions finds the repeats among the children of every line.
+func (p *plan) repetitions() []repeat {
+	var runs []repeat
 	var kids []int
 	for i := range p.lines {
 		kids = kids[:0]
@@ -31,15 +31,15 @@ func (p *plan) repetitions() []run {
 				a++
 				continue
 			}
-			runs = append(runs, run{append([]int(nil), kids[a:a+length]...), period})
+			runs = append(runs, repeat{append([]int(nil), kids[a:a+length]...), period})
 			a += length
 		}
 	}
 	return runs
 }
 
-// repeatAt returns the shortest period with which kids begins to repeat, and
-// how many of them do.
+// repeatAt returns the shortest period with which kids starts to repeat, and the length of the
+// repeated sequence.
 func (p *plan) repeatAt(kids []int) (period, length int) {
 	for period = 1; period <= maxPeriod; period++ {
 		if len(kids) < period*minRepeats {
@@ -56,13 +56,13 @@ func (p *plan) repeatAt(kids []int) (period, length int) {
 	return 0, 0
 }
 
-// foldRuns marks as hidden what repeats beyond the first keep repetitions and
-// is not in the viewport, and returns the folds by their first line.
-func (p *plan) foldRuns(runs []run, keep int, hidden []bool) map[int]fold {
+// foldRuns marks as hidden all repetitions that are beyond the first keep ones and not in the
+// viewport. It returns the folds by their first line.
+func (p *plan) foldRuns(runs []repeat, keep int, hidden []bool) map[int]fold {
 	folds := make(map[int]fold)
 	for _, r := range runs {
 		if hidden[r.heads[0]] {
-			continue // in a repetition that is folded itself
+			continue // inside a repetition that is itself folded
 		}
 		start := -1
 		flush := func(at int) {
@@ -80,7 +80,7 @@ func (p *plan) foldRuns(runs []run, keep int, hidden []bool) map[int]fold {
 			start = -1
 		}
 		for k := 0; k < len(r.heads); k += r.period {
-			if k < keep*r.period || p.seen(r.heads[k], p.lines[r.heads[k+r.period-1]].end) {
+			if k < keep*r.period || p.anyInViewport(r.heads[k], p.lines[r.heads[k+r.period-1]].end) {
 				flush(k)
 			} else if start < 0 {
 				start = k
@@ -91,8 +91,8 @@ func (p *plan) foldRuns(runs []run, keep int, hidden []bool) map[int]fold {
 	return folds
 }
 
-// seen reports whether one of the lines is in the viewport.
-func (p *plan) seen(first, end int) bool {
+// anyInViewport reports whether one of the lines is in the viewport.
+func (p *plan) anyInViewport(first, end int) bool {
 	for i := first; i < end; i++ {
 		if p.lines[i].inViewport() {
 			return true

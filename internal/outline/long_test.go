@@ -7,7 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// longText returns n words after a prefix, one of them of its own.
+// longText returns a text of n words after a prefix, one of which is unique.
 func longText(n int) string {
 	return strings.Repeat("word ", n/2) + "KEYWORD " + strings.Repeat("more ", n/2) + "LAST"
 }
@@ -51,10 +51,10 @@ func TestDiffShowsWhatChangedOfALongText(t *testing.T) {
 		}
 	}
 	if c := outline.Diff(parse(t, "d", `text "`+before+`"`), parse(t, "d", `text "`+strings.Replace(before, "LAST", "LESS", 1)+`"`), outline.DiffOptions{}); c.Changed != 1 || !strings.Contains(c.Text, "LESS") {
-		t.Errorf("of the same length: %+v", c)
+		t.Errorf("same length: %+v", c)
 	}
 	short := parse(t, "d", `text "`+before[:1500]+`"`)
 	if c := outline.Diff(short, parse(t, "d", `text "`+before[:1500]+` NEWWORD"`), outline.DiffOptions{}); !strings.Contains(c.Text, "NEWWORD") {
-		t.Errorf("of a text of usual length: %+v", c)
+		t.Errorf("text of default length: %+v", c)
 	}
 }

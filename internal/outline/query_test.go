@@ -28,7 +28,7 @@ func serve(t testing.TB, html string) string {
 
 func TestQuery(t *testing.T) {
 	p := startBrowser(t).newTab(t, serve(t, queryPage))
-	// Ids in the page, ! before those that cannot be seen.
+	// find returns the ids of the matches, with a ! before those that are not visible.
 	const find = `(sel, limit) => { const q = __cm.query(sel, {limit}); if (q.error) return 'error: ' + q.error;
 		return q.total + ':' + q.matches.map(([n, v]) => (v ? '' : '!') + (__cm.byId(n).id || __cm.byId(n).localName)).join(' ') }`
 	for _, c := range []struct{ selector, want string }{
@@ -43,7 +43,7 @@ func TestQuery(t *testing.T) {
 		{"text=SHADOW SLOTTED", "1:deep"},
 		{"text=send", "1:sub"},
 		{"text=second", "1:p2"},
-		{"text=", "error: text= wants a text"},
+		{"text=", "error: text= requires a text"},
 		{`role=button[name="Save"]`, "1:save"},
 		{`role=button[name=save]`, "3:save saveas sb"},
 		{`role=button[name="save" i]`, "3:save saveas sb"},
@@ -53,9 +53,9 @@ func TestQuery(t *testing.T) {
 		{"role=checkbox[checked=false]", "1:c2"},
 		{"role=heading[level=2]", "1:h2"},
 		{"role=textbox", "2:ce pw"},
-		{"role=nonsense", `error: there is no role "nonsense"`},
-		{"role=button[bogus]", "error: role= knows no [bogus]; there are name, checked, disabled, expanded, selected, pressed, level, required, invalid, readonly, focused, current, include-hidden"},
-		{`role=button[name="x`, `error: role= does not understand "[name=\"x"`},
+		{"role=nonsense", `error: unknown role "nonsense"`},
+		{"role=button[bogus]", "error: role= does not support [bogus]; supported are name, checked, disabled, expanded, selected, pressed, level, required, invalid, readonly, focused, current, include-hidden"},
+		{`role=button[name="x`, `error: role= cannot parse "[name=\"x"`},
 	} {
 		var got string
 		p.js(find, &got, c.selector, 20)
@@ -81,7 +81,7 @@ func TestReading(t *testing.T) {
 	}
 	for _, hidden := range []string{"first", "secret", "hunter2", "Two"} {
 		if strings.Contains(text, hidden) {
-			t.Errorf("text %q holds %q, which nobody sees", text, hidden)
+			t.Errorf("text %q contains %q, which is not visible", text, hidden)
 		}
 	}
 	var links string
@@ -107,7 +107,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestTextMatchesInnerText holds text to innerText on a page without shadow roots.
+// TestTextMatchesInnerText compares text with innerText on a page without shadow roots.
 func TestTextMatchesInnerText(t *testing.T) {
 	p := startBrowser(t).newTab(t, serve(t, `<!doctype html><style>.u{text-transform:uppercase}</style><h1>One  two</h1><p>A <b>b</b>c <i> d</i></p><p>E<br>F</p>
 <ul><li>x</li><li>y <span>z</span></li></ul><table><tr><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table><pre>k

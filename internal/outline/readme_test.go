@@ -8,19 +8,19 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// TestReadmeExamples renders the outline and the diff that the README shows.
+// TestReadmeExamples renders the outline and the diff in docs/using-tools.md.
 func TestReadmeExamples(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../docs/using-tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What stands in the fence of the example called name.
+	// example returns the text in the fence of the example called name.
 	example := func(name string) string {
 		_, s, ok := strings.Cut(string(readme), "<!-- "+name+":begin -->")
 		_, s, ok2 := strings.Cut(s, "<page k7f3q2 http://localhost:8080>\n")
 		s, _, ok3 := strings.Cut(s, "</page k7f3q2>")
 		if !ok || !ok2 || !ok3 {
-			t.Fatalf("the README has no example %s", name)
+			t.Fatalf("example %s not found in docs/using-tools.md", name)
 		}
 		return s
 	}

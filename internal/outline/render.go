@@ -8,41 +8,41 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultMaxChars is the size of an outline unless Options say otherwise.
+// DefaultMaxChars is the default of Options.MaxChars.
 const DefaultMaxChars = 20_000
 
-// Options say what [Render] shows.
+// Options are the options of [Render].
 type Options struct {
-	MaxChars        int    // characters, default DefaultMaxChars
-	Offset          int    // lines to leave out at the start; then nothing is folded
-	Depth           int    // levels below the page's line; 0 is no limit
-	InteractiveOnly bool   // only what can be acted on, frames and dialogs
-	Find            string // only lines that hold this text in any case, or match this /regex/ (RE2), with their ancestors and the rest of their row or item
-	// RefOf gives the ref of a node, minting one when it has none. It is
-	// called for lines that are shown only, once each. Nil shows no refs.
+	MaxChars        int    // characters; default DefaultMaxChars
+	Offset          int    // lines to skip at the start; if it is not 0, repetitions are not folded
+	Depth           int    // levels below the page's line; 0 means no limit
+	InteractiveOnly bool   // only interactive elements, frames and dialogs
+	Find            string // only lines that contain this text, ignoring case, or match this /regex/ (RE2), with their ancestors and the rest of their row or item
+	// RefOf returns the ref of a node and mints one if it has none. It is called once for each
+	// shown line, and for no other. Nil shows no refs.
 	RefOf func(*Node) string
 }
 
 // A Result is a rendered outline.
 type Result struct {
 	Text       string
-	Elements   int  // lines in the whole outline, after Depth, InteractiveOnly and Find; 0 when Find finds nothing
-	Omitted    int  // of these, lines that Text does not show
-	Truncated  bool // Omitted or Cut > 0 for want of room, not because Offset said so
-	NextOffset int  // the first line left out after those shown; 0 when there is none
-	Cut        int  // lines in Text that do not show all of their text
-	Unsearched int  // lines with text that is too long to be searched by Find in full
+	Elements   int  // lines in the complete outline, after Depth, InteractiveOnly and Find; 0 if Find matches nothing
+	Omitted    int  // lines of Elements that Text does not show
+	Truncated  bool // Omitted or Cut > 0 because of MaxChars, not only because of Offset
+	NextOffset int  // first omitted line after the shown ones; 0 if there is none
+	Cut        int  // lines in Text whose text is truncated
+	Unsearched int  // lines whose text is too long for Find to search completely
 }
 
-// Render renders doc with the documents grafted into it, page line first. The
-// error is that of a Find that is no regular expression.
+// Render renders doc with the documents grafted into it, page line first. It returns an error if
+// Find is an invalid regular expression.
 //
-// Where lines are left out, at the end too, Text has a mark of its own, "… 9
-// more lines (offset=5)", and one for what is deeper than Depth. What to do
-// about it is for the caller to say, who knows what can be asked for.
+// If lines are omitted, also at the end, Text contains a mark, "… 9 more lines (offset=5)", and
+// another mark for lines that are deeper than Depth. The caller knows which options its user has,
+// and describes how to get more.
 //
-// Text that comes from the page is always inside quotes or after a role and a
-// colon on its line, so it cannot look like a line of the outline.
+// Text of the page is always inside quotes, or follows a role and a colon on its line, so it cannot
+// imitate a line of the outline.
 func Render(doc *Document, opts Options) (Result, error) {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = DefaultMaxChars
@@ -65,7 +65,7 @@ func Render(doc *Document, opts Options) (Result, error) {
 	return p.render(), nil
 }
 
-// build lays the lines that the options ask for.
+// build lays out the lines that the options select.
 func (p *plan) build(l *liner, doc *Document) {
 	p.lines = l.lay(doc)
 	all := len(p.lines)
@@ -84,16 +84,16 @@ func (p *plan) build(l *liner, doc *Document) {
 	}
 }
 
-// moreText returns how many times the usual length of text there is room for
-// when all lines are shown, at least once.
+// moreText returns the multiple of the default text length that fits the budget when all lines are
+// shown, at least 1.
 func (p *plan) moreText() int {
 	var cuts []excess
-	room := p.room()
+	budget := p.budget()
 	for i := range p.lines {
-		room -= p.lines[i].size()
+		budget -= p.lines[i].size()
 		cuts = append(cuts, p.lines[i].cuts...)
 	}
-	if len(cuts) == 0 || room <= 0 || p.opts.Offset > 0 {
+	if len(cuts) == 0 || budget <= 0 || p.opts.Offset > 0 {
 		return 1
 	}
 	largest := 0
@@ -106,20 +106,19 @@ func (p *plan) moreText() int {
 		}
 		return sum
 	}
-	// The first factor that is too large, less one.
-	return 1 + sort.Search(largest-1, func(k int) bool { return more(k+2) > room })
+	// The first factor that is too large, minus one.
+	return 1 + sort.Search(largest-1, func(k int) bool { return more(k+2) > budget })
 }
 
-// room is how many characters the lines may have.
-func (p *plan) room() int {
+// budget is the number of characters that the lines may use.
+func (p *plan) budget() int {
 	if p.deeper > 0 {
-		return p.opts.MaxChars - deeperRoom
+		return p.opts.MaxChars - deeperReserve
 	}
 	return p.opts.MaxChars
 }
 
-// filter keeps the lines for which keeps is true, those that they are in, and
-// the first.
+// filter returns the lines for which keeps is true, their ancestors, and the first line.
 func filter(lines []line, keeps func(i int) bool) []line {
 	keep := make([]bool, len(lines))
 	keep[0] = true
@@ -130,7 +129,7 @@ func filter(lines []line, keeps func(i int) bool) []line {
 			}
 		}
 	}
-	at := make([]int, len(lines)+1) // where each line goes
+	at := make([]int, len(lines)+1) // new index of each line
 	var out []line
 	for i := range lines {
 		at[i] = len(out)
@@ -148,17 +147,17 @@ func filter(lines []line, keeps func(i int) bool) []line {
 	return out
 }
 
-// Room that is kept free, in characters.
+// Reserved characters.
 const (
-	gapRoom    = 56 // for each mark of lines left out
-	deeperRoom = 56 // for the mark of what is deeper
-	maxIndent  = 10 // levels that a mark is indented by
-	minLine    = 8  // characters that a line is cut to at least
+	gapReserve    = 56 // for each mark of omitted lines
+	deeperReserve = 56 // for the mark of deeper lines
+	maxIndent     = 10 // maximum indent of a mark, in levels
+	minLine       = 8  // minimum length of a truncated line
 )
 
-// keptOfHuge is how many repetitions are shown of each run when an overview of
-// the whole outline has no room anyhow.
-const keptOfHuge = 5
+// overviewRepetitions is the number of repetitions that are shown of each repeat if an overview of
+// the complete outline does not fit.
+const overviewRepetitions = 5
 
 // A plan decides which lines are shown.
 type plan struct {
@@ -166,16 +165,16 @@ type plan struct {
 	opts       Options
 	deeper     int
 	show       []bool
-	folds      map[int]fold // by their first line
+	folds      map[int]fold // by first line
 	unsearched int          // lines with text that the walk did not send
 }
 
-// A fold is a run of lines that repeat the ones before them.
+// A fold is a sequence of lines that repeat the ones before them.
 type fold struct {
 	end   int // index after the last line
-	count int // of repetitions
+	count int // number of repetitions
 	depth int
-	role  string // of each, "" when they are groups of several
+	role  string // role of each repetition; "" if each has several siblings
 }
 
 func (p *plan) render() Result {
@@ -185,66 +184,65 @@ func (p *plan) render() Result {
 	for i := range p.lines {
 		total += p.lines[i].size()
 	}
-	room := p.room()
+	budget := p.budget()
 	switch {
 	case p.opts.Offset > 0:
-		p.showFrom(min(p.opts.Offset, n), room-gapRoom)
-	case total <= room:
+		p.showFrom(min(p.opts.Offset, n), budget-gapReserve)
+	case total <= budget:
 		for i := range p.show {
 			p.show[i] = true
 		}
 	default:
-		p.squeeze(room - gapRoom)
+		p.squeeze(budget - gapReserve)
 	}
 	return p.write()
 }
 
-// showFrom shows the lines from first on that fit, at least the first, and
-// those that it is in. These get half of the room at most: the page's line, and
-// of the others the nearest.
-func (p *plan) showFrom(first, room int) {
+// showFrom shows as many lines from first on as fit, at least the first, and their ancestors. The
+// ancestors use at most half of the budget: the page's line, and of the others the nearest.
+func (p *plan) showFrom(first, budget int) {
 	p.show[0] = true
 	if first >= len(p.lines) {
 		return
 	}
-	before := room / 2
+	before := budget / 2
 	before -= min(p.lines[0].size(), before/2)
 	for i := p.lines[first].parent; i > 0; i = p.lines[i].parent {
 		if before -= p.lines[i].size(); before < 0 {
 			break
 		}
 		p.show[i] = true
-		room -= p.lines[i].size()
+		budget -= p.lines[i].size()
 	}
-	room -= min(p.lines[0].size(), room/4)
+	budget -= min(p.lines[0].size(), budget/4)
 	for i := first; i < len(p.lines); i++ {
-		room -= p.lines[i].size()
-		if room < 0 && i > first {
+		budget -= p.lines[i].size()
+		if budget < 0 && i > first {
 			break
 		}
 		p.show[i] = true
 	}
 }
 
-// squeeze folds repetitions, as few as needed, and if that is not enough shows
-// what is in the viewport first, then what follows it, then what precedes it.
-func (p *plan) squeeze(room int) {
+// squeeze folds repetitions, as few as necessary. If that is not enough, it shows what is in the
+// viewport first, then what follows it, then what precedes it.
+func (p *plan) squeeze(budget int) {
 	hidden := make([]bool, len(p.lines))
 	if p.opts.Find == "" {
 		runs := p.repetitions()
 		fits := func(keep int) bool {
 			clear(hidden)
 			p.folds = p.foldRuns(runs, keep, hidden)
-			size := len(p.folds) * gapRoom
+			size := len(p.folds) * gapReserve
 			for i := range p.lines {
 				if !hidden[i] {
 					size += p.lines[i].size()
 				}
 			}
-			return size <= room
+			return size <= budget
 		}
 		if !slices.ContainsFunc([]int{50, 20, 10, 5, 3, 1}, fits) {
-			fits(keptOfHuge)
+			fits(overviewRepetitions)
 		}
 	}
 	add := func(i int) bool {
@@ -252,20 +250,20 @@ func (p *plan) squeeze(room int) {
 		for j := i; j >= 0 && !p.show[j]; j = p.lines[j].parent {
 			cost += p.lines[j].size()
 			if j > 0 && !p.show[j-1] && p.lines[j].parent != j-1 {
-				cost += gapRoom
+				cost += gapReserve
 			}
 		}
-		if cost > room {
+		if cost > budget {
 			return false
 		}
-		room -= cost
+		budget -= cost
 		for j := i; j >= 0 && !p.show[j]; j = p.lines[j].parent {
 			p.show[j] = true
 		}
 		return true
 	}
 	p.show[0] = true
-	room -= min(p.lines[0].size(), room/2)
+	budget -= min(p.lines[0].size(), budget/2)
 	first := -1
 	for i := range p.lines {
 		if !hidden[i] && p.lines[i].inViewport() {
@@ -286,27 +284,27 @@ func (p *plan) squeeze(room int) {
 	}
 }
 
-// write renders what is to be shown, with a mark where lines are left out.
+// write renders the lines to show, with marks for omitted lines.
 func (p *plan) write() Result {
 	res := Result{Elements: len(p.lines), Unsearched: p.unsearched}
 	var b strings.Builder
-	room := p.opts.MaxChars
+	budget := p.opts.MaxChars
 	spend := func(s string, reserve int) bool {
 		n := utf8.RuneCountInString(s)
-		if n > room-reserve {
+		if n > budget-reserve {
 			return false
 		}
-		room -= n
+		budget -= n
 		b.WriteString(s)
 		return true
 	}
-	last := 0 // room for the mark of what is deeper
+	last := 0 // reserved for the mark of deeper lines
 	if p.deeper > 0 {
-		last = min(deeperRoom, room/4)
+		last = min(deeperReserve, budget/4)
 	}
 	reserve := last
 	if slices.Contains(p.show, false) {
-		reserve += min(gapRoom, room/4) // for the mark at the end
+		reserve += min(gapReserve, budget/4) // for the mark at the end
 	}
 	shown, fresh, next := 0, 0, 0
 	i := 0
@@ -314,15 +312,15 @@ func (p *plan) write() Result {
 		if p.show[i] {
 			text := p.line(i)
 			cutLine := len(p.lines[i].cuts) > 0
-			if whole := room - reserve; i == 0 && reserve > 0 && utf8.RuneCountInString(text) > whole/2 {
-				// However little is asked for, there is room to go on from here.
+			if whole := budget - reserve; i == 0 && reserve > 0 && utf8.RuneCountInString(text) > whole/2 {
+				// However small the budget is, the mark with the next offset fits.
 				text = shorten(strings.TrimSuffix(text, "\n"), max(whole/2-1, minLine)) + "\n"
 				cutLine = true
 			}
 			if !spend(text, reserve) {
-				// The first line asked for is cut rather than left out: with it
-				// missing, the next offset would be the same again.
-				left := room - reserve - 1
+				// Truncate the first requested line instead of omitting it: otherwise the next
+				// offset would be the same again.
+				left := budget - reserve - 1
 				if fresh > 0 || left < minLine {
 					break
 				}
@@ -376,11 +374,11 @@ func (p *plan) write() Result {
 	return res
 }
 
-// line returns line i as it is shown.
+// line returns line i as text.
 func (p *plan) line(i int) string {
 	ln := &p.lines[i]
 	var b strings.Builder
-	b.Grow(2*ln.depth + len(ln.head) + len(ln.tail) + refRoom + 3)
+	b.Grow(2*ln.depth + len(ln.head) + len(ln.tail) + refReserve + 3)
 	for range ln.depth {
 		b.WriteString("  ")
 	}
@@ -400,18 +398,18 @@ func (p *plan) line(i int) string {
 	return b.String()
 }
 
-// gap returns the mark of the lines from first to before end, which are left out.
+// gap returns the mark for the omitted lines from first to before end.
 func (p *plan) gap(first, end int) string {
 	depth, count, what := p.lines[first].depth, end-first, "line"
 	like := ""
 	if f, ok := p.folds[first]; ok && f.end == end {
-		depth, count, what, like = f.depth, f.count, or(f.role, "group"), " like this"
+		depth, count, what, like = f.depth, f.count, Or(f.role, "group"), " like this"
 	}
 	return strings.Repeat("  ", min(depth, maxIndent)) + "… " + strconv.Itoa(count) + " more " + plural(what, count) + like +
 		" (offset=" + strconv.Itoa(first) + ")\n"
 }
 
-// plural returns what count lines of a role are called.
+// plural returns the noun for count lines of a role.
 func plural(role string, count int) string {
 	if role == "listitem" {
 		role = "item"
@@ -425,14 +423,14 @@ func plural(role string, count int) string {
 	return role + "s"
 }
 
-func or(s, otherwise string) string {
+func Or(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
 	return s
 }
 
-// cut bounds s hard, for budgets too small for the marks.
+// cut truncates s to limit, for budgets that are too small for marks.
 func cut(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

@@ -10,8 +10,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// parse builds a document from lines such as `  button "Pay" #6 @v [disabled]`:
-// two spaces a level, #id, @v for in the viewport, = for a value.
+// parse builds a document from lines such as `  button "Pay" #6 @v [disabled]`: two spaces per
+// level, #id, @v for in the viewport, = for a value.
 func parse(t testing.TB, key, text string) *outline.Document {
 	t.Helper()
 	states := map[string]int{"checked": 1, "disabled": 4, "interactive": 4096, "v": 2048, "focused": 1024}
@@ -59,7 +59,7 @@ func parse(t testing.TB, key, text string) *outline.Document {
 	return doc
 }
 
-// byID gives refs that follow the element, as a client's do.
+// byID returns refs derived from the element id.
 func byID(n *outline.Node) string { return fmt.Sprintf("e%d", n.ID) }
 
 func render(t testing.TB, doc *outline.Document, opts outline.Options) outline.Result {
@@ -106,7 +106,7 @@ text "end"`
 func TestRender(t *testing.T) {
 	doc := parse(t, "d", page)
 	if !doc.Graft(7, parse(t, "child", `textbox "Number" #3`)) || doc.Graft(99, doc) {
-		t.Error("Graft does not tell frames that are there from others")
+		t.Error("Graft does not distinguish existing frames from others")
 	}
 	res := render(t, doc, outline.Options{})
 	want(t, res.Text, `
@@ -139,8 +139,8 @@ func TestRender(t *testing.T) {
 … 4 more lines are deeper than depth=1`)
 }
 
-// TestMarksTheEnd finds a mark of what is left out at the end, as elsewhere.
-func TestMarksTheEnd(t *testing.T) {
+// TestOmissionMarkAtEnd checks that the mark of omitted lines also appears at the end.
+func TestOmissionMarkAtEnd(t *testing.T) {
 	var b strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&b, "%s \"Thing %d\" #%d\n", []string{"button", "link", "heading"}[(i*i/7+i)%3], i, i+1)
@@ -160,9 +160,9 @@ func TestMarksTheEnd(t *testing.T) {
 	}
 }
 
-// TestLittleRoomLeadsOn reads a page to its end through the smallest window,
-// where its title and address alone are longer than that.
-func TestLittleRoomLeadsOn(t *testing.T) {
+// TestSmallBudgetPaginates reads a page to its end with the smallest budget, which is shorter than
+// the page's title and URL.
+func TestSmallBudgetPaginates(t *testing.T) {
 	var b strings.Builder
 	for depth := range 40 {
 		fmt.Fprintf(&b, "%slist \"%s\"\n", strings.Repeat("  ", depth), strings.Repeat("x", 100))
@@ -172,16 +172,16 @@ func TestLittleRoomLeadsOn(t *testing.T) {
 	}
 	doc := parse(t, "d", b.String())
 	doc.Title, doc.URL = strings.Repeat("title ", 100), "http://test/"+strings.Repeat("p", 500)
-	for _, room := range []int{200, 300, 1000} {
+	for _, budget := range []int{200, 300, 1000} {
 		seen := map[int]bool{}
-		res := render(t, doc, outline.Options{MaxChars: room})
+		res := render(t, doc, outline.Options{MaxChars: budget})
 		if !strings.HasPrefix(res.Text, `- page "title`) || res.NextOffset == 0 {
-			t.Fatalf("in %d characters: next offset %d:\n%s", room, res.NextOffset, res.Text)
+			t.Fatalf("in %d characters: next offset %d:\n%s", budget, res.NextOffset, res.Text)
 		}
 		for offset := 1; offset > 0; offset = res.NextOffset {
-			res = render(t, doc, outline.Options{MaxChars: room, Offset: offset})
+			res = render(t, doc, outline.Options{MaxChars: budget, Offset: offset})
 			if res.NextOffset != 0 && res.NextOffset <= offset {
-				t.Fatalf("in %d characters offset %d leads to %d:\n%s", room, offset, res.NextOffset, res.Text)
+				t.Fatalf("in %d characters offset %d is followed by %d:\n%s", budget, offset, res.NextOffset, res.Text)
 			}
 			for i := range 30 {
 				if strings.Contains(res.Text, fmt.Sprintf(`button "B%d `, i)) {
@@ -190,7 +190,7 @@ func TestLittleRoomLeadsOn(t *testing.T) {
 			}
 		}
 		if len(seen) != 30 {
-			t.Errorf("in %d characters saw %d of 30 buttons", room, len(seen))
+			t.Errorf("in %d characters saw %d of 30 buttons", budget, len(seen))
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestDeniedFrame(t *testing.T) {
 	doc := parse(t, "d", page)
 	doc.Node(7).Denied = true
 	if res := render(t, doc, outline.Options{InteractiveOnly: true}); !strings.Contains(res.Text, "- iframe \"Card\" [ref=e7] (not allowed by policy)\n") {
-		t.Errorf("does not tell:\n%s", res.Text)
+		t.Errorf("not mentioned:\n%s", res.Text)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestFindShowsTheRow(t *testing.T) {
       - cell
         - button "Edit" [ref=e3]
         - button "Delete" [ref=e4]`)
-	// Of a large item, what is near; and not endlessly much of many.
+	// Of a large item, only nearby lines; and a limited number for many matches.
 	res := render(t, doc, outline.Options{Find: `"L20"`})
 	if res.Elements != 3+10 || !strings.Contains(res.Text, `"L15"`) || !strings.Contains(res.Text, `"L24"`) {
 		t.Errorf("%d lines:\n%s", res.Elements, res.Text)
@@ -255,12 +255,13 @@ func TestFind(t *testing.T) {
 	} {
 		want(t, render(t, doc, outline.Options{Find: find}).Text, text)
 	}
-	if _, err := outline.Render(doc, outline.Options{Find: "/(/"}); err == nil || strings.HasPrefix(err.Error(), "find") { // the caller says so
-		t.Errorf("a broken expression gave %v", err)
+	if _, err := outline.Render(doc, outline.Options{Find: "/(/"}); err == nil || strings.HasPrefix(err.Error(), "find") { // the caller adds the name
+		t.Errorf("invalid expression: %v", err)
 	}
 }
 
-// long has 1000 rows of three lines after a heading, and a footer; row seen is in the viewport.
+// long returns a document with a heading, 1000 rows of three lines, and a footer. Row seen is in
+// the viewport.
 func long(t testing.TB, seen int) *outline.Document {
 	var b strings.Builder
 	b.WriteString("heading \"Start\"\nlist\n")
@@ -280,7 +281,7 @@ func TestFoldsRepeatedRows(t *testing.T) {
 	res := render(t, long(t, 500), outline.Options{RefOf: func(n *outline.Node) string { minted++; return byID(n) }})
 	for _, s := range []string{`heading "Start"`, "Item number 0 of", "  … 450 more items like this (offset=153)\n", "Item number 500 of", `button "Last" [ref=e2000]`} {
 		if !strings.Contains(res.Text, s) {
-			t.Errorf("lacks %q:\n%s", s, res.Text)
+			t.Errorf("%q not found in:\n%s", s, res.Text)
 		}
 	}
 	if n := strings.Count(res.Text, "[ref="); minted != n {
@@ -291,7 +292,7 @@ func TestFoldsRepeatedRows(t *testing.T) {
 	}
 }
 
-// TestOffsetReadsEverything reads on from offset to offset and must see each line once.
+// TestOffsetReadsEverything reads page by page and must see each line exactly once.
 func TestOffsetReadsEverything(t *testing.T) {
 	doc := long(t, -1)
 	seen := map[string]int{}
@@ -306,7 +307,7 @@ func TestOffsetReadsEverything(t *testing.T) {
 			}
 		}
 		if res.NextOffset != 0 && res.NextOffset <= offset {
-			t.Fatalf("offset %d leads to %d", offset, res.NextOffset)
+			t.Fatalf("offset %d is followed by %d", offset, res.NextOffset)
 		}
 		offset = res.NextOffset
 	}
@@ -320,8 +321,8 @@ func TestOffsetReadsEverything(t *testing.T) {
 	}
 }
 
-// TestOffsetPassesLongLines reads on past lines that are longer than the budget.
-func TestOffsetPassesLongLines(t *testing.T) {
+// TestOffsetSkipsLongLines reads past lines that are longer than the budget.
+func TestOffsetSkipsLongLines(t *testing.T) {
 	doc := parse(t, "d", fmt.Sprintf("text %q\ntext %q\nbutton \"End\" #1", strings.Repeat("a", 1500), strings.Repeat("b", 1500)))
 	var all strings.Builder
 	for offset, rounds := 1, 0; offset > 0; rounds++ {
@@ -346,17 +347,17 @@ func TestViewportFirst(t *testing.T) {
 		if i >= 300 && i < 310 {
 			at = "@v"
 		}
-		// Shapes that do not repeat, so that nothing folds.
+		// Shapes that do not repeat, so that nothing is folded.
 		fmt.Fprintf(&b, "%s \"Thing %d\" #%d %s\n", []string{"button", "link", "heading"}[(i*i/7+i)%3], i, i+1, at)
 	}
 	res := render(t, parse(t, "d", b.String()), outline.Options{MaxChars: 1500})
 	for _, s := range []string{`"Thing 300"`, `"Thing 309"`, `"Thing 311"`, "… 300 more lines (offset=1)"} {
 		if !strings.Contains(res.Text, s) {
-			t.Errorf("lacks %s:\n%s", s, res.Text)
+			t.Errorf("%s not found in:\n%s", s, res.Text)
 		}
 	}
 	if strings.Contains(res.Text, `"Thing 0"`) {
-		t.Error("shows what is far from the viewport")
+		t.Error("shows lines far from the viewport")
 	}
 }
 
@@ -408,9 +409,9 @@ text "same"`
 	}
 }
 
-// TestDiffCountsWhatIsGone finds a thousand removed items told in one line,
-// after what came in their place.
-func TestDiffCountsWhatIsGone(t *testing.T) {
+// TestDiffCountsRemoved: a thousand removed items are reported in one line, after the items that
+// replaced them.
+func TestDiffCountsRemoved(t *testing.T) {
 	got := outline.Diff(long(t, 0), parse(t, "d", "heading \"Start\"\nlist\n  text \"none\"\nbutton \"Last\" #2000"), outline.DiffOptions{RefOf: byID, OldRef: byID})
 	want(t, got.Text, "[~] list: none\n[-] 1000 items")
 	if got.Added != 0 || got.Removed != 3000 || got.Changed != 1 {
@@ -431,14 +432,15 @@ func TestDiffIsBounded(t *testing.T) {
 	if n := strings.Count(got.Text, "[ref="); minted > n+1 {
 		t.Errorf("%d refs minted for %d shown", minted, n)
 	}
-	// Other order, beyond what is compared line by line: nothing is invented.
+	// A different order, with too many changes for the line-by-line comparison: no invented
+	// changes.
 	a, b := long(t, -1), long(t, -1)
 	list := b.Roots[1].Children
 	for i := range len(list) / 2 {
 		list[i], list[len(list)-1-i] = list[len(list)-1-i], list[i]
 	}
 	if got := outline.Diff(a, b, outline.DiffOptions{}); got.Added+got.Removed != 0 {
-		t.Errorf("%d added, %d removed by a new order", got.Added, got.Removed)
+		t.Errorf("new order: %d added, %d removed", got.Added, got.Removed)
 	}
 }
 
@@ -495,7 +497,7 @@ func FuzzRender(f *testing.F) {
 		for ln := range strings.Lines(res.Text) {
 			s := strings.TrimLeft(ln, " ")
 			if !strings.HasPrefix(s, "- ") && !strings.HasPrefix(s, "… ") && len(res.Text) < maxChars-4 {
-				t.Fatalf("line %q is none of the outline's", ln)
+				t.Fatalf("line %q is not valid in an outline", ln)
 			}
 		}
 		if d := outline.Diff(doc, doc, outline.DiffOptions{}); !d.Empty() {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// refs mints e1, e2, … in the order of rendering.
+// refs returns a function that mints e1, e2, … in the order of rendering.
 func refs() func(*outline.Node) string {
 	known := map[*outline.Node]string{}
 	return func(n *outline.Node) string {
@@ -39,13 +39,13 @@ func outlineOf(p *tab) *outline.Document {
 	return doc
 }
 
-// TestSnapshotGoldens walks every page of testdata/pages in Chromium.
+// TestSnapshotGoldens takes a snapshot of every page of testdata/pages in Chromium.
 func TestSnapshotGoldens(t *testing.T) {
 	srv := httptest.NewServer(http.FileServer(http.Dir("testdata/pages")))
 	defer srv.Close()
 	pages, _ := filepath.Glob("testdata/pages/*.html")
 	if len(pages) == 0 {
-		t.Fatal("no pages")
+		t.Fatal("test pages not found")
 	}
 	b := startBrowser(t)
 	for _, page := range pages {

@@ -12,7 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// appPage returns a page of n controls in nested boxes, as web applications have them.
+// appPage returns a page of n controls in nested boxes, as in web applications.
 func appPage(n int) string {
 	words := strings.Fields("amber basin cedar delta ember field grove harbor inlet juniper kettle lumen meadow north orchard prairie quartz river summit timber")
 	var b strings.Builder
@@ -42,7 +42,7 @@ func appPage(n int) string {
 	return b.String()
 }
 
-// articlePage returns a page of n elements that is mostly text.
+// articlePage returns a page of n elements that is mainly text.
 func articlePage(n int) string {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><title>Article</title><style>.a{color:#333}.b{color:#06c}</style><main>`)
@@ -52,7 +52,7 @@ func articlePage(n int) string {
 	return b.String()
 }
 
-// BenchmarkWalk measures the walk alone, in the page, and what it sends.
+// BenchmarkWalk measures the walk without rendering, and the size of its result.
 func BenchmarkWalk(b *testing.B) {
 	for _, bench := range []struct{ name, page string }{
 		{"3000", appPage(3000)}, {"10000", appPage(10000)}, {"article", articlePage(3000)},
@@ -105,7 +105,7 @@ func BenchmarkRender(b *testing.B) {
 	})
 }
 
-// syntheticWalk returns what a walk over n controls would send.
+// syntheticWalk returns the result of a walk over n controls.
 func syntheticWalk(n int) []byte {
 	roles := []string{"heading", "button", "link", "textbox", "checkbox"}
 	var d, r, f, ids []int

@@ -9,19 +9,19 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-func TestClosedShadowRootsAreWalkedOnceHandedIn(t *testing.T) {
+func TestClosedShadowRoots(t *testing.T) {
 	p := startBrowser(t).newTab(t, serve(t, `<!doctype html><title>C</title><x-pay></x-pay><div id="e" style="height:9px"></div><div id="none"></div><script>
 		for (const name of ['x-pay', 'y-in']) customElements.define(name, class extends HTMLElement {})
 		document.querySelector('x-pay').attachShadow({mode:'closed'}).innerHTML = '<label for=n>Number</label><input id=n><y-in></y-in>'</script>`))
 	doc := outlineOf(p)
-	ids := doc.Hosts
+	ids := doc.ClosedRootCandidates
 	if len(ids) != 2 {
 		t.Fatalf("hosts %v, want the custom element and the empty box with a height", ids)
 	}
 	if s := render(t, doc, outline.Options{}).Text; strings.Contains(s, "Number") {
-		t.Fatalf("a closed root without being handed in:\n%s", s)
+		t.Fatalf("a closed root that was not passed in:\n%s", s)
 	}
-	// As the page layer does: the protocol finds the root and hands it to our world.
+	// As package page does: find the root with the protocol and pass it to our world.
 	var host struct{ Result struct{ ObjectID string } }
 	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "(n) => __cm.byId(n)", "executionContextId": p.world, "arguments": []any{map[string]any{"value": ids[0]}}}, &host)
 	var node struct {
@@ -29,7 +29,7 @@ func TestClosedShadowRootsAreWalkedOnceHandedIn(t *testing.T) {
 	}
 	p.call("DOM.describeNode", map[string]any{"objectId": host.Result.ObjectID, "pierce": true, "depth": 1}, &node)
 	if len(node.Node.ShadowRoots) != 1 {
-		t.Fatal("the protocol finds no shadow root")
+		t.Fatal("the protocol returned no shadow root")
 	}
 	var root struct{ Object struct{ ObjectID string } }
 	p.call("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.ShadowRoots[0].BackendNodeID, "executionContextId": p.world}, &root)
@@ -42,10 +42,10 @@ func TestClosedShadowRootsAreWalkedOnceHandedIn(t *testing.T) {
 	var total int
 	p.js("() => __cm.query('#n').total", &total)
 	if total != 1 {
-		t.Errorf("a selector finds %d", total)
+		t.Errorf("the selector matches %d", total)
 	}
-	if len(doc.Hosts) != 1 {
-		t.Errorf("hosts %v, want the custom element inside alone: the others were named before", doc.Hosts)
+	if len(doc.ClosedRootCandidates) != 1 {
+		t.Errorf("hosts %v, want only the inner custom element: the others were reported before", doc.ClosedRootCandidates)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestIdentityHoldsAcrossSnapshots(t *testing.T) {
 	}
 	b := idOf("B")
 	if b == 0 {
-		t.Fatal("no button")
+		t.Fatal("button not found")
 	}
 	p.js("() => { const ul = document.querySelector('ul'); ul.prepend(ul.children[1]); ul.querySelector('button').textContent = 'Renamed' }", nil)
 	if got := idOf("Renamed"); got != b {
@@ -95,6 +95,6 @@ func TestRootLimitsTheWalk(t *testing.T) {
 	p.js("() => document.querySelector('nav').remove()", nil)
 	p.js("snapshot", &raw, map[string]any{"root": id})
 	if _, err := outline.Decode(raw, "d"); !errors.Is(err, outline.ErrGone) {
-		t.Errorf("root that is gone: %v", err)
+		t.Errorf("removed root: %v", err)
 	}
 }

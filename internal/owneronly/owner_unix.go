@@ -37,7 +37,7 @@ func CheckOnlyName(info fs.FileInfo) error {
 	case !ok || int(st.Uid) != os.Geteuid():
 		return errors.New("belongs to another user")
 	case st.Nlink > 1:
-		return errors.New("has another name as well, by a hard link")
+		return errors.New("has more than one hard link")
 	}
 	return nil
 }

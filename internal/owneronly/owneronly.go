@@ -24,7 +24,7 @@ func CheckDir(info fs.FileInfo) error {
 func CheckFile(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
-		return errors.New("is not a plain file")
+		return errors.New("is not a regular file")
 	case !Private(info):
 		return fmt.Errorf("may be read by others (mode %04o)", info.Mode().Perm())
 	}
@@ -98,7 +98,7 @@ func OpenAppend(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = errors.New("is not a plain file")
+		err = errors.New("is not a regular file")
 	default:
 		err = CheckOnlyName(info)
 	}

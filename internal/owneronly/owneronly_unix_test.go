@@ -263,7 +263,7 @@ func TestOpenAppend(t *testing.T) {
 			}
 			return path
 		}, "no such device"},
-		"device": {func(*testing.T, string) string { return os.DevNull }, "is not a plain file"},
+		"device": {func(*testing.T, string) string { return os.DevNull }, "is not a regular file"},
 		"another user's": {func(t *testing.T, path string) string {
 			write(t, path, 0o666)
 			return givenAway(t, path, "/etc/passwd")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	// Without the confirmation no input is sent. The browser delays commands for an
 	// out-of-process frame while the frame navigates.
 	blockLimit = 2 * time.Second
-	// blockTime is how long wire.BarScript blocks input in a document without a
+	// blockTime is how long deniedscripts.BlockInput blocks input in a document without a
 	// renewal. blockRenewal is the time between renewals.
 	blockTime    = 5 * time.Second
 	blockRenewal = 2 * time.Second
@@ -42,17 +42,17 @@ type inputBlocker struct {
 	v *View
 
 	mu       sync.Mutex // guards the fields below
-	sources  []string   // scripts of each new document
+	sources  []string   // scripts that run in each new document
 	scripts  map[*cdpconn.Session][]*cdpconn.Pending
 	required []requirement   // commands that must complete before input is sent
-	open     map[string]bool // worlds of the documents that input may reach
+	open     map[string]bool // isolated worlds of the documents that input may reach
 	renewal  *time.Timer
 	answered time.Time   // start of the last renewal that all documents have answered
 	inputs   []sentInput // of this call and pending ones of earlier calls
-	dropped  string      // type of the first event that was blocked
-	progress string      // what the call had done by then
+	blocked  string      // type of the first event that was blocked
+	progress string      // what the call had done before, for the error
 	ended    bool
-	settled  bool // all input has been handled
+	handled  bool // all input has been handled
 }
 
 // A sentInput is an input command.
@@ -117,17 +117,17 @@ func (r requirement) wait(ctx context.Context) error {
 	}
 }
 
-// block starts to block input in every document of the tab that v may not act on,
-// unless a blocker is installed. It does not wait for the browser; startInput does.
+// block starts to block input in every document of the tab that v may not act on, unless a blocker
+// is installed already. It does not wait for the browser, but startInput does.
 func (v *View) block(ctx context.Context) *inputBlocker {
 	t := v.tab
 	t.mu.Lock()
-	if b := t.blocker; b != nil {
+	if b := t.inputBlocker; b != nil {
 		t.mu.Unlock()
 		return b
 	}
-	b := &inputBlocker{v: v, sources: []string{wire.NewBarScript}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: t.lateInputs}
-	t.blocker = b
+	b := &inputBlocker{v: v, sources: []string{deniedscripts.AtStart(deniedscripts.BlockInput)}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: t.lateInputs}
+	t.inputBlocker = b
 	b.renewal = time.AfterFunc(blockRenewal, b.renew)
 	sessions := t.sessions()
 	t.mu.Unlock()
@@ -146,7 +146,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 // mayReach reports whether the gate lets input reach d. It also checks documents
 // that are not the target of the input, so it records no decision.
 func (v *View) mayReach(ctx context.Context, d *document) bool {
-	ctx = executor.WithDecisions(ctx, func(executor.Decision) {})
+	ctx = executor.WithDecisionObserver(ctx, func(executor.Decision) {})
 	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
 }
 
@@ -159,7 +159,7 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 	}
 	if b.scripts[s] == nil {
 		// A frame that moves to its own process waits until input is blocked in it.
-		b.v.tab.attaching.hold(ctx, s)
+		b.v.tab.frameAttacher.pause(ctx, s)
 	}
 	for _, source := range b.sources[len(b.scripts[s]):] {
 		p, err := s.Start(ctx, cdppage.CommandAddScriptToEvaluateOnNewDocument, map[string]any{
@@ -167,7 +167,7 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 		})
 		if err != nil {
 			if b.scripts[s] == nil {
-				b.v.tab.attaching.release(ctx, s)
+				b.v.tab.frameAttacher.resume(ctx, s)
 			}
 			return
 		}
@@ -183,7 +183,7 @@ func (b *inputBlocker) admit(ctx context.Context, d *document) {
 		return
 	}
 	b.open[d.world] = true
-	if p, err := d.run(ctx, wire.LiftScript, false); err == nil && d.sess == d.tab.sess {
+	if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil && d.sess == d.tab.sess {
 		b.required = append(b.required, requirement{d, p})
 	}
 }
@@ -191,7 +191,7 @@ func (b *inputBlocker) admit(ctx context.Context, d *document) {
 // admit lets the input of the current call reach d, which may be acted on.
 func (t *Tab) admit(ctx context.Context, d *document) {
 	t.mu.Lock()
-	b := t.blocker
+	b := t.inputBlocker
 	t.mu.Unlock()
 	if b != nil {
 		b.admit(ctx, d)
@@ -224,11 +224,11 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 	required := b.required
 	b.required = nil
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(callerOf(ctx), blockLimit)
+	ctx, cancel := context.WithTimeout(parentContext(ctx), blockLimit)
 	defer cancel()
 	for _, r := range required {
 		err := r.wait(ctx)
-		if err == nil || errors.Is(err, errDocumentGone) {
+		if err == nil || errors.Is(err, errDocumentDetached) {
 			continue // a removed frame receives no input
 		}
 		b.mu.Lock()
@@ -251,12 +251,12 @@ func (b *inputBlocker) renew() {
 	defer cancel()
 	t := b.v.tab
 	t.mu.Lock()
-	next, gone := t.blocker != nil && t.blocker != b, t.gone != nil
+	next, gone := t.inputBlocker != nil && t.inputBlocker != b, t.gone != nil
 	t.mu.Unlock()
 	if !next && !gone && b.probe(ctx) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if !b.settled {
+		if !b.handled {
 			b.renewal.Reset(blockRenewal)
 		}
 	}
@@ -274,14 +274,14 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 	}
 	var sent []requirement
 	b.mu.Lock()
-	if b.settled {
+	if b.handled {
 		b.mu.Unlock()
 		return false
 	}
 	for i, d := range docs {
-		script := wire.BarScript
+		script := deniedscripts.BlockInput
 		if b.open[d.world] || b.ended && reachable[i] {
-			script = wire.LiftScript
+			script = deniedscripts.UnblockInput
 		}
 		if p, err := d.run(ctx, script, false); err == nil {
 			sent = append(sent, requirement{d, p})
@@ -289,7 +289,7 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 	}
 	b.mu.Unlock()
 	for _, r := range sent {
-		if err := r.wait(ctx); err != nil && !errors.Is(err, errDocumentGone) {
+		if err := r.wait(ctx); err != nil && !errors.Is(err, errDocumentDetached) {
 			return true
 		}
 	}
@@ -305,7 +305,7 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 func (b *inputBlocker) stopRenewal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settled = true
+	b.handled = true
 	b.renewal.Stop()
 }
 
@@ -316,7 +316,7 @@ func (b *inputBlocker) lock(ctx context.Context) {
 	t := b.v.tab
 	b.mu.Lock()
 	if len(b.sources) == 1 {
-		b.sources = append(b.sources, wire.NewLockScript)
+		b.sources = append(b.sources, deniedscripts.AtStart(deniedscripts.LockScrolling))
 	}
 	b.mu.Unlock()
 	t.mu.Lock()
@@ -326,16 +326,16 @@ func (b *inputBlocker) lock(ctx context.Context) {
 		b.install(ctx, s)
 	}
 	b.require(ctx)
-	b.drawn(ctx)
+	b.waitLocked(ctx)
 }
 
-// drawn locks the blocked documents and waits until they have been drawn.
-func (b *inputBlocker) drawn(ctx context.Context) {
+// waitLocked prevents scrolling in the blocked documents and waits until they have been drawn.
+func (b *inputBlocker) waitLocked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, inputEnd)
 	defer cancel()
 	var all []requirement
 	for _, d := range b.blockedDocuments() {
-		if p, err := d.run(ctx, wire.LockScript, true); err == nil {
+		if p, err := d.run(ctx, deniedscripts.LockScrolling, true); err == nil {
 			all = append(all, requirement{d, p})
 		}
 	}
@@ -373,19 +373,19 @@ func (v *View) startInput(ctx context.Context, method string, params any) (*cdpc
 	return p, err
 }
 
-// did records the progress of the input for the error of unblock.
-func (b *inputBlocker) did(progress string) {
+// setProgress records the progress of the call for the error of unblock.
+func (b *inputBlocker) setProgress(progress string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.progress = progress
 }
 
-// drop records that an event was blocked in a document.
-func (b *inputBlocker) drop(event string) {
+// recordBlocked records that an event was blocked in a document.
+func (b *inputBlocker) recordBlocked(event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dropped == "" {
-		b.dropped = event
+	if b.blocked == "" {
+		b.blocked = event
 	}
 }
 
@@ -393,11 +393,11 @@ func (b *inputBlocker) drop(event string) {
 func (b *inputBlocker) err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dropped == "" {
+	if b.blocked == "" {
 		return nil
 	}
 	return withProgress(executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot to see what the page did. The page may direct input to that frame on purpose.",
-		"input was blocked because a denied frame was about to receive it (%s)", b.dropped), b.progress)
+		"input was blocked because a denied frame was about to receive it (%s)", b.blocked), b.progress)
 }
 
 // withProgress adds the progress of a call to its error.
@@ -417,7 +417,7 @@ func withProgress(err error, progress string) error {
 func (v *View) unblock(ctx context.Context) error {
 	t := v.tab
 	t.mu.Lock()
-	b := t.blocker
+	b := t.inputBlocker
 	t.mu.Unlock()
 	if b == nil || b.v != v {
 		return nil
@@ -425,10 +425,10 @@ func (v *View) unblock(ctx context.Context) error {
 	return b.end(ctx)
 }
 
-// endInput removes the blocker at the end of a failed call.
+// endInput removes the blocker at the end of a call.
 func (t *Tab) endInput() {
 	t.mu.Lock()
-	b := t.blocker
+	b := t.inputBlocker
 	t.mu.Unlock()
 	if b != nil {
 		_ = b.end(context.Background())
@@ -444,7 +444,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		err := requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for settle
+		err := requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for waitHandled
 		select {
 		case <-p.Done():
 		default:
@@ -469,7 +469,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if t.gone == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
 		t.wg.Go(func() {
 			if !confirmed {
-				b.settle()
+				b.waitHandled()
 			}
 			b.uninstall()
 		})
@@ -478,22 +478,22 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed && locked {
 		// Documents receive events of the wheel and of touch with their next frame,
 		// possibly after the browser has confirmed them.
-		b.drawn(ctx)
+		b.waitLocked(ctx)
 	}
 	if confirmed {
 		// A document's response arrives after its reports.
-		var lifted []requirement
+		var unblocked []requirement
 		for _, d := range b.blockedDocuments() {
-			if p, err := d.run(ctx, wire.LiftScript, false); err == nil {
-				lifted = append(lifted, requirement{d, p})
+			if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil {
+				unblocked = append(unblocked, requirement{d, p})
 			}
 		}
-		for _, r := range lifted {
+		for _, r := range unblocked {
 			_ = r.doc.wait(ctx, r.pending, nil)
 		}
 	}
 	t.mu.Lock()
-	t.blocker = nil
+	t.inputBlocker = nil
 	if confirmed {
 		t.unblocked = time.Now()
 	}
@@ -501,18 +501,18 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	t.lateInputs = b.unhandled()
 	b.mu.Unlock()
 	t.mu.Unlock()
-	if confirmed { // new documents; liftLate unblocks documents that are reported later
+	if confirmed { // documents that are new since; unblockLate unblocks documents that are reported later
 		for _, d := range b.blockedDocuments() {
-			_, _ = d.run(ctx, wire.LiftScript, false)
+			_, _ = d.run(ctx, deniedscripts.UnblockInput, false)
 		}
 	}
 	return b.err()
 }
 
-// settle waits until all sent input has been handled, stops the renewal, and then
+// waitHandled waits until all sent input has been handled, stops the renewal, and then
 // unblocks all documents. Late input must not reach a document that loaded after the
 // call.
-func (b *inputBlocker) settle() {
+func (b *inputBlocker) waitHandled() {
 	t := b.v.tab
 	for {
 		b.mu.Lock()
@@ -532,20 +532,20 @@ func (b *inputBlocker) settle() {
 	docs := b.blockedDocuments()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.blocker != nil { // it unblocks them
+	if t.inputBlocker != nil { // it unblocks them
 		return
 	}
-	t.lateInputs, t.unblocked = nil, time.Now() // liftLate unblocks documents that are reported later
+	t.lateInputs, t.unblocked = nil, time.Now() // unblockLate unblocks documents that are reported later
 	for _, d := range docs {
-		_, _ = d.run(context.Background(), wire.LiftScript, false)
+		_, _ = d.run(context.Background(), deniedscripts.UnblockInput, false)
 	}
 }
 
-// uninstall removes what blocks input in future documents.
+// uninstall removes the scripts that block input in new documents.
 func (b *inputBlocker) uninstall() {
 	ctx, t := context.Background(), b.v.tab
 	for s, scripts := range b.scripts { // no script is added after the end
-		t.attaching.release(ctx, s)
+		t.frameAttacher.resume(ctx, s)
 		for _, p := range scripts {
 			var script struct {
 				ID string `json:"identifier"`
@@ -564,52 +564,52 @@ func (b *inputBlocker) uninstall() {
 	}
 }
 
-// An attaching counts, for each session, the blockers for which new
-// out-of-process frames must wait. The uninstallation of one blocker may be later
-// than the installation of the next. The zero value is empty.
-type attaching struct {
-	mu      sync.Mutex // also orders the commands
-	holders map[*cdpconn.Session]int
+// A frameAttacher counts, for each CDP session, the blockers for which new out-of-process frames
+// must wait. The uninstallation of one blocker may be later than the installation of the next. The
+// zero value is ready for use.
+type frameAttacher struct {
+	mu     sync.Mutex // also orders the commands
+	pauses map[*cdpconn.Session]int
 }
 
-// enable starts to attach to the frames of a session.
-func (a *attaching) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+// enable starts to attach to the out-of-process frames of a session.
+func (a *frameAttacher) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.send(ctx, s)
 }
 
-// hold makes new frames of a session wait until release.
-func (a *attaching) hold(ctx context.Context, s *cdpconn.Session) {
+// pause makes new frames of a session wait until resume is called.
+func (a *frameAttacher) pause(ctx context.Context, s *cdpconn.Session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.holders == nil {
-		a.holders = make(map[*cdpconn.Session]int)
+	if a.pauses == nil {
+		a.pauses = make(map[*cdpconn.Session]int)
 	}
-	if a.holders[s]++; a.holders[s] == 1 {
+	if a.pauses[s]++; a.pauses[s] == 1 {
 		_, _ = a.send(ctx, s)
 	}
 }
 
-// release ends one hold.
-func (a *attaching) release(ctx context.Context, s *cdpconn.Session) {
+// resume undoes one pause.
+func (a *frameAttacher) resume(ctx context.Context, s *cdpconn.Session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.holders[s]--; a.holders[s] == 0 {
-		delete(a.holders, s)
+	if a.pauses[s]--; a.pauses[s] == 0 {
+		delete(a.pauses, s)
 		_, _ = a.send(ctx, s)
 	}
 }
 
-// send sends the number of holders to the browser. a.mu must be held.
-func (a *attaching) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
-	return s.Start(ctx, setAutoAttach, autoAttach(a.holders[s] > 0))
+// send sends the current mode to the browser: whether new frames wait. a.mu must be held.
+func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+	return s.Start(ctx, setAutoAttach, autoAttach(a.pauses[s] > 0))
 }
 
 // blockChild blocks input in a session that is attached while input is sent.
 func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 	t.mu.Lock()
-	b := t.blocker
+	b := t.inputBlocker
 	t.mu.Unlock()
 	if b != nil {
 		b.install(ctx, s)
@@ -621,14 +621,14 @@ func (d *document) run(ctx context.Context, script string, await bool) (*cdpconn
 	return d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, Silent: true, Await: await})
 }
 
-// liftLate unblocks a document that loaded while a call sent input, but was
-// reported only after the call. t.mu must be held.
-func (t *Tab) liftLate(f *frame) (after func()) {
-	if t.blocker != nil || time.Since(t.unblocked) > blockTime {
+// unblockLate unblocks a document that loaded while a call sent input, but was reported only after
+// the call. t.mu must be held. The returned function, if any, must be called without it.
+func (t *Tab) unblockLate(f *frame) (after func()) {
+	if t.inputBlocker != nil || time.Since(t.unblocked) > blockTime {
 		return nil
 	}
 	d := t.documentOf(f)
-	return func() { _, _ = d.run(context.Background(), wire.LiftScript, false) }
+	return func() { _, _ = d.run(context.Background(), deniedscripts.UnblockInput, false) }
 }
 
 const setAutoAttach = "Target.setAutoAttach"

@@ -12,20 +12,20 @@ import (
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
-// TestOverlappingBlockers ends a blocker while the browser has not handled its
-// input, so that it is uninstalled only after the blocker of the next call was
-// installed. New frames wait until both are uninstalled.
+// TestOverlappingBlockers removes a blocker while the browser has not handled its input, so that
+// the scripts of the blocker are uninstalled only after the next call has installed its blocker.
+// New frames must wait until both blockers are uninstalled.
 func TestOverlappingBlockers(t *testing.T) {
 	var mu sync.Mutex
-	var log []string // what was installed and uninstalled
+	var log []string // scripts that were added and removed, and whether new frames wait
 	var input *cdproto.Message
 	scripts := 0
 	added, removed := make(chan struct{}, 3), make(chan struct{}, 2)
-	b := cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		mu.Lock()
 		defer mu.Unlock()
 		var params struct {
@@ -61,7 +61,7 @@ func TestOverlappingBlockers(t *testing.T) {
 			t.Fatal("the browser did not receive the command")
 		}
 	}
-	await(added) // not of a blocker
+	await(added) // the page scripts, not a blocker
 	first := v.block(t.Context())
 	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func unconfirmedInput(t *testing.T, answers bool) (v *View, run chan string, con
 	var mu sync.Mutex
 	var inputs []*cdproto.Message
 	run = make(chan string, 100)
-	b := cdptest.New(func(b *cdptest.Browser, cmd *cdproto.Message) {
+	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch cmd.Method {
@@ -157,19 +157,19 @@ func TestSlowDocument(t *testing.T) {
 	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
 	}
-	awaitRun(t, run, wire.BarScript, "during the call")
+	awaitRun(t, run, deniedscripts.BlockInput, "during the call")
 	if err := first.end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	awaitRun(t, run, wire.BarScript, "after the call")
+	awaitRun(t, run, deniedscripts.BlockInput, "after the call")
 	if err := v.block(t.Context()).end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 { // longer than a block lasts
-		awaitRun(t, run, wire.BarScript, "after the next call")
+		awaitRun(t, run, deniedscripts.BlockInput, "after the next call")
 	}
 	confirm()
-	awaitRun(t, run, wire.LiftScript, "after the confirmation")
+	awaitRun(t, run, deniedscripts.UnblockInput, "after the confirmation")
 }
 
 // TestLostInput sends input that the browser never confirms, to a document that
@@ -185,8 +185,8 @@ func TestLostInput(t *testing.T) {
 	if err := b.end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	awaitRun(t, run, wire.BarScript, "after the call")
-	awaitRun(t, run, wire.LiftScript, "after the input was lost")
+	awaitRun(t, run, deniedscripts.BlockInput, "after the call")
+	awaitRun(t, run, deniedscripts.UnblockInput, "after the input was lost")
 	if d := time.Since(start); d < blockTime {
 		t.Errorf("the document was unblocked after %v", d)
 	}

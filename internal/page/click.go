@@ -41,7 +41,7 @@ func (v *View) Click(ctx context.Context, target executor.Target, opts *executor
 		return nil, err
 	}
 	changes, err := v.act(ctx, target, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (string, error) {
-		return v.press(ctx, el, o.Button, o.Count, modifiers)
+		return v.clickElement(ctx, el, o.Button, o.Count, modifiers)
 	})
 	if err != nil {
 		return nil, err
@@ -52,36 +52,36 @@ func (v *View) Click(ctx context.Context, target executor.Target, opts *executor
 // actOptions say how act waits.
 type actOptions struct {
 	timeout time.Duration // for the element; 0 is the default
-	// brief: what the page changes at once is waited for, but no frame of it. For
+	// skipFrameWait: what the page changes at once is waited for, but no frame of it. For
 	// actions that are read back by themselves; later changes are told with the
 	// next action's.
-	brief bool
+	skipFrameWait bool
 }
 
 // act runs an action on an element and tells what it changed.
 func (v *View) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
-	v.letGo(ctx)
+	v.releaseButtons(ctx)
 	actx, cancel := actionContext(ctx, opts.timeout)
 	defer cancel()
-	el, err := v.appear(actx, target, opts.timeout > 0)
+	el, err := v.waitForElement(actx, target, opts.timeout > 0)
 	if err != nil {
 		return executor.Changes{}, err
 	}
 	w := v.watch()
-	w.brief = opts.brief
+	w.brief = opts.skipFrameWait
 	el.watch = w
 	defer w.end()
 	note, err := do(actx, el)
-	for target.Selector != "" && errors.As(err, new(vanishedError)) && actx.Err() == nil {
+	for target.Selector != "" && errors.As(err, new(detachedBeforeAction)) && actx.Err() == nil {
 		// The page rendered it anew before anything was done.
-		if el, err = v.appear(actx, target, opts.timeout > 0); err == nil {
+		if el, err = v.waitForElement(actx, target, opts.timeout > 0); err == nil {
 			note, err = do(actx, el)
 		}
 	}
-	if err != nil && !v.tab.detachedByHandover(err, w.handed) {
+	if err != nil && !v.tab.detachedByHandover(err, w.handovers) {
 		return executor.Changes{}, err
 	}
-	w.hung = note == stillBusy
+	w.hung = note == pageBusyNote
 	changes, err := w.finish(ctx)
 	changes.Note = joinNotes(el.note(), note, changes.Note)
 	return changes, err
@@ -92,32 +92,32 @@ func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
 }
 
-// press aims at el, presses and releases the button there count times and
+// clickElement aims at el, presses and releases the button there count times and
 // makes sure each time that the element got it: what the first click of a
 // double click puts in the element's place does not get the second.
-func (v *View) press(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
-	defer func() { err = unclicked(err) }()
-	late := lateLimit
+func (v *View) clickElement(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
+	defer func() { err = notClickedError(err) }()
+	late := pressDeliveryTimeout
 	for tries := 1; ; tries++ {
-		at, err := v.aim(ctx, el, aimOptions{})
+		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return "", err
 		}
-		note, err = v.pressAt(ctx, el, at, button, count, modifiers, late)
+		note, err = v.clickAt(ctx, el, at, button, count, modifiers, late)
 		switch {
-		case errors.Is(err, errMoved) && ctx.Err() != nil:
-			return "", v.notActionable(ctx, el, &obstacle{aimed: aimed{Problem: "moving"}, doc: el.doc})
-		case errors.Is(err, errMoved), errors.Is(err, errBlocked) && tries < 3 && ctx.Err() == nil:
-			late = busyLimit
+		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
+			return "", v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
+			late = busyPageTimeout
 		default:
 			return note, err
 		}
 	}
 }
 
-// unclicked adds to the error for a dialog that it kept the press from the
+// notClickedError adds to the error for a dialog that it kept the press from the
 // element.
-func unclicked(err error) error {
+func notClickedError(err error) error {
 	var e *executor.Error
 	if !errors.As(err, &e) || e.Code != executor.ErrDialogOpen {
 		return err
@@ -127,11 +127,11 @@ func unclicked(err error) error {
 	return &c
 }
 
-// pressAt is press at a point where el was found. A press that comes to the page
-// more than late after it was sent has no effect. It returns errMoved when
-// el left it, and an error with errBlocked when something came in between:
+// clickAt is press at a point where el was found. A press that comes to the page
+// more than late after it was sent has no effect. It returns errTargetMoved when
+// el left it, and an error with errInputBlocked when something came in between:
 // then nothing was done.
-func (v *View) pressAt(ctx context.Context, el *element, at *point, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
+func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
 	types := []string{"pointerdown", "mousedown", "click"}
 	last := "click"
 	switch button {
@@ -140,16 +140,16 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 	case executor.ButtonMiddle:
 		types, last = []string{"pointerdown", "mousedown", "auxclick"}, "auxclick"
 	}
-	var c *confirmation
-	if at.moved && v.tab.split() {
-		err = unpressed(v.moveOnto(ctx, el, at))
+	var c *hitTargetCheck
+	if at.moved && v.tab.hasOutOfProcessFrames() {
+		err = notPressedError(v.movePointerWithRetry(ctx, el, at))
 	}
 	if err == nil {
 		v.block(ctx)
-		c, err = v.confirm(ctx, el, at, count, late, types)
+		c, err = v.startHitTargetCheck(ctx, el, at, count, late, types)
 	}
-	if errors.Is(err, errDocumentGone) {
-		return "", v.vanished(ctx, el)
+	if errors.Is(err, errDocumentDetached) {
+		return "", v.detachedBeforeActionError(ctx, el)
 	}
 	if err != nil {
 		return "", err
@@ -173,7 +173,7 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 		c.before = len(c.reported())
 		pending = append(pending, send(input.DispatchMouseEventTypeMousePressed, n), send(input.DispatchMouseEventTypeMouseReleased, n))
 		var done bool
-		if note, done, err = c.wait(ctx, pending, expected{last: last, times: n, more: n < count}); err != nil || done {
+		if note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count}); err != nil || done {
 			return note, err
 		}
 		pending = nil
@@ -181,7 +181,7 @@ func (v *View) pressAt(ctx context.Context, el *element, at *point, button execu
 			var hits bool
 			err := el.doc.call(ctx, &hits, "hits", el.id, at.inner[0], at.inner[1])
 			if errors.Is(err, executor.ErrDialogOpen) {
-				return clickedBeforeDialog(n), nil
+				return partialClickNote(n), nil
 			}
 			if err == nil && !hits {
 				return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
@@ -198,11 +198,11 @@ func (v *View) describeWithRef(ctx context.Context, el *element) string {
 	if el.ref != "" || v.check(ctx, el.doc, executor.OpRead, "") != nil {
 		return v.describe(ctx, el)
 	}
-	var l *label
+	var l *refDescription
 	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil || l == nil {
 		return v.describe(ctx, el)
 	}
-	return fmt.Sprintf("%s [ref=%s]", l, v.mint(el.doc.world, el.id, *l))
+	return fmt.Sprintf("%s [ref=%s]", l, v.refFor(el.doc.world, el.id, *l))
 }
 
 // A mouseEvent is the parameters of Input.dispatchMouseEvent.
@@ -230,7 +230,7 @@ func (e mouseEvent) normal() mouseEvent {
 // Hover moves the pointer onto the target.
 func (v *View) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
 	changes, err := v.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
-		return "", v.point(ctx, el)
+		return "", v.movePointerOnto(ctx, el)
 	})
 	if err != nil {
 		return nil, err
@@ -238,48 +238,48 @@ func (v *View) Hover(ctx context.Context, target executor.Target, opts *executor
 	return &executor.Action{OK: true, Changes: changes}, nil
 }
 
-// point moves the pointer onto el and makes sure that it got there.
-func (v *View) point(ctx context.Context, el *element) error {
+// movePointerOnto moves the pointer onto el and makes sure that it got there.
+func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 	for {
-		at, err := v.aim(ctx, el, aimOptions{})
+		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return err
 		}
-		err = v.moveOnto(ctx, el, at)
+		err = v.movePointerWithRetry(ctx, el, at)
 		switch {
-		case errors.Is(err, errMoved) && ctx.Err() != nil:
-			return v.notActionable(ctx, el, &obstacle{aimed: aimed{Problem: "moving"}, doc: el.doc})
-		case !errors.Is(err, errMoved):
-			return v.goneOr(ctx, el, err)
+		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
+			return v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+		case !errors.Is(err, errTargetMoved):
+			return v.mapDetached(ctx, el, err)
 		}
 	}
 }
 
-// pictureLimit is how long the browser may go by an old picture of a tab.
-const pictureLimit = time.Second
+// staleFrameTimeout is how long the browser may go by an old picture of a tab.
+const staleFrameTimeout = time.Second
 
-// moveOnto moves the pointer to a point where el was found and makes sure that
-// el got it. It returns errMoved when el left the point.
+// movePointerWithRetry moves the pointer to a point where el was found and makes sure that
+// el got it. It returns errTargetMoved when el left the point.
 //
 // The browser finds the process that input goes to in the last picture that
 // was drawn. Where frames of several processes are in the tab that picture may
 // be from before something moved, and then one of them gets what was meant for
 // another. A move is harmless, so it is repeated until it arrives.
-func (v *View) moveOnto(ctx context.Context, el *element, at *point) error {
+func (v *View) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
-		err := v.moveTo(ctx, el, at)
-		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.split() || time.Since(start) > pictureLimit || ctx.Err() != nil || !v.pause(ctx) {
+		err := v.movePointerOnce(ctx, el, at)
+		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.hasOutOfProcessFrames() || time.Since(start) > staleFrameTimeout || ctx.Err() != nil || !v.pause(ctx) {
 			return err
 		}
 	}
 }
 
-// moveTo is one attempt of moveOnto.
-func (v *View) moveTo(ctx context.Context, el *element, at *point) error {
+// movePointerOnce is one attempt of movePointerWithRetry.
+func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint) error {
 	// What an element does when the pointer comes over it, a dialog say, is done
 	// before it hears of the move.
 	v.block(ctx)
-	c, err := v.confirm(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
+	c, err := v.startHitTargetCheck(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
 	if err != nil {
 		return err
 	}
@@ -293,23 +293,23 @@ func (v *View) moveTo(ctx context.Context, el *element, at *point) error {
 		}
 		pending = append(pending, p)
 	}
-	_, _, err = c.wait(ctx, pending, expected{})
+	_, _, err = c.wait(ctx, pending, completionCriteria{})
 	return err
 }
 
-// unpressed is the error of a press before which the pointer did not arrive.
-func unpressed(err error) error {
+// notPressedError is the error of a press before which the pointer did not arrive.
+func notPressedError(err error) error {
 	var e *executor.Error
 	if errors.As(err, &e) && e.Code == executor.ErrNotActionable {
-		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errBlocked), true
+		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
 	}
 	return err
 }
 
-// goneOr turns the end of el's document into the error a caller understands.
-func (v *View) goneOr(ctx context.Context, el *element, err error) error {
-	if errors.Is(err, errDocumentGone) {
-		return v.expired(ctx, el)
+// mapDetached turns the end of el's document into the error a caller understands.
+func (v *View) mapDetached(ctx context.Context, el *element, err error) error {
+	if errors.Is(err, errDocumentDetached) {
+		return v.refExpiredError(ctx, el)
 	}
 	return err
 }

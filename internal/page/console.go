@@ -14,41 +14,41 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A place is where in a script something was called; its zero value is not known.
-type place struct {
+// A scriptLocation is where in a script something was called; its zero value is not known.
+type scriptLocation struct {
 	url  string
 	line int64
 }
 
-func placeIn(url string, line int64) place {
+func newScriptLocation(url string, line int64) scriptLocation {
 	if url == "" {
-		return place{}
+		return scriptLocation{}
 	}
-	return place{cutText(url, maxRecordText), line + 1}
+	return scriptLocation{cutText(url, maxRecordText), line + 1}
 }
 
-// tell returns the URL and the line, of one whose URL is not told the origin.
-func (p place) tell(named func(url string) bool) string {
+// redactedString returns the URL and the line, of one whose URL is not told the origin.
+func (p scriptLocation) redactedString(named func(url string) bool) string {
 	switch {
 	case p.url == "":
 		return ""
 	case !named(p.url):
 		return originOfURL(p.url)
 	}
-	return fmt.Sprintf("%s:%d", withoutSecrets(p.url), p.line)
+	return fmt.Sprintf("%s:%d", redactBody(p.url), p.line)
 }
 
 type consoleRecord struct {
 	level executor.ConsoleLevel
 	text  string
-	at    place
+	at    scriptLocation
 	time  runtime.Timestamp
 }
 
 type errorRecord struct {
 	text      string
 	rejection bool
-	at        place
+	at        scriptLocation
 	time      runtime.Timestamp
 }
 
@@ -58,10 +58,10 @@ var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo
 // recordConsole keeps a message. t.mu must be held.
 func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	path := t.path(t.frameOf(s, e.ExecutionContextID))
-	if path == nil || t.record.again(e.Timestamp) {
+	if path == nil || t.activity.alreadyRecorded(e.Timestamp) {
 		return
 	}
-	m := consoleRecord{level: executor.ConsoleInfo, text: consoleText(e.Args), at: scriptAt(e.StackTrace), time: e.Timestamp}
+	m := consoleRecord{level: executor.ConsoleInfo, text: consoleText(e.Args), at: stackLocation(e.StackTrace), time: e.Timestamp}
 	switch e.Type {
 	case "debug":
 		m.level = executor.ConsoleDebug
@@ -72,36 +72,36 @@ func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled)
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.record.console.put(m, len(m.text)+len(m.at.url), path)
+	t.activity.console.put(m, len(m.text)+len(m.at.url), path)
 }
 
 // recordError keeps an uncaught error. t.mu must be held.
 func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
-	if t.record == nil || d == nil {
+	if t.activity == nil || d == nil {
 		return
 	}
 	path := t.path(t.frameOf(s, d.ExecutionContextID))
-	if path == nil || t.record.again(e.Timestamp) {
+	if path == nil || t.activity.alreadyRecorded(e.Timestamp) {
 		return
 	}
 	text := d.Text
 	if d.Exception != nil {
 		text = remoteText(d.Exception)
 	}
-	m := errorRecord{text: cutText(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: scriptAt(d.StackTrace), time: e.Timestamp}
+	m := errorRecord{text: cutText(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: stackLocation(d.StackTrace), time: e.Timestamp}
 	if m.at.url == "" {
-		m.at = placeIn(d.URL, d.LineNumber)
+		m.at = newScriptLocation(d.URL, d.LineNumber)
 	}
-	t.record.errors.put(m, len(m.text)+len(m.at.url), path)
+	t.activity.errors.put(m, len(m.text)+len(m.at.url), path)
 }
 
 // scriptAt returns the place of the newest call on a stack.
-func scriptAt(s *runtime.StackTrace) place {
+func stackLocation(s *runtime.StackTrace) scriptLocation {
 	if s == nil || len(s.CallFrames) == 0 {
-		return place{}
+		return scriptLocation{}
 	}
-	return placeIn(s.CallFrames[0].URL, s.CallFrames[0].LineNumber)
+	return newScriptLocation(s.CallFrames[0].URL, s.CallFrames[0].LineNumber)
 }
 
 // consoleText returns what a console shows for the arguments of a call.
@@ -209,12 +209,12 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(o.Level))
 	}
 	v.mu.Lock()
-	heard := v.heard
+	heard := v.consoleCursor
 	v.mu.Unlock()
 	res := &executor.Console{}
 	var items []numbered[consoleRecord]
 	last := heard
-	d, err := v.recordOf(ctx, func(r *record) {
+	d, err := v.recordOf(ctx, func(r *activityLog) {
 		items, last = slices.Clone(r.console.items), r.console.last
 		res.Dropped = r.console.droppedSince(heard)
 	})
@@ -222,17 +222,17 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 		return nil, err
 	}
 	res.Origin = d.origin
-	list, told, named := []executor.ConsoleMessage{}, v.mayTell(ctx), v.mayName(ctx)
+	list, told, named := []executor.ConsoleMessage{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
 		if e.number <= heard || slices.Index(levels, e.item.level) < least || !told(e.path) {
 			continue
 		}
-		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: withoutSecrets(e.item.text), At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(named), Time: timeOf(e.item.time)})
 	}
 	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
 	if o.Clear {
 		v.mu.Lock()
-		v.heard = max(v.heard, last)
+		v.consoleCursor = max(v.consoleCursor, last)
 		v.mu.Unlock()
 	}
 	return res, nil
@@ -246,17 +246,17 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 	}
 	res := &executor.PageErrors{}
 	var items []numbered[errorRecord]
-	d, err := v.recordOf(ctx, func(r *record) {
+	d, err := v.recordOf(ctx, func(r *activityLog) {
 		items, res.Dropped = slices.Clone(r.errors.items), r.errors.droppedSince(0)
 	})
 	if err != nil {
 		return nil, err
 	}
 	res.Origin = d.origin
-	list, told, named := []executor.PageError{}, v.mayTell(ctx), v.mayName(ctx)
+	list, told, named := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
 		if told(e.path) {
-			list = append(list, executor.PageError{Text: withoutSecrets(tellStack(e.item.text, named)), Rejection: e.item.rejection, At: e.item.at.tell(named), Time: timeOf(e.item.time)})
+			list = append(list, executor.PageError{Text: redactBody(redactStack(e.item.text, named)), Rejection: e.item.rejection, At: e.item.at.redactedString(named), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)
@@ -266,9 +266,9 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 // stackURL is the URL in a line of a stack.
 var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+)(\)?)$`)
 
-// tellStack returns the text of an error, whose stack tells of URLs that are
+// redactStack returns the text of an error, whose stack tells of URLs that are
 // not told the origin only.
-func tellStack(text string, named func(url string) bool) string {
+func redactStack(text string, named func(url string) bool) string {
 	return stackURL.ReplaceAllStringFunc(text, func(line string) string {
 		m := stackURL.FindStringSubmatch(line)
 		if named(m[2]) {

@@ -33,7 +33,7 @@ type partitionKey struct {
 	Ancestor bool   `json:"hasCrossSiteAncestor"`
 }
 
-func (c *storedCookie) told(values bool) executor.Cookie {
+func (c *storedCookie) toExecutor(values bool) executor.Cookie {
 	told := executor.Cookie{
 		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: int64(max(c.Expires, 0)),
 		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
@@ -81,7 +81,7 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 			res.After = res.Cookies[len(res.Cookies)-1].Name
 			break
 		}
-		told := c.told(o.Values)
+		told := c.toExecutor(o.Values)
 		res.Cookies = append(res.Cookies, told)
 		room -= cookieChars + utf8.RuneCountInString(told.Name+told.Value+told.Domain+told.Path)
 	}
@@ -92,7 +92,7 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 const cookieChars = 60
 
 // SetCookie sets a cookie of the document's site.
-func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stored, error) {
+func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.StorageChange, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	d, site, err := v.site(ctx, executor.OpStorage)
@@ -135,11 +135,11 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 	if !res.Success || !slices.ContainsFunc(kept, is) {
 		return nil, executor.Errorf(executor.ErrNotActionable, "It may be set to keep no cookies of the site.", "the browser did not take cookie %.60q", c.Name)
 	}
-	return &executor.Stored{Origin: d.origin, Count: 1}, nil
+	return &executor.StorageChange{Origin: d.origin, Count: 1}, nil
 }
 
 // DeleteCookies deletes cookies of the document's own requests.
-func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Stored, error) {
+func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.StorageChange, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	d, site, err := v.site(ctx, executor.OpStorage)
@@ -150,7 +150,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 	if err != nil {
 		return nil, err
 	}
-	res := &executor.Stored{Origin: d.origin}
+	res := &executor.StorageChange{Origin: d.origin}
 	var chosen []storedCookie
 	for _, c := range list {
 		if names != nil && !slices.Contains(names, c.Name) {
@@ -159,7 +159,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 		if err := v.checkDomain(ctx, d, site, c.Domain); err != nil && names != nil {
 			return nil, err
 		} else if err != nil {
-			res.Left++
+			res.SkippedCookies++
 			continue
 		}
 		chosen = append(chosen, c)
@@ -186,7 +186,7 @@ func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url
 	}
 	origin, err := url.Parse(d.origin)
 	if err != nil || origin.Host == "" {
-		return nil, nil, noSite()
+		return nil, nil, noStorageOriginError()
 	}
 	site, err := url.Parse(d.url)
 	if err != nil || site.Scheme != origin.Scheme || site.Host != origin.Host {
@@ -196,8 +196,8 @@ func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url
 	return d, site, nil
 }
 
-// noSite is the error for a page that no site keeps anything for.
-func noSite() error {
+// noStorageOriginError is the error for a page that no site keeps anything for.
+func noStorageOriginError() error {
 	return executor.Errorf(executor.ErrNotActionable, "Open a page of the site first.",
 		"the tab's page has no site of its own to keep anything for: it is blank, failed to load, or is a data: or sandboxed page")
 }
@@ -229,15 +229,15 @@ func (v *View) cookiesFor(ctx context.Context, url string) ([]storedCookie, erro
 	return slices.DeleteFunc(res.Cookies, func(c storedCookie) bool { return c.OpaqueKey }), nil
 }
 
-// CookiesOfDownload returns the cookies that the browser would send to url, for
+// DownloadCookies returns the cookies that the browser would send to url, for
 // a download that the gate allowed.
-func (v *View) CookiesOfDownload(ctx context.Context, url string) ([]*http.Cookie, error) {
-	if err := v.Allows(ctx, executor.OpDownload, url); err != nil {
+func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie, error) {
+	if err := v.Check(ctx, executor.OpDownload, url); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	if err := v.tab.Wake(ctx); err != nil {
+	if err := v.tab.EnsureAttached(ctx); err != nil {
 		return nil, err
 	}
 	cookies, err := v.cookiesFor(ctx, url)

@@ -20,21 +20,21 @@ import (
 // An openDialog is a JavaScript dialog that waits for its answer.
 type openDialog struct {
 	executor.Dialog
-	sess  *cdpconn.Session
-	frame cdp.FrameID
-	url   string // of the frame's document, the browser's own word
-	inRow int    // how many opened before it, see maxInRow
-	early bool   // it opened before we attached: see enabledUnlessBlocked
+	sess        *cdpconn.Session
+	frame       cdp.FrameID
+	url         string // of the frame's document, the browser's own word
+	consecutive int    // how many opened before it, see maxConsecutiveDialogs
+	early       bool   // it opened before we attached: see enabledUnlessBlocked
 }
 
 const (
-	// maxInRow is how many dialogs a page may open, each right after the answer
+	// maxConsecutiveDialogs is how many dialogs a page may open, each right after the answer
 	// to the one before, until it counts as one that will not end: with the
 	// next answer its scripts are ended. No person would answer as many.
-	maxInRow = 10
-	// inRowTime is how soon after an answer a dialog opens that is in a row with
+	maxConsecutiveDialogs = 10
+	// consecutiveDialogWindow is how soon after an answer a dialog opens that is in a row with
 	// the one before.
-	inRowTime = time.Second
+	consecutiveDialogWindow = time.Second
 )
 
 // error returns the ErrDialogOpen that calls get while the dialog is open.
@@ -43,8 +43,8 @@ func (d *openDialog) error() *executor.Error {
 	if d.Type == executor.DialogBeforeUnload {
 		hint = "Answer it with handle_dialog: accept to leave the page, dismiss to stay."
 	}
-	if d.inRow > maxInRow {
-		hint = "The page goes on opening dialogs: close it with tab_close."
+	if d.consecutive > maxConsecutiveDialogs {
+		hint = "The page keeps opening dialogs. Close it with tab_close."
 	}
 	if d.early {
 		return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Dismiss the dialog. It cannot be accepted.",
@@ -72,13 +72,13 @@ func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOp
 		}
 	}
 	opened := &openDialog{Dialog: d, sess: s, frame: e.FrameID, url: e.URL}
-	if t.leaving(s, opened) {
+	if t.closeIfNavigating(s, opened) {
 		return nil
 	}
-	if t.inRow++; time.Since(t.answeredAt) > inRowTime {
-		t.inRow = 0
+	if t.consecutiveDialogs++; time.Since(t.answeredAt) > consecutiveDialogWindow {
+		t.consecutiveDialogs = 0
 	}
-	opened.inRow = t.inRow
+	opened.consecutive = t.consecutiveDialogs
 	tell := t.setDialog(opened)
 	frame := string(t.dialog.frameOr(t.main))
 	return func() {
@@ -121,13 +121,13 @@ func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.D
 	if errors.As(err, &ce) && strings.Contains(ce.Message, "Not attached to an active page") {
 		// See leaving: it was too late.
 		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close, and open the page in another one.",
-			"the browser takes no answer to the dialog any more, because a navigation waits behind it")
+			"the dialog can no longer be answered: a navigation is pending")
 	}
 	return err
 }
 
-// A passed is a dialog that was closed because the page was already leaving.
-type passed struct {
+// An autoClosedDialog is a dialog that was closed because the page was already leaving.
+type autoClosedDialog struct {
 	executor.Dialog
 	doc *document // the top document that showed it; nil when it was another
 }
@@ -136,20 +136,20 @@ type passed struct {
 // document, and reports whether it does. The navigation would wait for the
 // dialog, and from the moment it has its answer the browser takes commands for
 // the page that is to come only, so that neither ever ended. t.mu is held.
-func (t *Tab) leaving(s *cdpconn.Session, d *openDialog) bool {
+func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
 	n, under := t.started[t.main]
-	if !under || n.same || d.Type == executor.DialogBeforeUnload {
+	if !under || n.sameDocument || d.Type == executor.DialogBeforeUnload {
 		return false
 	}
-	p := passed{Dialog: d.Dialog}
+	p := autoClosedDialog{Dialog: d.Dialog}
 	if d.frameOr(t.main) == t.main {
 		p.doc = t.documentOf(t.frames[t.main])
 	}
-	t.passed = append(t.passed, p)
-	if len(t.passed) > maxPageErrors {
-		t.passed = t.passed[1:]
+	t.autoClosed = append(t.autoClosed, p)
+	if len(t.autoClosed) > maxPageErrors {
+		t.autoClosed = t.autoClosed[1:]
 	}
-	t.passedCount++
+	t.autoClosedCount++
 	t.wg.Go(func() {
 		if err := t.answerDialog(context.Background(), s, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
 			t.mu.Lock()
@@ -162,12 +162,12 @@ func (t *Tab) leaving(s *cdpconn.Session, d *openDialog) bool {
 	return true
 }
 
-// passedSince tells of the dialogs that were closed by leaving since there
+// autoClosedNote tells of the dialogs that were closed by leaving since there
 // were count of them.
-func (v *View) passedSince(ctx context.Context, count int) string {
+func (v *View) autoClosedNote(ctx context.Context, count int) string {
 	t := v.tab
 	t.mu.Lock()
-	list := slices.Clone(t.passed[max(0, len(t.passed)-(t.passedCount-count)):])
+	list := slices.Clone(t.autoClosed[max(0, len(t.autoClosed)-(t.autoClosedCount-count)):])
 	t.mu.Unlock()
 	var notes []string
 	for _, p := range list {
@@ -181,13 +181,13 @@ func (v *View) passedSince(ctx context.Context, count int) string {
 }
 
 // dialogWords are those of openDialog's error.
-var dialogWords = regexp.MustCompile(`an? \w+ dialog is open and blocks the page`)
+var dialogErrorPattern = regexp.MustCompile(`an? \w+ dialog is open and blocks the page`)
 
-// Explain makes an error that the client understands of one that a call on
+// AsClientError makes an error that the client understands of one that a call on
 // the tab ended with: an open dialog is told with its text, if that may be
 // read. What else the error says, of the fields that were filled say, is kept.
-func (v *View) Explain(ctx context.Context, err error) error {
-	if errors.Is(err, errDocumentGone) {
+func (v *View) AsClientError(ctx context.Context, err error) error {
+	if errors.Is(err, errDocumentDetached) {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated meanwhile"),
 			Hint: "Try again; take a snapshot to see where it is."}
 	}
@@ -199,20 +199,20 @@ func (v *View) Explain(ctx context.Context, err error) error {
 		return err
 	}
 	e := d.error()
-	if told := v.told(ctx, d); told.Message != "" {
+	if told := v.redactedDialog(ctx, d); told.Message != "" {
 		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), firstLine(told.Message))
 	}
 	var was *executor.Error
-	if errors.As(err, &was) && dialogWords.MatchString(was.Message()) {
-		e.Err = errors.New(dialogWords.ReplaceAllLiteralString(was.Message(), e.Message()))
+	if errors.As(err, &was) && dialogErrorPattern.MatchString(was.Message()) {
+		e.Err = errors.New(dialogErrorPattern.ReplaceAllLiteralString(was.Message(), e.Message()))
 	}
 	return e
 }
 
-// told returns what may be told of a dialog: of one in a document that the gate
+// redactedDialog returns what may be told of a dialog: of one in a document that the gate
 // does not let be read, only that it is there.
-func (v *View) told(ctx context.Context, d *openDialog) executor.Dialog {
-	if !v.Reads(ctx, string(d.frameOr(v.tab.main))) {
+func (v *View) redactedDialog(ctx context.Context, d *openDialog) executor.Dialog {
+	if !v.CanRead(ctx, string(d.frameOr(v.tab.main))) {
 		return executor.Dialog{Type: d.Type}
 	}
 	return d.Dialog
@@ -226,15 +226,15 @@ func (d *openDialog) frameOr(main cdp.FrameID) cdp.FrameID {
 	return d.frame
 }
 
-func noDialog(what string) error {
+func noDialogError(what string) error {
 	return executor.Errorf(executor.ErrBadArgs, "Nothing needs to be answered; take a snapshot to see the page.", "%s", what)
 }
 
-// mayAnswer waits until a dialog may be answered: not as long as a press that
+// waitAnswerable waits until a dialog may be answered: not as long as a press that
 // waits behind it would still be in time.
-func (t *Tab) mayAnswer(ctx context.Context) error {
+func (t *Tab) waitAnswerable(ctx context.Context) error {
 	t.mu.Lock()
-	left := time.Until(t.answerFrom)
+	left := time.Until(t.dialogAnswerableAt)
 	t.mu.Unlock()
 	if left <= 0 {
 		return nil
@@ -260,11 +260,11 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	}
 	doc := t.documentOf(f)
 	if doc == nil && f != nil && f.id == t.main {
-		doc = t.known() // it opened before anything else was told of the page
+		doc = t.bestKnownDocument() // it opened before anything else was told of the page
 	}
 	t.mu.Unlock()
 	if d == nil {
-		return nil, noDialog("no dialog is open in this tab")
+		return nil, noDialogError("no dialog is open in this tab")
 	}
 	op := executor.OpDismiss
 	if a.Accept {
@@ -276,13 +276,13 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err := v.check(ctx, doc, op, ""); err != nil {
 		return nil, err
 	}
-	if err := t.mayAnswer(ctx); err != nil {
+	if err := t.waitAnswerable(ctx); err != nil {
 		return nil, err
 	}
-	told := v.told(ctx, d)
+	told := v.redactedDialog(ctx, d)
 	w := v.watch()
 	defer w.end()
-	if d.inRow >= maxInRow {
+	if d.consecutive >= maxConsecutiveDialogs {
 		t.log.Info("ending the scripts of a page that opens dialog after dialog")
 		// Heard although the page stands still; where it is refused, as in the
 		// user's Chrome, the hint of the next dialog says what is left to do.
@@ -296,7 +296,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		limit, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialog != d, nil }) == nil {
-			return nil, noDialog("the dialog closed by itself: the page went on")
+			return nil, noDialogError("the dialog closed by itself: the page went on")
 		}
 		return nil, err
 	}
@@ -307,8 +307,8 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err != nil {
 		return nil, timeoutAs(err, "the dialog to close")
 	}
-	if t.opts.Wake != nil {
-		t.Wake(ctx) // what cannot be attached to has changed nothing that could be told
+	if t.opts.Attach != nil {
+		t.EnsureAttached(ctx) // what cannot be attached to has changed nothing that could be told
 	}
 	res := &executor.DialogResult{Type: d.Type, Message: told.Message, Handled: true}
 	res.Changes, err = w.settle(ctx)

@@ -64,7 +64,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		}
 		t.mu.Lock()
 		info := t.sess.Target()
-		url := t.noted.url
+		url := t.lastKnown.url
 		if info != nil && url == "" {
 			url = info.URL
 		}

@@ -37,14 +37,14 @@ var devices = map[executor.Device]device{
 
 // A speed is a connection as Network.emulateNetworkConditions has it: ms, and
 // bytes a second, -1 for as many as there are.
-type speed struct {
+type networkProfile struct {
 	offline  bool
 	latency  float64
 	down, up float64
 }
 
 // speeds are what the browser's developer tools mean by these names.
-var speeds = map[executor.NetworkSpeed]speed{
+var networkProfiles = map[executor.NetworkConditions]networkProfile{
 	executor.NetworkOnline:  {false, 0, -1, -1},
 	executor.NetworkOffline: {true, 0, 0, 0},
 	executor.NetworkSlow3G:  {false, 2000, 50_000, 50_000},
@@ -65,12 +65,12 @@ func (e emulation) commands(top, alone bool) []command {
 	if e.ReducedMotion != nil {
 		features[1]["value"] = map[bool]string{true: "reduce", false: "no-preference"}[*e.ReducedMotion]
 	}
-	net, slower := speeds[executor.NetworkOnline], 1.0
+	net, slower := networkProfiles[executor.NetworkOnline], 1.0
 	if e.Network != "" {
-		net = speeds[e.Network]
+		net = networkProfiles[e.Network]
 	}
-	if e.Slowdown != 0 {
-		slower = e.Slowdown
+	if e.CPUThrottling != 0 {
+		slower = e.CPUThrottling
 	}
 	d, agent := devices[e.Device], map[string]any{"userAgent": e.agent, "acceptLanguage": e.Locale}
 	if e.agent != "" {
@@ -139,16 +139,16 @@ func (e emulation) since(before emulation, top, alone bool) []command {
 	return list
 }
 
-// alone reports whether no tab of the user's can share a process with the
+// ownsRendererProcess reports whether no tab of the user's can share a process with the
 // tab's pages. A locale, a timezone and a slower processor are the process's.
-func (t *Tab) alone() bool { return t.opts.Own && t.opts.Wake == nil }
+func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach == nil }
 
 // emulated returns the commands of what is emulated, for a target that was
 // attached to just now.
 func (t *Tab) emulated(s *cdpconn.Session) []command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.emulation.since(emulation{}, s == t.sess, t.alone())
+	return t.emulation.since(emulation{}, s == t.sess, t.ownsRendererProcess())
 }
 
 // Resize gives the viewport a size.
@@ -186,7 +186,7 @@ func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	if _, ok := devices[o.Device]; o.Device != "" && !ok {
 		return unknown("device", string(o.Device))
 	}
-	if _, ok := speeds[o.Network]; o.Network != "" && !ok {
+	if _, ok := networkProfiles[o.Network]; o.Network != "" && !ok {
 		return unknown("network", string(o.Network))
 	}
 	switch {
@@ -195,10 +195,10 @@ func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	case !slices.Contains([]executor.MediaType{"", executor.MediaScreen, executor.MediaPrint}, o.Media):
 		return unknown("medium", string(o.Media))
 	case o.Locale != "" && !localePattern.MatchString(o.Locale):
-		return executor.Errorf(executor.ErrBadArgs, "Write it as in nb-NO.", "%q is no locale", firstLine(o.Locale))
-	case o.Slowdown != 0 && !(o.Slowdown >= 1 && o.Slowdown <= executor.MaxSlowdown): // not a number either
-		return executor.Errorf(executor.ErrBadArgs, "1 is its own speed.", "a processor is slower by 1 to %d", executor.MaxSlowdown)
-	case !v.tab.alone() && (o.Locale != "" || o.Timezone != "" || o.Slowdown > 1):
+		return executor.Errorf(executor.ErrBadArgs, "Write it as in nb-NO.", "invalid locale %q", firstLine(o.Locale))
+	case o.CPUThrottling != 0 && !(o.CPUThrottling >= 1 && o.CPUThrottling <= executor.MaxCPUThrottling): // not a number either
+		return executor.Errorf(executor.ErrBadArgs, "1 means no throttling.", "cpu throttling must be between 1 and %d", executor.MaxCPUThrottling)
+	case !v.tab.ownsRendererProcess() && (o.Locale != "" || o.Timezone != "" || o.CPUThrottling > 1):
 		return executor.Errorf(executor.ErrBadArgs, "Leave them out, or use the managed browser.",
 			"locale, timezone and cpu cannot be emulated in the user's own Chrome: other tabs may share the page's process")
 	}
@@ -227,13 +227,13 @@ func (e *emulation) change(o executor.EmulateOptions, agent string) {
 	if e.Network = cmp.Or(o.Network, e.Network); e.Network == executor.NetworkOnline {
 		e.Network = ""
 	}
-	if e.Slowdown = cmp.Or(o.Slowdown, e.Slowdown); e.Slowdown == 1 {
-		e.Slowdown = 0
+	if e.CPUThrottling = cmp.Or(o.CPUThrottling, e.CPUThrottling); e.CPUThrottling == 1 {
+		e.CPUThrottling = 0
 	}
 }
 
-// A seen is what a page has for a viewport.
-type seen struct {
+// A measuredViewport is what a page has for a viewport.
+type measuredViewport struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 	Scale  float64 `json:"scale"`
@@ -249,7 +249,7 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 	if err != nil {
 		return nil, err
 	}
-	var was seen
+	var was measuredViewport
 	if err := d.call(ctx, &was, "viewport", nil); err != nil {
 		return nil, timeoutAs(err, "the page to tell its size")
 	}
@@ -259,13 +259,13 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 	change(&after, was.Agent)
 	t.emulation, t.emulator = after, v
 	t.mu.Unlock()
-	if err := t.effect(ctx, before, after); err != nil {
+	if err := t.applyEmulation(ctx, before, after); err != nil {
 		t.mu.Lock()
 		t.emulation = before
 		t.mu.Unlock()
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), emulateTimeout)
 		defer cancel()
-		return nil, errors.Join(err, t.effect(undo, after, before))
+		return nil, errors.Join(err, t.applyEmulation(undo, after, before))
 	}
 	if d, err = v.document(ctx, executor.OpRead); err != nil {
 		return nil, err
@@ -282,9 +282,9 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 	return &e, nil
 }
 
-// effect has the tab's targets emulate after where they did before. Only what
+// applyEmulation has the tab's targets emulate after where they did before. Only what
 // the top one says counts: two frames may share a process, and its time.
-func (t *Tab) effect(ctx context.Context, before, after emulation) error {
+func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error {
 	var first error
 	for _, a := range t.sendEmulation(ctx, before, after) {
 		err := a.pending.Wait(ctx, nil)
@@ -303,32 +303,32 @@ func (t *Tab) effect(ctx context.Context, before, after emulation) error {
 }
 
 // An asked is a command on its way.
-type asked struct {
+type pendingCommand struct {
 	sess    *cdpconn.Session
 	pending *cdpconn.Pending
 }
 
 // sendEmulation sends what effect waits for.
-func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []asked) {
+func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []pendingCommand) {
 	t.mu.Lock()
 	sessions := t.sessions()
 	t.mu.Unlock()
 	for _, s := range sessions {
-		for _, c := range after.since(before, s == t.sess, t.alone()) {
+		for _, c := range after.since(before, s == t.sess, t.ownsRendererProcess()) {
 			if p, err := s.Start(ctx, c.method, c.params); err == nil {
-				list = append(list, asked{s, p})
+				list = append(list, pendingCommand{s, p})
 			}
 		}
 	}
 	return list
 }
 
-// stopEmulating takes back what this client emulates, and waits for nothing.
-func (v *View) stopEmulating() {
+// resetEmulation takes back what this client emulates, and waits for nothing.
+func (v *View) resetEmulation() {
 	t := v.tab
 	t.mu.Lock()
 	before := t.emulation
-	mine, asleep := t.emulator == v, t.asleep
+	mine, asleep := t.emulator == v, t.isDetached
 	if mine {
 		t.emulation, t.emulator = emulation{}, nil
 	}

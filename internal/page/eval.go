@@ -25,7 +25,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
-	d, err := v.scriptable(ctx, executor.OpEval)
+	d, err := v.documentForEval(ctx, executor.OpEval)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	remote, exception, err := d.evaluate(ctx, expression, opts == nil || !opts.NoAwait)
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
 	switch {
-	case errors.Is(err, errDocumentGone):
+	case errors.Is(err, errDocumentDetached):
 		return nil, executor.Errorf(executor.ErrEvalFailed, "Take a snapshot to see where it is.", "the page navigated away before the expression had a value")
 	case err != nil:
 		return nil, timeoutAs(err, "the expression to finish")
@@ -72,7 +72,7 @@ func (o *remoteObject) kind() string {
 // evaluate runs an expression in the page's own world of the document.
 func (d *document) evaluate(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if d.main == "" {
-		return nil, nil, errDocumentGone
+		return nil, nil, errDocumentDetached
 	}
 	// Source text that is an object literal is a block to the parser.
 	if t := strings.TrimSpace(expression); strings.HasPrefix(t, "{") && strings.HasSuffix(t, "}") && json.Valid([]byte(t)) {
@@ -188,7 +188,7 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	err = d.wait(ctx, p, &answer)
 	if !native {
 		var ce *cdpconn.Error
-		if errors.As(err, &ce) && !errors.Is(err, errDocumentGone) {
+		if errors.As(err, &ce) && !errors.Is(err, errDocumentDetached) {
 			return nil // such as a cycle
 		}
 		o.Value = answer.Result.Value
@@ -299,7 +299,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	if domain, name, ok := strings.Cut(method, "."); !ok || domain == "" || name == "" {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Name it as in Page.printToPDF.", "%q is not a method of the protocol", method)
 	}
-	d, err := v.scriptable(ctx, executor.OpCDP)
+	d, err := v.documentForEval(ctx, executor.OpCDP)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +323,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	case strings.HasPrefix(method, "Input."):
 		v.block(ctx).lock(ctx) // the pointer, the wheel and touch may scroll
 	}
-	done := v.tab.holdRaw(method, raw)
+	done := v.tab.trackRawInput(method, raw)
 	var p *cdpconn.Pending
 	if raw == nil {
 		p, err = start(ctx, method, nil)
@@ -339,7 +339,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	done(err)
 	if err != nil && strings.HasPrefix(method, "Input.") && !errors.Is(err, executor.ErrDialogOpen) {
-		v.letGo(ctx) // the caller may not send the rest
+		v.releaseButtons(ctx) // the caller may not send the rest
 	}
 	return executor.RawJSON(result), err
 }

@@ -3,7 +3,7 @@ package page
 import (
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
 // TestFloods checks that recording repetitive log messages and URLs takes limited

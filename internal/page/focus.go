@@ -10,7 +10,7 @@ import (
 // queries each document for its focused frame before it accesses that frame, so a
 // denied document is never queried. The confirmation c, if any, starts to listen
 // for keys in the document that has the focus.
-func (v *View) focusAllowed(ctx context.Context, c *confirmation) error {
+func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck) error {
 	token := ""
 	if c != nil {
 		token = c.token

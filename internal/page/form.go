@@ -19,7 +19,7 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	if len(fields) == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give at least one field and its value.", "no fields given")
 	}
-	v.letGo(ctx)
+	v.releaseButtons(ctx)
 	w := v.watch()
 	w.brief = o.Submit.IsZero()
 	defer w.end()
@@ -54,19 +54,19 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 
 // submit clicks the submit button as the last input of the action that w watches.
 // sent is false if the browser sent nothing because fields are invalid.
-func (v *View) submit(ctx context.Context, w *watch, o executor.FillOptions) (note string, sent bool, err error) {
+func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOptions) (note string, sent bool, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
-	el, err := v.appear(ctx, o.Submit, o.Timeout > 0)
+	el, err := v.waitForElement(ctx, o.Submit, o.Timeout > 0)
 	if err != nil {
 		return "", false, err
 	}
 	el.watch, el.submits = w, true
 	w.changed = true
 	if err := el.doc.call(ctx, nil, "leaveField", el.id); err != nil {
-		return "", false, v.goneOr(ctx, el, err)
+		return "", false, v.mapDetached(ctx, el, err)
 	}
-	note, err = v.press(ctx, el, executor.ButtonLeft, 1, 0)
+	note, err = v.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
 	return note, err == nil && !w.invalid, err
 }
 
@@ -94,13 +94,13 @@ func fillError(name string, filled []string, err error) error {
 func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOptions) (note string, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
-	el, err := v.appear(ctx, f.Target, o.Timeout > 0)
+	el, err := v.waitForElement(ctx, f.Target, o.Timeout > 0)
 	if err != nil {
 		return "", err
 	}
-	c := v.confirmation(el, nil)
+	c := v.newHitTargetCheck(el, nil)
 	defer c.end()
-	at, err := v.approach(ctx, el, c, aimOptions{}, true)
+	at, err := v.waitEditable(ctx, el, c, actionabilityOptions{}, true)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		if !isText {
 			return "", wrongValue("a string", f.Value)
 		}
-		got, err := v.enter(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
+		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
 		if err == nil && !got.kept {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Give a value that the field takes, or " + executor.HintPressKeys + "."}
 		}
@@ -171,7 +171,7 @@ func wrongValue(want string, got any) error {
 	case []string:
 		kind = "a list of strings"
 	}
-	return executor.Errorf(executor.ErrBadArgs, "Give the value in the form the field takes.", "it takes %s, not %s", want, kind)
+	return executor.Errorf(executor.ErrBadArgs, "Give the value in the form the field takes.", "expected %s, got %s", want, kind)
 }
 
 // chooseRadio switches the radio button on that has a value or label, of the
@@ -184,11 +184,11 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 		Total    int      `json:"total"`
 	}
 	if err := field.doc.call(ctx, &got, "pickRadio", field.id, value); err != nil {
-		return v.goneOr(ctx, el, err)
+		return v.mapDetached(ctx, el, err)
 	}
 	switch {
 	case got == nil:
-		return v.expired(ctx, el)
+		return v.refExpiredError(ctx, el)
 	case got.Total == 0 && got.ID == 0:
 		return v.notField(ctx, el)
 	case got.Disabled:
@@ -200,10 +200,10 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 	radio.id, radio.ref = got.ID, ""
 	var info *fieldInfo
 	if err := radio.doc.call(ctx, &info, "inspectField", radio.id); err != nil {
-		return v.goneOr(ctx, el, err)
+		return v.mapDetached(ctx, el, err)
 	}
 	if info == nil {
-		return v.expired(ctx, el)
+		return v.refExpiredError(ctx, el)
 	}
 	return v.setChecked(ctx, &radio, info, true)
 }
@@ -213,7 +213,7 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
 	state := strconv.FormatBool(want)
 	if info.Checked == state {
-		_, err := v.aim(ctx, el, aimOptions{})
+		_, err := v.waitActionable(ctx, el, actionabilityOptions{})
 		return err
 	}
 	if info.Kind == "radio" && !want {
@@ -221,12 +221,12 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 	}
 	for range 2 {
 		before := info.Checked
-		if _, err := v.press(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+		if _, err := v.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 			return err
 		}
 		var after *fieldInfo
-		if err := el.doc.call(ctx, &after, "checkedSoon", el.id, state); err != nil {
-			return interrupted(err)
+		if err := el.doc.call(ctx, &after, "waitChecked", el.id, state); err != nil {
+			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {
 			return nil
@@ -263,7 +263,7 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 		return nil, timeoutAs(err, "the page to scroll")
 	}
 	if got == nil {
-		return nil, v.expired(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
+		return nil, v.refExpiredError(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
 	}
 	got.OK = true
 	return got, nil

@@ -23,24 +23,24 @@ type frame struct {
 	order  int         // of attachment, among its siblings
 	sess   *cdpconn.Session
 
-	loader      cdp.LoaderID
-	url         string
-	unreachable string          // the URL that an error page stands for
-	reached     map[string]bool // lifecycle events of loader, or of early
-	cut         string          // why the response of loader ended early; empty when it did not
-	early       cdp.LoaderID    // of lifecycle events that came before the loader was known
-	moves       int             // navigations within the document
-	late        bool            // nobody waits for its world any more: see awaitFrames
+	loader                  cdp.LoaderID
+	url                     string
+	unreachable             string          // the URL that an error page stands for
+	reached                 map[string]bool // lifecycle events of loader, or of early
+	cut                     string          // why the response of loader ended early; empty when it did not
+	early                   cdp.LoaderID    // of lifecycle events that came before the loader was known
+	sameDocumentNavigations int             // navigations within the document
+	late                    bool            // nobody waits for its world any more: see waitForFrames
 
-	world     *world // ours; nil until the browser announced it
-	mainWorld *world // the page's
-	owner     node   // the element it is in, in its parent's document; cached
+	world     *executionContext // ours; nil until the browser announced it
+	mainWorld *executionContext // the page's
+	owner     node              // the element it is in, in its parent's document; cached
 }
 
-// A world is an execution context. Its origin is the browser's own word for
+// An executionContext is an execution context. Its origin is the browser's own word for
 // whose document it is: about:blank, srcdoc and blob: documents have the
 // origin they inherit, opaque ones have none.
-type world struct {
+type executionContext struct {
 	id     string                     // the protocol's uniqueId
 	number runtime.ExecutionContextID // the same within one process
 	origin string
@@ -96,7 +96,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 	if id == t.main {
 		return
 	}
-	t.noteLeft(t.frames[id])
+	t.rememberPastDocument(t.frames[id])
 	delete(t.frames, id)
 	delete(t.started, id)
 	for child, f := range t.frames {
@@ -140,8 +140,8 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	if d.ID == t.main {
 		t.shown = t.shown || !isBlank(d.URL)
 		t.crashed = false
-		t.bygone = t.bygone[t.bygoneFrom:]
-		t.bygoneFrom = len(t.bygone)
+		t.pastDocuments = t.pastDocuments[t.pastDocumentsStart:]
+		t.pastDocumentsStart = len(t.pastDocuments)
 		for loader := range t.status {
 			if loader != d.LoaderID {
 				delete(t.status, loader)
@@ -169,7 +169,7 @@ func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f.reached[name] = true
 }
 
-// cutShort records that the response of a document that already replaced the
+// isTruncated records that the response of a document that already replaced the
 // previous one ended early. The browser shows the part that arrived and reports
 // no more lifecycle events, so the document counts as loaded.
 func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
@@ -187,9 +187,9 @@ func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
 // say what is in it: the browser tells of the process first.
 const framesLimit = 300 * time.Millisecond
 
-// awaitFrames waits until every frame with a process of its own has told of
+// waitForFrames waits until every frame with a process of its own has told of
 // its document, but for none of them twice: one may hang.
-func (t *Tab) awaitFrames(ctx context.Context) {
+func (t *Tab) waitForFrames(ctx context.Context) {
 	coming := func() (list []*frame) {
 		for _, f := range t.frames {
 			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
@@ -219,8 +219,8 @@ func (t *Tab) documentsLoaded() int {
 	return t.loaded
 }
 
-// split reports whether another process than the page's draws a frame of it.
-func (t *Tab) split() bool {
+// hasOutOfProcessFrames reports whether another process than the page's draws a frame of it.
+func (t *Tab) hasOutOfProcessFrames() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range t.frames {
@@ -255,15 +255,15 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 	if f == nil || f.sess != s {
 		return nil
 	}
-	w := &world{id: d.UniqueID, number: d.ID, origin: effectiveOrigin(d.Origin)}
+	w := &executionContext{id: d.UniqueID, number: d.ID, origin: effectiveOrigin(d.Origin)}
 	switch {
 	case aux.IsDefault:
 		f.mainWorld = w
 	case d.Name == worldName:
 		f.world, f.late = w, false
-		after = t.liftLate(f)
+		after = t.unblockLate(f)
 	}
-	t.placeRequests()
+	t.assignRequestFrames()
 	return after
 }
 
@@ -274,7 +274,7 @@ func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
 			continue
 		}
 		if f.world != nil && f.world.id == id {
-			t.noteLeft(f)
+			t.rememberPastDocument(f)
 			f.world = nil
 		}
 		if f.mainWorld != nil && f.mainWorld.id == id {
@@ -293,7 +293,7 @@ func (t *Tab) worldsCleared(s *cdpconn.Session) {
 		}
 		if f.world != nil {
 			delete(t.scripts, f.world.id)
-			t.noteLeft(f)
+			t.rememberPastDocument(f)
 		}
 		f.world, f.mainWorld = nil, nil
 		if f.orphan(t) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
 )
 
 // Limits for denied frames in a screenshot.
@@ -24,7 +24,7 @@ const (
 // The browser shows a frame's old content until the frame is drawn again, and does
 // not draw frames outside of the viewport. So if a frame was in view before it was
 // drawn again, the screenshot is repeated.
-type hiding struct {
+type frameHider struct {
 	view   *View
 	frames []*hiddenFrame
 	around []watchedFrames
@@ -37,7 +37,7 @@ type hiddenFrame struct {
 	doc     *document
 	parent  *document
 	path    []frameElement   // its frame elements, outward; nil if one is unknown
-	pending *cdpconn.Pending // of DrawnScript
+	pending *cdpconn.Pending // of WaitHidden
 	drawn   bool             // since it was hidden
 }
 
@@ -54,11 +54,11 @@ type watchedFrames struct {
 }
 
 // errFramesChanged means that a frame navigated during a screenshot.
-var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentGone, Hint: "Take the screenshot again. The page was navigating."}
+var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "Take the screenshot again. The page was navigating."}
 
 // notHidden returns the error of a screenshot that may show content of a denied
 // frame.
-func notHidden(why string) error {
+func cannotHideError(why string) error {
 	return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or retry the screenshot later.",
 		"the content of a denied frame cannot be hidden: %s", why)
 }
@@ -72,18 +72,18 @@ func (d *document) runFixed(ctx context.Context, script string) (*cdpconn.Pendin
 
 // hideDenied hides the content of the denied frames until release. It returns nil
 // if the tab has no denied frames.
-func (v *View) hideDenied(ctx context.Context) (*hiding, error) {
+func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	allowed := make(map[string]*document)
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		allowed[string(d.frame)] = d
 	}
-	h := &hiding{view: v}
+	h := &frameHider{view: v}
 	for _, d := range v.tab.frameList() {
 		if allowed[string(d.frame)] != nil || allowed[string(d.parent)] == nil {
 			continue // allowed, or inside a hidden frame
 		}
 		if d.world == "" {
-			return nil, notHidden("its document is unknown")
+			return nil, cannotHideError("its document is unknown")
 		}
 		h.frames = append(h.frames, &hiddenFrame{doc: d, parent: allowed[string(d.parent)]})
 	}
@@ -102,16 +102,16 @@ func (v *View) hideDenied(ctx context.Context) (*hiding, error) {
 }
 
 // hide hides the content of all of the frames.
-func (h *hiding) hide(ctx context.Context) error {
+func (h *frameHider) hide(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, hideLimit)
 	defer cancel()
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	var err error
 	for i, f := range h.frames {
-		if pending[i], err = f.doc.runFixed(limit, wire.HideScript); err != nil {
+		if pending[i], err = f.doc.runFixed(limit, deniedscripts.HideContent); err != nil {
 			return h.failure(ctx, err)
 		}
-		if f.pending, err = f.doc.runFixed(limit, wire.DrawnScript); err != nil {
+		if f.pending, err = f.doc.runFixed(limit, deniedscripts.WaitHidden); err != nil {
 			return h.failure(ctx, err)
 		}
 	}
@@ -121,7 +121,7 @@ func (h *hiding) hide(ctx context.Context) error {
 			return h.failure(ctx, err)
 		}
 		if !hidden {
-			return notHidden("its styles override ours")
+			return cannotHideError("its styles override ours")
 		}
 	}
 	return nil
@@ -129,19 +129,19 @@ func (h *hiding) hide(ctx context.Context) error {
 
 // failure returns the error of a screenshot after a command in a frame failed with
 // err.
-func (h *hiding) failure(ctx context.Context, err error) error {
+func (h *frameHider) failure(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, errDocumentGone):
+	case errors.Is(err, errDocumentDetached):
 		return errFramesChanged
 	case errors.Is(err, executor.ErrDialogOpen), ctx.Err() != nil:
 		return err
 	}
-	return notHidden("its document did not respond in time")
+	return cannotHideError("its document did not respond in time")
 }
 
 // watch makes the documents around the frames record which frames enter the
 // viewport.
-func (h *hiding) watch(ctx context.Context, allowed map[string]*document) error {
+func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) error {
 	ids := make(map[string][]int)
 	for _, f := range h.frames {
 		for d := f.doc; !d.top(); {
@@ -176,7 +176,7 @@ func (h *hiding) watch(ctx context.Context, allowed map[string]*document) error 
 }
 
 // inView returns the frames that are in view, or were since the last call.
-func (h *hiding) inView(ctx context.Context) ([]*hiddenFrame, error) {
+func (h *frameHider) inView(ctx context.Context) ([]*hiddenFrame, error) {
 	pending := make([]*cdpconn.Pending, len(h.around))
 	var err error
 	for i, w := range h.around {
@@ -205,7 +205,7 @@ func (h *hiding) inView(ctx context.Context) ([]*hiddenFrame, error) {
 }
 
 // await waits until the frames in view have been drawn hidden.
-func (h *hiding) await(ctx context.Context) error {
+func (h *frameHider) await(ctx context.Context) error {
 	list, err := h.inView(ctx)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (h *hiding) await(ctx context.Context) error {
 	return nil
 }
 
-func (h *hiding) awaitFrame(ctx context.Context, f *hiddenFrame) error {
+func (h *frameHider) awaitFrame(ctx context.Context, f *hiddenFrame) error {
 	if f.drawn {
 		return nil
 	}
@@ -228,14 +228,14 @@ func (h *hiding) awaitFrame(ctx context.Context, f *hiddenFrame) error {
 		return err
 	}
 	if !f.drawn {
-		return notHidden("it became visible again")
+		return cannotHideError("it became visible again")
 	}
 	return nil
 }
 
 // missed reports whether the last screenshot may show a frame that had not been
 // drawn hidden.
-func (h *hiding) missed(ctx context.Context) (bool, error) {
+func (h *frameHider) missed(ctx context.Context) (bool, error) {
 	list, err := h.inView(ctx)
 	if err != nil {
 		return false, err
@@ -258,7 +258,7 @@ func (h *hiding) missed(ctx context.Context) (bool, error) {
 
 // show shows the content again. It returns an error if a document was visible or
 // removed before.
-func (h *hiding) show(ctx context.Context) error {
+func (h *frameHider) show(ctx context.Context) error {
 	h.shown = true
 	pending := h.startShow(ctx)
 	for i, f := range h.frames {
@@ -270,14 +270,14 @@ func (h *hiding) show(ctx context.Context) error {
 			return h.failure(ctx, err)
 		}
 		if !hidden {
-			return notHidden("it became visible during the screenshot")
+			return cannotHideError("it became visible during the screenshot")
 		}
 	}
 	return nil
 }
 
 // release shows the content again if show was not called.
-func (h *hiding) release(ctx context.Context) {
+func (h *frameHider) release(ctx context.Context) {
 	if h == nil || h.shown {
 		return
 	}
@@ -285,10 +285,10 @@ func (h *hiding) release(ctx context.Context) {
 	h.startShow(context.WithoutCancel(ctx))
 }
 
-func (h *hiding) startShow(ctx context.Context) []*cdpconn.Pending {
+func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	for i, f := range h.frames {
-		pending[i], _ = f.doc.runFixed(ctx, wire.ShowScript) // nil if the document is gone
+		pending[i], _ = f.doc.runFixed(ctx, deniedscripts.ShowContent) // nil if the document is gone
 	}
 	for _, w := range h.around {
 		_, _ = w.doc.start(ctx, "watchFrames", []int{})
@@ -298,7 +298,7 @@ func (h *hiding) startShow(ctx context.Context) []*cdpconn.Pending {
 
 // captureHidden calls take until no frame with old content was in view. h is nil if
 // no frame is hidden.
-func (v *View) captureHidden(ctx context.Context, h *hiding, take func() error) error {
+func (v *View) captureHidden(ctx context.Context, h *frameHider, take func() error) error {
 	if h == nil {
 		return take()
 	}
@@ -316,5 +316,5 @@ func (v *View) captureHidden(ctx context.Context, h *hiding, take func() error) 
 			return h.show(ctx)
 		}
 	}
-	return notHidden("it enters the viewport repeatedly")
+	return cannotHideError("it enters the viewport repeatedly")
 }

@@ -38,14 +38,14 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use navigate with a URL.", "the tab's history has no entry to go %s to", way)
 	}
 	destination := h.Entries[i].URL
-	if err := v.leaving(ctx, destination); err != nil {
+	if err := v.checkLeave(ctx, destination); err != nil {
 		return nil, err
 	}
-	return v.goTo(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigated, error) {
-		before := v.committed()
+	return v.navigateWith(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigationResult, error) {
+		before := v.navigationState()
 		if err := v.command(ctx, "Page.navigateToHistoryEntry", map[string]any{"entryId": h.Entries[i].ID}, nil); err != nil {
 			return nil, err
 		}
-		return v.nextDocument(ctx, before)
+		return v.waitForCommit(ctx, before)
 	})
 }

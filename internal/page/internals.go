@@ -9,7 +9,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// An internalState is what the browser reports about a custom element.
+// An internalState is what the browser reports about a custom element. The JSON field names are
+// those of js/internals.js.
 type internalState struct {
 	ID     int               `json:"id"`
 	Role   string            `json:"role"`
@@ -18,22 +19,22 @@ type internalState struct {
 	States map[string]string `json:"states"`
 }
 
-// readInternals queries the browser for the roles, names and states of custom
-// elements and passes them to the page scripts, which cannot read them when they
-// are set by ElementInternals. It reports whether anything is new.
-// js/internals.js limits and remembers the elements that are queried.
+// readInternals queries the browser for the roles, names and states of custom elements, which page
+// scripts cannot read when ElementInternals sets them, and passes them to the page scripts. It
+// reports whether any of them changed. js/internals.js limits and remembers the elements that are
+// queried.
 func (d *document) readInternals(ctx context.Context, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	// While the domain is enabled, the browser keeps its tree between queries.
+	// While the domain is enabled, the browser keeps its accessibility tree between queries.
 	if d.sess.Call(ctx, accessibility.CommandEnable, nil, nil) != nil {
 		return false
 	}
 	defer d.sess.Call(ctx, accessibility.CommandDisable, nil, nil)
 	group, release := d.objectGroup(ctx)
 	defer release()
-	asked := make(map[int]*cdpconn.Pending, len(ids))
+	pending := make(map[int]*cdpconn.Pending, len(ids))
 	for _, id := range ids {
 		el, err := d.object(ctx, id, group)
 		if err != nil {
@@ -46,10 +47,10 @@ func (d *document) readInternals(ctx context.Context, ids []int) bool {
 		if err != nil {
 			return false
 		}
-		asked[id] = p
+		pending[id] = p
 	}
-	states := make([]internalState, 0, len(asked))
-	for id, p := range asked {
+	states := make([]internalState, 0, len(pending))
+	for id, p := range pending {
 		var tree axTree
 		if d.wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
 			continue
@@ -63,8 +64,8 @@ func (d *document) readInternals(ctx context.Context, ids []int) bool {
 		}
 		states = append(states, s)
 	}
-	news := false
-	return d.call(ctx, &news, "setInternals", states) == nil && news
+	changed := false
+	return d.call(ctx, &changed, "setInternals", states) == nil && changed
 }
 
 // An axTree is the response to Accessibility.getPartialAXTree.

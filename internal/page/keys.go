@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,7 +17,7 @@ type key struct {
 	key     string // KeyboardEvent.key
 	code    string // KeyboardEvent.code
 	windows int64  // KeyboardEvent.keyCode
-	text    string // what it types
+	text    string // the text that the key inserts
 }
 
 // Modifier bits of Input.dispatchKeyEvent and dispatchMouseEvent.
@@ -39,8 +38,7 @@ var modifierKeys = map[executor.Modifier]struct {
 	executor.ModShift:   {bitShift, key{"Shift", "ShiftLeft", 16, ""}},
 }
 
-// namedKeys are the keys that type nothing, or that have a name although they
-// do.
+// namedKeys are the keys that insert no text, and keys that insert text and also have a name.
 var namedKeys = map[string]key{
 	"Enter":      {"Enter", "Enter", 13, "\r"},
 	"Tab":        {"Tab", "Tab", 9, ""},
@@ -97,7 +95,7 @@ func init() {
 	}
 }
 
-// aliases are names that people and other tools use.
+// aliases are other common names of keys, in lower case.
 var aliases = map[string]string{
 	"return": "Enter", "esc": "Escape", "del": "Delete", "left": "ArrowLeft", "right": "ArrowRight",
 	"up": "ArrowUp", "down": "ArrowDown", "spacebar": "Space", " ": "Space", "\n": "Enter", "\t": "Tab",
@@ -105,7 +103,7 @@ var aliases = map[string]string{
 	"ctrl": "Control", "ctl": "Control", "cmd": "Meta", "command": "Meta", "option": "Alt", "super": "Meta",
 }
 
-// symbols maps what a key types without and with Shift to its code.
+// symbols maps each symbol that a US keyboard types, without or with Shift, to its key.
 var symbols = map[rune]struct {
 	code    string
 	windows int64
@@ -121,20 +119,21 @@ var symbols = map[rune]struct {
 	'^': {"Digit6", 54, true}, '&': {"Digit7", 55, true}, '*': {"Digit8", 56, true}, '(': {"Digit9", 57, true}, ')': {"Digit0", 48, true},
 }
 
-// A chord is a key and the modifiers that are held with it.
+// A chord is a key with the modifiers that are pressed with it.
 type chord struct {
 	key       key
 	modifiers []executor.Modifier
 }
 
-// parseChord understands "Enter", "a", "Control+Shift+ArrowLeft", "Control++".
+// parseChord parses a key or a chord, such as "Enter", "a", "Control+Shift+ArrowLeft" or
+// "Control++". The modifiers in more are added to those of the chord.
 func parseChord(s string, more []executor.Modifier) (*chord, error) {
 	if s == "" {
 		return nil, executor.Errorf(executor.ErrBadArgs, keyHint, "key is empty")
 	}
 	c := &chord{}
 	for _, m := range more {
-		c.hold(m)
+		c.addModifier(m)
 	}
 	rest := s
 	for utf8.RuneCountInString(rest) > 1 {
@@ -147,7 +146,7 @@ func parseChord(s string, more []executor.Modifier) (*chord, error) {
 		if _, ok := modifierKeys[m]; !ok {
 			return nil, executor.Errorf(executor.ErrBadArgs, modifierHint(s, name), "key %q: %q is not a modifier", s, name)
 		}
-		c.hold(m)
+		c.addModifier(m)
 		rest = after
 	}
 	for _, m := range c.modifiers {
@@ -172,20 +171,20 @@ func parseChord(s string, more []executor.Modifier) (*chord, error) {
 		case c.has(executor.ModShift):
 			r = shiftedRune(r)
 		case r >= 'A' && r <= 'Z' && len(c.modifiers) > 0:
-			r += 'a' - 'A' // "Control+A" is how people write Ctrl and the A key
+			r += 'a' - 'A' // "Control+A" usually means Ctrl and the A key, without Shift
 		}
 		k, shifted := keyOf(r)
 		c.key = k
 		if shifted {
-			c.hold(executor.ModShift)
+			c.addModifier(executor.ModShift)
 		}
 		return c, nil
 	}
 	return nil, executor.Errorf(executor.ErrBadArgs, unknownHint(rest), "key %q is unknown", s)
 }
 
-// codeRune returns the letter or digit of the key that UI Events calls KeyA or
-// Digit1.
+// codeRune returns the letter or digit of a key that is named by its KeyboardEvent.code, such as
+// KeyA or Digit1.
 func codeRune(name string) (rune, bool) {
 	if r, ok := strings.CutPrefix(name, "Key"); ok && len(r) == 1 && r[0] >= 'A' && r[0] <= 'Z' {
 		return rune(r[0]) + 'a' - 'A', true
@@ -196,8 +195,8 @@ func codeRune(name string) (rune, bool) {
 	return 0, false
 }
 
-// canonicalName returns the name that UI Events has for a key: for an alias,
-// and for a name in any case. One character is no name.
+// canonicalName returns the UI Events name of a key, given an alias or the name in any case. It
+// returns single characters and unknown names unchanged.
 func canonicalName(name string) string {
 	if a, ok := aliases[strings.ToLower(name)]; ok {
 		return a
@@ -218,14 +217,13 @@ func canonicalName(name string) string {
 	return name
 }
 
-// modifierHint says how a chord is written in which name stands where a
-// modifier does.
+// modifierHint returns the hint for a chord that has name in the position of a modifier.
 func modifierHint(chord, name string) string {
 	before, last, _ := cutLast(chord, "+")
 	if _, ok := modifierKeys[executor.Modifier(canonicalName(last))]; ok {
 		return fmt.Sprintf("Modifiers come first, as in %s+%s.", canonicalName(last), before)
 	}
-	if near := nearest(name, func(yield func(string) bool) {
+	if near := typo.Nearest(name, func(yield func(string) bool) {
 		for m := range modifierKeys {
 			if !yield(string(m)) {
 				return
@@ -244,38 +242,28 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// unknownHint says what a key that is none may have been meant to be.
+// unknownHint returns the hint for an unknown key name. It suggests the closest known name.
 func unknownHint(name string) string {
-	if near := nearest(name, maps.Keys(namedKeys)); near != "" {
+	if near := typo.Nearest(name, maps.Keys(namedKeys)); near != "" {
 		return fmt.Sprintf("Did you mean %s? %s", near, keyHint)
 	}
 	return keyHint + " To put text into a field, use type."
 }
 
-// nearest returns the name that differs from s in two letters at most, the
-// closest of them; "" when there is none.
-func nearest(s string, names iter.Seq[string]) string {
-	best, least := "", 3
-	for _, name := range slices.Sorted(names) {
-		if d := typo.Distance(strings.ToLower(s), strings.ToLower(name)); d < least && d < len(name)/2 {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
+// keyHint shows how to write a key.
 const keyHint = "Keys are named as in Enter, a, ArrowLeft, F5, PageDown or Control+Shift+K."
 
 func (c *chord) has(m executor.Modifier) bool { return slices.Contains(c.modifiers, m) }
 
-// hold adds a modifier, once.
-func (c *chord) hold(m executor.Modifier) {
+// addModifier adds m to the chord unless it has m.
+func (c *chord) addModifier(m executor.Modifier) {
 	if !c.has(m) {
 		c.modifiers = append(c.modifiers, m)
 	}
 }
 
-// keyOf returns the key that types r, and whether Shift is held for it.
+// keyOf returns the key that types r, and whether it needs Shift. A character that a US keyboard
+// does not have gets a key with a text and no code.
 func keyOf(r rune) (k key, shifted bool) {
 	text := string(r)
 	switch {
@@ -295,10 +283,10 @@ func keyOf(r rune) (k key, shifted bool) {
 	if s, ok := symbols[r]; ok {
 		return key{text, s.code, s.windows, text}, s.shifted
 	}
-	return key{text, "", 0, text}, false // of another layout: it has a text and no code
+	return key{text, "", 0, text}, false
 }
 
-// shiftedRune returns what the key that types r types with Shift.
+// shiftedRune returns the character that the key of r types with Shift.
 func shiftedRune(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r - 'a' + 'A'
@@ -312,6 +300,8 @@ func shiftedRune(r rune) rune {
 	return r
 }
 
+// modifierBits returns the CDP modifier bits of list. It returns ErrBadArgs for an unknown
+// modifier.
 func modifierBits(list []executor.Modifier) (int64, error) {
 	var bits int64
 	for _, m := range list {

@@ -19,12 +19,12 @@ const (
 
 func TestParseChord(t *testing.T) {
 	for _, test := range []struct {
-		in   string
-		more []executor.Modifier
-		key  key
-		held []executor.Modifier
+		in        string
+		more      []executor.Modifier
+		key       key
+		modifiers []executor.Modifier
 	}{
-		// Keys by name, and the names that others use.
+		// Keys by name, and by alias.
 		{"Enter", nil, key{"Enter", "Enter", 13, "\r"}, nil},
 		{"Return", nil, key{"Enter", "Enter", 13, "\r"}, nil},
 		{"\n", nil, key{"Enter", "Enter", 13, "\r"}, nil},
@@ -36,7 +36,7 @@ func TestParseChord(t *testing.T) {
 		{"\t", nil, key{"Tab", "Tab", 9, ""}, nil},
 		{"F12", nil, key{"F12", "F12", 123, ""}, nil},
 
-		// Characters are the keys of a US keyboard that type them.
+		// A character is the key of a US keyboard that types it.
 		{"a", nil, key{"a", "KeyA", 'A', "a"}, nil},
 		{"A", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
 		{"7", nil, key{"7", "Digit7", '7', "7"}, nil},
@@ -45,13 +45,13 @@ func TestParseChord(t *testing.T) {
 		{"?", nil, key{"?", "Slash", 191, "?"}, []executor.Modifier{shift}},
 		{"-", nil, key{"-", "Minus", 189, "-"}, nil},
 
-		// Names in any case; a letter in a chord is its key.
+		// Names in any case. A letter in a chord means its key.
 		{"enter", nil, key{"Enter", "Enter", 13, "\r"}, nil},
 		{"control+arrowleft", nil, key{"ArrowLeft", "ArrowLeft", 37, ""}, []executor.Modifier{ctrl}},
 		{"Control+A", nil, key{"a", "KeyA", 'A', "a"}, []executor.Modifier{ctrl}},
 		{"Control+Shift+a", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{ctrl, shift}},
 
-		// Shift gives what the key types with it.
+		// Shift changes the text to the one that the key types with it.
 		{"Shift+a", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
 		{"Shift+A", nil, key{"A", "KeyA", 'A', "A"}, []executor.Modifier{shift}},
 		{"Shift+1", nil, key{"!", "Digit1", '1', "!"}, []executor.Modifier{shift}},
@@ -68,18 +68,18 @@ func TestParseChord(t *testing.T) {
 		{"K", []executor.Modifier{ctrl}, key{"k", "KeyK", 'K', "k"}, []executor.Modifier{ctrl}},
 		{"1", []executor.Modifier{shift}, key{"!", "Digit1", '1', "!"}, []executor.Modifier{shift}},
 
-		// The plus sign is a key too.
+		// The plus sign is also a key.
 		{"+", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{shift}},
 		{"Control++", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
 		{"Control+Shift++", nil, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
 		{"+", []executor.Modifier{ctrl}, key{"+", "Equal", 187, "+"}, []executor.Modifier{ctrl, shift}},
 
-		// A modifier alone, and one that is named twice.
+		// A modifier alone, and a repeated modifier.
 		{"Shift", nil, key{"Shift", "ShiftLeft", 16, ""}, nil},
 		{"Ctrl", nil, key{"Control", "ControlLeft", 17, ""}, nil},
 		{"Control+Ctrl+a", []executor.Modifier{ctrl, ctrl}, key{"a", "KeyA", 'A', "a"}, []executor.Modifier{ctrl}},
 
-		// Characters of other layouts have a text and no code.
+		// Characters of other keyboard layouts have a text and no code.
 		{"é", nil, key{"é", "", 0, "é"}, nil},
 		{"Shift+é", nil, key{"é", "", 0, "é"}, []executor.Modifier{shift}},
 		{"日", nil, key{"日", "", 0, "日"}, nil},
@@ -91,17 +91,17 @@ func TestParseChord(t *testing.T) {
 			t.Errorf("%q: %v", test.in, err)
 			continue
 		}
-		if c.key != test.key || !slices.Equal(c.modifiers, test.held) {
-			t.Errorf("%q with %v: got %+v %v, want %+v %v", test.in, test.more, c.key, c.modifiers, test.key, test.held)
+		if c.key != test.key || !slices.Equal(c.modifiers, test.modifiers) {
+			t.Errorf("%q with %v: got %+v %v, want %+v %v", test.in, test.more, c.key, c.modifiers, test.key, test.modifiers)
 		}
 	}
 }
 
-func TestParseChordRefuses(t *testing.T) {
+func TestParseChordErrors(t *testing.T) {
 	for _, test := range []struct {
-		in    string
-		more  []executor.Modifier
-		names string // what the error names
+		in   string
+		more []executor.Modifier
+		want string // part of the error text
 	}{
 		{"", nil, "empty"},
 		{"Entr", nil, "Entr"},
@@ -114,24 +114,24 @@ func TestParseChordRefuses(t *testing.T) {
 		{"Hyper+a", nil, `"Hyper" is not a modifier`},
 		{"a+Control", nil, `"a" is not a modifier`},
 		{"Control+F25", nil, "F25"},
-		{"e\u0301", nil, "e\u0301"}, // two characters
+		{"e\u0301", nil, "e\u0301"}, // two code points
 		{"a", []executor.Modifier{"Hyper"}, `"Hyper" is not a modifier`},
 		{"Enter", []executor.Modifier{ctrl, "shift"}, `"shift" is not a modifier`},
 	} {
 		c, err := parseChord(test.in, test.more)
-		if executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), test.names) {
-			t.Errorf("%q with %v: got %+v, %v, want ErrBadArgs that names %s", test.in, test.more, c, err, test.names)
+		if executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q with %v: got %+v, %v, want ErrBadArgs that contains %s", test.in, test.more, c, err, test.want)
 		}
 	}
 	more := make([]executor.Modifier, 1, 4)
 	more[0] = ctrl
 	if _, err := parseChord("Shift+a", more); err != nil || more[:2][1] != "" {
-		t.Errorf("the caller's modifiers were written to: %q, %v", more[:2], err)
+		t.Errorf("parseChord changed the caller's modifiers: %q, %v", more[:2], err)
 	}
 }
 
-// TestKeysOfASCII holds for all that a US keyboard types: a key with a code,
-// which types the character; and two characters of one key differ by Shift.
+// TestKeysOfASCII checks that each printable ASCII character has a key with a code that types it,
+// and that two characters of one key differ by Shift.
 func TestKeysOfASCII(t *testing.T) {
 	seen := make(map[string]rune)
 	for r := rune(' '); r < 0x7f; r++ {
@@ -150,7 +150,7 @@ func TestKeysOfASCII(t *testing.T) {
 		if got := shiftedRune(r); shifted && got != r {
 			t.Errorf("Shift and %q give %q", r, got)
 		} else if base, _ := keyOf(got); base.code != k.code {
-			t.Errorf("Shift and %q give %q, of another key", r, got)
+			t.Errorf("Shift and %q give %q, which has another key", r, got)
 		}
 	}
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// maxListening limits the elements with listeners in one clickable element.
+// maxListening is the maximum number of elements with listeners in one clickable element.
 const maxListening = 20
 
-// clickEvents are the events of a click that pages listen to.
+// clickEvents are the events of a click that pages listen for.
 var clickEvents = map[string]bool{
 	"click": true, "mousedown": true, "mouseup": true, "pointerdown": true, "pointerup": true, "touchstart": true, "touchend": true,
 }
 
-// readListeners finds the elements inside clickable elements that have click
-// listeners of their own, and passes them to the page scripts, which cannot read
-// listeners. It reports whether it found any. js/listeners.js limits and remembers
-// the clickable elements that are queried.
+// readListeners finds the elements inside clickable elements that have separate click listeners,
+// and passes them to the page scripts, which cannot read listeners. It reports whether it found
+// any. js/listeners.js limits and remembers the clickable elements that are queried.
 func (d *document) readListeners(ctx context.Context, ids []int) bool {
 	if len(ids) == 0 {
 		return false
@@ -47,7 +46,7 @@ func (d *document) readListenersOf(ctx context.Context, id int, group string) bo
 	if err != nil || container == "" {
 		return false
 	}
-	elements := []map[string]any{} // the protocol takes no null
+	elements := []map[string]any{} // not nil: CDP does not accept null
 	for _, n := range d.listening(ctx, container, group) {
 		if object, err := d.handle(ctx, n, group); err == nil {
 			elements = append(elements, map[string]any{"objectId": object})
@@ -63,16 +62,17 @@ func (d *document) readListenersOf(ctx context.Context, id int, group string) bo
 	return err == nil && answer.Exception == nil && len(elements) > 0
 }
 
-// listening returns the nodes inside a clickable element that have click listeners
-// of their own. If only one descendant listens and the element itself does not, none
-// is returned: a click on the element is a click on that descendant.
+// listening returns the nodes inside a clickable element that have separate click listeners. If
+// only one descendant listens and the element itself does not, it returns none: a click on the
+// element is a click on that descendant.
 func (d *document) listening(ctx context.Context, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
 	var node dom.DescribeNodeResult
 	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
 		return nil
 	}
 	self := node.Node.BackendNodeID
-	// The browser reports only the listeners of the world of the object.
+	// The browser reports only the listeners of the object's world, so resolve the node in the
+	// page's world.
 	var object dom.ResolveNodeResult
 	if d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// maxWheel bounds one turn of the wheel, in CSS pixels.
+// maxWheel is the maximum step of one wheel event, in CSS pixels.
 const maxWheel = 100_000
 
-// Mouse sends one input at a place of the viewport.
+// Mouse sends one mouse or touch input at a point of the viewport.
 func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
 	if opts.Button == "" {
 		opts.Button = executor.ButtonLeft
@@ -24,31 +24,31 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 	}
 	t := v.tab
 	t.mu.Lock()
-	failed := t.hold.failed
+	failed := t.pressed.failed
 	t.mu.Unlock()
 	if failed {
-		if err := v.letGo(ctx); err != nil {
+		if err := v.releaseButtons(ctx); err != nil {
 			return nil, err
 		}
 	}
 	t.mu.Lock()
-	pressed := t.hold.buttons[opts.Button]
+	pressed := t.pressed.buttons[opts.Button]
 	t.mu.Unlock()
 	switch {
 	case opts.Action == executor.MouseUp && !pressed:
-		return nil, executor.Errorf(executor.ErrBadArgs, "Press it first, with down; other actions release it.", "the %s button is not pressed", opts.Button)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Press it first with down. Other actions release it.", "the %s button is not pressed", opts.Button)
 	case (opts.Action == executor.MouseDown || opts.Action == executor.MouseClick) && pressed:
 		return nil, executor.Errorf(executor.ErrBadArgs, "Release it first, with up.", "the %s button is pressed already", opts.Button)
 	}
 	failed = true
 	defer func() {
 		if failed {
-			v.letGo(ctx)
+			v.releaseButtons(ctx)
 		}
 	}()
 	actx, cancel := actionContext(ctx, 0)
 	defer cancel()
-	if err := v.reaches(actx, opts.X, opts.Y); err != nil {
+	if err := v.checkPoint(actx, opts.X, opts.Y); err != nil {
 		return nil, err
 	}
 	w := v.watch()
@@ -57,7 +57,7 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 		return nil, err
 	}
 	changes, err := w.finish(ctx)
-	failed = err != nil // the page possibly received no press
+	failed = err != nil // the page possibly did not receive the press
 	return &executor.Action{OK: true, Changes: changes}, err
 }
 
@@ -67,17 +67,17 @@ func checkMouse(o executor.MouseOptions) error {
 	}
 	for _, n := range []float64{o.X, o.Y, o.DeltaX, o.DeltaY} {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
-			return executor.Errorf(executor.ErrBadArgs, "Give numbers.", "a place or a step is no number")
+			return executor.Errorf(executor.ErrBadArgs, "Give numbers.", "coordinates and deltas must be finite numbers")
 		}
 	}
 	switch o.Action {
 	case executor.MouseMove, executor.MouseDown, executor.MouseUp, executor.MouseClick, executor.MouseTap:
 		if o.DeltaX != 0 || o.DeltaY != 0 {
-			return executor.Errorf(executor.ErrBadArgs, "Leave it out, or use the action wheel.", "%s has no deltaX or deltaY", o.Action)
+			return executor.Errorf(executor.ErrBadArgs, "Omit it, or use the action wheel.", "%s has no deltaX or deltaY", o.Action)
 		}
 	case executor.MouseWheel:
 		if o.DeltaX == 0 && o.DeltaY == 0 || math.Abs(o.DeltaX) > maxWheel || math.Abs(o.DeltaY) > maxWheel {
-			return executor.Errorf(executor.ErrBadArgs, "Give deltaX or deltaY in CSS pixels.", "wheel needs a step, of %d at most", maxWheel)
+			return executor.Errorf(executor.ErrBadArgs, "Give deltaX or deltaY in CSS pixels.", "wheel needs a step of at most %d", maxWheel)
 		}
 	default:
 		return executor.Errorf(executor.ErrBadArgs, "Use move, down, up, click, wheel or tap.", "action %q is unknown", string(o.Action))
@@ -85,17 +85,15 @@ func checkMouse(o executor.MouseOptions) error {
 	return nil
 }
 
-// reaches checks with the gate each document that input at a point of the
-// viewport passes through, down to the one that receives it. It waits for frames
-// that are loading.
-func (v *View) reaches(ctx context.Context, x, y float64) error {
-	v.tab.awaitFrames(ctx)
-	return v.reachesNow(ctx, x, y)
+// checkPoint checks with the gate each document that input at a point of the viewport passes
+// through, down to the one that receives it. It waits for frames that are loading.
+func (v *View) checkPoint(ctx context.Context, x, y float64) error {
+	v.tab.waitForFrames(ctx)
+	return v.checkPointNow(ctx, x, y)
 }
 
-// reachesNow is like reaches, without the wait: a frame whose document is unknown
-// is denied.
-func (v *View) reachesNow(ctx context.Context, x, y float64) error {
+// checkPointNow is like checkPoint, without the wait: it denies a frame whose document is unknown.
+func (v *View) checkPointNow(ctx context.Context, x, y float64) error {
 	d, err := v.document(ctx, executor.OpAct)
 	if err != nil {
 		return err
@@ -109,23 +107,23 @@ func (v *View) reachesNow(ctx context.Context, x, y float64) error {
 			X       float64 `json:"x"`
 			Y       float64 `json:"y"`
 		}
-		err := d.call(ctx, &at, "placeAt", x, y, d.top())
-		if errors.Is(err, errDocumentGone) {
+		err := d.call(ctx, &at, "frameAtPoint", x, y, d.top())
+		if errors.Is(err, errDocumentDetached) {
 			return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: err, Hint: "The page was navigating; try again."}
 		}
 		if err != nil {
-			return timeoutAs(err, "the page to say what is there")
+			return timeoutAs(err, "the page to return the element at the point")
 		}
 		if at.Outside {
 			return executor.Errorf(executor.ErrBadArgs, "Scroll first, and take a screenshot to see where things are.",
-				"%v, %v is outside of the viewport, which is %v x %v CSS pixels", x, y, at.Width, at.Height)
+				"point %v, %v is outside the viewport (%v x %v CSS pixels)", x, y, at.Width, at.Height)
 		}
 		if at.Frame == 0 {
 			return nil
 		}
 		below := v.frameAt(ctx, d, at.Frame)
 		if below == nil {
-			return executor.Errorf(executor.ErrPolicyDenied, "Use a place outside of it.", "there is a frame at %v, %v whose document is not known", x, y)
+			return executor.Errorf(executor.ErrPolicyDenied, "Use a point outside of the frame.", "the frame at %v, %v is not ready", x, y)
 		}
 		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
 			return err
@@ -135,12 +133,11 @@ func (v *View) reachesNow(ctx context.Context, x, y float64) error {
 	}
 }
 
-// mouse sends the input.
 func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 	switch o.Action {
 	case executor.MouseWheel:
 		v.block(ctx).lock(ctx)
-		if err := v.reaches(ctx, o.X, o.Y); err != nil {
+		if err := v.checkPoint(ctx, o.X, o.Y); err != nil {
 			return err
 		}
 		return v.input(ctx, input.CommandDispatchMouseEvent, map[string]any{
@@ -148,40 +145,40 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 		})
 	case executor.MouseTap:
 		v.block(ctx)
-		if err := v.reaches(ctx, o.X, o.Y); err != nil {
+		if err := v.checkPoint(ctx, o.X, o.Y); err != nil {
 			return err
 		}
 		return v.tap(ctx, o.X, o.Y)
 	}
-	if err := v.pull(ctx, o.X, o.Y); err != nil || o.Action == executor.MouseMove {
+	if err := v.movePressedPointer(ctx, o.X, o.Y); err != nil || o.Action == executor.MouseMove {
 		return err
 	}
-	if err := v.reaches(ctx, o.X, o.Y); err != nil { // by the move the page may have brought something else there
+	if err := v.checkPoint(ctx, o.X, o.Y); err != nil { // the page may have put another frame there during the move
 		return err
 	}
 	if o.Action != executor.MouseUp {
-		if err := v.pressDown(ctx, o); err != nil || o.Action == executor.MouseDown {
+		if err := v.mouseDown(ctx, o); err != nil || o.Action == executor.MouseDown {
 			return err
 		}
-		if err := v.reaches(ctx, o.X, o.Y); err != nil && !errors.Is(err, executor.ErrDialogOpen) && !errors.Is(err, executor.ErrTargetGone) {
-			return err // letGo releases what was pressed
+		if err := v.checkPoint(ctx, o.X, o.Y); err != nil && !errors.Is(err, executor.ErrDialogOpen) && !errors.Is(err, executor.ErrTargetGone) {
+			return err // the caller's releaseButtons releases the button
 		}
 	}
 	return v.release(ctx, o.Button)
 }
 
-// pressDown presses a button and waits until the page has handled that.
-func (v *View) pressDown(ctx context.Context, o executor.MouseOptions) error {
-	ctx, cancel := context.WithTimeout(callerOf(ctx), inputTimeout)
+// mouseDown presses a button and waits until the page has handled the event.
+func (v *View) mouseDown(ctx context.Context, o executor.MouseOptions) error {
+	ctx, cancel := context.WithTimeout(parentContext(ctx), inputTimeout)
 	defer cancel()
 	p, err := v.startPress(ctx, o.Button, o.X, o.Y, 1)
 	if err != nil {
 		return err
 	}
-	return interrupted((&document{tab: v.tab}).wait(ctx, p, nil))
+	return ignoreInterruption((&document{tab: v.tab}).wait(ctx, p, nil))
 }
 
-// tap touches a point and lifts the finger, whatever comes of the touch.
+// tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
 func (v *View) tap(ctx context.Context, x, y float64) error {
 	err := v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": x, "y": y}}})
 	if err != nil {

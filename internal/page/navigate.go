@@ -15,14 +15,12 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	walls "github.com/chrome-mcp/chrome-mcp/internal/obstacle"
+	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
-// titleTimeout bounds the reading of a title: a page that is busy right after
-// it loaded must not hold up the answer.
+// titleTimeout bounds reading a title: a page that is busy after loading must not delay the result.
 const titleTimeout = 2 * time.Second
 
-// title returns the document's title.
 func (d *document) title(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
 	defer cancel()
@@ -34,50 +32,49 @@ func (d *document) title(ctx context.Context) (string, error) {
 	return s, err
 }
 
-// noteTitle stores the title of the top document in a world.
+// noteTitle stores the title of the top document, which has the world with the given id.
 func (t *Tab) noteTitle(world, title string) {
 	t.mu.Lock()
 	t.title.world, t.title.text = world, title
 	t.mu.Unlock()
 }
 
-// Navigate loads url and waits for opts.Until.
+// Navigate loads url and waits until opts.Until is reached.
 func (v *View) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
 	if err := checkURL(url); err != nil {
 		return nil, err
 	}
-	if err := v.leaving(ctx, url); err != nil {
+	if err := v.checkLeave(ctx, url); err != nil {
 		return nil, err
 	}
-	return v.goTo(ctx, opts, hostOf(url), func(ctx context.Context) (*navigated, error) {
-		before := v.committed()
+	return v.navigateWith(ctx, opts, hostOf(url), func(ctx context.Context) (*navigationResult, error) {
+		before := v.navigationState()
 		var res cdppage.NavigateResult
 		if err := v.command(ctx, "Page.navigate", cdppage.NavigateParams{URL: url}, &res); err != nil {
 			if strings.Contains(err.Error(), "invalid URL") {
-				err = executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the browser does not take the URL")
+				err = executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the browser rejects the URL")
 			}
 			return nil, err
 		}
-		n := &navigated{loader: res.LoaderID, failure: res.ErrorText, download: res.IsDownload, url: url}
+		n := &navigationResult{loader: res.LoaderID, failure: res.ErrorText, download: res.IsDownload, url: url}
 		if n.loader == "" && n.failure == "" && !n.download {
-			return v.nextDocument(ctx, before) // a part of the same document
+			return v.waitForCommit(ctx, before) // a same-document navigation
 		}
 		return n, nil
 	})
 }
 
-// checkURL refuses what is no absolute URL. Where it may lead is the gate's
-// business; javascript: is not a place, and would run in the page that is
-// being left.
+// checkURL returns ErrBadArgs unless raw is an absolute URL. It also rejects javascript: URLs,
+// which would run a script in the current page. Whether a URL is allowed is decided by the gate.
 func checkURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case raw == "" || err != nil || u.Scheme == "" || (u.Host == "" && (u.Scheme == "http" || u.Scheme == "https")):
 		return executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the url is not an absolute URL")
 	case strings.EqualFold(u.Scheme, "javascript"):
-		return executor.Errorf(executor.ErrBadArgs, "Use eval to run JavaScript.", "a javascript: URL leads nowhere")
+		return executor.Errorf(executor.ErrBadArgs, "Use eval to run JavaScript.", "javascript: URLs cannot be navigated to")
 	}
 	return nil
 }
@@ -86,72 +83,73 @@ func checkURL(raw string) error {
 func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
-	if err := v.leaving(ctx, v.itself()); err != nil {
+	if err := v.checkLeave(ctx, v.reloadURL()); err != nil {
 		return nil, err
 	}
-	return v.goTo(ctx, opts, "the page", func(ctx context.Context) (*navigated, error) {
-		before := v.committed()
+	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
+		before := v.navigationState()
 		if err := v.command(ctx, "Page.reload", nil, nil); err != nil {
 			return nil, err
 		}
-		return v.nextDocument(ctx, before)
+		return v.waitForCommit(ctx, before)
 	})
 }
 
-// itself returns the URL that the tab loads when it reloads.
-func (v *View) itself() string {
+// reloadURL returns the URL that the tab loads when it reloads.
+func (v *View) reloadURL() string {
 	t := v.tab
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.frames[t.main]; f.unreachable != "" {
 		return f.unreachable
 	}
-	if t.asleep {
-		return t.noted.url
+	if t.isDetached {
+		return t.lastKnown.url
 	}
 	return t.frames[t.main].url
 }
 
-// A navigated is how far the command that navigates has come.
-type navigated struct {
-	loader   cdp.LoaderID // of the new document; empty when the document stayed
-	failure  string       // the network's error
+// A navigationResult is the state of a navigation after its command.
+type navigationResult struct {
+	loader   cdp.LoaderID // of the new document; empty if the document did not change
+	failure  string       // the network error
 	download bool
 	url      string
 }
 
-// A position is where a tab was before it was told to go elsewhere.
-type position struct {
-	loader cdp.LoaderID
-	moves  int
+// A navigationState identifies the document of a tab before a navigation.
+type navigationState struct {
+	loader       cdp.LoaderID
+	sameDocument int // same-document navigations
 }
 
-func (v *View) committed() position {
+// navigationState returns the current state of the top frame.
+func (v *View) navigationState() navigationState {
 	t := v.tab
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.frames[t.main]
-	return position{loader: f.loader, moves: f.moves}
+	return navigationState{loader: f.loader, sameDocument: f.sameDocumentNavigations}
 }
 
-// nextDocument waits until the top frame has moved on from before.
-func (v *View) nextDocument(ctx context.Context, before position) (*navigated, error) {
+// waitForCommit waits until a navigation of the top frame has committed since before.
+func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
-	var n navigated
+	var n navigationResult
 	err := t.await(ctx, func() (bool, error) {
 		if t.dialog != nil {
 			return false, t.dialog.error()
 		}
 		f := t.frames[t.main]
 		if f.loader != before.loader && f.unreachable != "" {
-			n.loader, n.url, n.failure = f.loader, f.unreachable, t.failed
+			n.loader, n.url, n.failure = f.loader, f.unreachable, t.lastNetError
 			return true, nil
 		}
 		switch {
 		case f.loader != before.loader:
 			n.loader = f.loader
 			return true, nil
-		case f.moves != before.moves:
+		case f.sameDocumentNavigations != before.sameDocument:
 			return true, nil
 		}
 		return false, nil
@@ -159,15 +157,16 @@ func (v *View) nextDocument(ctx context.Context, before position) (*navigated, e
 	return &n, err
 }
 
-// leaving asks the gate whether the top document may be left for url.
-func (v *View) leaving(ctx context.Context, url string) error {
+// checkLeave checks with the gate whether the tab may navigate from the top document to url.
+func (v *View) checkLeave(ctx context.Context, url string) error {
 	t := v.tab
 	t.mu.Lock()
-	d := t.known()
+	d := t.bestKnownDocument()
 	t.mu.Unlock()
 	return v.check(ctx, d, executor.OpNavigate, url)
 }
 
+// navigateContext returns ctx with the timeout of opts.
 func navigateContext(ctx context.Context, opts *executor.NavigateOptions) (context.Context, context.CancelFunc) {
 	timeout := executor.DefaultNavigateTimeout
 	if opts != nil && opts.Timeout > 0 {
@@ -179,19 +178,19 @@ func navigateContext(ctx context.Context, opts *executor.NavigateOptions) (conte
 // errorPageLimit bounds the wait for the browser's error page.
 const errorPageLimit = 2 * time.Second
 
-// errorPage waits for the error page of a document that could not be loaded.
-// The browser tells of the failure first, and takes no commands in between.
-func (v *View) errorPage(ctx context.Context, loader cdp.LoaderID) {
+// waitForErrorPage waits for the error page of a document that failed to load. The browser reports
+// the failure first, and accepts no commands until the error page has committed.
+func (v *View) waitForErrorPage(ctx context.Context, loader cdp.LoaderID) {
 	if loader == "" {
 		return
 	}
 	limit, cancel := context.WithTimeout(ctx, errorPageLimit)
 	defer cancel()
-	v.reach(limit, loader, executor.UntilCommit)
+	v.waitForLifecycle(limit, loader, executor.UntilCommit)
 }
 
-// command sends a command to the page and waits, but not beyond a dialog that
-// opens meanwhile: the browser would not answer before it is handled.
+// command sends a command to the page and waits for the response. It stops waiting when a dialog
+// opens, because the browser responds only after the dialog is answered.
 func (v *View) command(ctx context.Context, method string, params, result any) error {
 	limit, cancel := context.WithTimeout(ctx, errorPageLimit)
 	defer cancel()
@@ -201,12 +200,12 @@ func (v *View) command(ctx context.Context, method string, params, result any) e
 		if !errors.As(err, &ce) || !strings.Contains(ce.Message, "Not attached to an active page") {
 			return err
 		}
-		// The next document is on its way in, and the browser takes commands for
-		// neither; it does not tell either when that is over.
 		t := v.tab
+		// The next document is about to commit, and the browser accepts commands for neither
+		// document. No event reports when that is over.
 		if t.await(ctx, func() (bool, error) {
-			_, under := t.started[t.main]
-			return !under, nil
+			_, navigating := t.started[t.main]
+			return !navigating, nil
 		}) != nil {
 			return err
 		}
@@ -227,19 +226,18 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 	return d.wait(ctx, p, result)
 }
 
-// downloadNote describes the downloads that started after the first begun
-// downloads, and earlier ones that have ended. If no download started, it says
-// what to do instead.
-func (v *View) downloadNote(ctx context.Context, begun int) string {
+// downloadNote describes the downloads that started after the first startedBefore downloads, and
+// earlier ones that have ended. If no download started, it says how to start one.
+func (v *View) downloadNote(ctx context.Context, startedBefore int) string {
 	const instead = "the browser started no download: download the URL instead of navigating to it"
 	if v.opts.Downloads == nil {
 		return instead
 	}
 	ctx, cancel := context.WithTimeout(ctx, downloadLimit)
 	defer cancel()
-	d := v.opts.Downloads.News(ctx, begun, 1)
+	d := v.opts.Downloads.News(ctx, startedBefore, 1)
 	var notes []string
-	for _, x := range d.Began {
+	for _, x := range d.Started {
 		notes = append(notes, describeDownload(x))
 	}
 	if len(notes) == 0 {
@@ -262,9 +260,10 @@ func describeDownload(d executor.Download) string {
 	return note
 }
 
-// goAttached is goTo while the debugger stays where it is.
-func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigated, error)) (*executor.Navigation, error) {
-	v.letGo(ctx)
+// navigateAttached is navigateWith without attaching to the tab again if the debugger is detached
+// during the navigation.
+func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
+	v.releaseButtons(ctx)
 	until := executor.UntilLoad
 	if opts != nil && opts.Until != "" {
 		until = opts.Until
@@ -272,21 +271,21 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 	if _, ok := lifecycleEvents[until]; !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(until))
 	}
-	if err := v.tab.free(ctx); err != nil {
+	if err := v.tab.unblock(ctx); err != nil {
 		return nil, err
 	}
 	v.tab.mu.Lock()
-	passed, handovers := v.tab.passedCount, v.tab.handoverCount
+	passed, handovers := v.tab.autoClosedCount, v.tab.handoverCount
 	v.tab.mu.Unlock()
-	begun := 0
+	startedBefore := 0
 	if v.opts.Downloads != nil {
-		begun = v.opts.Downloads.Begun()
+		startedBefore = v.opts.Downloads.Started()
 	}
 	n, err := start(ctx)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
 			v.stop()
-			return nil, timeoutAs(context.DeadlineExceeded, what+" to answer")
+			return nil, timeoutAs(context.DeadlineExceeded, what+" to respond")
 		}
 		if ctx.Err() != nil {
 			v.stop()
@@ -296,75 +295,76 @@ func (v *View) goAttached(ctx context.Context, opts *executor.NavigateOptions, w
 	nav := &executor.Navigation{TabID: v.opts.ID}
 	switch {
 	case n.download:
-		nav.Note = "the URL is a download, so the page stayed; " + v.downloadNote(ctx, begun)
-	case n.failure == aborted && v.tab.handedOver(handovers):
+		nav.Note = "the URL is a download; the page did not change; " + v.downloadNote(ctx, startedBefore)
+	case n.failure == netErrAborted && v.tab.handedOver(handovers):
 		nav.Note = v.handoversSince(ctx, handovers)
-	case n.failure == aborted && v.emptyResponse(n.loader):
-		nav.Note = "the server sent nothing to show, so the page stayed"
+	case n.failure == netErrAborted && v.emptyResponse(n.loader):
+		nav.Note = "the server returned no content; the page did not change"
 		nav.HTTPStatus = v.responseOf(n.loader).status
-	case n.failure == authRefused:
-		v.errorPage(ctx, n.loader)
-		if err := v.withheld(ctx, n); err != nil {
+	case n.failure == netErrInvalidAuth:
+		v.waitForErrorPage(ctx, n.loader)
+		if err := v.policyError(ctx, n); err != nil {
 			return nil, v.redirected(n, err)
 		}
-		nav.URL, nav.HTTPStatus, nav.Note = v.asked(n), http.StatusUnauthorized, noteAuth
-		nav.Obstacle = walls.FromResponse(nav.URL, "", nav.HTTPStatus)
+		nav.URL, nav.HTTPStatus, nav.Note = v.failedURL(n), http.StatusUnauthorized, noteAuth
+		nav.Obstacle = obstacle.FromResponse(nav.URL, "", nav.HTTPStatus)
 		return nav, nil
 	case n.failure != "":
-		v.errorPage(ctx, n.loader)
+		v.waitForErrorPage(ctx, n.loader)
 		return nil, v.redirected(n, v.navigationError(ctx, n))
 	case n.loader != "":
-		if err := v.reach(ctx, n.loader, until); err != nil {
+		if err := v.waitForLifecycle(ctx, n.loader, until); err != nil {
 			return nil, timeoutAs(err, fmt.Sprintf("%s of %s", until, what))
 		}
 		if err := v.proxyFailure(); err != nil {
 			return nil, v.redirected(n, err)
 		}
 	}
-	if err := v.arrive(ctx, nav); err != nil {
+	if err := v.fillNavigation(ctx, nav); err != nil {
 		return nil, v.redirected(n, err)
 	}
 	if n.loader != "" && nav.Note == "" {
-		came := v.responseOf(v.committed().loader)
-		nav.HTTPStatus = came.status
-		if came.pdf {
+		res := v.responseOf(v.navigationState().loader)
+		nav.HTTPStatus = res.status
+		if res.pdf {
 			nav.Note = notePDF
 		}
-		nav.Note = joinNotes(nav.Note, v.tab.cutNote())
-		nav.Obstacle = walls.FromResponse(nav.URL, nav.Title, nav.HTTPStatus)
+		nav.Note = joinNotes(nav.Note, v.tab.truncatedNote())
+		nav.Obstacle = obstacle.FromResponse(nav.URL, nav.Title, nav.HTTPStatus)
 	}
-	nav.Note = joinNotes(nav.Note, v.passedSince(ctx, passed))
+	nav.Note = joinNotes(nav.Note, v.autoClosedNote(ctx, passed))
 	return nav, nil
 }
 
-// aborted is the network's error for a navigation that ended without a new
-// document: the server sent no document, or something else ended the navigation.
-const aborted = "net::ERR_ABORTED"
+// netErrAborted is the network error of a navigation that ended without a new document: the server
+// sent no document, or something else ended the navigation.
+const netErrAborted = "net::ERR_ABORTED"
 
-// emptyResponse reports whether the status of the response to a navigation means
-// that the response has no document.
+// emptyResponse reports whether the HTTP status of a navigation's response means that the response
+// has no document.
 func (v *View) emptyResponse(loader cdp.LoaderID) bool {
 	status := v.responseOf(loader).status
 	return status == http.StatusNoContent || status == http.StatusResetContent
 }
 
-// answered returns the HTTP status of the newest answer to a request for a
-// top document, one that did not become the document included.
-func (v *View) answered() int {
+// lastDocumentStatus returns the HTTP status of the last response to a request for a top document,
+// even if that response did not become the document.
+func (v *View) lastDocumentStatus() int {
 	v.tab.mu.Lock()
 	defer v.tab.mu.Unlock()
-	return v.tab.answered
+	return v.tab.lastStatus
 }
 
-// responseOf returns what a document came with, nothing when there was none.
+// responseOf returns the response of the top document with the given loader, or the zero response
+// if it is not known.
 func (v *View) responseOf(loader cdp.LoaderID) response {
 	v.tab.mu.Lock()
 	defer v.tab.mu.Unlock()
 	return v.tab.status[loader]
 }
 
-// cutNote is the note on a top document whose response ended early.
-func (t *Tab) cutNote() string {
+// truncatedNote returns the note on a top document whose response ended early, or "".
+func (t *Tab) truncatedNote() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if why := t.frames[t.main].cut; why != "" {
@@ -373,14 +373,14 @@ func (t *Tab) cutNote() string {
 	return ""
 }
 
-// stop ends a load that nobody waits for any more.
+// stop stops loading the page after a call has timed out or was canceled.
 func (v *View) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	v.tab.sess.Start(ctx, "Page.stopLoading", nil)
 }
 
-// lifecycleEvents are the events of Page.lifecycleEvent to wait for.
+// lifecycleEvents maps each WaitUntil to the name of its Page.lifecycleEvent. UntilCommit has none.
 var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilLoad:             "load",
 	executor.UntilDOMContentLoaded: "DOMContentLoaded",
@@ -388,9 +388,9 @@ var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilCommit:           "",
 }
 
-// reach waits until the document of loader, or one that a script sent the tab
-// to meanwhile, has come as far as until.
-func (v *View) reach(ctx context.Context, loader cdp.LoaderID, until executor.WaitUntil) error {
+// waitForLifecycle waits until the document of loader, or a later one that a script navigated to,
+// has reached until.
+func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until executor.WaitUntil) error {
 	event := lifecycleEvents[until]
 	t := v.tab
 	committed := false
@@ -409,15 +409,16 @@ func (v *View) reach(ctx context.Context, loader cdp.LoaderID, until executor.Wa
 	})
 }
 
-// arrive fills in where the tab is, if the gate lets it be told.
-func (v *View) arrive(ctx context.Context, nav *executor.Navigation) error {
+// fillNavigation sets the URL and title of nav from the top document, if the gate allows reading
+// it.
+func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
 		return err
 	}
 	nav.URL = d.url
-	if nav.Title, err = d.title(ctx); errors.Is(err, errDocumentGone) {
-		return v.arrive(ctx, nav) // the page moved on: tell where to
+	if nav.Title, err = d.title(ctx); errors.Is(err, errDocumentDetached) {
+		return v.fillNavigation(ctx, nav) // another document has committed: report that one
 	}
 	return nil
 }

@@ -3,18 +3,18 @@ package page
 import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	walls "github.com/chrome-mcp/chrome-mcp/internal/obstacle"
+	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
-// obstacle judges what js/obstacle.js gathered in the top document, nil when
-// it did not look.
-func (d *document) obstacle(signs []byte) *executor.Obstacle {
-	if len(signs) == 0 || string(signs) == "null" || !d.top() {
+// obstacle evaluates the signals that js/obstacle_signals.js collected in the top document. It
+// returns nil if the script collected none.
+func (d *document) obstacle(signals []byte) *executor.Obstacle {
+	if len(signals) == 0 || string(signals) == "null" || !d.top() {
 		return nil
 	}
-	s := walls.Signals{URL: d.url}
-	if err := cdpconn.Unmarshal(signs, &s); err != nil {
-		d.tab.log.Debug("what was noticed of obstacles cannot be read", "error", err)
+	s := obstacle.Signals{URL: d.url}
+	if err := cdpconn.Unmarshal(signals, &s); err != nil {
+		d.tab.log.Debug("decoding obstacle signals failed", "error", err)
 		return nil
 	}
 	t := d.tab
@@ -26,11 +26,11 @@ func (d *document) obstacle(signs []byte) *executor.Obstacle {
 		}
 	}
 	t.mu.Unlock()
-	return walls.Detect(&s)
+	return obstacle.Detect(&s)
 }
 
-// news returns the obstacle of s unless it was there before.
-func (s *shown) news(before *shown) *executor.Obstacle {
+// newObstacle returns the obstacle of s unless before has the same one.
+func (s *lastSnapshot) newObstacle(before *lastSnapshot) *executor.Obstacle {
 	if s.obstacle == nil || before != nil && before.obstacle != nil && *before.obstacle == *s.obstacle {
 		return nil
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A handover is a navigation to a URL that a browser passes to another program.
+// A handover is a navigation to a URL that the browser passes to another program.
 type handover struct {
 	scheme string
 	frame  cdp.FrameID
 }
 
-// ownSchemes are the schemes that a browser opens itself or denies to pages.
+// ownSchemes are the URL schemes that a browser opens itself or denies to pages.
 var ownSchemes = []string{"http", "https", "about", "data", "blob", "javascript", "file", "filesystem", "view-source", "devtools"}
 
-// programScheme returns the scheme of a URL that a browser passes to another
-// program, or "".
+// programScheme returns the scheme of a URL that a browser passes to another program, or "" for
+// other URLs.
 func programScheme(url string) string {
 	scheme, _, ok := strings.Cut(url, ":")
 	if !ok || len(scheme) > 40 || slices.Contains(ownSchemes, scheme) || strings.HasPrefix(scheme, "chrome") || strings.HasPrefix(scheme, "web+") {
@@ -31,9 +31,9 @@ func programScheme(url string) string {
 	return scheme
 }
 
-// noteHandover records a navigation that the browser passes to another program.
+// recordHandover records a navigation that the browser passes to another program.
 // t.mu must be held.
-func (t *Tab) noteHandover(frame cdp.FrameID, url string) {
+func (t *Tab) recordHandover(frame cdp.FrameID, url string) {
 	scheme := programScheme(url)
 	if scheme == "" {
 		return
@@ -45,26 +45,23 @@ func (t *Tab) noteHandover(frame cdp.FrameID, url string) {
 	t.handoverCount++
 }
 
-// detachedByHandover reports whether err is a detachment, and the tab has
-// navigated to another program more than count times. Chrome detaches an
-// extension's debugger at such a navigation. The document stays, and the next
-// call attaches to it again.
+// detachedByHandover reports whether err is a detachment and the tab has navigated to other
+// programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
+// document stays, and the next call attaches to it again.
 func (t *Tab) detachedByHandover(err error, count int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return errors.Is(err, executor.ErrDetached) && t.handoverCount > count && t.gone == nil
 }
 
-// handedOver reports whether the tab has navigated to another program more than
-// count times.
+// handedOver reports whether the tab has navigated to other programs more than count times.
 func (t *Tab) handedOver(count int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.handoverCount > count
 }
 
-// handoversSince returns the note about the navigations to other programs after
-// the first count.
+// handoversSince returns the note on the navigations to other programs after the first count.
 func (v *View) handoversSince(ctx context.Context, count int) string {
 	t := v.tab
 	t.mu.Lock()
@@ -73,12 +70,12 @@ func (v *View) handoversSince(ctx context.Context, count int) string {
 	var notes []string
 	for _, h := range list {
 		link := "a link for another program"
-		if v.Reads(ctx, string(h.frame)) {
+		if v.CanRead(ctx, string(h.frame)) {
 			link = fmt.Sprintf("the link to %q", h.scheme+":")
 		}
 		note := link + " was not opened: this browser opens no other programs"
 		if !t.opts.NoPrograms {
-			note = link + " was left to the browser, which may ask its user whether to open another program: the tab takes no input until the user answers"
+			note = link + " was passed to the browser, which may ask the user whether to open another program: the tab accepts no input until the user answers"
 		}
 		if !slices.Contains(notes, note) {
 			notes = append(notes, note)

@@ -8,17 +8,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A Printed is a page as a PDF file.
-type Printed struct {
+// A PrintedPDF is a page printed as a PDF file.
+type PrintedPDF struct {
 	Data  []byte
-	Pages int    // 0 when it is not known
+	Pages int    // number of pages; 0 if not known
 	Title string // of the page
 }
 
-// PDF prints the page. A file cannot be painted over as a picture can, and
-// printing may show what the screen does not: so none is made of a page with a
-// frame that may not be read, wherever that is.
-func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*Printed, error) {
+// PDF prints the page. Denied frames cannot be masked in a PDF, and a print may show content that
+// the screen does not. Therefore PDF returns ErrPolicyDenied if the tab has any frame that the gate
+// does not allow to be read.
+func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	top, err := v.document(ctx, executor.OpRead)
@@ -26,7 +26,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*Printed, err
 		return nil, err
 	}
 	before, attached := v.loaders(), v.tab.framesAttached()
-	if err := v.allReadable(ctx); err != nil {
+	if err := v.checkAllFramesReadable(ctx); err != nil {
 		return nil, err
 	}
 	title, _ := top.title(ctx)
@@ -37,45 +37,46 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*Printed, err
 		"landscape": opts.Landscape, "printBackground": opts.Background, "preferCSSPageSize": true,
 	}, &res)
 	if executor.CodeOf(err) == executor.ErrCDP {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, "It works in a Chromium that chrome-mcp starts, and in Chrome with a page that can be printed.", "the browser did not print the page: %w", err)
+		return nil, executor.Errorf(executor.ErrDownloadFailed, "It works in a managed browser, and in Chrome if the page can be printed.", "the browser did not print the page: %w", err)
 	}
 	if err != nil {
 		return nil, timeoutAs(err, "the page to be printed")
 	}
-	// A page hears that it is printed, and may bring in what was not checked.
+	// A page is notified when it is printed, and may load frames that were not checked.
 	if !top.current() || !v.sameLoaders(before) || v.tab.framesAttached() != attached {
-		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentGone, Hint: "The page changed its documents while it was printed; try again."}
+		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "The page loaded other documents while it was printed; try again."}
 	}
-	return &Printed{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil
+	return &PrintedPDF{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil
 }
 
-// allReadable returns ErrPolicyDenied when a frame of the tab may not be read.
-func (v *View) allReadable(ctx context.Context) error {
+// checkAllFramesReadable returns ErrPolicyDenied if the gate does not allow reading a frame of the
+// tab.
+func (v *View) checkAllFramesReadable(ctx context.Context) error {
 	readable := make(map[string]bool)
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		readable[string(d.frame)] = true
 	}
 	for _, d := range v.tab.frameList() {
 		if !readable[string(d.frame)] {
-			return executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which leaves it out, or read the page as markdown.",
+			return executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which masks the frame, or read the page as markdown.",
 				"the page has a frame that the policy denies, and a PDF would show it")
 		}
 	}
 	return nil
 }
 
-// framesAttached returns how many frames the tab ever had.
+// framesAttached returns how many frames have ever been attached to the tab.
 func (t *Tab) framesAttached() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.attached
 }
 
-// pageCount finds how many pages a node of a PDF's tree of pages has.
+// pageCount matches the page count in a node of a PDF's page tree.
 var pageCount = regexp.MustCompile(`/Type /Pages\s*/Count (\d{1,6})\b`)
 
-// pagesOf returns how many pages a PDF of the browser's has, 0 if it does not
-// say so in plain text.
+// pagesOf returns the number of pages of a PDF that the browser printed, or 0 if the PDF does not
+// contain it as plain text.
 func pagesOf(pdf []byte) int {
 	most := 0
 	for _, m := range pageCount.FindAllSubmatch(pdf, -1) {

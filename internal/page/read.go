@@ -14,29 +14,29 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 )
 
-// readTimeout bounds a read. A page that takes longer hangs.
+// readTimeout bounds a read. A page that takes longer is hung.
 const readTimeout = 15 * time.Second
 
-// defaultLinks is how many links Links lists unless told otherwise.
+// defaultLinks is the default limit of Links.
 const defaultLinks = 200
 
-// ofOneDocument reads again what was to be read when the page went on to
-// another document meanwhile: it is the page as it is that was asked for.
-func ofOneDocument[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// retryOnNavigation calls read, and calls it again if the page navigated to another document during
+// the call: the caller wants to read the current page.
+func retryOnNavigation[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	for tries := 1; ; tries++ {
 		got, err := read()
-		if tries == maxReads || ctx.Err() != nil || !errors.Is(err, errDocumentGone) {
+		if tries == maxReads || ctx.Err() != nil || !errors.Is(err, errDocumentDetached) {
 			return got, err
 		}
 	}
 }
 
-// maxReads is how often a page that goes on and on is tried to be read.
+// maxReads is the maximum number of attempts to read a page that keeps navigating.
 const maxReads = 3
 
-// Text returns the rendered text of the page, frames included, or the target.
+// Text returns the rendered text of the page with its frames, or of the target.
 func (v *View) Text(ctx context.Context, opts *executor.TextOptions) (*executor.Text, error) {
-	return ofOneDocument(ctx, func() (*executor.Text, error) { return v.text(ctx, opts) })
+	return retryOnNavigation(ctx, func() (*executor.Text, error) { return v.text(ctx, opts) })
 }
 
 func (v *View) text(ctx context.Context, opts *executor.TextOptions) (*executor.Text, error) {
@@ -44,7 +44,7 @@ func (v *View) text(ctx context.Context, opts *executor.TextOptions) (*executor.
 	if opts != nil {
 		o = *opts
 	}
-	root, err := v.reader(ctx, o.Target)
+	root, err := v.readRoot(ctx, o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +58,15 @@ func (v *View) text(ctx context.Context, opts *executor.TextOptions) (*executor.
 		return nil, err
 	}
 	text := strings.Trim(r.text, "\n ")
-	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.More}
-	res.Text, _ = cut(text, 0, o.MaxChars)
-	res.Truncated = len(res.Text) < len(text) || r.More > 0
+	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars}
+	res.Content, _ = cut(text, 0, o.MaxChars)
+	res.Truncated = len(res.Content) < len(text) || r.RemainingChars > 0
 	return res, nil
 }
 
-// reader returns the element that a target means to a reader, and without a
-// target, the top document.
-func (v *View) reader(ctx context.Context, target executor.Target) (*element, error) {
+// readRoot returns the element that target refers to, after checking that it may be read. A zero
+// target refers to the top document.
+func (v *View) readRoot(ctx context.Context, target executor.Target) (*element, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	d, err := v.document(ctx, executor.OpRead)
@@ -79,9 +79,9 @@ func (v *View) reader(ctx context.Context, target executor.Target) (*element, er
 	return v.resolve(ctx, target, executor.OpRead)
 }
 
-// scope returns the documents that a target means to a reader: its own, or
-// without one, all that may be read.
-func (v *View) scope(ctx context.Context, target executor.Target) ([]*document, int, error) {
+// readScope returns the document of the element that target refers to, and the element's id. For a
+// zero target, it returns all documents that may be read, and 0.
+func (v *View) readScope(ctx context.Context, target executor.Target) ([]*document, int, error) {
 	if target.IsZero() {
 		docs := v.allowed(ctx, executor.OpRead)
 		if len(docs) == 0 {
@@ -96,8 +96,8 @@ func (v *View) scope(ctx context.Context, target executor.Target) ([]*document, 
 	return []*document{el.doc}, el.id, nil
 }
 
-// cut returns at most size characters of s after offset characters, and where
-// to read on: 0 at the end.
+// cut returns at most size characters of s starting at character offset, and the offset at which to
+// continue; 0 means that s ends there.
 func cut(s string, offset, size int) (string, int) {
 	if size <= 0 {
 		size = executor.DefaultMaxChars
@@ -111,7 +111,7 @@ func cut(s string, offset, size int) (string, int) {
 	return s[start:end], offset + size
 }
 
-// byteIndex returns the index of the nth character of s, or its length.
+// byteIndex returns the byte index of the nth character of s, or len(s).
 func byteIndex(s string, n int) int {
 	if n <= 0 {
 		return 0
@@ -125,9 +125,9 @@ func byteIndex(s string, n int) int {
 	return len(s)
 }
 
-// HTML returns the markup of the page or the target.
+// HTML returns the markup of the page or of the target.
 func (v *View) HTML(ctx context.Context, opts *executor.HTMLOptions) (*executor.HTML, error) {
-	return ofOneDocument(ctx, func() (*executor.HTML, error) { return v.html(ctx, opts) })
+	return retryOnNavigation(ctx, func() (*executor.HTML, error) { return v.html(ctx, opts) })
 }
 
 func (v *View) html(ctx context.Context, opts *executor.HTMLOptions) (*executor.HTML, error) {
@@ -142,15 +142,15 @@ func (v *View) html(ctx context.Context, opts *executor.HTMLOptions) (*executor.
 		return nil, err
 	}
 	res := &executor.HTML{Origin: d.origin, Chars: utf8.RuneCountInString(markup) + more}
-	res.HTML, _ = cut(markup, 0, o.MaxChars)
-	res.Truncated = len(res.HTML) < len(markup) || more > 0
+	res.Content, _ = cut(markup, 0, o.MaxChars)
+	res.Truncated = len(res.Content) < len(markup) || more > 0
 	return res, nil
 }
 
-// markup returns the markup that a target means, and how many characters of it
-// there are beyond that.
+// markup returns the markup that target refers to, possibly truncated, and the number of characters
+// that were omitted.
 func (v *View) markup(ctx context.Context, target executor.Target, outer bool) (string, int, *document, error) {
-	el, err := v.reader(ctx, target)
+	el, err := v.readRoot(ctx, target)
 	if err != nil {
 		return "", 0, nil, err
 	}
@@ -158,18 +158,18 @@ func (v *View) markup(ctx context.Context, target executor.Target, outer bool) (
 		HTML string `json:"html"`
 		More int    `json:"more"`
 	}
-	if err := el.doc.callOpened(ctx, &r, "html", el.id, outer); err != nil {
+	if err := el.doc.callWithClosedRoots(ctx, &r, "html", el.id, outer); err != nil {
 		return "", 0, nil, timeoutAs(err, "the page's markup")
 	}
 	if r == nil {
-		return "", 0, nil, v.expired(ctx, el)
+		return "", 0, nil, v.refExpiredError(ctx, el)
 	}
 	return r.HTML, r.More, el.doc, nil
 }
 
 // Markdown returns the main content of the page as markdown.
 func (v *View) Markdown(ctx context.Context, opts *executor.MarkdownOptions) (*executor.Markdown, error) {
-	return ofOneDocument(ctx, func() (*executor.Markdown, error) { return v.markdown(ctx, opts) })
+	return retryOnNavigation(ctx, func() (*executor.Markdown, error) { return v.markdown(ctx, opts) })
 }
 
 func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*executor.Markdown, error) {
@@ -177,7 +177,7 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 	if opts != nil {
 		o = *opts
 	}
-	root, err := v.reader(ctx, executor.Target{Selector: o.Selector})
+	root, err := v.readRoot(ctx, executor.Target{Selector: o.Selector})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 		return nil, executor.Errorf(executor.ErrInternal, textInstead, "converting the page to markdown: %w", err)
 	}
 	res := &executor.Markdown{Title: r.Title, Origin: d.origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
-	res.Markdown, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars)
+	res.Content, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars)
 	res.Truncated = res.Offset != 0
 	res.Obstacle = d.obstacle(page.Signs)
 	return res, nil
@@ -209,9 +209,8 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 // textInstead is the hint for a page that cannot be converted.
 const textInstead = "Read the text of the page instead, or name an element."
 
-// Links lists the links of the page.
 func (v *View) Links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {
-	return ofOneDocument(ctx, func() (*executor.Links, error) { return v.links(ctx, opts) })
+	return retryOnNavigation(ctx, func() (*executor.Links, error) { return v.links(ctx, opts) })
 }
 
 func (v *View) links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {
@@ -233,7 +232,7 @@ func (v *View) links(ctx context.Context, opts *executor.LinksOptions) (*executo
 	if err != nil {
 		return nil, err
 	}
-	docs, id, err := v.scope(ctx, executor.Target{Selector: o.Selector})
+	docs, id, err := v.readScope(ctx, executor.Target{Selector: o.Selector})
 	if err != nil {
 		return nil, err
 	}
@@ -241,21 +240,21 @@ func (v *View) links(ctx context.Context, opts *executor.LinksOptions) (*executo
 	if limit <= 0 {
 		limit = defaultLinks
 	}
-	res := &executor.Links{Links: []executor.Link{}, Origin: top.origin}
-	seen, more, room := make(map[string]bool), false, maxProse
+	res := &executor.Links{Items: []executor.Link{}, Origin: top.origin}
+	seen, more, budget := make(map[string]bool), false, maxExtractedBytes
 	for i, d := range docs {
 		var list struct {
 			Links []linkRow `json:"links"`
 			More  bool      `json:"more"`
 		}
-		if err := d.callOpened(ctx, &list, "links", id); err != nil {
-			if i > 0 && errors.Is(err, errDocumentGone) {
+		if err := d.callWithClosedRoots(ctx, &list, "links", id); err != nil {
+			if i > 0 && errors.Is(err, errDocumentDetached) {
 				continue
 			}
 			return nil, timeoutAs(err, "the page's links")
 		}
-		if more = more || list.More || room <= 0; room <= 0 {
-			break // as many frames as a page likes
+		if more = more || list.More || budget <= 0; budget <= 0 {
+			break // a page may have any number of frames
 		}
 		for _, l := range list.Links {
 			switch {
@@ -266,17 +265,17 @@ func (v *View) links(ctx context.Context, opts *executor.LinksOptions) (*executo
 				continue
 			}
 			seen[l.href] = true
-			room -= len(l.href) + len(l.text)
-			if res.Total++; len(res.Links) < limit {
-				res.Links = append(res.Links, executor.Link{Href: l.href, Text: l.text, Ref: v.mint(d.world, l.id, label{"link", l.text})})
+			budget -= len(l.href) + len(l.text)
+			if res.Total++; len(res.Items) < limit {
+				res.Items = append(res.Items, executor.Link{Href: l.href, Text: l.text, Ref: v.refFor(d.world, l.id, refDescription{"link", l.text})})
 			}
 		}
 	}
-	res.Truncated = more || res.Total > len(res.Links)
+	res.Truncated = more || res.Total > len(res.Items)
 	return res, nil
 }
 
-// A linkRow is [href, text, id], as js/reading.js returns it.
+// A linkRow is [href, text, id], as js/text_extraction.js returns it.
 type linkRow struct {
 	href, text string
 	id         int
@@ -287,6 +286,7 @@ func (l *linkRow) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.href, &l.text, &l.id})
 }
 
+// urlGlobs compiles URL patterns. See urlGlob.
 func urlGlobs(patterns []string) ([]*glob.Pattern, error) {
 	var list []*glob.Pattern
 	for _, p := range patterns {

@@ -13,13 +13,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds of the headers that are kept of one side of a request.
+// maxHeaders and maxHeaderValue limit the number of headers that are stored for a request or a
+// response, and the characters of each value.
 const (
 	maxHeaders     = 40
 	maxHeaderValue = 300
 )
 
-// headersOf returns headers by their names in small letters, without secrets.
+// headersOf returns headers by their lower-case names, without secrets.
 func headersOf(h network.Headers) map[string]string {
 	kept := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -31,45 +32,44 @@ func headersOf(h network.Headers) map[string]string {
 		if secretHeader(name) {
 			value = fmt.Sprintf("(%d characters)", utf8.RuneCountInString(value))
 		}
-		kept[name] = cutText(withoutSecrets(value), maxHeaderValue)
+		kept[name] = cutText(redactBody(value), maxHeaderValue)
 	}
 	return kept
 }
 
-// secretWords are what the names of headers have whose values let somebody in.
-var secretWords = []string{"cookie", "auth", "token", "secret", "key", "session", "csrf", "xsrf", "password", "credential", "signature", "jwt"}
+// secretHeaderWords are parts of the names of headers whose values grant access.
+var secretHeaderWords = []string{"cookie", "auth", "token", "secret", "key", "session", "csrf", "xsrf", "password", "credential", "signature", "jwt"}
 
+// secretHeader reports whether the header with a lower-case name contains a secret.
 func secretHeader(name string) bool {
-	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
+	return slices.ContainsFunc(secretHeaderWords, func(w string) bool { return strings.Contains(name, w) })
 }
 
 // secretName is a pattern for a part of the names of values that grant access.
 const secretName = `(?:password|passwd|pwd|secret|token|api_?key|private_?key|credential|authorization|jwt)`
 
-// cardName is a pattern for the names of payment card data, such as the card
-// number.
+// cardName is a pattern for the names of payment card data, such as the card number.
 const cardName = `(?:(?:card|cc)[-_]?(?:number|num|no|cvv|cvc|csc)|card|pan|cvv2?|cvc2?|csc)`
 
-// hidden is the replacement of a secret whose form is kept.
+// hidden replaces a secret whose surrounding text is kept.
 const hidden = "(hidden)"
 
 var (
-	// secretMember matches an object member, in the syntax of JSON and scripts,
-	// whose name shows that its value grants access. Headers may be hidden by a
-	// weaker rule, because they do not show what a page is about.
+	// secretMember matches an object member, in the syntax of JSON and JavaScript, whose name shows
+	// that its value grants access. Headers may be redacted by a broader rule, because they do not
+	// contain the content of a page.
 	secretMember = regexp.MustCompile(`(?i)("(?:[\w-]*` + secretName + `[\w-]*|` + cardName + `)"\s*:\s*)(?:"((?:[^"\\]|\\.)*)"|(\d{3,}))`)
 	// secretParameter matches a parameter of a URL or a form by its name.
 	secretParameter = regexp.MustCompile(`(?i)([?&#;]` + `(?:[\w.-]*` + secretName + `[\w.-]*|` + cardName + `|auth|sig|signature|session(?:_?id)?|sid)=)([^&#;\s"'<>()\\]+)`)
-	// secretScheme matches a credential in the format of the Authorization
-	// header.
+	// secretScheme matches a credential in the format of the Authorization header.
 	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20)[\w.~+/=-]{8,}`)
-	// secretJWT matches a JSON web token.
+	// secretJWT matches a JSON Web Token.
 	secretJWT = regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`)
 )
 
-// withoutSecrets replaces the values that grant access in text that a page wrote,
-// read or requested. It recognizes them by their format or their name.
-func withoutSecrets(text string) string {
+// redactBody replaces the values that grant access in text that a page wrote, read or requested. It
+// recognizes them by their format or their name.
+func redactBody(text string) string {
 	text = secretMember.ReplaceAllStringFunc(text, func(member string) string {
 		m := secretMember.FindStringSubmatch(member)
 		return m[1] + fmt.Sprintf(`"(%d characters)"`, utf8.RuneCountInString(m[2]+m[3]))
@@ -79,15 +79,15 @@ func withoutSecrets(text string) string {
 	return secretJWT.ReplaceAllString(text, hidden)
 }
 
-// withoutFieldValues returns HTML with the values of fields for passwords and
-// payment cards masked, as the page scripts mask them (secrets.js).
-func withoutFieldValues(text string) string {
+// maskFieldValues masks the values of password and payment card fields in HTML, as the page scripts
+// mask them (js/secret_fields.js).
+func maskFieldValues(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
 	}
 	z := html.NewTokenizer(strings.NewReader(text))
 	var b strings.Builder
-	masked := false // in a secret textarea
+	masked := false // inside a secret textarea
 	for {
 		kind := z.Next()
 		raw := z.Raw()
@@ -116,7 +116,7 @@ func withoutFieldValues(text string) string {
 	}
 }
 
-// fieldMask is what the page scripts show instead of a secret value.
+// fieldMask is what the page scripts return instead of a secret value.
 const fieldMask = "••••"
 
 var (

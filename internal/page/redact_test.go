@@ -2,7 +2,7 @@ package page
 
 import "testing"
 
-func TestWithoutSecrets(t *testing.T) {
+func TestRedactBody(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"access_token": "abc\"d", "n": 1}`:                 `{"access_token": "(6 characters)", "n": 1}`,
 		`{"user":{"Password":"å1"},"tokens":12}`:             `{"user":{"Password":"(2 characters)"},"tokens":12}`,
@@ -18,13 +18,13 @@ func TestWithoutSecrets(t *testing.T) {
 		`the basic idea of a bearer`:                         `the basic idea of a bearer`,
 		`board:"discard", a card "at hand": "yes"`:           `board:"discard", a card "at hand": "yes"`,
 	} {
-		if got := withoutSecrets(in); got != want {
-			t.Errorf("withoutSecrets(%s) = %s, want %s", in, got, want)
+		if got := redactBody(in); got != want {
+			t.Errorf("redactBody(%s) = %s, want %s", in, got, want)
 		}
 	}
 }
 
-func TestWithoutFieldValues(t *testing.T) {
+func TestMaskFieldValues(t *testing.T) {
 	for in, want := range map[string]string{
 		`<input type=password value=hunter2>`:                            `<input type="password" value="••••">`,
 		`<INPUT autocomplete="cc-number" value="4111"/>`:                 `<input autocomplete="cc-number" value="••••"/>`,
@@ -35,8 +35,8 @@ func TestWithoutFieldValues(t *testing.T) {
 		`<script>if (a < b) x("<input type=password value=p>")</script>`: `<script>if (a < b) x("<input type=password value=p>")</script>`,
 		`no markup`: `no markup`,
 	} {
-		if got := withoutFieldValues(in); got != want {
-			t.Errorf("withoutFieldValues(%s) = %s, want %s", in, got, want)
+		if got := maskFieldValues(in); got != want {
+			t.Errorf("maskFieldValues(%s) = %s, want %s", in, got, want)
 		}
 	}
 }

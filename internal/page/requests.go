@@ -17,21 +17,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A requestRecord is one request. Tab.mu guards it.
+// A requestRecord is one request of a page. Tab.mu guards it.
 type requestRecord struct {
-	executor.Request // URL in full
+	executor.Request // with the complete URL
 
 	sess     *cdpconn.Session
 	id       network.RequestID
 	started  cdp.MonotonicTime
-	frame    cdp.FrameID  // of the document that wants it
-	loader   cdp.LoaderID // which that document came by
-	document bool         // it was for a document of a frame
+	frame    cdp.FrameID  // of the document that sent it
+	loader   cdp.LoaderID // of the document that sent it
+	document bool         // it loads the document of a frame
 }
 
-// recordSent keeps a request that was sent. t.mu must be held.
+// recordSent records a request that was sent. t.mu must be held.
 func (t *Tab) recordSent(s *cdpconn.Session, e network.EventRequestWillBeSent) {
-	r := t.record
+	r := t.activity
 	if r == nil || e.Request == nil {
 		return
 	}
@@ -48,12 +48,12 @@ func (t *Tab) recordSent(s *cdpconn.Session, e network.EventRequestWillBeSent) {
 		return
 	}
 	q := &requestRecord{sess: s, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument}
-	path := []*document{} // of the top document itself: nobody's
+	path := []*document{} // empty for the top document: no document sent its request
 	if !q.document && e.LoaderID != f.loader {
-		return // of a document that is not there any more
+		return // of a document that no longer exists
 	}
 	if q.document {
-		f = t.frames[f.parent] // which is in the one that wants it
+		f = t.frames[f.parent] // the parent's document sends the request for a frame's document
 	}
 	if f != nil {
 		q.frame, q.loader = f.id, f.loader
@@ -77,14 +77,13 @@ func (t *Tab) recordSent(s *cdpconn.Session, e network.EventRequestWillBeSent) {
 	}
 }
 
-// placeRequests finds out whose the requests are that the browser told of
-// before their document: its parser sends for what it sees ahead. t.mu must be
-// held.
-func (t *Tab) placeRequests() {
-	if t.record == nil {
+// assignRequestFrames finds the documents of requests that the browser reported before their
+// document: its preload scanner sends requests ahead of the parser. t.mu must be held.
+func (t *Tab) assignRequestFrames() {
+	if t.activity == nil {
 		return
 	}
-	items := t.record.requests.items
+	items := t.activity.requests.items
 	for i := range items {
 		q := items[i].item
 		if f := t.frames[q.frame]; items[i].path == nil && f != nil && f.loader == q.loader {
@@ -93,7 +92,7 @@ func (t *Tab) placeRequests() {
 	}
 }
 
-func (r *record) responded(id network.RequestID, res *network.Response) {
+func (r *activityLog) responded(id network.RequestID, res *network.Response) {
 	if r == nil || res == nil {
 		return
 	}
@@ -103,9 +102,9 @@ func (r *record) responded(id network.RequestID, res *network.Response) {
 	}
 	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), cutText(res.MimeType, 100), headersOf(res.Headers)
 	for name := range res.Headers {
-		q.Refused = q.Refused || strings.EqualFold(name, proxyHeaders[0])
+		q.DeniedByPolicy = q.DeniedByPolicy || strings.EqualFold(name, proxyHeaders[0])
 	}
-	// Not known when it was put there.
+	// The size of the headers was not known when the request was added.
 	for i := len(r.requests.items) - 1; i >= 0; i-- {
 		if e := &r.requests.items[i]; e.item == q {
 			more := sizeOfHeaders(q.ResponseHeaders)
@@ -116,7 +115,7 @@ func (r *record) responded(id network.RequestID, res *network.Response) {
 	}
 }
 
-func (r *record) finished(e network.EventLoadingFinished) {
+func (r *activityLog) finished(e network.EventLoadingFinished) {
 	if r == nil {
 		return
 	}
@@ -126,22 +125,22 @@ func (r *record) finished(e network.EventLoadingFinished) {
 	}
 }
 
-func (r *record) failed(e network.EventLoadingFailed) {
+func (r *activityLog) failed(e network.EventLoadingFailed) {
 	if r == nil {
 		return
 	}
 	if q := r.running[e.RequestID]; q != nil {
 		q.Error = cutText(e.ErrorText, 100)
-		// So the wall says no: Fetch, the proxy to a tunnel, the extension's rules.
-		q.Refused = q.Refused || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
+		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
+		// the egress proxy the second, for a tunnel.
+		q.DeniedByPolicy = q.DeniedByPolicy || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
 		r.end(e.RequestID, e.Timestamp)
 	}
 }
 
-// parsed ends the request for a document that was read to its end. The browser
-// tells that of the request, too, but for a frame with a process of its own it
-// may do so before anybody listens there.
-func (r *record) parsed(e cdppage.EventLifecycleEvent) {
+// parsed ends the request for a document that has been parsed completely. The browser also reports
+// the end of the request, but for an out-of-process iframe possibly before we receive its events.
+func (r *activityLog) parsed(e cdppage.EventLifecycleEvent) {
 	if r == nil || e.Name != "DOMContentLoaded" {
 		return
 	}
@@ -150,13 +149,15 @@ func (r *record) parsed(e cdppage.EventLifecycleEvent) {
 	}
 }
 
-func (r *record) end(id network.RequestID, at cdp.MonotonicTime) {
+// end marks a running request as ended.
+func (r *activityLog) end(id network.RequestID, at cdp.MonotonicTime) {
 	q := r.running[id]
 	q.Running = false
-	q.Millis = max(int64((at.Float64()-q.started.Float64())*1000), 0)
+	q.Duration = max(int64((at.Float64()-q.started.Float64())*1000), 0)
 	delete(r.running, id)
 }
 
+// sizeOfHeaders returns the approximate memory size of headers, in bytes.
 func sizeOfHeaders(h map[string]string) int {
 	n := 0
 	for name, value := range h {
@@ -165,10 +166,10 @@ func sizeOfHeaders(h map[string]string) int {
 	return n
 }
 
-// urlHeaders are headers that name pages, perhaps of sites that are denied.
+// urlHeaders are headers that contain URLs, possibly of denied sites.
 var urlHeaders = []string{"referer", "origin", "location", "content-location", "refresh", "link"}
 
-// Requests tells which requests pages made.
+// Requests returns the recorded requests of the tab that the gate allows to be read.
 func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*executor.Requests, error) {
 	var o executor.RequestsOptions
 	if opts != nil {
@@ -176,9 +177,9 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	}
 	switch {
 	case o.Body && o.ID == "":
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give the id of one request.", "a body was asked for, and not of which request")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give the id of one request.", "body requires id")
 	case o.ID != "" && o.Filter != "":
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both an id and a filter given")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both id and filter given")
 	}
 	type entry struct {
 		requestRecord
@@ -186,7 +187,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	}
 	res := &executor.Requests{Requests: []executor.Request{}}
 	var items []entry
-	d, err := v.recordOf(ctx, func(r *record) {
+	d, err := v.recordOf(ctx, func(r *activityLog) {
 		res.Dropped = r.requests.droppedSince(0)
 		for _, e := range r.requests.items {
 			items = append(items, entry{*e.item, e.path})
@@ -196,22 +197,22 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 		return nil, err
 	}
 	res.Origin = d.origin
-	may, named := v.mayTell(ctx), v.mayName(ctx)
+	readable, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	list := items[:0]
 	for _, e := range items {
-		if !may(e.path) {
+		if !readable(e.path) {
 			continue
 		}
-		if !named(e.URL) {
-			// A document that is shown all the same is one that the tab's user
-			// went to: nothing is told of it.
-			if e.document && len(e.path) == 0 && !e.Refused {
+		if !urlVisible(e.URL) {
+			// A top document that is visible anyway is one that the user navigated to: do not
+			// report it.
+			if e.document && len(e.path) == 0 && !e.DeniedByPolicy {
 				continue
 			}
 			e.URL = originOfURL(e.URL)
 			e.RequestHeaders, e.ResponseHeaders, e.MIMEType = nil, nil, ""
 		}
-		if (o.ID == "" || e.ID == o.ID) && e.has(o.Filter) {
+		if (o.ID == "" || e.ID == o.ID) && e.matches(o.Filter) {
 			list = append(list, e)
 		}
 	}
@@ -219,21 +220,21 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if o.ID == "" {
 		for _, e := range newestOf(list, o.Limit) {
 			e.RequestHeaders, e.ResponseHeaders = nil, nil
-			e.URL = withoutSecrets(e.URL)
+			e.URL = redactBody(e.URL)
 			res.Requests = append(res.Requests, e.Request)
 		}
 		return res, nil
 	}
 	if len(list) == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Take an id from the list of requests.", "there is no request %s", firstLine(o.ID))
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", firstLine(o.ID))
 	}
 	e := list[0]
 	for _, h := range []*map[string]string{&e.RequestHeaders, &e.ResponseHeaders} {
 		*h = maps.Clone(*h)
 		for _, name := range urlHeaders {
 			value := (*h)[name]
-			if strings.Contains(value, "//") && originOfURL(value) != originOfURL(e.URL) && !named(value) {
-				(*h)[name] = "(of a site that the policy denies)"
+			if strings.Contains(value, "//") && originOfURL(value) != originOfURL(e.URL) && !urlVisible(value) {
+				(*h)[name] = "(denied by policy)"
 			}
 		}
 	}
@@ -242,31 +243,32 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 			return nil, err
 		}
 	}
-	e.URL = withoutSecrets(e.URL)
+	e.URL = redactBody(e.URL)
 	res.Requests = append(res.Requests, e.Request)
 	return res, nil
 }
 
-// has reports whether a request is one that a filter means.
-func (q *requestRecord) has(filter string) bool {
-	text := strings.Join([]string{q.Method, withoutSecrets(q.URL), q.Type, strconv.Itoa(q.Status), q.Error}, " ")
+// matches reports whether the request contains filter in its method, URL, type, status or error,
+// ignoring case.
+func (q *requestRecord) matches(filter string) bool {
+	text := strings.Join([]string{q.Method, redactBody(q.URL), q.Type, strconv.Itoa(q.Status), q.Error}, " ")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
-// body adds the text of the response. What the page itself could not read, of
-// another site, is told only where that site may be read.
+// body adds the response's text to q. The body of another site, which the page itself may not be
+// able to read, is returned only if the gate allows reading that site.
 func (v *View) body(ctx context.Context, q *requestRecord) error {
 	of := &document{tab: v.tab, frame: v.tab.main, url: q.URL, origin: originOfURL(q.URL)}
 	if err := v.check(ctx, of, executor.OpRead, ""); err != nil {
 		return err
 	}
 	switch {
-	case v.tab.opts.Wake != nil:
-		return executor.Errorf(executor.ErrPolicyDenied, "Leave body out, or read the page.", "the extension tells no bodies of responses from the user's own Chrome")
+	case v.tab.opts.Attach != nil:
+		return executor.Errorf(executor.ErrPolicyDenied, "Omit body, or read the page.", "response bodies are not available through the extension")
 	case q.Running:
-		return executor.Errorf(executor.ErrBadArgs, "Ask again when it has ended.", "request %s is still running", q.ID)
+		return executor.Errorf(executor.ErrBadArgs, "Try again when it has ended.", "request %s is still running", q.ID)
 	case q.Error != "" || (q.Status >= 300 && q.Status < 400):
-		return executor.Errorf(executor.ErrBadArgs, "Leave body out.", "request %s has no body", q.ID)
+		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "request %s has no body", q.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -274,12 +276,12 @@ func (v *View) body(ctx context.Context, q *requestRecord) error {
 		Body   string `json:"body"`
 		Base64 bool   `json:"base64Encoded"`
 	}
-	if err := v.tab.bodyOf(q).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); err != nil {
-		return executor.Errorf(executor.ErrBadArgs, "Load the page again and ask soon.", "the browser has not kept the body of request %s: %w", q.ID, err)
+	if err := v.tab.bodySession(q).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); err != nil {
+		return executor.Errorf(executor.ErrBadArgs, "Reload the page and request the body sooner.", "body of request %s is not available: %w", q.ID, err)
 	}
 	if n := q.ResponseHeaders["content-length"]; res.Body == "" && n != "" && n != "0" {
-		// As of what a script took as a blob or a stream.
-		return executor.Errorf(executor.ErrBadArgs, "Leave body out.", "the browser has not kept the body of request %s", q.ID)
+		// For example, a script read the response as a blob or a stream.
+		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "body of request %s is not available", q.ID)
 	}
 	q.BodyBytes = len(res.Body)
 	if res.Base64 {
@@ -290,13 +292,13 @@ func (v *View) body(ctx context.Context, q *requestRecord) error {
 		}
 		res.Body = string(data)
 	}
-	q.Body = cutText(withoutSecrets(withoutFieldValues(res.Body)), executor.MaxBody)
+	q.Body = cutText(redactBody(maskFieldValues(res.Body)), executor.MaxBody)
 	return nil
 }
 
-// bodyOf returns the session that has the response's body: of a document, that
-// of the frame which it was for.
-func (t *Tab) bodyOf(q *requestRecord) *cdpconn.Session {
+// bodySession returns the CDP session that has the response's body. For a document's request, that
+// is the session of the frame that the document is in.
+func (t *Tab) bodySession(q *requestRecord) *cdpconn.Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.document {

@@ -20,25 +20,25 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// largePicture is held while a picture of more than the viewport is taken. A
-// browser draws all that is in one, and has so much memory for that: of
-// several at once, parts come out white.
-var largePicture = make(chan struct{}, 1)
+// largeScreenshotLock is held while a screenshot of more than the viewport is taken. The browser
+// renders the complete area at the same time and has limited memory for that. With several such
+// screenshots at the same time, parts of them are blank.
+var largeScreenshotLock = make(chan struct{}, 1)
 
-// defaultQuality is the quality of a JPEG unless told otherwise.
+// defaultQuality is the default JPEG quality.
 const defaultQuality = 80
 
 // A box is a rectangle in CSS pixels.
 type box struct{ x, y, w, h float64 }
 
-// metrics is what Page.getLayoutMetrics says, in CSS pixels.
+// metrics is the result of Page.getLayoutMetrics, in CSS pixels.
 type metrics struct {
 	Visual struct {
 		PageX  float64 `json:"pageX"`
 		PageY  float64 `json:"pageY"`
 		Width  float64 `json:"clientWidth"`
 		Height float64 `json:"clientHeight"`
-		Zoom   float64 `json:"zoom"` // by the user: device-independent pixels a CSS pixel
+		Zoom   float64 `json:"zoom"` // the user's zoom: device-independent pixels per CSS pixel
 	} `json:"cssVisualViewport"`
 	Layout struct {
 		Width  float64 `json:"clientWidth"`
@@ -51,14 +51,14 @@ type metrics struct {
 	} `json:"cssContentSize"`
 }
 
-// Screenshot takes a picture of the viewport, the whole page or one element.
+// Screenshot takes a screenshot of the viewport, the complete page or one element.
 func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 	var o executor.ScreenshotOptions
 	if opts != nil {
 		o = *opts
 	}
 	if o.FullPage && !o.Target.IsZero() {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both a target and fullPage given")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
 	}
 	if o.Format != "" && o.Format != executor.FormatPNG && o.Format != executor.FormatJPEG {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use png or jpeg.", "format %q is unknown", string(o.Format))
@@ -77,7 +77,7 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 		if el, err = v.resolve(ctx, o.Target, executor.OpRead); err != nil {
 			return nil, err
 		}
-		if err := v.reveal(ctx, el); err != nil {
+		if err := v.scrollIntoView(ctx, el); err != nil {
 			return nil, err
 		}
 	}
@@ -90,11 +90,10 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	}
 }
 
-// maxShots is the maximum number of attempts for a screenshot during which frames
-// navigate.
+// maxShots is the maximum number of attempts to take a screenshot while frames navigate.
 const maxShots = 3
 
-// shoot takes the screenshot of a page that is already scrolled.
+// shoot takes the screenshot after the page was scrolled.
 func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
 	before, loaded := v.loaders(), v.tab.documentsLoaded()
 	var m metrics
@@ -113,8 +112,8 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	if err != nil {
 		return nil, err
 	}
-	// A screenshot cannot be bound to the checked documents, so compare: a frame
-	// may have navigated, or been added and removed, during the screenshot.
+	// A screenshot cannot be bound to the checked documents, so compare: a frame may have
+	// navigated, or been added and removed, during the screenshot.
 	if !v.sameLoaders(before) || v.tab.documentsLoaded() != loaded {
 		return nil, errFramesChanged
 	}
@@ -124,7 +123,7 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	return shot, nil
 }
 
-// loaders notes the documents of all frames.
+// loaders returns the loader ids of all frames, by frame id.
 func (v *View) loaders() map[string]string {
 	m := make(map[string]string)
 	v.tab.mu.Lock()
@@ -135,6 +134,7 @@ func (v *View) loaders() map[string]string {
 	return m
 }
 
+// sameLoaders reports whether no frame was added or navigated since loaders returned before.
 func (v *View) sameLoaders(before map[string]string) bool {
 	now := v.loaders()
 	for id, loader := range now {
@@ -145,7 +145,7 @@ func (v *View) sameLoaders(before map[string]string) bool {
 	return true
 }
 
-// clip returns the part of the page that was asked for, in page coordinates.
+// clip returns the requested part of the page, in page coordinates.
 func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *element, m metrics) (box, error) {
 	switch {
 	case el != nil:
@@ -153,11 +153,11 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 		if err != nil {
 			return box{}, err
 		}
-		// Whole pixels, so that the picture has the element's edges.
+		// Round outward to complete pixels, so that the screenshot includes the element's edges.
 		x, y := math.Floor(b.x), math.Floor(b.y)
 		b = box{x, y, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
-		// What is to the left of the page or above it nobody can scroll to, and
-		// the browser takes no picture that begins there.
+		// The user cannot scroll to areas to the left of or above the page, and the browser takes
+		// no screenshot that starts there.
 		if out := min(0, m.Content.X, m.Visual.PageX) - b.x; out > 0 {
 			b.x, b.w = b.x+out, b.w-out
 		}
@@ -165,7 +165,7 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 			b.y, b.h = 0, b.h+b.y
 		}
 		if b.w < 1 || b.h < 1 {
-			return box{}, executor.Errorf(executor.ErrNotActionable, "Take a screenshot of what contains it.", "%s is outside of the page", v.describe(ctx, el))
+			return box{}, executor.Errorf(executor.ErrNotActionable, "Take a screenshot of its container.", "%s is outside the page", v.describe(ctx, el))
 		}
 		return b, nil
 	case o.FullPage:
@@ -174,8 +174,8 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 	return box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}, nil
 }
 
-// bounded returns as much of b as a picture may hold: a larger one takes the
-// browser longer than anybody waits, or all of its memory.
+// bounded returns b reduced to the maximum size of a screenshot. A larger one would take the
+// browser too long, or all of its memory.
 func (b box) bounded() box {
 	b.w = min(b.w, executor.MaxScreenshotWidth)
 	b.h = min(b.h, executor.MaxScreenshotHeight)
@@ -185,18 +185,18 @@ func (b box) bounded() box {
 	return b
 }
 
-// boxOf returns the box of an element in page coordinates. Viewport coordinates
-// would not work here, because the page may scroll between two commands.
+// boxOf returns the box of an element in page coordinates. Viewport coordinates would not work,
+// because the page may scroll between two commands.
 func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 	var b []float64
 	if err := el.doc.call(ctx, &b, "box", el.id); err != nil {
-		return box{}, v.goneOr(ctx, el, err)
+		return box{}, v.mapDetached(ctx, el, err)
 	}
 	if len(b) != 4 {
-		return box{}, v.expired(ctx, el)
+		return box{}, v.refExpiredError(ctx, el)
 	}
 	if b[2] < 1 || b[3] < 1 {
-		return box{}, &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Hint: "Take a screenshot of what contains it.",
+		return box{}, &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Hint: "Take a screenshot of its container.",
 			Err: executor.Errorf(executor.ErrNotActionable, "", "%s has no size", v.describe(ctx, el)).Err}
 	}
 	if el.doc.top() {
@@ -206,7 +206,7 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 	var xs, ys [4]float64
 	for i, corner := range [4][2]float64{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
 		var err error
-		if xs[i], ys[i], err = v.outward(ctx, el.doc, b[0]+corner[0]*b[2], b[1]+corner[1]*b[3]); err != nil {
+		if xs[i], ys[i], err = v.toTabViewport(ctx, el.doc, b[0]+corner[0]*b[2], b[1]+corner[1]*b[3]); err != nil {
 			return box{}, err
 		}
 	}
@@ -214,8 +214,8 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 	return box{x, y, slices.Max(xs[:]) - x, slices.Max(ys[:]) - y}, nil
 }
 
-// outward maps a point of a frame's viewport to page coordinates.
-func (v *View) outward(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
+// toTabViewport maps a point of a frame's viewport to page coordinates of the top document.
+func (v *View) toTabViewport(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
 	for !d.top() {
 		parent, err := d.parentDocument(ctx)
 		if err != nil {
@@ -230,27 +230,28 @@ func (v *View) outward(ctx context.Context, d *document, x, y float64) (float64,
 			return 0, 0, err
 		}
 		if len(p) != 2 {
-			return 0, 0, errDocumentGone
+			return 0, 0, errDocumentDetached
 		}
 		x, y, d = p[0], p[1], parent
 	}
 	return x, y, nil
 }
 
-// reveal scrolls an element, and the frames it is in, into view.
-func (v *View) reveal(ctx context.Context, el *element) error {
+// scrollIntoView scrolls an element, and the frames that contain it, into view.
+func (v *View) scrollIntoView(ctx context.Context, el *element) error {
 	var ok bool
 	if err := el.doc.call(ctx, &ok, "reveal", el.id); err != nil {
-		return v.goneOr(ctx, el, err)
+		return v.mapDetached(ctx, el, err)
 	}
 	if !ok {
-		return v.expired(ctx, el)
+		return v.refExpiredError(ctx, el)
 	}
 	v.revealFrames(ctx, el.doc)
 	return nil
 }
 
-// capture takes the picture, hides what the gate denies and draws labels.
+// capture takes the screenshot of clip, without the content of denied frames, and draws labels if o
+// requests them.
 func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, m metrics) (*executor.Screenshot, error) {
 	format, mime := "png", "image/png"
 	quality := o.Quality
@@ -260,8 +261,8 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if o.Format == executor.FormatJPEG {
 		format, mime = "jpeg", "image/jpeg"
 	}
-	if v.tab.opts.Shared && v.tab.opts.Wake == nil { // other tabs are drawn during calls
-		// A background tab is not drawn without a screencast.
+	if v.tab.opts.Shared && v.tab.opts.Attach == nil { // other tabs keep rendering during calls
+		// A background tab is rendered only during a screencast.
 		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
 			return nil, timeoutAs(err, "the screenshot")
 		}
@@ -276,7 +277,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if err != nil {
 		return nil, err
 	}
-	var labels []drawnLabel
+	var labels []refLabel
 	if o.Labels {
 		if labels, err = v.labelsInView(ctx, top); err != nil {
 			return nil, err
@@ -284,7 +285,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	zoom := cmp.Or(m.Visual.Zoom, 1)
 	paint := len(masks) > 0 || len(labels) > 0 || zoom != 1
-	transit, err := v.askTransits(ctx)
+	viewTransition, err := v.queryViewTransitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -292,14 +293,14 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if err := top.call(ctx, &scale, "pixelRatio"); err != nil {
 		return nil, timeoutAs(err, "the page's scale")
 	}
-	if err := v.transits(ctx, transit, hidden != nil); err != nil {
+	if err := v.checkViewTransition(ctx, viewTransition, hidden != nil); err != nil {
 		return nil, timeoutAs(err, "the screenshot")
 	}
 	params := map[string]any{"format": format, "optimizeForSpeed": true, "fromSurface": true}
 	inView := clip == box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}
 	if !inView || scale != 1 {
-		// The browser counts device-independent pixels here, of which a zoomed
-		// page has more.
+		// The browser expects device-independent pixels here, of which a zoomed page has more than
+		// CSS pixels.
 		params["clip"] = cdppage.Viewport{X: clip.x * zoom, Y: clip.y * zoom, Width: clip.w * zoom, Height: clip.h * zoom, Scale: 1 / scale}
 	}
 	beyond := clip.x < m.Visual.PageX || clip.y < m.Visual.PageY ||
@@ -309,7 +310,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	if format == "jpeg" {
 		params["quality"] = quality
-		if paint { // decoded and encoded again below
+		if paint { // paint decodes it and encodes it as JPEG
 			params["format"], params["quality"] = "png", nil
 			delete(params, "quality")
 		}
@@ -322,20 +323,20 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	if beyond {
 		select {
-		case largePicture <- struct{}{}:
-			defer func() { <-largePicture }()
+		case largeScreenshotLock <- struct{}{}:
+			defer func() { <-largeScreenshotLock }()
 		case <-ctx.Done():
-			return nil, timeoutAs(ctx.Err(), "another picture of a whole page")
+			return nil, timeoutAs(ctx.Err(), "another full-page screenshot")
 		}
 	}
 	if err := v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) }); err != nil {
 		return nil, timeoutAs(err, "the screenshot")
 	}
-	if v.tab.framesLeft() {
-		if transit, err = v.askTransits(ctx); err != nil {
+	if v.tab.hasRemovedFrames() {
+		if viewTransition, err = v.queryViewTransitions(ctx); err != nil {
 			return nil, err
 		}
-		if err := v.transits(ctx, transit, hidden != nil); err != nil {
+		if err := v.checkViewTransition(ctx, viewTransition, hidden != nil); err != nil {
 			return nil, timeoutAs(err, "the screenshot")
 		}
 	}
@@ -349,11 +350,10 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	return shot, nil
 }
 
-// awaitPaint waits until the frames that have a process of their own have been
-// drawn once. The browser draws the page anew for a picture, but not these:
-// one that has just loaded would be a white hole in it.
+// awaitPaint waits until the out-of-process iframes have rendered once. The browser renders the
+// page again for a screenshot, but not these frames: a frame that has just loaded would be blank.
 func (v *View) awaitPaint(ctx context.Context) error {
-	if !v.tab.split() {
+	if !v.tab.hasOutOfProcessFrames() {
 		return nil
 	}
 	pending := make(map[*document]*cdpconn.Pending)
@@ -362,7 +362,7 @@ func (v *View) awaitPaint(ctx context.Context) error {
 			continue
 		}
 		p, err := d.start(ctx, "painted")
-		if errors.Is(err, errDocumentGone) {
+		if errors.Is(err, errDocumentDetached) {
 			continue
 		}
 		if err != nil {
@@ -371,16 +371,16 @@ func (v *View) awaitPaint(ctx context.Context) error {
 		pending[d] = p
 	}
 	for d, p := range pending {
-		if err := d.finish(ctx, p, nil); err != nil && !errors.Is(err, errDocumentGone) {
+		if err := d.finish(ctx, p, nil); err != nil && !errors.Is(err, errDocumentDetached) {
 			return err
 		}
 	}
 	return nil
 }
 
-// masks returns the boxes of hidden frames in page coordinates. Masks are only a
-// second protection: a frame may be drawn at another position.
-func (v *View) masks(ctx context.Context, h *hiding) ([]box, error) {
+// masks returns the boxes of hidden frames in page coordinates. Masks are only a second protection:
+// a frame may be rendered at another position.
+func (v *View) masks(ctx context.Context, h *frameHider) ([]box, error) {
 	if h == nil {
 		return nil, nil
 	}
@@ -391,7 +391,7 @@ func (v *View) masks(ctx context.Context, h *hiding) ([]box, error) {
 		}
 		b, err := v.boxOf(ctx, &element{doc: f.parent, id: f.path[0].id})
 		if executor.CodeOf(err) == executor.ErrNotActionable {
-			continue // it has no size
+			continue // the frame has no size
 		}
 		if err != nil {
 			return nil, err
@@ -401,8 +401,8 @@ func (v *View) masks(ctx context.Context, h *hiding) ([]box, error) {
 	return boxes, nil
 }
 
-// frameList returns a document for each frame of the tab, even for those
-// whose world is not known.
+// frameList returns a document for each frame of the tab, even if the document's isolated world is
+// not known.
 func (t *Tab) frameList() []*document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -417,8 +417,8 @@ func (t *Tab) frameList() []*document {
 	return list
 }
 
-// labelsInView returns the refs of what can be acted on in the viewport.
-func (v *View) labelsInView(ctx context.Context, top *document) ([]drawnLabel, error) {
+// labelsInView returns the labels of the interactive elements in the viewport.
+func (v *View) labelsInView(ctx context.Context, top *document) ([]refLabel, error) {
 	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{})
 	if err != nil {
 		return nil, err
@@ -427,27 +427,27 @@ func (v *View) labelsInView(ctx context.Context, top *document) ([]drawnLabel, e
 	for _, d := range v.tab.documents() {
 		byDoc[d.world] = d
 	}
-	var labels []drawnLabel
+	var labels []refLabel
 	tree.Nodes(func(n *outline.Node) {
 		d := byDoc[n.Doc.Key]
 		if d == nil || n.ID == 0 || !n.Has(outline.InViewport) || !(n.Has(outline.Interactive) || n.Has(outline.Clickable)) {
 			return
 		}
 		if b, err := v.boxOf(ctx, &element{doc: d, id: n.ID}); err == nil {
-			labels = append(labels, drawnLabel{text: v.refOf(n), box: b})
+			labels = append(labels, refLabel{text: v.refOf(n), box: b})
 		}
 	})
 	return labels, nil
 }
 
-// paint draws over the screenshot. shown is the part of the page that the
-// screenshot shows.
-func (v *View) paint(shot *executor.Screenshot, o executor.ScreenshotOptions, quality int, shown box, masks []box, labels []drawnLabel) error {
+// paint draws masks and labels on the screenshot. shown is the part of the page that the screenshot
+// shows.
+func (v *View) paint(shot *executor.Screenshot, o executor.ScreenshotOptions, quality int, shown box, masks []box, labels []refLabel) error {
 	decoded, err := png.Decode(bytes.NewReader(shot.Data))
 	if err != nil {
-		return executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "decoding the picture: %w", err)
+		return executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "decoding the screenshot: %w", err)
 	}
-	// What a zoomed page shows beyond the last whole pixel is cut off.
+	// Drop the partial pixels at the edge of a zoomed page.
 	size := decoded.Bounds().Size()
 	canvas := image.NewRGBA(image.Rect(0, 0, min(size.X, int(math.Ceil(shown.w))), min(size.Y, int(math.Ceil(shown.h)))))
 	shot.Width, shot.Height = canvas.Bounds().Dx(), canvas.Bounds().Dy()

@@ -12,16 +12,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// shown is the outline of the whole page that a client was shown last.
-type shown struct {
+// lastSnapshot is the outline of the complete page that a client last received.
+type lastSnapshot struct {
 	tree     *outline.Document
 	world    string // of the top document
 	obstacle *executor.Obstacle
 }
 
-// Snapshot returns an outline of the page or the target.
+// Snapshot returns an outline of the page or of the target.
 func (v *View) Snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
-	return ofOneDocument(ctx, func() (*executor.Snapshot, error) { return v.snapshot(ctx, opts) })
+	return retryOnNavigation(ctx, func() (*executor.Snapshot, error) { return v.snapshot(ctx, opts) })
 }
 
 func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
@@ -33,8 +33,8 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 		return nil, badFind(err)
 	}
 	if o.Diff && (o.Find != "" || o.Depth > 0 || o.Offset > 0 || o.InteractiveOnly) {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Leave them out, or take a snapshot without diff.",
-			"a diff takes no find, depth, offset or interactive only")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Omit them, or take a snapshot without diff.",
+			"diff cannot be combined with find, depth, offset or interactive only")
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -53,7 +53,7 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 	if err != nil {
 		return nil, v.tab.readTimeoutAs(caller, err, "the page to be read")
 	}
-	obstacle := top.obstacle(tree.Signs)
+	obstacle := top.obstacle(tree.ObstacleSignals)
 	var s *executor.Snapshot
 	if o.Diff {
 		s, err = v.diffSnapshot(ctx, top, root, tree, o)
@@ -61,17 +61,18 @@ func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*e
 		s, err = v.render(tree, o)
 	}
 	if o.Target.IsZero() {
-		v.remember(&shown{tree: tree, world: top.world, obstacle: obstacle})
+		v.setLastSnapshot(&lastSnapshot{tree: tree, world: top.world, obstacle: obstacle})
 	} else if err == nil {
 		v.rememberPart(node{world: root.doc.world, id: root.id}, tree)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.Origin, s.Obstacle, s.MissingFrames = top.origin, obstacle, tree.Missing
+	s.Origin, s.Obstacle, s.MissingFrames = top.origin, obstacle, tree.UnreadFrames
 	return s, nil
 }
 
+// render prints an outline.
 func (v *View) render(tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
 	r, err := outline.Render(tree, outline.Options{
 		MaxChars: o.MaxChars, Offset: o.Offset, Depth: o.Depth, InteractiveOnly: o.InteractiveOnly, Find: o.Find, RefOf: v.refOf,
@@ -85,15 +86,16 @@ func (v *View) render(tree *outline.Document, o executor.SnapshotOptions) (*exec
 	}, nil
 }
 
+// badFind returns the ErrBadArgs error for an invalid find option.
 func badFind(err error) error {
-	return executor.Errorf(executor.ErrBadArgs, "Use a plain text, or a /regular expression/ in Go's syntax.", "find: %w", err)
+	return executor.Errorf(executor.ErrBadArgs, "Use text, or a /regular expression/ in Go syntax.", "find: %w", err)
 }
 
-// diffSnapshot returns what changed since the last snapshot of the page, or of
-// the part of the page at root.
+// diffSnapshot returns what changed since the last snapshot of the page, or of the part of the page
+// at root.
 func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
 	var before *outline.Document
-	last := v.shownLast()
+	last := v.lastSnapshot()
 	switch {
 	case o.Target.IsZero():
 		if last != nil {
@@ -107,8 +109,8 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 		if before != nil || last == nil {
 			break
 		}
-		// The element was shown as part of the page. A walk of only this part may
-		// have a different result, so walk the page once more.
+		// The element was reported as part of the page. A walk of only this part may have a
+		// different result, so walk the page once more.
 		if before = last.tree.Part(at.world, at.id); before != nil {
 			whole, err := v.outline(ctx, &element{doc: top}, walkOptions{})
 			if err != nil {
@@ -120,7 +122,7 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 		}
 	}
 	if before == nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Take one without diff first.", "there is no earlier snapshot of this to compare with")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Take a snapshot without diff first.", "no earlier snapshot to compare with")
 	}
 	c := v.diff(before, tree, o.MaxChars)
 	s := &executor.Snapshot{Text: c.Text, Elements: c.Added + c.Removed + c.Changed}
@@ -134,26 +136,26 @@ func (v *View) diff(before, tree *outline.Document, maxChars int) outline.Change
 	return outline.Diff(before, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef})
 }
 
-func (v *View) shownLast() *shown {
+func (v *View) lastSnapshot() *lastSnapshot {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.last
 }
 
-func (v *View) remember(s *shown) {
-	v.forget()
+func (v *View) setLastSnapshot(s *lastSnapshot) {
+	v.dropStaleRefs()
 	s.tree.Shorten()
 	v.mu.Lock()
 	v.last = s
 	v.mu.Unlock()
 }
 
-// maxParts limits how many parts of pages are remembered.
+// maxParts is the maximum number of partial snapshots that are stored.
 const maxParts = 8
 
 // rememberPart stores the outline of a part of the page that the client received.
 func (v *View) rememberPart(at node, tree *outline.Document) {
-	v.forget()
+	v.dropStaleRefs()
 	tree.Shorten()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -163,12 +165,12 @@ func (v *View) rememberPart(at node, tree *outline.Document) {
 	v.parts[at] = tree
 }
 
-// refOf mints the ref of an outline's node.
+// refOf returns the ref of an outline's node. It assigns one if the node has none.
 func (v *View) refOf(n *outline.Node) string {
-	return string(v.mint(n.Doc.Key, n.ID, label{n.Role, n.Name}))
+	return string(v.refFor(n.Doc.Key, n.ID, refDescription{n.Role, n.Name}))
 }
 
-// oldRef returns the ref of a node that may be gone, if it had one.
+// oldRef returns the ref of a node that may no longer exist, or "" if it had none.
 func (v *View) oldRef(n *outline.Node) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -177,15 +179,14 @@ func (v *View) oldRef(n *outline.Node) string {
 
 // walkOptions selects what a walk of documents returns.
 type walkOptions struct {
-	survey bool // return the signs of obstacles, in a walk of a complete page
-	chars  int  // limit of one piece of text; 0 means the default of the walk
+	survey bool // return obstacle signals, if the walk covers the complete page
+	chars  int  // maximum characters of one text; 0 means the walk's default
 }
 
-// maxSearched is the maximum number of characters that are searched in one piece
-// of text.
+// maxSearched is the maximum number of characters of one text that find searches.
 const maxSearched = 1 << 22
 
-// charsFor returns how many characters of one piece of text a snapshot needs.
+// charsFor returns how many characters of one text a snapshot needs; 0 means the walk's default.
 func charsFor(o executor.SnapshotOptions) int {
 	switch {
 	case o.Find != "":
@@ -196,23 +197,23 @@ func charsFor(o executor.SnapshotOptions) int {
 	return 0
 }
 
-// outline walks the document of root, from root's element or as a whole, and
-// the documents of the frames below it that the gate allows, and joins them.
+// outline walks the document of root, starting at root's element if it has one, and the documents
+// of the frames below it that the gate allows, and joins the results.
 func (v *View) outline(ctx context.Context, root *element, opts walkOptions) (*outline.Document, error) {
-	return v.outlineFrom(ctx, root, opts, early{})
+	return v.outlineFrom(ctx, root, opts, prefetchedOutline{})
 }
 
-// An early is what the walk of a document said that was asked for together
-// with something else. It is used where it answers the same question.
-type early struct {
+// A prefetchedOutline is the result of a walk that was requested together with another query.
+// outlineFrom uses it if it has the same options.
+type prefetchedOutline struct {
 	world    string
 	surveyed bool
-	raw      jsonv2.Value // empty when nothing was asked
+	raw      jsonv2.Value // empty if no walk was requested
 }
 
-// outlineFrom is outline, with a walk that may have been made before.
-func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, seen early) (*outline.Document, error) {
-	docs := v.below(ctx, root.doc)
+// outlineFrom is outline with a walk of root's document that may have been made already.
+func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, seen prefetchedOutline) (*outline.Document, error) {
+	docs := v.readableSubtree(ctx, root.doc)
 	type walk struct {
 		doc    *document
 		opts   map[string]any
@@ -241,18 +242,18 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 	for _, d := range docs {
 		parents[d.frame] = d
 	}
-	denied := v.deniedIn(ctx, parents)
+	denied := v.deniedChildren(ctx, parents)
 	missing := len(docs) - len(walks)
 	for _, w := range walks {
 		tree, err := w.doc.readOutline(ctx, w.result, w.raw)
 		more := false
 		if err == nil {
-			more = w.doc.openClosedRoots(ctx, tree.Hosts)
+			more = w.doc.exposeClosedShadowRoots(ctx, tree.ClosedRootCandidates)
 			more = w.doc.readInternals(ctx, tree.Customs) || more
 			more = w.doc.readListeners(ctx, tree.Clickables) || more
 		}
 		if more {
-			// There is more to see than the walk saw.
+			// The walk did not include what is known now.
 			var again *cdpconn.Pending
 			if again, err = w.doc.start(ctx, "snapshot", w.opts); err == nil {
 				tree, err = w.doc.readOutline(ctx, again, nil)
@@ -260,11 +261,11 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 		}
 		switch {
 		case errors.Is(err, outline.ErrGone):
-			return nil, v.expired(ctx, root)
+			return nil, v.refExpiredError(ctx, root)
 		case err != nil && w.doc == root.doc:
 			return nil, err
 		case err != nil:
-			v.tab.log.Debug("a frame could not be read", "error", err)
+			v.tab.log.Debug("reading a frame failed", "error", err)
 			if ctx.Err() != nil {
 				missing++
 			}
@@ -285,12 +286,12 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 		}
 	}
 	tree := trees[root.doc.frame]
-	tree.Missing = missing
+	tree.UnreadFrames = missing
 	return tree, nil
 }
 
-// nodeOf returns the node of the element that d's frame is in; nil when the
-// outline of its parent has none.
+// nodeOf returns the node of the frame element that contains d, or nil if the outline of its parent
+// document has none.
 func nodeOf(ctx context.Context, d, parent *document, tree *outline.Document) *outline.Node {
 	id, err := d.owner(ctx, parent)
 	if err != nil {
@@ -299,8 +300,8 @@ func nodeOf(ctx context.Context, d, parent *document, tree *outline.Document) *o
 	return tree.Node(id)
 }
 
-// below returns d and the documents below it that may be read, parents first.
-func (v *View) below(ctx context.Context, d *document) []*document {
+// readableSubtree returns d and the documents below it that may be read, parents first.
+func (v *View) readableSubtree(ctx context.Context, d *document) []*document {
 	list := []*document{d}
 	in := map[cdp.FrameID]bool{d.frame: true}
 	for _, x := range v.allowed(ctx, executor.OpRead) {
@@ -312,10 +313,9 @@ func (v *View) below(ctx context.Context, d *document) []*document {
 	return list
 }
 
-// deniedIn returns the documents of frames right in some documents that the
-// gate does not let be read, by the frame that they are in: they are marked,
-// so that they do not look empty.
-func (v *View) deniedIn(ctx context.Context, parents map[cdp.FrameID]*document) map[cdp.FrameID][]*document {
+// deniedChildren returns the child documents of parents that the gate does not allow to be read, by
+// their parent frame. Snapshots mark their frames, so that the frames do not look empty.
+func (v *View) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*document) map[cdp.FrameID][]*document {
 	denied := make(map[cdp.FrameID][]*document)
 	for _, d := range v.tab.frameList() {
 		if parents[d.frame] != nil || parents[d.parent] == nil || d.world == "" || v.check(ctx, d, executor.OpRead, "") == nil {
@@ -326,7 +326,7 @@ func (v *View) deniedIn(ctx context.Context, parents map[cdp.FrameID]*document) 
 	return denied
 }
 
-// readOutline waits for a walk and decodes it.
+// readOutline decodes the result of a walk. If raw is nil, it waits for p first.
 func (d *document) readOutline(ctx context.Context, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
 	if raw == nil {
 		if err := d.finish(ctx, p, &raw); err != nil {
@@ -336,52 +336,52 @@ func (d *document) readOutline(ctx context.Context, p *cdpconn.Pending, raw json
 	return outline.Decode(raw, d.world)
 }
 
-// tellsOutline reports whether an action tells what the page shows: the
-// session wants that, or it was shown the page before.
-func (v *View) tellsOutline(ctx context.Context) bool {
+// reportsOutline reports whether the result of an action includes the page's outline or its diff:
+// the caller requests it, or the client has received a snapshot before.
+func (v *View) reportsOutline(ctx context.Context) bool {
 	after := v.after(ctx)
-	return after == executor.AfterSnapshot || after != executor.AfterNone && v.shownLast() != nil
+	return after == executor.AfterSnapshot || after != executor.AfterNone && v.lastSnapshot() != nil
 }
 
-// after is what the caller wants to be told after an action.
+// after returns what the result of an action should include.
 func (v *View) after(ctx context.Context) executor.AfterAction {
-	return executor.AfterActionOf(ctx, v.opts.AfterAction)
+	return executor.AfterActionFromContext(ctx, v.opts.AfterAction)
 }
 
-// changes fills in how the page differs from what this client saw last, or
-// the whole page if the session wants that. stirred says that the page's tree
-// has changed since: without, it shows no other obstacle than before. seen is
-// what top showed when it had come to rest, if that was asked.
-func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, stirred bool, seen early) error {
-	before := v.shownLast()
+// changes sets in c how the page differs from what this client last received, or the complete page
+// if the caller requests it. mutated reports whether the page's DOM has changed since; if it has
+// not, its obstacle has not changed either. seen is the outline of top when it was quiet, if it was
+// requested.
+func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, mutated bool, seen prefetchedOutline) error {
+	before := v.lastSnapshot()
 	after := v.after(ctx)
-	if !v.tellsOutline(ctx) {
+	if !v.reportsOutline(ctx) {
 		c.Unchanged = before != nil && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors)+c.Pending == 0
 		if after == executor.AfterNone {
 			c.Unchanged = false
 		}
 		return nil
 	}
-	tree, err := v.outlineFrom(ctx, &element{doc: top}, walkOptions{survey: stirred}, seen)
+	tree, err := v.outlineFrom(ctx, &element{doc: top}, walkOptions{survey: mutated}, seen)
 	if err != nil {
-		if errors.Is(err, errDocumentGone) || errors.Is(err, executor.ErrDialogOpen) {
-			return nil // it goes on changing: the next snapshot will tell
+		if errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen) {
+			return nil // the page keeps changing: the next snapshot reports it
 		}
 		return err
 	}
-	now := &shown{tree: tree, world: top.world, obstacle: top.obstacle(tree.Signs)}
-	if !stirred && before != nil {
+	now := &lastSnapshot{tree: tree, world: top.world, obstacle: top.obstacle(tree.ObstacleSignals)}
+	if !mutated && before != nil {
 		now.obstacle = before.obstacle
 	}
-	defer v.remember(now)
-	c.Obstacle = now.news(before)
+	defer v.setLastSnapshot(now)
+	c.Obstacle = now.newObstacle(before)
 	if after == executor.AfterSnapshot {
 		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf})
 		c.Snapshot = r.Text
 		return err
 	}
 	if before.world != top.world {
-		// Another document: what was on the one before is of no interest.
+		// A diff against the previous document is of no use.
 		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf, MaxChars: outline.DefaultDiffChars})
 		c.Snapshot = r.Text
 		return err

@@ -7,11 +7,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Local and session storage are read in our own world: the storage there is the
-// very one of the page's origin, and nothing that the page puts in its way, as
-// a Storage.prototype or a localStorage of its own, is seen there.
+// Page scripts read local and session storage in our isolated world. The storage there is that of
+// the page's origin, and a Storage.prototype or localStorage that the page has replaced is not
+// visible.
 
-// Items lists what the document's origin keeps in an area.
+// Items returns the items of a storage area of the top document's origin. It is OpRead without
+// values, OpStorage with values.
 func (v *View) Items(ctx context.Context, area executor.StorageArea, opts *executor.ItemsOptions) (*executor.Items, error) {
 	var o executor.ItemsOptions
 	if opts != nil {
@@ -21,7 +22,7 @@ func (v *View) Items(ctx context.Context, area executor.StorageArea, opts *execu
 	if o.Values {
 		op = executor.OpStorage
 	}
-	res, origin, err := stored[executor.Items](ctx, v, op, area, "storedItems", o.Keys, o.Values, o.After, cmp.Or(o.MaxChars, executor.DefaultMaxChars))
+	res, origin, err := callStorageScript[executor.Items](ctx, v, op, area, "storedItems", o.Keys, o.Values, o.After, cmp.Or(o.MaxChars, executor.DefaultMaxChars))
 	if err != nil {
 		return nil, err
 	}
@@ -29,26 +30,27 @@ func (v *View) Items(ctx context.Context, area executor.StorageArea, opts *execu
 	return res, nil
 }
 
-// SetItem keeps a value under a key.
-func (v *View) SetItem(ctx context.Context, area executor.StorageArea, key, value string) (*executor.Stored, error) {
+// SetItem stores a value under a key.
+func (v *View) SetItem(ctx context.Context, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
 	return v.changeItems(ctx, area, "setItem", key, value)
 }
 
-// RemoveItems removes what is kept under keys.
-func (v *View) RemoveItems(ctx context.Context, area executor.StorageArea, keys []string) (*executor.Stored, error) {
+// RemoveItems removes the items with the given keys; nil means all items.
+func (v *View) RemoveItems(ctx context.Context, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
 	return v.changeItems(ctx, area, "removeItems", keys)
 }
 
-func (v *View) changeItems(ctx context.Context, area executor.StorageArea, name string, args ...any) (*executor.Stored, error) {
-	count, origin, err := stored[int](ctx, v, executor.OpStorage, area, name, args...)
+func (v *View) changeItems(ctx context.Context, area executor.StorageArea, name string, args ...any) (*executor.StorageChange, error) {
+	count, origin, err := callStorageScript[int](ctx, v, executor.OpStorage, area, name, args...)
 	if err != nil {
 		return nil, err
 	}
-	return &executor.Stored{Origin: origin, Count: *count}, nil
+	return &executor.StorageChange{Origin: origin, Count: *count}, nil
 }
 
-// stored runs an entry point of js/storage.js in the top document.
-func stored[T any](ctx context.Context, v *View, op executor.Operation, area executor.StorageArea, name string, args ...any) (*T, string, error) {
+// callStorageScript calls the function name of js/storage.js in the top document. It also returns
+// the document's origin.
+func callStorageScript[T any](ctx context.Context, v *View, op executor.Operation, area executor.StorageArea, name string, args ...any) (*T, string, error) {
 	if area != executor.StorageLocal && area != executor.StorageSession {
 		return nil, "", executor.Errorf(executor.ErrBadArgs, "Use local or session.", "storage area %q is unknown", string(area))
 	}
@@ -67,10 +69,10 @@ func stored[T any](ctx context.Context, v *View, op executor.Operation, area exe
 	case err != nil:
 		return nil, "", timeoutAs(err, "the page's storage")
 	case answer.Failed == "QuotaExceededError":
-		return nil, "", executor.Errorf(executor.ErrNotActionable, "Remove something first, or keep less.", "the site's %s storage is full (browsers keep about 5 million characters of a site): nothing was stored", area)
+		return nil, "", executor.Errorf(executor.ErrNotActionable, "Remove items first, or store less.", "the site's %s storage is full (browsers keep about 5 million characters of a site): nothing was stored", area)
 	case answer.Done == nil:
-		return nil, "", executor.Errorf(executor.ErrNotActionable, "Open a page of the site that may keep something.",
-			"the browser gives this page no %s storage: it is sandboxed, or its user blocks what the site keeps (%s)", area, firstLine(answer.Failed))
+		return nil, "", executor.Errorf(executor.ErrNotActionable, "Open a page of the site that may use storage.",
+			"the browser denies this page %s storage: the page is sandboxed, or the user blocks the site's data (%s)", area, firstLine(answer.Failed))
 	}
 	return answer.Done, d.origin, nil
 }

@@ -1,10 +1,10 @@
-// Package page is everything that happens inside a tab: navigation and waits,
-// snapshots with refs, actions, reading, pictures, dialogs. It is written
-// once, over a [cdpconn.Session], for every backend.
+// Package page implements everything that happens inside a tab: navigation and waits, snapshots
+// with refs, actions, reading, screenshots and dialogs. All backends share it. It uses only a
+// [cdpconn.Session].
 //
-// A [Tab] follows one page target and its frames. A [View] is one client's
-// look at a tab: it has the client's gate, refs and last snapshot, and the
-// methods of executor.Executor without their tab argument.
+// A [Tab] tracks one page target and its frames. A [View] is one client's view of a tab: it has the
+// client's gate, refs and last snapshot, and the methods of executor.Executor without their tab
+// argument.
 package page
 
 import (
@@ -21,51 +21,50 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// Options are the options of [Attach].
+// Options are the options of [Attach] and [AttachLazily].
 type Options struct {
-	Logger *slog.Logger // nil discards
-	// OnEvent is called, in order and without a lock held, for what happens
-	// in the tab. It must not block.
+	Logger *slog.Logger // nil discards all records
+	// OnEvent is called for each Event of the tab, in order and without a lock held. It must not
+	// block. May be nil.
 	OnEvent func(Event)
-	// Waiting says that the target waits for the debugger before it runs.
-	Waiting bool
-	// Failure tells what the filtering proxy that the browser is under did
-	// with its latest request for a host, "host" or "host:port": an error if
-	// it refused or could not reach it, else nil. May be nil.
-	Failure func(host string) error
-	// Wall holds what the tab requests. May be nil.
-	Wall *Wall
-	// Shared says that the tab shares its window with others, so that it may
-	// not be drawn while it is not in front.
+	// WaitingForDebugger means that the target waits for the debugger before it runs.
+	WaitingForDebugger bool
+	// ProxyError returns the error of the browser's egress proxy for its last request to host,
+	// "host" or "host:port", if the proxy denied the request or could not reach the host; otherwise
+	// nil. May be nil.
+	ProxyError func(host string) error
+	// RequestFilter decides on the requests of the tab. May be nil.
+	RequestFilter *RequestFilter
+	// Shared means that the tab shares its window with other tabs, so that it may not be rendered
+	// while it is in the background.
 	Shared bool
-	// Own says that a session of ours opened the tab.
+	// Own means that one of our sessions opened the tab.
 	Own bool
-	// Scriptable means that the opener can access the window of the tab and write
-	// into its blank document.
+	// Scriptable means that the opener can access the window of the tab and write into its blank
+	// document.
 	Scriptable bool
-	// Wake attaches to the target, for a tab made by [Adopt]: it is called
-	// when the tab is first needed, and again after an [EventDetached].
-	Wake func(ctx context.Context) error
-	// OnDownload is called, in order and without a lock held, for each
-	// download that the page begins, where the browser tells the page's
-	// session of it. It must not block. May be nil.
+	// Attach attaches to the target of a tab that [AttachLazily] created. It is called when the tab
+	// is first needed, and again after an [EventDetached].
+	Attach func(ctx context.Context) error
+	// OnDownload is called for each download that the page starts, in order and without a lock
+	// held, if the browser reports the download to the page's CDP session. It must not block. May
+	// be nil.
 	OnDownload func(Download)
-	// ID is what the tab is called in messages.
+	// ID is the id of the tab in messages.
 	ID executor.TabID
-	// NoDialogs means that the browser is ours. The browser's own dialogs are
-	// then prevented where the protocol can do that, because possibly no user can
-	// answer them.
+	// NoDialogs means that the browser is a managed browser. The browser's own dialogs are then
+	// prevented if CDP allows that, because there may be no user to answer them.
 	NoDialogs bool
-	// NoPrograms means that the browser passes no link to another program.
+	// NoPrograms means that the browser opens no links in other programs.
 	NoPrograms bool
-	// Opener is the tab whose page opened this one, nil for the others.
+	// Opener is the tab whose page opened this one, or nil.
 	Opener *Tab
-	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the
-	// browser opened for the page. nil means that OpenedTab is not called.
+	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the browser opened
+	// for the page. nil means that OpenedTab is not called.
 	TabsKnown func(context.Context) error
 }
 
-// A Download is one that a page began.
+// A Download is a download that a page started.
 type Download struct {
 	Frame string `json:"frameId"`
 	URL   string `json:"url"`
@@ -80,81 +79,81 @@ type Event struct {
 	Frame  string // of Dialog
 }
 
-// A Tab follows one page target. Its methods are safe for concurrent use.
+// A Tab tracks one page target and its frames. Its methods are safe for concurrent use.
 type Tab struct {
-	sess   *cdpconn.Session
-	opts   Options
-	log    *slog.Logger
-	wg     sync.WaitGroup
-	family *family // never changes
-	turns  turns
+	sess        *cdpconn.Session
+	opts        Options
+	log         *slog.Logger
+	wg          sync.WaitGroup
+	openerGroup *openerGroup // never changes
+	queue       callQueue
 
-	attaching attaching
+	frameAttacher frameAttacher
 
-	mu            sync.Mutex    // guards the fields below
-	changed       chan struct{} // closed and replaced when one of the fields changes
-	frames        map[cdp.FrameID]*frame
-	attached      int // frames that the tab has ever had
-	loaded        int // documents that frames have loaded: see documentsLoaded
-	main          cdp.FrameID
-	bygone        []*document // past documents, the oldest first; see noteLeft
-	bygoneFrom    int         // how many of bygone are older than the current top document
-	dialog        *openDialog
-	inRow         int                                          // dialogs that opened before dialog, each directly after the previous one was answered
-	answeredAt    time.Time                                    // when the last dialog was answered
-	answerFrom    time.Time                                    // when a dialog may be answered; see mayAnswer
-	passed        []passed                                     // dialogs that were closed because the page was leaving, the newest last
-	passedCount   int                                          // total number of passed dialogs
-	handovers     []handover                                   // navigations to other programs, the newest last
-	handoverCount int                                          // total number of handovers
-	answer        func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically, during eval
-	gone          error                                        // why the tab is gone; nil while it exists
-	crashed       bool
-	own           bool                            // a session of ours opened the tab
-	left          bool                            // a call has navigated it before
-	shown         bool                            // the top frame has had a non-blank document
-	reports       map[string]func(payload []byte) // by token: what page scripts report through the binding
-	traffic       traffic
-	record        *record                      // what happened; nil without recorders
-	recorders     int                          // number of recorders
-	emulation     emulation                    // what is emulated
-	emulator      *View                        // the view that changed emulation last
-	errors        []pageError                  // uncaught page errors, the newest last
-	errCount      int                          // total number of page errors
-	scripts       map[string]bool              // worlds, by unique id, that our scripts were installed in
-	started       map[cdp.FrameID]navigation   // pending navigations, by frame
-	status        map[cdp.LoaderID]response    // of the top document, and of the pending one
-	answered      int                          // HTTP status of the last response to a request for a top document
-	pdf           bool                         // that response is for the browser's PDF viewer
-	innerPDF      bool                         // a frame has received a response for the PDF viewer since
-	departs       int                          // cross-document navigations of the top frame that started
-	walled        bool                         // opts.Wall is enabled
-	windows       windows                      // windows that the page requested
-	choosers      int                          // file choosers that the page requested
-	chooser       chooser                      // the last file chooser
-	hold          hold                         // pressed mouse buttons
-	blocker       *inputBlocker                // blocks input in denied documents; nil while no call sends input
-	lateInputs    []sentInput                  // input that the browser has not confirmed when its call ended
-	unblocked     time.Time                    // when the last blocker ended
-	requested     []string                     // URLs of the tabs that the page made the browser open, the newest last
-	first         string                       // first URL of the tab
-	title         struct{ world, text string } // of the top document, as last read
-	asked         string                       // URL of the last request for a top document, after redirects
-	failed        string                       // the network's error for the last document that failed
+	mu                    sync.Mutex    // guards the fields below
+	changed               chan struct{} // closed and replaced when one of the fields changes
+	frames                map[cdp.FrameID]*frame
+	attached              int // frames that have ever been attached to the tab
+	loaded                int // documents that frames have loaded; see documentsLoaded
+	main                  cdp.FrameID
+	pastDocuments         []*document                                  // past documents, the oldest first; see rememberPastDocument
+	pastDocumentsStart    int                                          // how many of pastDocuments are older than the current top document
+	dialog                *openDialog                                  // the open dialog; nil means none
+	consecutiveDialogs    int                                          // dialogs that opened before dialog, each directly after the previous one was answered
+	answeredAt            time.Time                                    // when the last dialog was answered
+	dialogAnswerableAt    time.Time                                    // when a dialog may be answered; see waitAnswerable
+	autoClosed            []autoClosedDialog                           // dialogs that were closed because the page was navigating, the newest last
+	autoClosedCount       int                                          // total number of autoClosed dialogs
+	handovers             []handover                                   // navigations to other programs, the newest last
+	handoverCount         int                                          // total number of handovers
+	answer                func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically, during eval
+	gone                  error                                        // why the tab is gone; nil while it exists
+	crashed               bool
+	own                   bool                            // one of our sessions opened the tab
+	navigatedBefore       bool                            // a call has navigated it before
+	shown                 bool                            // the top frame has had a non-blank document
+	reports               map[string]func(payload []byte) // by token: receivers of what page scripts report through the binding
+	inflight              inflightRequests
+	activity              *activityLog                 // console messages, page errors and requests; nil without recorders
+	recorders             int                          // number of recorders
+	emulation             emulation                    // the current emulation
+	emulator              *View                        // the view that last changed emulation
+	errors                []pageError                  // uncaught page errors, the newest last
+	errCount              int                          // total number of page errors
+	scripts               map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
+	started               map[cdp.FrameID]navigation   // pending navigations, by frame
+	status                map[cdp.LoaderID]response    // of the top document, and of the pending one
+	lastStatus            int                          // HTTP status of the last response to a request for a top document
+	pdf                   bool                         // that response is for the browser's PDF viewer
+	innerPDF              bool                         // a frame has received a response for the PDF viewer since
+	navigationsStarted    int                          // cross-document navigations of the top frame that started
+	intercepting          bool                         // opts.RequestFilter is enabled
+	popupsRequested       popupCounts                  // popup windows that the page requested
+	fileChoosersRequested int                          // file choosers that the page requested
+	chooser               fileChooser                  // the last file chooser
+	pressed               pressedButtons               // pressed mouse buttons
+	inputBlocker          *inputBlocker                // blocks input in denied documents; nil while no call sends input
+	lateInputs            []sentInput                  // input that the browser had not confirmed when its call ended
+	unblocked             time.Time                    // when the last input blocker ended
+	newTabURLs            []string                     // URLs of new tabs that the page requested without an opener, the newest last
+	first                 string                       // first URL of the tab
+	title                 struct{ world, text string } // of the top document, when it was last read
+	lastDocumentURL       string                       // URL of the last request for a top document, after redirects
+	lastNetError          string                       // network error of the last document that failed to load
 
-	waking chan struct{} // holds a token while the tab is being attached to
-	asleep bool          // the target is not attached to; what follows is all that is known
-	away   error         // why it is not attached to any more; nil before it ever was
-	noted  note
-	drawn  bool        // it is drawn although it may not be in front
-	fade   *time.Timer // ends that; nil while a call runs
+	attaching          chan struct{} // holds a token while a call attaches to the target
+	isDetached         bool          // the target is not attached; lastKnown describes it
+	detachErr          error         // why it was detached; nil before the first attachment
+	lastKnown          lastKnownPage
+	rendering          bool        // it keeps rendering even if it is in the background
+	stopRenderingTimer *time.Timer // ends rendering; nil while a call runs
 }
 
-// Attach starts to follow the page of sess, whose events nobody else reads.
-// It returns when the tab can be driven.
+// Attach attaches to the page of sess and returns when the tab is ready for calls. No other code
+// may read the events of sess.
 func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, error) {
 	t := newTab(sess, opts)
-	if err := t.enable(ctx, sess, opts.Waiting); err != nil {
+	if err := t.enable(ctx, sess, opts.WaitingForDebugger); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -165,82 +164,84 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	t := &Tab{
-		sess:    sess,
-		opts:    opts,
-		log:     opts.Logger,
-		changed: make(chan struct{}),
-		frames:  make(map[cdp.FrameID]*frame),
-		reports: make(map[string]func([]byte)),
-		scripts: make(map[string]bool),
-		started: make(map[cdp.FrameID]navigation),
-		status:  make(map[cdp.LoaderID]response),
-		traffic: newTraffic(),
-		own:     opts.Own,
-		waking:  make(chan struct{}, 1),
+		sess:      sess,
+		opts:      opts,
+		log:       opts.Logger,
+		changed:   make(chan struct{}),
+		frames:    make(map[cdp.FrameID]*frame),
+		reports:   make(map[string]func([]byte)),
+		scripts:   make(map[string]bool),
+		started:   make(map[cdp.FrameID]navigation),
+		status:    make(map[cdp.LoaderID]response),
+		inflight:  newInflightRequests(),
+		own:       opts.Own,
+		attaching: make(chan struct{}, 1),
 	}
 	t.main = cdp.FrameID(sess.Target().TargetID)
 	t.frames[t.main] = &frame{id: t.main, sess: sess}
 	if opts.Opener != nil {
-		t.family = opts.Opener.family
-		if opts.Opener.recording() { // its client looks at the popup only later
-			t.record = newRecord()
+		t.openerGroup = opts.Opener.openerGroup
+		if opts.Opener.recording() { // its client reads the popup window's activity later
+			t.activity = newActivityLog()
 		}
 	} else {
-		t.family = new(family)
+		t.openerGroup = new(openerGroup)
 	}
-	t.walled = opts.Wall != nil && (opts.Wall.AtOnce || opts.Opener != nil && opts.Opener.isWalled())
-	t.family.join(t)
+	t.intercepting = opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled())
+	t.openerGroup.add(t)
 	sess.InOrder()
-	t.wg.Go(t.follow)
+	t.wg.Go(t.consumeEvents)
 	return t
 }
 
-// Gone is closed when the target is gone.
+// Gone returns a channel that is closed when the target is gone.
 func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
 
-// Wait waits until the tab's goroutines have ended, which they do when its
-// session goes.
+// Wait waits until the tab's goroutines have returned, which happens after its CDP session has
+// ended.
 func (t *Tab) Wait() { t.wg.Wait() }
 
-// MarkOwn says that a session of ours opened the tab.
+// MarkOwn records that one of our sessions opened the tab.
 func (t *Tab) MarkOwn() {
 	t.mu.Lock()
 	t.own = true
 	t.mu.Unlock()
 }
 
-// blankIsOurs reports whether a blank top document without an origin is the first
-// document of the tab, into which no page can write. t.mu must be held.
+// blankIsOurs reports whether a blank top document without an origin is the first document of the
+// tab, and no page can write into it. t.mu must be held.
 func (t *Tab) blankIsOurs() bool { return t.own && !t.opts.Scriptable && !t.shown }
 
+// isOwn reports whether one of our sessions opened the tab.
 func (t *Tab) isOwn() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.own
 }
 
-// URL returns the URL of the top document.
+// URL returns the URL of the top document, or the last known one if the tab is not attached.
 func (t *Tab) URL() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.asleep {
-		return t.noted.url
+	if t.isDetached {
+		return t.lastKnown.url
 	}
 	return t.frames[t.main].url
 }
 
-// HasFrame reports whether a frame is one of the tab's.
+// HasFrame reports whether the tab has a frame with this id.
 func (t *Tab) HasFrame(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.frames[cdp.FrameID(id)] != nil
 }
 
-// Session returns the session of the page target.
+// Session returns the CDP session of the page target.
 func (t *Tab) Session() *cdpconn.Session { return t.sess }
 
-// enable switches on, in one go, what following a target takes. Page comes
-// first: a dialog that opens before it could not be handled at all.
+// enable sends all commands that attaching to a target needs, without waiting in between.
+// Page.enable comes first: a dialog that opens before it cannot be answered. waiting means that the
+// target waits for the debugger.
 func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) error {
 	commands := []command{
 		{"Page.enable", nil},
@@ -248,22 +249,21 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
 		{"Runtime.enable", nil},
 		{"Runtime.addBinding", runtime.AddBindingParams{Name: bindingName, ExecutionContextName: worldName}},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": earlyScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
-		{"Inspector.enable", nil}, // tells of a crash
-		{"Network.enable", t.bodies()},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
+		{"Inspector.enable", nil}, // reports crashes
+		{"Network.enable", t.networkEnableParams()},
 		{method: setAutoAttach},
 	}
 	if s == t.sess {
-		// A tab that is not in front gets no frames and no focus without it.
+		// Without it, a background tab gets no animation frames and no focus.
 		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
 	}
 	if t.opts.NoDialogs {
-		// Without an authenticator, a request for a passkey fails when it times
-		// out.
+		// Without an authenticator, a request for a passkey fails only when it times out.
 		commands = append(commands, command{"WebAuthn.enable", map[string]any{"enableUI": false}})
 	}
-	if t.isWalled() {
-		commands = append(commands, t.opts.Wall.command())
+	if t.requestFilterEnabled() {
+		commands = append(commands, t.opts.RequestFilter.command())
 	}
 	commands = append(commands, t.emulated(s)...)
 	if waiting {
@@ -277,7 +277,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		var p *cdpconn.Pending
 		var err error
 		if c.method == setAutoAttach {
-			p, err = t.attaching.enable(ctx, s)
+			p, err = t.frameAttacher.enable(ctx, s)
 		} else {
 			p, err = s.Start(ctx, c.method, c.params)
 		}
@@ -290,16 +290,16 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		t.blockChild(ctx, s)
 	}
 	answered := func(ctx context.Context) error { return t.enabled(ctx, s, commands, pending) }
-	// Tabs that we or their pages opened cannot have a dialog from before we
-	// attached. They may also drop input while their first document loads.
+	// Tabs that we or their pages opened cannot have a dialog from before we attached. They may
+	// also drop input while their first document loads.
 	if !waiting && s == t.sess && !t.opts.Own && t.opts.Opener == nil {
 		return t.enabledUnlessBlocked(ctx, answered)
 	}
 	if !waiting {
 		return answered(ctx)
 	}
-	// A page that was opened for a server that is slow to answer has no process
-	// yet to say that all this is done. It can be driven all the same.
+	// A page that waits for the first response of a slow server has no renderer process yet that
+	// could respond to these commands. It can be used anyway.
 	done := make(chan error, 1)
 	t.wg.Go(func() { done <- answered(context.WithoutCancel(ctx)) })
 	select {
@@ -312,17 +312,17 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 	}
 }
 
-// openedLimit is how long a page that was opened just now may take to say that
-// it is followed, before it counts as a tab.
+// openedLimit is how long a newly opened page may take to respond to the commands of enable, before
+// the tab is returned anyway.
 const openedLimit = 300 * time.Millisecond
 
-// A command is one that enable sends.
+// A command is a CDP command with its parameters.
 type command struct {
 	method string
 	params any
 }
 
-// enabled waits for the answers to the commands of enable.
+// enabled waits for the responses to the commands of enable.
 func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []command, pending []*cdpconn.Pending) error {
 	for i, p := range pending {
 		var result struct {
@@ -330,7 +330,7 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 		}
 		if err := p.Wait(ctx, &result); err != nil {
 			if errors.Is(err, executor.ErrCDP) {
-				t.log.Debug("command refused at attach", "method", commands[i].method, "error", err)
+				t.log.Debug("command failed during attach", "method", commands[i].method, "error", err)
 				continue
 			}
 			return err
@@ -345,15 +345,15 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 	return nil
 }
 
-// notify wakes whoever waits for a change. t.mu must be held.
+// notify wakes the goroutines that wait for a change. t.mu must be held.
 func (t *Tab) notify() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
 
-// await waits until cond, called with t.mu held after every change, is true.
-// It ends early with cond's error, when the tab goes, and when ctx ends, which
-// is after cdpconn.DefaultCallTimeout when it has no deadline.
+// await waits until cond is true. It calls cond with t.mu held, first immediately and then after
+// every change. It returns an error if cond does, when the tab is gone, or when ctx is done. If ctx
+// has no deadline, the timeout is cdpconn.DefaultCallTimeout.
 func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
@@ -378,13 +378,13 @@ func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
 	}
 }
 
-// goneError returns why the tab cannot be used any more. t.mu must be held.
+// goneError returns why the tab can no longer be used, or nil. t.mu must be held.
 func (t *Tab) goneError() error {
 	switch {
 	case t.gone != nil:
 		return t.gone
-	case t.asleep && t.away != nil:
-		return t.away
+	case t.isDetached && t.detachErr != nil:
+		return t.detachErr
 	case t.crashed:
 		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
 	}

@@ -2,8 +2,8 @@ package page
 
 import "testing"
 
-// TestHoldsText is about which texts are another in a page's own form, and
-// which are less than it.
+// TestHoldsText checks which texts count as the entered text in the page's own format, and which
+// have lost a part of it.
 func TestHoldsText(t *testing.T) {
 	for _, row := range []struct {
 		got, want string
@@ -23,8 +23,8 @@ func TestHoldsText(t *testing.T) {
 		{"", "!?", false},
 		{"left over", "", false},
 	} {
-		if holds := holdsText(row.got, row.want); holds != row.holds {
-			t.Errorf("%q holds %q: %v, want %v", row.got, row.want, holds, row.holds)
+		if holds := matchesText(row.got, row.want); holds != row.holds {
+			t.Errorf("holdsText(%q, %q) = %v, want %v", row.got, row.want, holds, row.holds)
 		}
 	}
 }
@@ -40,8 +40,8 @@ func TestFieldHolds(t *testing.T) {
 		{"text", "14:30", "14.30", true}, {"text", "2026-11-21", "21.11.2026", true},
 		{"tel", "(555) 123-4567", "555.123.4567", true}, {"tel", "5551234", "555-1234", true},
 	} {
-		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.holds(c.want) != c.holds {
-			t.Errorf("a %s field with %q holds %q: %t", c.kind, c.got, c.want, !c.holds)
+		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.matches(c.want) != c.holds {
+			t.Errorf("%s field with %q: holds(%q) = %t", c.kind, c.got, c.want, !c.holds)
 		}
 	}
 }

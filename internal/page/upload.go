@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// uploadPiece is how much of a file goes to the page at a time, in bytes: a
-	// fraction of what may wait to be sent to the extension.
-	uploadPiece = 512 << 10
-	// uploadLimit bounds the way of all files of one upload to the page.
+	// uploadChunk is the number of bytes of a file that are sent to the page at a time: a fraction
+	// of the send queue of the extension.
+	uploadChunk = 512 << 10
+	// uploadLimit bounds the transfer of all files of one upload to the page.
 	uploadLimit = 60 * time.Second
-	// chooserLimit is how long after a click the page may ask for a file: some
-	// ask a server first.
+	// chooserLimit is how long after a click the page may open a file chooser: some pages send a
+	// request first.
 	chooserLimit = 2 * time.Second
 )
 
-// A fileInput is what js/upload.js tells of a file input.
+// A fileInput is what js/upload.js returns for a file input.
 type fileInput struct {
-	ID       int    `json:"id"`
-	Multiple bool   `json:"multiple"`
-	Folder   bool   `json:"folder"`
-	Accept   string `json:"accept"`
-	Disabled bool   `json:"disabled"`
-	doc      *document
+	ID        int    `json:"id"`
+	Multiple  bool   `json:"multiple"`
+	Directory bool   `json:"folder"`
+	Accept    string `json:"accept"`
+	Disabled  bool   `json:"disabled"`
+	doc       *document
 }
 
-// Upload gives files to the file input that the target is or is the label of,
-// or else to the one that a click on the target asks for.
+// Upload passes files to a file input: the target, the input that the target labels, or the one for
+// which a click on the target opens a file chooser.
 //
-// DOM.setFileInputFiles would have the browser open the files by their names,
-// when they may be others, and needs a setting of the user's in the extension.
-// So the bytes are handed over.
+// Upload does not use DOM.setFileInputFiles. With it, the browser would open the files by name,
+// when they may have been replaced, and the extension would need a setting that only the user can
+// change. Upload sends the content instead.
 func (v *View) Upload(ctx context.Context, target executor.Target, files []upload.File, opts *executor.ActionOptions) (*executor.Upload, error) {
 	res := &executor.Upload{}
 	for _, f := range files {
@@ -63,161 +63,162 @@ func (v *View) upload(ctx context.Context, el *element, files []upload.File) err
 		return err
 	}
 	var in *fileInput
-	if err := el.doc.call(ctx, &in, "fileInput", el.id); errors.Is(err, errDocumentGone) {
-		return v.vanished(ctx, el)
+	if err := el.doc.call(ctx, &in, "fileInput", el.id); errors.Is(err, errDocumentDetached) {
+		return v.detachedBeforeActionError(ctx, el)
 	} else if err != nil {
 		return err
 	}
 	if in != nil {
 		in.doc = el.doc
-		if err := in.takes(files); err != nil {
+		if err := in.accepts(files); err != nil {
 			return err
 		}
-		return v.give(callerOf(ctx), in, files)
+		return v.transferFiles(parentContext(ctx), in, files)
 	}
-	asked := el.watch
-	in, letGo, err := v.chooserOf(ctx, el)
+	watch := el.watch
+	in, release, err := v.openFileChooser(ctx, el)
 	if err != nil {
 		return err
 	}
-	defer letGo()
-	if err := in.takes(files); err != nil {
+	defer release()
+	if err := in.accepts(files); err != nil {
 		return err
 	}
-	if err := v.give(callerOf(ctx), in, files); err != nil {
+	if err := v.transferFiles(parentContext(ctx), in, files); err != nil {
 		return err
 	}
 	v.tab.mu.Lock()
-	asked.choosers = v.tab.choosers // it was given what it asked for
+	watch.choosers = v.tab.fileChoosersRequested // the page's request is answered
 	v.tab.mu.Unlock()
 	return nil
 }
 
-// takes returns why an input does not take files.
-func (in *fileInput) takes(files []upload.File) error {
+// accepts returns an error if the input does not accept files.
+func (in *fileInput) accepts(files []upload.File) error {
 	switch {
 	case in.Disabled:
-		return executor.Errorf(executor.ErrNotActionable, "Something else may have to be filled in or chosen first.", "the file input is disabled")
-	case in.Folder:
-		return executor.Errorf(executor.ErrBadArgs, "Ask the user to choose it in the page.", "the file input takes a whole folder, and only files can be uploaded; nothing was given")
+		return executor.Errorf(executor.ErrNotActionable, "Another field may have to be filled in first.", "the file input is disabled")
+	case in.Directory:
+		return executor.Errorf(executor.ErrBadArgs, "Ask the user to choose it in the page.", "the file input accepts directories only; no files were set")
 	case len(files) > 1 && !in.Multiple:
-		return executor.Errorf(executor.ErrBadArgs, "Name one path.", "the file input takes one file, not %d; nothing was given", len(files))
+		return executor.Errorf(executor.ErrBadArgs, "Pass one path.", "the file input accepts one file, not %d; no files were set", len(files))
 	}
 	for _, f := range files {
 		if !upload.Accepts(in.Accept, f) {
-			return executor.Errorf(executor.ErrBadArgs, "Name a file that it takes.", "the file input does not take %q, only %q; nothing was given", f.Name, firstLine(in.Accept))
+			return executor.Errorf(executor.ErrBadArgs, "Pass a file that it accepts.", "the file input does not accept %q, only %q; no files were set", f.Name, firstLine(in.Accept))
 		}
 	}
 	return nil
 }
 
-// chooserOf clicks el and returns the file input that the page then asks to fill.
-// Nobody sees the chooser: an action keeps choosers shut from its beginning to
-// its end. letGo is to be called when the input is no longer needed.
-func (v *View) chooserOf(ctx context.Context, el *element) (in *fileInput, letGo func(), err error) {
+// openFileChooser clicks el and returns the file input for which the page then opens a file
+// chooser. The user does not see the file chooser, because every action intercepts file choosers.
+// The caller must call release when it no longer needs the input.
+func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
 	t := v.tab
 	t.mu.Lock()
-	before := t.choosers
+	before := t.fileChoosersRequested
 	t.mu.Unlock()
-	el.watch = nil // the click is not all of the action
-	if _, err := v.press(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+	el.watch = nil // the click is not the action's last input
+	if _, err := v.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 		return nil, nil, err
 	}
-	limit, cancel := context.WithTimeout(callerOf(ctx), chooserLimit)
+	limit, cancel := context.WithTimeout(parentContext(ctx), chooserLimit)
 	defer cancel()
-	var asked chooser
+	var chooser fileChooser
 	err = t.await(limit, func() (bool, error) {
 		if t.dialog != nil {
 			return false, t.dialog.error()
 		}
-		asked = t.chooser
-		return t.choosers != before, nil
+		chooser = t.chooser
+		return t.fileChoosersRequested != before, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or give the file input itself.",
-			"%s is no file input, and a click on it asked for no file", v.describeWithRef(callerOf(ctx), el))
+		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
+			"%s is not a file input and did not open a file chooser", v.describeWithRef(parentContext(ctx), el))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if asked.node == 0 {
+	if chooser.node == 0 {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Ask the user to choose the file in the page.",
-			"the page asks for a file in a way that only its user can answer (showOpenFilePicker)")
+			"the page opened a file picker that only the user can answer (showOpenFilePicker)")
 	}
-	if err := v.checkFrame(ctx, asked.frame, executor.OpUpload, ""); err != nil {
+	if err := v.checkFrame(ctx, chooser.frame, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel = context.WithTimeout(callerOf(ctx), inputTimeout)
+	ctx, cancel = context.WithTimeout(parentContext(ctx), inputTimeout)
 	defer cancel()
-	d, err := t.frameDocument(ctx, asked.frame)
+	d, err := t.frameDocument(ctx, chooser.frame)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, object, err := d.number(ctx, asked.node, "")
+	id, object, err := d.elementIDOf(ctx, chooser.node, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	// It need not be in the document, and then only this keeps it.
-	letGo = func() {
+	// The input may not be in the document. Then only the remote object prevents it from being
+	// collected.
+	release = func() {
 		d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObject, runtime.ReleaseObjectParams{ObjectID: object})
 	}
 	err = d.call(ctx, &in, "fileInput", id)
 	if err == nil && in == nil {
-		err = errDocumentGone
+		err = errDocumentDetached
 	}
 	if err != nil {
-		letGo()
-		return nil, nil, ungiven(err)
+		release()
+		return nil, nil, transferError(err)
 	}
 	in.doc = d
-	return in, letGo, nil
+	return in, release, nil
 }
 
-// give brings files into the page and puts them into an input.
-func (v *View) give(ctx context.Context, in *fileInput, files []upload.File) error {
+// transferFiles sends files to the page and sets them as the files of an input.
+func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.File) error {
 	ctx, cancel := context.WithTimeout(ctx, uploadLimit)
 	defer cancel()
 	d, token := in.doc, rand.Text()
-	var given atomic.Bool
-	v.tab.hear(token, func([]byte) { given.Store(true) })
+	var done atomic.Bool
+	v.tab.subscribe(token, func([]byte) { done.Store(true) })
 	defer func() {
-		v.tab.unhear(token)
-		if !given.Load() && d.current() {
-			d.start(context.WithoutCancel(ctx), "forgetFiles", token)
+		v.tab.unsubscribe(token)
+		if !done.Load() && d.current() {
+			d.start(context.WithoutCancel(ctx), "discardFiles", token)
 		}
 	}()
-	type about struct {
+	type metadata struct {
 		Name     string `json:"name"`
 		Type     string `json:"type"`
 		Modified int64  `json:"modified"` // ms since 1970
 	}
-	var list []about
+	var list []metadata
 	for i, f := range files {
-		list = append(list, about{f.Name, f.MIMEType, f.Modified.UnixMilli()})
-		for piece := range slices.Chunk(f.Data, uploadPiece) {
-			if err := d.call(ctx, nil, "receive", token, i, base64.StdEncoding.EncodeToString(piece)); err != nil {
-				return ungiven(err)
+		list = append(list, metadata{f.Name, f.MIMEType, f.Modified.UnixMilli()})
+		for chunk := range slices.Chunk(f.Data, uploadChunk) {
+			if err := d.call(ctx, nil, "receiveFileChunk", token, i, base64.StdEncoding.EncodeToString(chunk)); err != nil {
+				return transferError(err)
 			}
 		}
 	}
-	if err := v.checkFrame(ctx, d.frame, executor.OpUpload, ""); err != nil { // it took a while
+	if err := v.checkFrame(ctx, d.frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
 		return err
 	}
 	var ok bool
-	switch err := d.call(ctx, &ok, "giveFiles", token, in.ID, list); {
-	case given.Load(), err == nil && ok:
-		return nil // whatever the page then did
+	switch err := d.call(ctx, &ok, "setInputFiles", token, in.ID, list); {
+	case done.Load(), err == nil && ok:
+		return nil // even if the page's event handlers failed
 	case err == nil:
-		return ungiven(errDocumentGone)
+		return transferError(errDocumentDetached)
 	default:
-		return ungiven(err)
+		return transferError(err)
 	}
 }
 
-// ungiven is the error for files that did not get to the input.
-func ungiven(err error) error {
-	if errors.Is(err, errDocumentGone) {
-		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is.", "the file input went away before it was given the files: %w", err)
+// transferError returns the error for files that did not reach the input.
+func transferError(err error) error {
+	if errors.Is(err, errDocumentDetached) {
+		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is.", "the file input was removed before upload: %w", err)
 	}
-	return fmt.Errorf("giving the files to the page: %w", timeoutAs(err, "the page to take the files"))
+	return fmt.Errorf("sending the files to the page: %w", timeoutAs(err, "the page to accept the files"))
 }

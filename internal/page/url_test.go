@@ -8,8 +8,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestURLGlob: * is any run of characters and nothing else is special,
-// whatever else it may mean in globs.
+// TestURLGlob checks that * matches any sequence of characters and that no other character is
+// special, even if it is in other globs.
 func TestURLGlob(t *testing.T) {
 	for _, test := range []struct {
 		pattern, url string
@@ -51,7 +51,7 @@ func TestURLGlob(t *testing.T) {
 	}
 }
 
-// stars matches as urlGlob says, by trying every run.
+// stars is a reference implementation of urlGlob that tries every sequence.
 func stars(pattern, s string) bool {
 	lead, rest, found := strings.Cut(pattern, "*")
 	if !strings.HasPrefix(s, lead) {
@@ -76,7 +76,7 @@ func FuzzURLGlob(f *testing.F) {
 	f.Add("*?", "?")
 	f.Fuzz(func(t *testing.T, pattern, s string) {
 		if len(pattern) > 12 || len(s) > 24 || !utf8.ValidString(s) {
-			return // stars is slow, and URLs of the browser are text
+			return // stars is slow, and the browser's URLs are valid UTF-8
 		}
 		g, err := urlGlob(pattern)
 		if !utf8.ValidString(pattern) && executor.CodeOf(err) == executor.ErrBadArgs {
@@ -102,7 +102,7 @@ func TestURLGlobs(t *testing.T) {
 		}
 	}
 	if anyMatch(nil, "https://x.test/") {
-		t.Error("no pattern matched")
+		t.Error("an empty list of patterns matched")
 	}
 }
 
@@ -127,7 +127,7 @@ func TestEffectiveOrigin(t *testing.T) {
 func TestCheckURL(t *testing.T) {
 	for _, ok := range []string{
 		"https://a.test", "HTTP://a.test/x", "http://127.0.0.1:80/?q#f", "http://[::1]/", "about:blank",
-		"data:text/html,x", "file:///etc/hosts", "chrome://version", // where these lead is the gate's business
+		"data:text/html,x", "file:///etc/hosts", "chrome://version", // the gate decides whether these are allowed
 	} {
 		if err := checkURL(ok); err != nil {
 			t.Errorf("%q: %v", ok, err)
@@ -144,7 +144,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestHostOf: messages name the host of a URL and nothing else of it.
+// TestHostOf checks that messages contain the host of a URL and no other part of it.
 func TestHostOf(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://user:secret@a.test:8443/p?token=x#y": "a.test:8443",
@@ -160,20 +160,20 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-func TestLabelString(t *testing.T) {
+func TestRefDescriptionString(t *testing.T) {
 	long := strings.Repeat("é", 81)
 	for _, test := range []struct {
-		in   label
+		in   refDescription
 		want string
 	}{
-		{label{}, "element"},
-		{label{Role: "button"}, "button"},
-		{label{Role: "button", Name: "  \n "}, "button"},
-		{label{Name: "Pay"}, `element "Pay"`},
-		{label{Role: "button", Name: " Pay\n\tnow "}, `button "Pay now"`},
-		{label{Role: "link", Name: `say "hi"`}, `link "say \"hi\""`},
-		{label{Role: "link", Name: "a\x1b[31mb"}, `link "a\x1b[31mb"`},
-		{label{Role: "link", Name: long}, `link "` + strings.Repeat("é", 80) + `…"`},
+		{refDescription{}, "element"},
+		{refDescription{Role: "button"}, "button"},
+		{refDescription{Role: "button", Name: "  \n "}, "button"},
+		{refDescription{Name: "Pay"}, `element "Pay"`},
+		{refDescription{Role: "button", Name: " Pay\n\tnow "}, `button "Pay now"`},
+		{refDescription{Role: "link", Name: `say "hi"`}, `link "say \"hi\""`},
+		{refDescription{Role: "link", Name: "a\x1b[31mb"}, `link "a\x1b[31mb"`},
+		{refDescription{Role: "link", Name: long}, `link "` + strings.Repeat("é", 80) + `…"`},
 	} {
 		if got := test.in.String(); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.in, got, test.want)

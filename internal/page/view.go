@@ -14,37 +14,36 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// A View is one client's look at a [Tab]. Its methods are those of
-// executor.Executor without the tab argument. Apart from HandleDialog, they
-// must be called between Tab.Enter and its leave.
+// A View is one client's view of a [Tab]. Its methods are those of executor.Executor without the
+// tab argument. Apart from HandleDialog, they must be called between Tab.Acquire and the call of
+// the function that it returns.
 type View struct {
 	tab  *Tab
 	opts ViewOptions
 
-	mu     sync.Mutex // guards what follows
-	refs   map[executor.Ref]node
-	names  map[node]executor.Ref
-	labels map[executor.Ref]label     // label that was shown for a ref; kept when its document is gone
-	next   int                        // number of the last ref
-	last   *shown                     // what this client last received; nil before
-	parts  map[node]*outline.Document // what it last received of some elements
-	heard  int                        // number of the last console message that it requested not to receive again
+	mu            sync.Mutex // guards the fields below
+	refs          map[executor.Ref]node
+	names         map[node]executor.Ref
+	labels        map[executor.Ref]refDescription // description that was reported with a ref; kept after its document is gone
+	next          int                             // number of the last ref
+	last          *lastSnapshot                   // what this client last received; nil before the first snapshot
+	parts         map[node]*outline.Document      // what it last received of single elements
+	consoleCursor int                             // number of the last console message that the client does not want to receive again
 }
 
-// Downloads are the downloads that the page of a tab starts.
+// Downloads reports the downloads that the page of a tab starts.
 type Downloads interface {
-	// Begun returns the number of downloads that have started.
-	Begun() int
-	// News returns the changes of the downloads since the last call. It waits
-	// until want downloads have started after the first begun downloads, or ctx
-	// is done.
-	News(ctx context.Context, begun, want int) DownloadNews
+	// Started returns the number of downloads that have started.
+	Started() int
+	// News returns the changes of the downloads since the last call. It waits until want downloads
+	// have started after the first startedBefore downloads, or ctx is done.
+	News(ctx context.Context, startedBefore, want int) DownloadNews
 }
 
-// DownloadNews lists downloads that started or ended.
+// DownloadNews lists downloads that have started or ended.
 type DownloadNews struct {
-	Began   []executor.Download // after the first begun downloads
-	Earlier []executor.Download // among the first begun downloads
+	Started []executor.Download // started after the first startedBefore downloads
+	Earlier []executor.Download // among the first startedBefore downloads
 	More    int                 // number of downloads in neither list
 }
 
@@ -53,16 +52,16 @@ type ViewOptions struct {
 	ID          executor.TabID
 	Gate        executor.Gate // nil denies everything
 	AfterAction executor.AfterAction
-	// NewTabs returns the tabs that this tab's page opened since the last
-	// call. It waits, while ctx lets it, until there are want of them.
+	// NewTabs returns the tabs that this tab's page has opened since the last call. It waits until
+	// there are want of them or ctx is done.
 	NewTabs   func(ctx context.Context, want int) []executor.Tab
 	Downloads Downloads // may be nil
-	// Consent asks the user, after the gate, whether scripts of the client may
-	// run in a document with an origin. nil asks nobody.
+	// Consent asks the user, after the gate, whether scripts of the client may run in a document
+	// with an origin. nil means that the user is not asked.
 	Consent func(ctx context.Context, origin string) error
 }
 
-// A node is one element: a number that our scripts gave it in one document.
+// A node identifies one element: the id of its document's isolated world and the element id.
 type node struct {
 	world string
 	id    int
@@ -72,33 +71,34 @@ type node struct {
 func (t *Tab) NewView(opts ViewOptions) *View {
 	if opts.Gate == nil {
 		opts.Gate = executor.GateFunc(func(context.Context, executor.Access) error {
-			return executor.Errorf(executor.ErrPolicyDenied, "Give the session a Gate.", "the session has no policy, so everything is denied")
+			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	return &View{tab: t, opts: opts, refs: make(map[executor.Ref]node), names: make(map[node]executor.Ref), labels: make(map[executor.Ref]label), parts: make(map[node]*outline.Document)}
+	return &View{tab: t, opts: opts, refs: make(map[executor.Ref]node), names: make(map[node]executor.Ref), labels: make(map[executor.Ref]refDescription), parts: make(map[node]*outline.Document)}
 }
 
-// Tab returns the tab that v looks at.
+// Tab returns the tab of the view.
 func (v *View) Tab() *Tab { return v.tab }
 
-// check asks the gate whether op may be done to d.
+// check asks the gate whether op is allowed on d. destination is the URL of a navigation or
+// download, if op has one.
 func (v *View) check(ctx context.Context, d *document, op executor.Operation, destination string) error {
 	access := executor.Access{
 		Tab: v.opts.ID, Document: string(d.loader), URL: d.url, Origin: d.origin,
-		Op: op, Destination: destination, OwnTab: v.tab.isOwn(),
+		Op: op, Destination: destination, OpenedBySession: v.tab.isOwn(),
 	}
 	if !d.top() {
 		access.Frame = string(d.frame)
 	}
 	err := v.opts.Gate.Check(ctx, access)
 	if err != nil && !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
-		// Whatever a gate says that is not nil denies.
+		// Any error of a gate is a denial.
 		return &executor.Error{Code: executor.ErrPolicyDenied, Err: err}
 	}
 	return err
 }
 
-// document returns the top document after asking the gate for op.
+// document returns the top document if the gate allows op on it.
 func (v *View) document(ctx context.Context, op executor.Operation) (*document, error) {
 	d, err := v.tab.document(ctx)
 	if err != nil {
@@ -107,8 +107,9 @@ func (v *View) document(ctx context.Context, op executor.Operation) (*document, 
 	return d, v.check(ctx, d, op, "")
 }
 
-// scriptable is document for what runs the client's own script.
-func (v *View) scriptable(ctx context.Context, op executor.Operation) (*document, error) {
+// documentForEval is document for calls that run the client's own script. It also asks the user for
+// consent.
+func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*document, error) {
 	d, err := v.document(ctx, op)
 	if err != nil {
 		return nil, err
@@ -116,18 +117,18 @@ func (v *View) scriptable(ctx context.Context, op executor.Operation) (*document
 	return d, v.consent(ctx, d)
 }
 
+// consent asks the user for script consent to the origin of d.
 func (v *View) consent(ctx context.Context, d *document) error {
-	if v.opts.Consent == nil || d.origin == executor.OriginOurs {
+	if v.opts.Consent == nil || d.origin == executor.OriginInternal {
 		return nil
 	}
 	return v.opts.Consent(ctx, d.origin)
 }
 
-// allowed returns the documents of the tab, parents first, that the gate
-// allows op on. A document below a denied one is judged by itself, but is
-// left out: nothing of what surrounds it may be told.
+// allowed returns the documents of the tab, parents first, that the gate allows op on. It omits
+// documents below a denied one, because they would reveal what surrounds them.
 func (v *View) allowed(ctx context.Context, op executor.Operation) []*document {
-	v.tab.awaitFrames(ctx)
+	v.tab.waitForFrames(ctx)
 	denied := make(map[string]bool)
 	var list []*document
 	for _, d := range v.tab.documents() {
@@ -140,8 +141,8 @@ func (v *View) allowed(ctx context.Context, op executor.Operation) []*document {
 	return list
 }
 
-// mint returns the ref of an element, a new one when it has none.
-func (v *View) mint(world string, id int, l label) executor.Ref {
+// refFor returns the ref of an element. It assigns a new one if the element has none.
+func (v *View) refFor(world string, id int, l refDescription) executor.Ref {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n := node{world: world, id: id}
@@ -156,15 +157,16 @@ func (v *View) mint(world string, id int, l label) executor.Ref {
 	return r
 }
 
-// maxLabelName limits the stored length of an element's name.
+// maxLabelName is the maximum stored length of an element's name, in characters.
 const maxLabelName = 300
 
-// maxLabels bounds what is remembered of refs whose documents are gone.
+// maxLabels is the number of stored descriptions above which those of documents that are gone are
+// dropped.
 const maxLabels = 5000
 
-// forget drops the refs of documents that are gone, so that a client that
-// stays for long does not keep every element it ever saw.
-func (v *View) forget() {
+// dropStaleRefs drops the refs of documents that are gone, so that a long-running client does not
+// store every element that it has ever received.
+func (v *View) dropStaleRefs() {
 	alive := make(map[string]bool)
 	for _, d := range v.tab.documents() {
 		alive[d.world] = true
@@ -183,56 +185,55 @@ func (v *View) forget() {
 	}
 }
 
-// betweenDocuments is how long a tab that has left one document may take to
-// tell of the next: it is there, and what is its origin follows at once.
+// betweenDocuments bounds the wait for a document whose navigation has committed but whose isolated
+// world is not known: the browser reports its origin right afterwards.
 const betweenDocuments = 250 * time.Millisecond
 
-// Info tells the URL and title of the tab, as far as the gate allows. Title
-// is empty while a dialog blocks the page.
+// Info returns the URL, title and origin of the top document if the gate allows it. title is empty
+// while a dialog blocks the page.
 func (v *View) Info(ctx context.Context) (url, title, origin string, err error) {
 	t := v.tab
 	limit, cancel := context.WithTimeout(ctx, betweenDocuments)
 	t.await(limit, func() (bool, error) {
 		f := t.frames[t.main]
-		return t.asleep || t.dialog != nil || f.world != nil || f.loader == "", nil
+		return t.isDetached || t.dialog != nil || f.world != nil || f.loader == "", nil
 	})
 	cancel()
 	t.mu.Lock()
 	d, dialog := t.documentOf(t.frames[t.main]), t.dialog != nil
-	asleep, noted := t.asleep, t.noted
-	if asleep {
-		d = t.known()
+	detached, lastKnown := t.isDetached, t.lastKnown
+	if detached {
+		d = t.bestKnownDocument()
 	}
 	t.mu.Unlock()
 	if d == nil && dialog {
 		t.mu.Lock()
-		d = t.known()
+		d = t.bestKnownDocument()
 		t.mu.Unlock()
 	}
-	if d == nil { // nothing is told of it, but that it is there
+	if d == nil { // only report that the tab exists
 		origin := executor.OriginOpaque
-		if asleep || t.isOwn() {
-			origin = executor.OriginOurs
+		if detached || t.isOwn() {
+			origin = executor.OriginInternal
 		}
 		d = &document{tab: t, frame: t.main, url: "about:blank", origin: origin}
 	}
 	if err := v.check(ctx, d, executor.OpList, ""); err != nil {
 		return "", "", "", err
 	}
-	if asleep {
-		return d.url, noted.title, d.origin, nil
+	if detached {
+		return d.url, lastKnown.title, d.origin, nil
 	}
 	if !dialog && d.url != "about:blank" {
 		title, _ = d.title(ctx)
 	}
-	if d.url == "" { // a popup before its first document
+	if d.url == "" { // a popup window before its first document
 		return "about:blank", title, d.origin, nil
 	}
 	return d.url, title, d.origin, nil
 }
 
-// DialogNote returns a note about the dialog that blocks the page, or "" if no
-// dialog does.
+// DialogNote returns a note on the dialog that blocks the page, or "" if there is none.
 func (v *View) DialogNote() string {
 	if err := v.tab.dialogError(); err != nil {
 		return err.(*executor.Error).Message()
@@ -240,14 +241,14 @@ func (v *View) DialogNote() string {
 	return ""
 }
 
-// Reads reports whether the gate lets the document of a frame be read, and
-// those that the frame is in. A frame that is not known is not read.
-func (v *View) Reads(ctx context.Context, frame string) bool {
+// CanRead reports whether the gate allows reading the document of a frame and of all frames around
+// it. It returns false for an unknown frame.
+func (v *View) CanRead(ctx context.Context, frame string) bool {
 	return v.checkFrame(ctx, cdp.FrameID(frame), executor.OpRead, "") == nil
 }
 
-// checkFrame asks the gate for op on the document of a frame, and for leave to
-// read those that it is in: what surrounds it would tell of it.
+// checkFrame checks with the gate whether op is allowed on the document of a frame, and whether the
+// documents around it may be read, because the frame would reveal them.
 func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {
 	t := v.tab
 	var path []*document
@@ -255,7 +256,7 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	for f := t.frames[id]; f != nil; f = t.frames[f.parent] {
 		d := t.documentOf(f)
 		if d == nil && f.id == t.main {
-			d = t.known()
+			d = t.bestKnownDocument()
 		}
 		if d == nil {
 			d = &document{tab: t, frame: f.id, parent: f.parent, url: f.url, origin: executor.OriginOpaque}
@@ -264,7 +265,7 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	}
 	t.mu.Unlock()
 	if len(path) == 0 || !path[len(path)-1].top() {
-		return executor.Errorf(executor.ErrPolicyDenied, "Take a new snapshot.", "the frame is not known")
+		return executor.Errorf(executor.ErrPolicyDenied, "Take a new snapshot.", "unknown frame")
 	}
 	for i, d := range path {
 		if i > 0 {
@@ -277,16 +278,16 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	return nil
 }
 
-// MayDownload asks the gate whether a frame of the tab may download url.
-func (v *View) MayDownload(ctx context.Context, frame, url string) error {
+// CheckDownload checks with the gate whether a frame of the tab may download url.
+func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
 	return v.checkFrame(ctx, cdp.FrameID(frame), executor.OpDownload, url)
 }
 
-// Allows asks the gate whether op may be done to the top document.
-func (v *View) Allows(ctx context.Context, op executor.Operation, destination string) error {
+// Check checks with the gate whether op is allowed on the top document.
+func (v *View) Check(ctx context.Context, op executor.Operation, destination string) error {
 	t := v.tab
 	t.mu.Lock()
-	d := t.known()
+	d := t.bestKnownDocument()
 	t.mu.Unlock()
 	return v.check(ctx, d, op, destination)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// lookInterval is how often WaitFor looks again when nothing in the document
-// changed: a class, a value or a clock may have.
-const lookInterval = 100 * time.Millisecond
+// pollInterval is how often WaitFor checks again if no DOM mutation occurs: a class, a value or the
+// time may have changed.
+const pollInterval = 100 * time.Millisecond
 
-// WaitFor waits until all conditions hold at once.
+// WaitFor waits until all conditions are true at the same time.
 func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
 	timeout := cond.Timeout
 	if timeout <= 0 {
@@ -26,7 +26,7 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	if cond.Selector == "" && cond.Text == "" && cond.TextGone == "" && cond.Gone == "" && cond.URL == "" && cond.Expression == "" && cond.Time <= 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give selector, text, textGone, gone, url, timeMs or expression.", "nothing to wait for")
 	}
-	w := &waiter{v: v, cond: cond, unmet: named(cond)}
+	w := &waiter{v: v, cond: cond, unmet: conditionNames(cond)}
 	if cond.URL != "" {
 		g, err := urlGlob(cond.URL)
 		if err != nil {
@@ -40,32 +40,32 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	}
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := v.tab.pass(limit, cond.Time); err != nil {
+	if err := v.tab.sleepUnlessDialog(limit, cond.Time); err != nil {
 		return nil, err
 	}
 	for {
-		err := w.look(limit)
+		err := w.evaluate(limit)
 		waited := time.Since(start).Milliseconds()
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil && len(w.unmet) == 0:
-			return &executor.WaitResult{Matched: true, Ref: w.ref, WaitedMS: waited}, nil
-		case err != nil && !errors.Is(err, errDocumentGone) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
+			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited}, nil
+		case err != nil && !errors.Is(err, errDocumentDetached) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
-		case errors.Is(err, cdpconn.ErrNoAnswer) && !w.looked && timeout >= hangAnswer:
-			return nil, timeoutAs(err, "the page to answer")
+		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= hungPageTimeout:
+			return nil, timeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
-			return &executor.WaitResult{WaitedMS: waited, Unmet: w.unmet}, nil
+			return &executor.WaitResult{Waited: waited, Unmet: w.unmet}, nil
 		}
-		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, errDocumentGone) {
+		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, errDocumentDetached) {
 			return nil, err
 		}
 	}
 }
 
-// pass lets time pass, unless a dialog opens meanwhile or the tab goes.
-func (t *Tab) pass(ctx context.Context, d time.Duration) error {
+// sleepUnlessDialog sleeps for d. It returns an error early if a dialog opens or the tab is gone.
+func (t *Tab) sleepUnlessDialog(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
@@ -83,20 +83,19 @@ func (t *Tab) pass(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// A waiter is one WaitFor.
+// A waiter is one call of WaitFor.
 type waiter struct {
 	v         *View
 	cond      executor.WaitCondition
 	url       *glob.Pattern
 	ref       executor.Ref
-	consented string   // origin for which the user consented to the expression
-	unmet     []string // all of them until the page was checked
-	// looked: the page has answered at least once
-	looked bool
+	consented string   // origin for which the user consented to run the expression
+	unmet     []string // all conditions until the page was first checked
+	responded bool     // the page has responded at least once
 }
 
-// named lists the conditions of the page that are waited for.
-func named(cond executor.WaitCondition) []string {
+// conditionNames returns the names of the page conditions in cond.
+func conditionNames(cond executor.WaitCondition) []string {
 	var names []string
 	for _, c := range []struct{ name, value string }{
 		{"url", cond.URL}, {"selector", cond.Selector}, {"gone", cond.Gone}, {"text", cond.Text}, {"textGone", cond.TextGone}, {"expression", cond.Expression},
@@ -108,8 +107,8 @@ func named(cond executor.WaitCondition) []string {
 	return names
 }
 
-// look sets unmet to the conditions that do not hold now.
-func (w *waiter) look(ctx context.Context) error {
+// evaluate sets unmet to the conditions that are currently false.
+func (w *waiter) evaluate(ctx context.Context) error {
 	v := w.v
 	top, err := v.document(ctx, executor.OpRead)
 	if err != nil {
@@ -125,7 +124,7 @@ func (w *waiter) look(ctx context.Context) error {
 			return err
 		}
 		if visible {
-			w.ref = v.mint(el.doc.world, el.id, label{})
+			w.ref = v.refFor(el.doc.world, el.id, refDescription{})
 		} else {
 			unmet = append(unmet, "selector")
 		}
@@ -144,7 +143,7 @@ func (w *waiter) look(ctx context.Context) error {
 		for _, d := range v.allowed(ctx, executor.OpRead) {
 			var got [2]bool
 			if err := d.call(ctx, &got, "hasText", w.cond.Text, w.cond.TextGone); err != nil {
-				if errors.Is(err, errDocumentGone) && !d.top() {
+				if errors.Is(err, errDocumentDetached) && !d.top() {
 					continue
 				}
 				return err
@@ -179,11 +178,11 @@ func (w *waiter) look(ctx context.Context) error {
 			unmet = append(unmet, "expression")
 		}
 	}
-	w.unmet, w.looked = unmet, true
+	w.unmet, w.responded = unmet, true
 	return nil
 }
 
-// match finds a visible match of a selector.
+// match returns a match of a selector, visible if there is one, and whether it is visible.
 func (w *waiter) match(ctx context.Context, selector string) (el *element, visible bool, err error) {
 	el, err = w.v.query(ctx, selector, executor.OpRead)
 	if err != nil || el == nil {
@@ -193,7 +192,7 @@ func (w *waiter) match(ctx context.Context, selector string) (el *element, visib
 	return el, visible, err
 }
 
-// gone reports whether nothing visible is left of cond.Gone.
+// gone reports whether no visible element matches cond.Gone.
 func (w *waiter) gone(ctx context.Context) (bool, error) {
 	if ref, err := executor.ParseRef(w.cond.Gone); err == nil {
 		el, err := w.v.resolveRef(ctx, ref, executor.OpRead)
@@ -211,17 +210,17 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 	return !visible, err
 }
 
-// change waits until something in the top document may have changed.
+// change waits until the top document may have changed.
 func (w *waiter) change(ctx context.Context) error {
 	d, err := w.v.tab.document(ctx)
 	if err != nil {
 		return err
 	}
-	return d.call(ctx, nil, "nextChange", lookInterval.Milliseconds())
+	return d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
 }
 
-// urlGlob compiles a pattern on URLs in which * stands for any run of
-// characters and everything else for itself.
+// urlGlob compiles a URL pattern in which * matches any sequence of characters and every other
+// character matches itself.
 func urlGlob(pattern string) (*glob.Pattern, error) {
 	parts := strings.Split(pattern, "*")
 	for i, p := range parts {
@@ -229,7 +228,7 @@ func urlGlob(pattern string) (*glob.Pattern, error) {
 	}
 	g, err := glob.Compile(strings.Join(parts, "*"))
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use * for any run of characters.", "pattern %q: %w", pattern, err)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use * for any sequence of characters.", "pattern %q: %w", pattern, err)
 	}
 	return g, nil
 }

@@ -1,4 +1,5 @@
-// Package pagetext separates page text from our own text in messages.
+// Package pagetext marks page text in messages, so that it cannot be mistaken for text of
+// chrome-mcp.
 package pagetext
 
 import (
@@ -7,23 +8,43 @@ import (
 	"strings"
 )
 
-// maxChars is the maximum number of printed characters.
+// maxChars is the maximum number of characters that String prints.
 const maxChars = 300
 
-// A Text is a string that a page controls. Every verb of package fmt prints its
-// first line in double quotes, truncated, so that it cannot pass for our own text.
-// string(t) is the complete text.
+// A Text is a string that a page controls. Every verb of package fmt prints its first line in
+// double quotes, truncated, so that it cannot pass for text of chrome-mcp. string(t) is the
+// complete text.
 type Text string
 
 // String returns the first line of the text, truncated and in double quotes.
 func (t Text) String() string {
 	s, _, more := strings.Cut(string(t), "\n")
-	if r := []rune(s); len(r) > maxChars {
-		s = string(r[:maxChars]) + "…"
-	} else if more && s == "" {
+	if more && s == "" {
 		s = "…"
 	}
-	return strconv.Quote(s)
+	return strconv.Quote(Truncate(s, maxChars))
+}
+
+// Truncate returns s, or its first limit characters and an ellipsis if it is longer.
+func Truncate(s string, limit int) string {
+	if start := First(s, limit); len(start) < len(s) {
+		return start + "…"
+	}
+	return s
+}
+
+// First returns the first n characters of s.
+func First(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
 }
 
 // Format implements fmt.Formatter.

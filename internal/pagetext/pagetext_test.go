@@ -21,3 +21,17 @@ func TestText(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
+
+func TestTruncate(t *testing.T) {
+	for _, tt := range []struct {
+		s     string
+		limit int
+		want  string
+	}{
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"äöü", 3, "äöü"}, {"äöüß", 3, "äöü…"}, {"\xff\xff\xff\xff", 3, "\xff\xff\xff…"}, {"a", 0, "…"},
+	} {
+		if got := Truncate(tt.s, tt.limit); got != tt.want {
+			t.Errorf("%q, %d: got %q, want %q", tt.s, tt.limit, got, tt.want)
+		}
+	}
+}

@@ -9,21 +9,21 @@ import (
 	"sync"
 )
 
-// bootID tells this boot's clock ticks from those of another one, so that a
-// record that survived a reboot matches nothing.
+// bootID distinguishes the clock ticks of this boot from those of another boot, so that a record
+// from before a reboot matches no process.
 var bootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))
 })
 
-// A Stat is what of /proc/<pid>/stat counts here.
+// A Stat contains fields of /proc/<pid>/stat.
 type Stat struct {
 	State byte
 	Group int
 	Start string // clock ticks since boot
 }
 
-// Ended reports whether the process only waits to be reaped.
+// Ended reports whether the process has exited and only waits to be reaped.
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
 // ReadStat reads the Stat of a process.
@@ -36,13 +36,13 @@ func ReadStat(pid int) (Stat, error) {
 }
 
 // parseStat parses one line of proc_pid_stat(5). The second field is the
-// program's name in parentheses, which may hold spaces and parentheses.
+// program's name in parentheses, which may contain spaces and parentheses.
 func parseStat(b []byte) (Stat, error) {
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
 		return Stat{}, fmt.Errorf("no program name in %q", b)
 	}
-	fields := strings.Fields(string(b[i+1:])) // from field 3 on
+	fields := strings.Fields(string(b[i+1:])) // begins with field 3
 	if len(fields) < 20 {
 		return Stat{}, fmt.Errorf("%d fields in %q", len(fields), b)
 	}
@@ -53,8 +53,8 @@ func parseStat(b []byte) (Stat, error) {
 	return Stat{State: fields[0][0], Group: group, Start: fields[19]}, nil
 }
 
-// Of returns what no other process with this number has. It is counted
-// from the boot: Started is another time when the clock is set.
+// Of returns a value that identifies the process among all processes that ever have this pid. It
+// uses the start time since boot, because the result of Started changes when the clock is set.
 func Of(pid int) (string, error) {
 	st, err := ReadStat(pid)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 func TestIdentity(t *testing.T) {
 	own, err := Of(os.Getpid())
 	if again, err2 := Of(os.Getpid()); err != nil || err2 != nil || own != again || own == "" {
-		t.Errorf("this process is %q, %v, and then %q, %v", own, err, again, err2)
+		t.Errorf("own process: %q, %v, then %q, %v", own, err, again, err2)
 	}
 	cmd := exec.Command("cat")
 	stdin, err := cmd.StdinPipe()
@@ -21,7 +21,7 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	if child, err := Of(cmd.Process.Pid); err != nil || child == "" {
-		t.Errorf("a child is %q, %v", child, err)
+		t.Errorf("child: %q, %v", child, err)
 	}
 	stdin.Close()
 	cmd.Wait()
@@ -31,7 +31,7 @@ func TestIdentity(t *testing.T) {
 		func() error { _, err := Started(-1); return err },
 	} {
 		if of() == nil {
-			t.Error("a process that is gone was found")
+			t.Error("an exited process was found")
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestParseStat(t *testing.T) {
 	}
 	for _, line := range []string{"", "7 cat S", "7 (cat) S 1 42"} {
 		if _, err := parseStat([]byte(line)); err == nil {
-			t.Errorf("%q was parsed", line)
+			t.Errorf("parseStat(%q) succeeded", line)
 		}
 	}
 }

@@ -4,7 +4,7 @@ package processid
 
 import "strconv"
 
-// Of returns what no other process with this number has.
+// Of returns a value that identifies the process among all processes that ever have this pid.
 func Of(pid int) (string, error) {
 	started, err := Started(pid)
 	if err != nil {

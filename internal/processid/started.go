@@ -1,4 +1,4 @@
-// Package processid tells one process from another that has its number later.
+// Package processid distinguishes a process from later processes with the same pid.
 package processid
 
 import (
@@ -9,11 +9,11 @@ import (
 	ps "github.com/shirou/gopsutil/v4/process"
 )
 
-// errEnded is of a process that has ended and only waits to be reaped.
-var errEnded = errors.New("the process has ended")
+// errEnded is the error of a process that has exited and only waits to be reaped.
+var errEnded = errors.New("the process has exited")
 
 // Started returns when a running process started, in milliseconds since 1970.
-// Some systems count from a boot time that is adjusted with the clock.
+// On some systems, the result depends on a boot time that is adjusted with the clock.
 func Started(pid int) (int64, error) {
 	if pid <= 0 || pid > math.MaxInt32 {
 		return 0, errors.New("no such process")

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markLanguage writes the language of a code block where the converter looks
-// for it, into the class of the <pre>. Highlighters put it in many places.
+// markLanguage writes the language of a code block into the class of its <pre>, where the converter
+// expects it. Highlighters store it in many places.
 func markLanguage(pre *html.Node) {
 	nodes := []*html.Node{pre}
 	for c := range pre.ChildNodes() {
@@ -17,7 +17,7 @@ func markLanguage(pre *html.Node) {
 			break
 		}
 	}
-	// GitHub and Sphinx name it on a wrapper.
+	// GitHub and Sphinx set it on a wrapper.
 	for p, i := pre.Parent, 0; p != nil && i < 2; p, i = p.Parent, i+1 {
 		nodes = append(nodes, p)
 	}
@@ -44,7 +44,7 @@ func languageOf(n *html.Node) string {
 				}
 			}
 		}
-		// "brush: js;" and "sourceCode python"
+		// For example "brush: js;" and "sourceCode python".
 		if (class == "brush:" || class == "sourceCode") && i+1 < len(classes) {
 			return language(strings.TrimSuffix(classes[i+1], ";"))
 		}
@@ -52,8 +52,7 @@ func languageOf(n *html.Node) string {
 	return ""
 }
 
-// language returns name in lower case if it looks like the name of a
-// language, else "".
+// language returns name in lower case if it looks like the name of a language, and "" otherwise.
 func language(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" || len(name) > 20 || name == "none" || name == "default" || name == "plaintext" || name == "notranslate" {

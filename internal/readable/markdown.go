@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markdown returns the one converter. It is made when first needed: a program
-// that reads no page should not pay for it when it starts.
+// markdown returns the converter. It is created on first use, so that programs that read no page do
+// not pay for it at startup.
 var markdown = sync.OnceValue(func() *converter.Converter {
 	c := converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(),
@@ -41,15 +41,14 @@ var markdown = sync.OnceValue(func() *converter.Converter {
 	return c
 })
 
-// escapeBrackets escapes brackets that may start a link: those with a closing
-// bracket later in the line. The library searches the line again for each bracket,
-// which can take hours.
+// escapeBrackets escapes brackets that may start a link: those with a closing bracket later in the
+// line. For each such bracket, the library searches the line again, which can take hours.
 func escapeBrackets(_ converter.Context, text []byte) []byte {
 	closed, start := false, len(text)
 	for i := len(text) - 1; i >= 0; i-- {
 		c := text[i]
 		start--
-		text[start] = c // never before i
+		text[start] = c // start is always less than i
 		switch c {
 		case '\n':
 			closed = false
@@ -68,7 +67,7 @@ func escapeBrackets(_ converter.Context, text []byte) []byte {
 	return text[start:]
 }
 
-// toMarkdown converts n and cleans up after the converter.
+// toMarkdown converts n and tidies the result.
 func toMarkdown(n *html.Node) (string, error) {
 	out, err := markdown().ConvertNode(n)
 	if err != nil {
@@ -77,11 +76,11 @@ func toMarkdown(n *html.Node) (string, error) {
 	return tidy(string(out)), nil
 }
 
-// escapes matches the terminal sequences that colour text or set titles.
+// escapes matches the terminal sequences that set colors or titles.
 var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)`)
 
-// withoutEscapes takes whole terminal sequences out of a text, of which only
-// the first character is invisible.
+// withoutEscapes removes terminal sequences from a text completely, not only their invisible first
+// character.
 func withoutEscapes(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u009b") {
 		return s
@@ -89,17 +88,17 @@ func withoutEscapes(s string) string {
 	return escapes.ReplaceAllString(s, "")
 }
 
-// tidy removes what no reader sees: terminal sequences, control characters, invisible and
-// bidirectional formatting, and white space at the ends of lines and of the
-// text. Two spaces at a line's end are a line break and stay.
+// tidy removes what readers do not see: terminal sequences, control characters, invisible and
+// bidirectional formatting, and white space at the ends of lines and of the text. Two spaces at the
+// end of a line are a line break and remain.
 func tidy(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t' || r == '\u200d': // the joiner makes emoji
+		case r == '\n' || r == '\t' || r == '\u200d': // emoji contain the joiner
 			return r
 		case r == '\u00a0' || r == '\u2028' || r == '\u2029':
 			return ' '
-		case r == '\u200c': // the non-joiner is part of Persian spelling
+		case r == '\u200c': // Persian spelling uses the non-joiner
 			return r
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\ufffd':
 			return -1
@@ -123,14 +122,13 @@ func tidy(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// withHeading puts heading, the page's own first one, before the text that
-// the search for the main content took it from because the title says the
-// same.
+// withHeading puts heading, the page's first one, before the text. The search for the main content
+// removed it because it equals the title.
 func withHeading(md, heading string) string {
 	if heading == "" || len(heading) > 300 {
 		return md
 	}
-	// Compared by letters, since the converter escapes and emphasises.
+	// Compare letters only, because the converter adds escapes and emphasis.
 	start := md[:min(len(md), 2000+2*len(heading))]
 	if strings.Contains(letters(start), letters(heading)) {
 		return md

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// TestMozillaPages holds the text of the markdown to what Readability's own
-// test pages expect: a mean token F1 of 0.95.
+// TestMozillaPages compares the text of the markdown with the expected text of Readability's test
+// pages. It requires a mean token F1 of 0.95.
 func TestMozillaPages(t *testing.T) {
 	dirs := mozillaPages(t)
 	type score struct {
@@ -56,8 +56,8 @@ func TestMozillaPages(t *testing.T) {
 	}
 }
 
-// mozillaPages returns the folders of the test pages in the module cache,
-// those without any expected text left out.
+// mozillaPages returns the directories of the test pages in the module cache, without those that
+// have no expected text.
 func mozillaPages(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "codeberg.org/readeck/go-readability").Output()
@@ -83,14 +83,13 @@ var (
 	entity      = regexp.MustCompile(`&[a-z]+;`)
 )
 
-// withoutMarkup leaves the text of markdown.
+// withoutMarkup returns the text of markdown.
 func withoutMarkup(md string) string {
 	md = linkTarget.ReplaceAllString(imageMarkup.ReplaceAllString(md, " "), " ")
 	return strings.ReplaceAll(entity.ReplaceAllStringFunc(md, html.UnescapeString), `\`, "")
 }
 
-// visibleText returns the text of a document with a space at each element
-// that does not stand in a line.
+// visibleText returns the text of a document with a space at each block element.
 func visibleText(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {

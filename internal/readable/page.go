@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A page is parsed markup without what cannot be seen, its URLs absolute.
+// A page is parsed markup without invisible elements. Its URLs are absolute.
 type page struct {
 	root    *html.Node
-	base    *url.URL // nil when unknown
+	base    *url.URL // nil if unknown
 	heading string   // text of the first h1
 }
 
-// parsePage parses markup. It fails when that is nested too deeply.
+// parsePage parses markup. It returns an error if elements are nested too deeply.
 func parsePage(markup, pageURL string) (*page, error) {
 	root, err := html.Parse(strings.NewReader(markup))
 	if err != nil {
@@ -24,7 +24,7 @@ func parsePage(markup, pageURL string) (*page, error) {
 	p := &page{root: root, base: baseURL(root, parseURL(pageURL))}
 	p.dropInvisible()
 	for n := range root.Descendants() {
-		if n.Type == html.TextNode { // before markdown's own backslashes get into them
+		if n.Type == html.TextNode { // before markdown's own backslashes are added
 			n.Data = withoutEscapes(n.Data)
 		}
 		if n.Type != html.ElementNode {
@@ -43,10 +43,10 @@ func parsePage(markup, pageURL string) (*page, error) {
 	return p, nil
 }
 
-// title returns what the <title> of the page says.
+// title returns the content of the page's <title>.
 func (p *page) title() string {
 	for n := range p.root.Descendants() {
-		// An SVG has titles too.
+		// SVG also has <title> elements.
 		if n.DataAtom == atom.Title && n.Namespace == "" {
 			return strings.Join(strings.Fields(text(n)), " ")
 		}
@@ -54,8 +54,8 @@ func (p *page) title() string {
 	return ""
 }
 
-// forget removes the elements with one of the given names.
-func (p *page) forget(names ...string) {
+// removeTags removes the elements with one of the given names.
+func (p *page) removeTags(names ...string) {
 	p.remove(func(n *html.Node) bool {
 		for _, name := range names {
 			if n.Data == name {
@@ -66,7 +66,7 @@ func (p *page) forget(names ...string) {
 	})
 }
 
-// remove removes each element that unwanted reports, with what is in it.
+// remove removes each element for which unwanted is true, with its children.
 func (p *page) remove(unwanted func(*html.Node) bool) {
 	var drop []*html.Node
 	var walk func(*html.Node)
@@ -85,7 +85,7 @@ func (p *page) remove(unwanted func(*html.Node) bool) {
 	}
 }
 
-// text returns the text in n, as the markup has it.
+// text returns the text in n, unchanged.
 func text(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -96,8 +96,7 @@ func text(n *html.Node) string {
 	return b.String()
 }
 
-// textLength counts the letters of the text in n: bytes other than white
-// space, outside of scripts.
+// textLength returns the number of bytes of the text in n, without white space and scripts.
 func textLength(n *html.Node) int {
 	total := 0
 	for d := range n.Descendants() {
@@ -110,7 +109,7 @@ func textLength(n *html.Node) int {
 	return total
 }
 
-// isCode reports whether the text of n is for machines.
+// isCode reports whether the text of n is not intended for readers.
 func isCode(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Title:

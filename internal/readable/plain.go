@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText returns the text of markup that is nested too deeply for a tree.
+// plainText returns the text of markup that is nested too deeply to build a tree.
 func plainText(markup string) string {
 	var b strings.Builder
-	skip := atom.Atom(0) // the element whose text is left out
+	skip := atom.Atom(0) // the element whose text is skipped
 	z := html.NewTokenizer(strings.NewReader(markup))
 	for {
 		switch z.Next() {
@@ -44,7 +44,7 @@ func plainText(markup string) string {
 	}
 }
 
-// breakLine ends the line at the elements that do not stand in one.
+// breakLine ends the line at block elements.
 func breakLine(b *strings.Builder, a atom.Atom) {
 	switch a {
 	case atom.A, atom.B, atom.I, atom.Em, atom.Strong, atom.Span, atom.Code, atom.Small, atom.Sub, atom.Sup, atom.U, 0:
@@ -53,8 +53,8 @@ func breakLine(b *strings.Builder, a atom.Atom) {
 	}
 }
 
-// squeeze makes one space of any white space within a line and leaves out
-// empty lines. Character references are already resolved.
+// squeeze collapses white space within lines and removes empty lines. Character references are
+// already resolved.
 func squeeze(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(html.UnescapeString(s), "\n") {

@@ -10,7 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
 
-// converterName is the name of the work of a converter process.
+// converterName is the name under which converter processes are registered.
 const converterName = "converter"
 
 func init() { child.Handle(converterName, serveConverter) }
@@ -49,7 +49,7 @@ func ConvertIn(ctx context.Context, contentType, text, pageURL string, opts Opti
 	return convertIn(ctx, converterName, job{contentType, text, pageURL, opts})
 }
 
-// convertIn does a job in a process for the work of a name.
+// convertIn runs a job in a process registered under name.
 func convertIn(ctx context.Context, name string, j job) (Result, error) {
 	select {
 	case converters <- struct{}{}:
@@ -98,7 +98,7 @@ func convertBy(ctx context.Context, p *child.Process, j job) (*report, error) {
 	return r, json.Unmarshal(m.Data, r)
 }
 
-// serveConverter runs one job.
+// serveConverter runs one job in the converter process.
 func serveConverter(parent *child.Parent) error {
 	var j job
 	if err := json.Unmarshal(parent.Receive().Data, &j); err != nil {
@@ -113,7 +113,7 @@ func serveConverter(parent *child.Parent) error {
 		r.Failed = err.Error()
 	}
 	if md := r.Result.Markdown; len(md) > MaxBytes { // escapes add characters
-		r.Result.Markdown, r.Result.Cut = strings.ToValidUTF8(md[:MaxBytes], ""), true
+		r.Result.Markdown, r.Result.Truncated = strings.ToValidUTF8(md[:MaxBytes], ""), true
 	}
 	return parent.Send(child.NewMessage("report", r))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
-	"github.com/chrome-mcp/chrome-mcp/internal/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
 // TestConvertIn checks that ConvertIn returns the result of ConvertAs.
@@ -31,13 +31,13 @@ func TestConvertIn(t *testing.T) {
 	}
 }
 
-// endlessName is the name of the work of a process that never answers.
+// endlessName is the name of a process that never responds.
 const endlessName = "endless-converter"
 
 func init() {
 	child.Handle(endlessName, func(parent *child.Parent) error {
 		parent.Receive()
-		for n := 0; ; n++ { // as the libraries do with some pages; nothing interrupts it
+		for n := 0; ; n++ { // like the libraries with some pages; nothing interrupts it
 			_ = n
 		}
 	})
@@ -64,7 +64,7 @@ func TestConvertInEnds(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("%s: the conversion goes on", name)
+			t.Fatalf("%s: the conversion is still running", name)
 		}
 		cancel()
 	}
@@ -86,7 +86,7 @@ func TestConvertInMemory(t *testing.T) {
 	}
 }
 
-// TestBrackets converts texts for which the library alone needs hours.
+// TestBrackets converts texts for which the library without our escaping needs hours.
 func TestBrackets(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", testlog.FloodLength), strings.Repeat("![", testlog.FloodLength), strings.Repeat("`", testlog.FloodLength)} {
 		for _, contentType := range []string{"", "text/css"} {
@@ -104,9 +104,9 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
-// TestFloods checks that the conversion of repetitive pages ends at the deadline,
-// also that of its process, and that this process retains no memory. The process of
-// a conversion stays within its limit of memory: TestConvertInMemory.
+// TestFloods checks that the conversion of repetitive pages ends at the deadline, together with its
+// process, and that this process retains no memory. TestConvertInMemory checks the memory limit of
+// the process.
 func TestFloods(t *testing.T) {
 	testlog.Floods(t, func(text string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -1,11 +1,10 @@
-// Package readable turns the markup of a web page into markdown: its main
-// content, or the whole page where none can be told apart.
+// Package readable converts the markup of a web page to markdown: its main content, or the complete
+// page if no main content can be identified.
 //
-// The main content is found by a port of Mozilla's Readability, the markdown
-// is written by html-to-markdown. What this package adds is what both leave
-// open: when to give up looking for an article, what is never part of a text
-// (scripts, hidden elements, consent banners, advertisements), which URLs a
-// text may hold, and bounds on foreign input.
+// A port of Mozilla's Readability finds the main content, and html-to-markdown writes the markdown.
+// This package decides what both leave open: when to stop searching for an article, what is never
+// part of a text (scripts, hidden elements, consent banners, advertisements), which URLs a text may
+// contain, and limits on untrusted input.
 package readable
 
 import (
@@ -17,50 +16,48 @@ import (
 	"golang.org/x/net/html"
 )
 
-// MaxBytes is how much markup is looked at; what is beyond is left out.
+// MaxBytes is the maximum size of markup; the rest is ignored.
 const MaxBytes = 10 << 20
 
-// maxArticleElements bounds the search for the main content, whose time grows
-// faster than the page. 100,000 elements take about two seconds; a page with
-// more is a list or a log, of which everything is wanted anyway.
+// maxArticleElements limits the search for the main content, whose time grows faster than the page.
+// 100,000 elements take about two seconds. A larger page is a list or a log, which is wanted
+// completely.
 const maxArticleElements = 100_000
 
 // Options are the options of [Convert].
 type Options struct {
-	// WholePage converts all of the markup that can be seen, instead of
-	// looking for the main content: for a body or an element that the caller
-	// chose.
+	// WholePage converts all visible markup instead of searching for the main content: for a body
+	// or an element that the caller selected.
 	WholePage bool
 }
 
 // Result is what [Convert] returns.
 type Result struct {
-	// Markdown is CommonMark with tables and strikethrough. It neither begins
-	// nor ends with white space. URLs in it are absolute.
+	// Markdown is CommonMark with tables and strikethrough, without leading and trailing white
+	// space. Its URLs are absolute.
 	Markdown string
-	// Title is the title of the page, without the site's name where that can
-	// be told; empty when the page has none.
+	// Title is the title of the page, without the site's name if that can be identified. It is
+	// empty if the page has none.
 	Title string
-	// WholePage says that Markdown holds the whole page: because the options
-	// asked for it, or because no main content could be told apart.
+	// WholePage reports that Markdown contains the complete page, because the options requested it
+	// or because no main content was identified.
 	WholePage bool
-	// Cut says that the markup was longer than MaxBytes.
-	Cut bool
+	// Truncated reports that the markup was longer than MaxBytes.
+	Truncated bool
 }
 
-// Convert converts the markup of a page, or of an element of one, to markdown.
-// pageURL is the page's address; relative URLs are resolved against it, or
-// against the page's <base>. An empty or malformed pageURL leaves relative
-// URLs as they are.
+// Convert converts the markup of a page, or of an element of one, to markdown. It resolves relative
+// URLs against pageURL, the page's URL, or the page's <base>. If pageURL is empty or malformed,
+// relative URLs are not changed.
 //
-// Markup is never malformed: what a browser makes of it is converted, and an
-// element tree too deep to be handled comes back as plain text. An error
-// means a bug in one of the parsers. Convert is safe for concurrent use.
+// No markup is malformed: Convert parses it like a browser, and returns plain text for an element
+// tree that is too deep. An error indicates a bug in one of the parsers. Convert is safe for
+// concurrent use.
 func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 	if len(markup) > MaxBytes {
-		markup, res.Cut = strings.ToValidUTF8(markup[:MaxBytes], ""), true
+		markup, res.Truncated = strings.ToValidUTF8(markup[:MaxBytes], ""), true
 	}
-	// Both libraries are fed by pages that nobody vouches for.
+	// Both libraries process untrusted pages.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("page cannot be converted: %v", p)
@@ -68,7 +65,7 @@ func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 	}()
 
 	page, err := parsePage(markup, pageURL)
-	if err != nil { // nested deeper than the parser goes
+	if err != nil { // nested too deeply for the parser
 		res.Markdown, res.WholePage = plainText(markup), true
 		return res, nil
 	}
@@ -85,28 +82,27 @@ func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 				return res, nil
 			}
 		}
-		// The search takes the page apart.
+		// The search modified the page.
 		if page, err = parsePage(markup, pageURL); err != nil {
 			return res, err
 		}
 		page.dropClutter()
 	}
 	res.WholePage = true
-	page.forget("script", "noscript")
+	page.removeTags("script", "noscript")
 	res.Markdown, err = toMarkdown(page.root)
 	return res, err
 }
 
-// mainContent looks for the main content of p, which it takes apart, and
-// returns it with the page's title. It reports false when there is none, or
-// when what was found is not what the page is about.
+// mainContent searches for the main content of p, which it modifies, and returns it with the page's
+// title. It reports false if there is none, or if the result is not the main content of the page.
 func mainContent(p *page) (article *html.Node, title string, ok bool) {
 	looksLikeArticle := readability.CheckDocument(p.root)
 	before := p.contentLength()
 
 	parser := readability.NewParser()
 	parser.MaxElemsToParse = maxArticleElements
-	parser.KeepClasses = true // the language of code is in a class
+	parser.KeepClasses = true // classes contain the language of code
 	defer func() {
 		if recover() != nil {
 			article, title, ok = nil, "", false
@@ -122,7 +118,7 @@ func mainContent(p *page) (article *html.Node, title string, ok bool) {
 	return found.Node, found.Title, true
 }
 
-// parseURL returns nil for what is not an absolute URL.
+// parseURL parses an absolute URL. It returns nil for anything else.
 func parseURL(raw string) *url.URL {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || !u.IsAbs() || u.Opaque != "" {

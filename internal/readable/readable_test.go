@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// sentence is prose enough, repeated, to be found as main content.
+// sentence, repeated, is enough prose to be identified as main content.
 const sentence = "The old lighthouse stood on the cliff, and every evening its keeper climbed the stairs to light the lamp. "
 
 func article(inner string) string {
@@ -65,7 +65,7 @@ func TestMainContentOnly(t *testing.T) {
 	res := convert(t, article(""), Options{})
 	for _, clutter := range []string{"Home", "cookies", "Accept", "cheap lamps", "Imprint"} {
 		if strings.Contains(res.Markdown, clutter) {
-			t.Errorf("markdown holds %q:\n%s", clutter, res.Markdown)
+			t.Errorf("markdown contains %q:\n%s", clutter, res.Markdown)
 		}
 	}
 	if !strings.HasPrefix(res.Markdown, "# The lighthouse\n\nThe old lighthouse stood") {
@@ -79,8 +79,8 @@ func TestMainContentOnly(t *testing.T) {
 	}
 }
 
-// Banners and advertisements within the text, and on pages without an
-// article, where Readability does not help.
+// TestClutter checks banners and advertisements within the text, and on pages without an article,
+// where Readability does not help.
 func TestClutter(t *testing.T) {
 	prose := strings.Repeat("We and our partners store cookies, and we do so to show you what you like. ", 2)
 	for _, tag := range []string{
@@ -94,19 +94,19 @@ func TestClutter(t *testing.T) {
 			"list":    clutter + strings.Repeat("<li><a href='/x'>A chair</a> of wood</li>", 40),
 		} {
 			if md := convert(t, in, Options{}).Markdown; strings.Contains(md, "partners") {
-				t.Errorf("%s with %s: markdown holds it:\n%s", page, tag, md)
+				t.Errorf("%s with %s: markdown contains it:\n%s", page, tag, md)
 			}
 		}
 	}
 	for _, tag := range []string{`<div class="cookie-recipes">`, `<div class="has-ads">`, `<div class="add-to-list">`, `<p class="message">`} {
 		name, _, _ := strings.Cut(strings.TrimPrefix(tag, "<"), " ")
 		if md := convert(t, article(tag+"Bake at two hundred degrees, for ten minutes.</"+name+">"), Options{}).Markdown; !strings.Contains(md, "Bake") {
-			t.Errorf("%s is gone:\n%s", tag, md)
+			t.Errorf("%s was removed:\n%s", tag, md)
 		}
 	}
 	// A page about cookies is not a banner.
 	if md := convert(t, `<div class="cookie-notice"><h1>Cookies</h1><p>`+strings.Repeat(prose, 5)+"</p></div>", Options{}).Markdown; !strings.Contains(md, "partners") {
-		t.Errorf("the page is gone: %q", md)
+		t.Errorf("the page was removed: %q", md)
 	}
 }
 
@@ -129,8 +129,8 @@ func TestElementAsMarkup(t *testing.T) {
 	}
 }
 
-// Pages on which there is no main content to be told apart.
-func TestWholePageWhereNothingStandsOut(t *testing.T) {
+// TestFallbackToCompletePage checks pages without identifiable main content.
+func TestFallbackToCompletePage(t *testing.T) {
 	repeat := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -173,10 +173,10 @@ func TestNeverShown(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		res := convert(t, article(hidden), Options{WholePage: whole})
 		if i := strings.Index(res.Markdown, "secret"); i >= 0 {
-			t.Errorf("WholePage=%v: markdown holds %.7s", whole, res.Markdown[i:])
+			t.Errorf("WholePage=%v: markdown contains %.7s", whole, res.Markdown[i:])
 		}
 		if !strings.Contains(res.Markdown, "The old lighthouse") {
-			t.Errorf("WholePage=%v: markdown lacks what is shown", whole)
+			t.Errorf("WholePage=%v: visible text not found in the markdown", whole)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestNeverShown(t *testing.T) {
 func TestPageBehindModal(t *testing.T) {
 	res := convert(t, "<div aria-hidden=true>"+article("")+"</div><div role=dialog><p>Subscribe to our letter</p></div>", Options{})
 	if !strings.Contains(res.Markdown, "The old lighthouse") {
-		t.Errorf("the page behind a modal dialog is gone:\n%s", res.Markdown)
+		t.Errorf("the page behind a modal dialog is missing:\n%s", res.Markdown)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestTerminalSequences(t *testing.T) {
 	}
 }
 
-func TestPictureWithoutAddress(t *testing.T) {
+func TestImageWithoutSource(t *testing.T) {
 	md := convert(t, `<p>a <img> <img src=""> <img src=" " alt="Chart"> <img src="x.png" alt="X"></p>`, Options{}).Markdown
 	if strings.Contains(md, "![]") || strings.Count(md, "](") != 1 || !strings.Contains(md, "Chart") || !strings.Contains(md, "![X](") {
 		t.Errorf("markdown = %q", md)
@@ -274,7 +274,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// Deeper trees than the parser takes come back as text.
+// TestTooDeep checks that trees that are too deep for the parser are returned as text.
 func TestTooDeep(t *testing.T) {
 	in := "<script>no()</script>" + strings.Repeat("<div>", 5000) + "deep &amp; <b>bold</b>" + strings.Repeat("</div>", 5000) + "<p>after</p>"
 	res := convert(t, in, Options{})
@@ -283,10 +283,9 @@ func TestTooDeep(t *testing.T) {
 	}
 }
 
-// What is held off here is time that grows with the square of the input: four
-// times as much must not take sixteen times as long. Both are measured beside
-// each other, so a slow or busy machine slows both; a burst of other work can
-// still spoil one pair, never three.
+// TestHuge detects quadratic time: four times the input must not take sixteen times as long. Both
+// sizes are measured one after another, so that a slow or busy machine affects both. A burst of
+// other work can affect one pair of measurements, but not three.
 func TestHuge(t *testing.T) {
 	for name, input := range map[string]func(n int) string{
 		"rows": func(n int) string {
@@ -300,8 +299,8 @@ func TestHuge(t *testing.T) {
 				start := time.Now()
 				res := convert(t, in, Options{})
 				took := time.Since(start)
-				if res.Cut || len(res.Markdown) < len(in)/3 {
-					t.Fatalf("%d bytes of markdown from %d of markup, Cut = %v", len(res.Markdown), len(in), res.Cut)
+				if res.Truncated || len(res.Markdown) < len(in)/3 {
+					t.Fatalf("%d bytes of markdown from %d of markup, Cut = %v", len(res.Markdown), len(in), res.Truncated)
 				}
 				return took
 			}
@@ -319,8 +318,8 @@ func TestHuge(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	in := "<p>" + strings.Repeat(sentence, MaxBytes/len(sentence)+1)
-	if res := convert(t, in, Options{}); !res.Cut || len(res.Markdown) < MaxBytes/3 {
-		t.Errorf("%d bytes of markdown from %d of markup, Cut = %v", len(res.Markdown), len(in), res.Cut)
+	if res := convert(t, in, Options{}); !res.Truncated || len(res.Markdown) < MaxBytes/3 {
+		t.Errorf("%d bytes of markdown from %d of markup, Cut = %v", len(res.Markdown), len(in), res.Truncated)
 	}
 }
 
@@ -332,7 +331,7 @@ func FuzzConvert(f *testing.F) {
 		if len(markup) > 1<<16 {
 			return
 		}
-		// A conversion that does not end would only look like a slow fuzzer.
+		// A conversion that does not end would otherwise look like a slow fuzzer.
 		watchdog := time.AfterFunc(5*time.Second, func() { panic(fmt.Sprintf("still converting %q %q %v", markup, pageURL, whole)) })
 		res, err := Convert(markup, pageURL, Options{WholePage: whole})
 		watchdog.Stop()
@@ -343,7 +342,7 @@ func FuzzConvert(f *testing.F) {
 			t.Errorf("markdown %q is not UTF-8", res.Markdown)
 		}
 		if strings.TrimSpace(res.Markdown) != res.Markdown {
-			t.Errorf("markdown %q has white space around it", res.Markdown)
+			t.Errorf("markdown %q has surrounding white space", res.Markdown)
 		}
 	})
 }

@@ -2,10 +2,10 @@ package readable
 
 import "strings"
 
-// HTML is the content type of the documents that [Convert] is for.
+// HTML is the content type of documents for [Convert].
 const HTML = "text/html"
 
-// languages name the content types that are shown as code.
+// languages maps the content types that are shown as code to languages.
 var languages = map[string]string{
 	"application/json": "json", "text/json": "json", "application/ld+json": "json",
 	"text/xml": "xml", "application/xml": "xml", "application/atom+xml": "xml", "application/rss+xml": "xml", "image/svg+xml": "xml",
@@ -13,9 +13,8 @@ var languages = map[string]string{
 	"text/css": "css", "text/csv": "csv",
 }
 
-// ConvertAs is [Convert] for a document of any content type. What is neither
-// HTML nor plain text, which is markdown already, becomes a block of code; of
-// a PDF there is no more to tell than where it is.
+// ConvertAs is [Convert] for a document of any content type. Text other than HTML and plain text,
+// which is already markdown, becomes a code block. For a PDF, it returns only the URL.
 func ConvertAs(contentType, text, pageURL string, opts Options) (Result, error) {
 	contentType, _, _ = strings.Cut(strings.ToLower(contentType), ";")
 	lang := languages[contentType]
@@ -31,7 +30,7 @@ func ConvertAs(contentType, text, pageURL string, opts Options) (Result, error) 
 	}
 	res := Result{WholePage: true}
 	if len(text) > MaxBytes {
-		text, res.Cut = strings.ToValidUTF8(text[:MaxBytes], ""), true
+		text, res.Truncated = strings.ToValidUTF8(text[:MaxBytes], ""), true
 	}
 	res.Markdown = tidy(text)
 	if lang != "" && res.Markdown != "" {

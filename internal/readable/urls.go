@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// baseURL returns what the relative URLs of the page are resolved against:
-// its first <base>, which may itself be relative, or page.
+// baseURL returns the base of the page's relative URLs: its first <base>, which may itself be
+// relative, or page.
 func baseURL(root *html.Node, page *url.URL) *url.URL {
 	for n := range root.Descendants() {
 		if n.DataAtom != atom.Base {
@@ -27,25 +27,24 @@ func baseURL(root *html.Node, page *url.URL) *url.URL {
 				return u
 			}
 		}
-		break // later ones do not count
+		break // browsers use only the first
 	}
 	return page
 }
 
-// linkSchemes are the schemes that a link may have. Of all others only the
-// text of the link is kept: javascript: and data: are code, not places.
+// linkSchemes are the schemes that a link may have. Links with another scheme are replaced by their
+// text: javascript: and data: URLs are code.
 var linkSchemes = map[string]bool{
 	"http": true, "https": true, "mailto": true, "tel": true, "ftp": true, "file": true, "": true,
 }
 
-// cleanURLs makes the URLs of links and images absolute and unwraps the links
-// that lead to code.
+// cleanURLs makes the URLs of links and images absolute and replaces links to code by their text.
 func (p *page) cleanURLs() {
 	var unwrap, empty []*html.Node
 	for n := range p.root.Descendants() {
 		switch n.DataAtom {
 		case atom.Base:
-			empty = append(empty, n) // what comes after us must not apply it again
+			empty = append(empty, n) // later steps must not apply it again
 		case atom.A, atom.Area:
 			href, ok := lookup(n, "href")
 			if !ok {
@@ -60,8 +59,8 @@ func (p *page) cleanURLs() {
 			loadLazily(n)
 			src := attr(n, "src")
 			abs, ok := p.resolve(src)
-			if !ok || strings.TrimSpace(src) == "" { // which resolves to the page itself
-				// The alternative text is worth more than a megabyte of base64.
+			if !ok || strings.TrimSpace(src) == "" { // an empty src resolves to the page itself
+				// The alternative text is more useful than a megabyte of base64.
 				replaceByAlt(n, &empty)
 				continue
 			}
@@ -78,15 +77,14 @@ func (p *page) cleanURLs() {
 	}
 }
 
-// resolve returns raw as an absolute URL, and false when it is none that a
-// text should hold.
+// resolve returns raw as an absolute URL. It reports false if a text must not contain that URL.
 func (p *page) resolve(raw string) (string, bool) {
-	// Browsers ignore these within a URL, "java\nscript:" included.
+	// Browsers ignore these within a URL, as in "java\nscript:".
 	raw = strings.TrimFunc(raw, func(r rune) bool { return r <= ' ' })
 	raw = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(raw)
 	u, err := url.Parse(raw)
 	if err != nil {
-		// Such as a bare percent sign. Keep it, unless it is code.
+		// For example a bare percent sign. Retain the URL unless it is code.
 		scheme, _, found := strings.Cut(raw, ":")
 		if found && !strings.ContainsAny(scheme, "/?#") && !linkSchemes[strings.ToLower(scheme)] {
 			return "", false
@@ -102,8 +100,7 @@ func (p *page) resolve(raw string) (string, bool) {
 	return u.String(), true
 }
 
-// loadLazily puts into src what a script would put there once the image is
-// scrolled into view.
+// loadLazily sets src to the URL that a script sets when the image is scrolled into view.
 func loadLazily(img *html.Node) {
 	src := attr(img, "src")
 	if src != "" && !strings.HasPrefix(src, "data:") {
@@ -122,7 +119,7 @@ func loadLazily(img *html.Node) {
 	}
 }
 
-// replaceByAlt makes img its alternative text, or marks it as empty.
+// replaceByAlt replaces img by its alternative text, or marks it as empty.
 func replaceByAlt(img *html.Node, empty *[]*html.Node) {
 	alt := strings.TrimSpace(attr(img, "alt"))
 	if alt == "" {

@@ -11,8 +11,8 @@ import (
 	gopsprocess "github.com/shirou/gopsutil/v4/process"
 )
 
-// TestEngineIsConfined checks that the process of a script has no environment
-// variables of ours, and has a memory limit in addition to the engine's own limit.
+// TestEngineIsConfined checks that the process of a script has no environment variables of the
+// server, and has a memory limit in addition to the engine's own limit.
 func TestEngineIsConfined(t *testing.T) {
 	t.Setenv("CHROME_MCP_SECRET", "secret")
 	var limits, environment string

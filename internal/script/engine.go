@@ -15,7 +15,7 @@ import (
 //go:embed run.js
 var runJS string
 
-// engineName is the name of the work of an engine process.
+// engineName is the name under which engine processes are registered with package child.
 const engineName = "script-engine"
 
 func init() { child.Handle(engineName, serveEngine) }
@@ -31,8 +31,8 @@ type (
 	}
 	callData struct{ Name, Args string }
 	textData struct {
-		Text string
-		Cut  bool
+		Text      string
+		Truncated bool
 	}
 	endData struct {
 		textData
@@ -120,11 +120,11 @@ func (e *engine) print(args []any) (any, error) {
 		text = "\n" + text
 	}
 	var p textData
-	p.Text, p.Cut = cut(text, e.output-e.printed)
-	if e.printed += len(p.Text); p.Text == "" && (!p.Cut || e.output == 0) {
+	p.Text, p.Truncated = truncate(text, e.output-e.printed)
+	if e.printed += len(p.Text); p.Text == "" && (!p.Truncated || e.output == 0) {
 		return nil, nil
 	}
-	if p.Cut {
+	if p.Truncated {
 		e.output = 0 // nothing more is sent
 	}
 	return nil, e.parent.Send(child.NewMessage("print", p))
@@ -139,17 +139,17 @@ func (e *engine) end(args []any) (any, error) {
 	d.Outcome, _ = args[0].(string)
 	text, _ := args[1].(string)
 	stack, _ := args[2].(string)
-	d.Text, d.Cut = cut(text, maxEnd)
-	d.Stack, _ = cut(stack, maxStack)
+	d.Text, d.Truncated = truncate(text, maxEnd)
+	d.Stack, _ = truncate(stack, maxStack)
 	return nil, e.parent.Send(child.NewMessage("end", d))
 }
 
 // maxEnd is the maximum size of a return value that leaves the engine process.
 const maxEnd = 4 << 20
 
-// cut truncates text to n bytes, without splitting characters, and reports whether
-// it was longer.
-func cut(text string, n int) (string, bool) {
+// truncate truncates text to n bytes, without splitting characters, and reports whether it was
+// longer.
+func truncate(text string, n int) (string, bool) {
 	if len(text) <= n {
 		return text, false
 	}

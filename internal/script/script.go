@@ -1,12 +1,11 @@
-// Package script runs JavaScript that an agent wrote, outside of any page. A
-// script has only the language: no files, no network, no timers, no modules. All
-// else that it can do is call the functions that it is given.
+// Package script runs JavaScript that an agent wrote, outside of any page. A script has only the
+// language itself: no files, network, timers or modules. In addition, it can call the functions
+// that are passed to [Run].
 //
-// The engine is QuickJS in a child process (see package child). Its time, memory
-// and stack are limited, see [Limits]. A long step of the engine, such as a
-// search in an array of 2^53 elements, ends when the process is killed. The
-// process has no environment variable except TZ, opens no files or sockets, and
-// exits when its parent exits.
+// The engine is QuickJS in a child process (see package child). Its time, memory and stack are
+// limited, see [Limits]. Killing the process stops even a long step of the engine, such as a search
+// in an array of 2^53 elements. The process has no environment variable except TZ, opens no files
+// or sockets, and exits when its parent exits.
 package script
 
 import (
@@ -22,15 +21,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
 
-// Limits bound one run. Zero fields have the defaults.
+// Limits are the limits of one run. Zero fields mean the defaults.
 type Limits struct {
-	// Compute bounds the time between two calls. Default 5 s.
+	// Compute is the maximum computing time between two calls. Default 5 s.
 	Compute time.Duration
-	// Memory bounds what the engine allocates, in bytes. Default 64 MiB.
+	// Memory is the maximum memory of the engine, in bytes. Default 64 MiB.
 	Memory int64
-	// Calls bounds the calls of functions. Default 500.
+	// Calls is the maximum number of calls. Default 500.
 	Calls int
-	// Output bounds what the script prints and returns, in characters each.
+	// Output is the maximum size of the printed output and of the returned value, in bytes each.
 	// Default 20000.
 	Output int
 }
@@ -59,34 +58,34 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// A Call performs what a script calls by name. It gets the one argument, and
-// returns the result, as JSON. An error that is a json.Marshaler is thrown with
-// the properties that it marshals to, any other with its message.
+// A Call runs the function name for a script. args is its only argument; argument and result are
+// JSON. If Call returns an error that is a json.Marshaler, the script catches an error with the
+// marshaled properties, otherwise an error with the message.
 //
-// ctx is that of the run. Calls come one after the other.
+// ctx is the context of the run. Run makes one call at a time.
 type Call func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 
-// A Result is what a run came to.
+// A Result is the result of a run.
 type Result struct {
-	// Value is what the script returned; empty for undefined, and cut when Cut.
+	// Value is the returned value: a string as text, other values as JSON. Empty means undefined.
 	Value string
-	// Output is what it printed, a line each.
+	// Output is the printed output, with one line per print.
 	Output string
-	// Cut is set when Value or Output were longer than the limit.
-	Cut bool
-	// Calls is how many calls it made.
+	// Truncated is set if Value or Output was truncated.
+	Truncated bool
+	// Calls is the number of calls that the script made.
 	Calls int
-	// Thrown says why it ended early: what it threw and did not catch, or the
-	// limit that it ran into. Line is where that was, 0 when it is not known.
+	// Thrown is the reason why the script ended early: an uncaught exception or an exceeded limit.
+	// Empty means that it returned. Line is the line of the exception, 0 if unknown.
 	Thrown string
 	Line   int
 }
 
-// What [Run] returns, wrapped, for a script of which nothing ran.
+// The errors of [Run] for a script that did not start. They may be wrapped.
 var (
-	// ErrSyntax is for a text that is no script.
-	ErrSyntax = errors.New("it is no valid JavaScript")
-	// ErrBusy is for one script more than may run at a time.
+	// ErrSyntax means that the source is not valid JavaScript.
+	ErrSyntax = errors.New("invalid JavaScript")
+	// ErrBusy means that the maximum number of scripts is running.
 	ErrBusy = fmt.Errorf("%d scripts are running already", maxEngines)
 )
 
@@ -123,7 +122,7 @@ func Run(ctx context.Context, source string, names []string, call Call, limits L
 	if err != nil {
 		return nil, fmt.Errorf("script engine: %w", err)
 	}
-	r := &run{limits: limits, process: p}
+	r := &execution{limits: limits, process: p}
 	err = r.serve(ctx, call, child.NewMessage("start", startData{source, names, limits.Memory, limits.Output}))
 	p.End()
 	if !r.ended && err == nil {
@@ -132,23 +131,23 @@ func Run(ctx context.Context, source string, names []string, call Call, limits L
 	return r.result(ctx, err)
 }
 
-// A run is the state of one script.
-type run struct {
+// An execution is the state of one script.
+type execution struct {
 	limits  Limits
 	process *child.Process
 
-	made   int  // calls
-	late   bool // it computed for too long
-	done   bool // it returned or threw, or is not a script
-	ended  bool // the evaluation completed
-	syntax string
-	res    Result
-	output strings.Builder
+	calls    int  // number of calls
+	timedOut bool // it exceeded Limits.Compute
+	done     bool // it returned or threw, or is not a script
+	ended    bool // the evaluation completed
+	syntax   string
+	res      Result
+	output   strings.Builder
 }
 
 // serve starts the script and makes its calls until it ends or must be stopped. It
 // returns the error of the evaluation.
-func (r *run) serve(ctx context.Context, call Call, start *child.Message) error {
+func (r *execution) serve(ctx context.Context, call Call, start *child.Message) error {
 	// Killing the process also ends a write to a process that does not read.
 	stop := context.AfterFunc(ctx, r.process.Kill)
 	defer stop()
@@ -163,7 +162,7 @@ func (r *run) serve(ctx context.Context, call Call, start *child.Message) error 
 			if !ready {
 				return fmt.Errorf("script engine did not start within %v", startTimeout)
 			}
-			r.late = true
+			r.timedOut = true
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -193,9 +192,9 @@ func (r *run) serve(ctx context.Context, call Call, start *child.Message) error 
 			if err = json.Unmarshal(m.Data, &p); err != nil {
 				return err
 			}
-			text, isCut := cut(p.Text, r.limits.Output-r.output.Len())
+			text, truncated := truncate(p.Text, r.limits.Output-r.output.Len())
 			r.output.WriteString(text)
-			r.res.Cut = r.res.Cut || p.Cut || isCut
+			r.res.Truncated = r.res.Truncated || p.Truncated || truncated
 		case "end":
 			var d endData
 			if err = json.Unmarshal(m.Data, &d); err != nil {
@@ -219,14 +218,14 @@ func (r *run) serve(ctx context.Context, call Call, start *child.Message) error 
 }
 
 // end records the result of the script.
-func (r *run) end(d *endData) {
+func (r *execution) end(d *endData) {
 	r.done = true
-	text, isCut := cut(d.Text, r.limits.Output)
+	text, truncated := truncate(d.Text, r.limits.Output)
 	if d.Outcome == "syntax" {
 		r.syntax, r.res.Line = text, lineOf(d.Stack)
 		return
 	}
-	r.res.Cut = r.res.Cut || d.Cut || isCut
+	r.res.Truncated = r.res.Truncated || d.Truncated || truncated
 	if d.Outcome == "value" {
 		r.res.Value = text
 		return
@@ -234,12 +233,12 @@ func (r *run) end(d *endData) {
 	r.res.Thrown, r.res.Line = text, lineOf(d.Stack)
 }
 
-// answer makes one call. The answer is {value} or {error}, as JSON.
-func (r *run) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
-	if r.made == r.limits.Calls {
-		return failure(fmt.Errorf("the script has made its %d calls", r.limits.Calls))
+// answer makes one call. It returns {value} or {error} as JSON.
+func (r *execution) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
+	if r.calls == r.limits.Calls {
+		return failure(fmt.Errorf("the script exceeded its limit of %d calls", r.limits.Calls))
 	}
-	r.made++
+	r.calls++
 	value, err := call(ctx, name, args)
 	if err != nil {
 		return failure(err)
@@ -250,7 +249,7 @@ func (r *run) answer(ctx context.Context, call Call, name string, args json.RawM
 	return `{"value":` + string(value) + `}`
 }
 
-// failure is the answer to a call that ended with err.
+// failure returns the {error} JSON for a call that failed with err.
 func failure(err error) string {
 	var what any = map[string]string{"message": err.Error()}
 	var m json.Marshaler
@@ -264,10 +263,10 @@ func failure(err error) string {
 	return string(raw)
 }
 
-// result says what the run came to, whose evaluation ended with err.
-func (r *run) result(ctx context.Context, err error) (*Result, error) {
+// result returns the result of a run. err is the error of the evaluation.
+func (r *execution) result(ctx context.Context, err error) (*Result, error) {
 	res := r.res
-	res.Output, res.Calls = r.output.String(), r.made
+	res.Output, res.Calls = r.output.String(), r.calls
 	switch {
 	case ctx.Err() != nil:
 		return &res, context.Cause(ctx)
@@ -277,22 +276,22 @@ func (r *run) result(ctx context.Context, err error) (*Result, error) {
 			where = " in line " + strconv.Itoa(res.Line)
 		}
 		return nil, fmt.Errorf("%w: %s%s", ErrSyntax, r.syntax, where)
-	case r.late && (!r.done || res.Thrown != ""):
-		res.Thrown = fmt.Sprintf("it computed for more than %v without a call", r.limits.Compute)
+	case r.timedOut && (!r.done || res.Thrown != ""):
+		res.Thrown = fmt.Sprintf("the script computed for more than %v without a call", r.limits.Compute)
 	case errors.Is(err, child.ErrMemory), r.done && (res.Thrown == "null" || strings.HasSuffix(res.Thrown, "out of memory")):
 		// There may be no memory left for the error itself.
-		res.Thrown = fmt.Sprintf("it needed more than %d MiB of memory", r.limits.Memory>>20)
+		res.Thrown = fmt.Sprintf("the script exceeded its memory limit of %d MiB", r.limits.Memory>>20)
 	case r.done:
 	case err != nil:
 		res.Thrown = err.Error()
 	default:
-		res.Thrown = "it awaits a promise that nothing will ever settle"
+		res.Thrown = "the script awaits a promise that never settles"
 	}
 	return &res, nil
 }
 
-// scriptLine finds a place in the script, which the engine evaluates as the
-// body of a function that begins two lines before it.
+// scriptLine matches a line number in a stack trace. The engine evaluates the script as the body of
+// a function that begins linesBefore lines earlier.
 var scriptLine = regexp.MustCompile(`<input>:(\d+)`)
 
 const linesBefore = 2

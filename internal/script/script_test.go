@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// coded is an error with more to it than its message.
+// coded is an error with a code in addition to its message.
 type coded struct{ Code, Message string }
 
 func (e *coded) Error() string { return e.Message }
@@ -28,7 +28,7 @@ func (e *coded) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"code": e.Code, "message": e.Message})
 }
 
-// echo answers with the arguments, and fails when they ask for it.
+// echo returns its name and arguments, or an error with the code in the argument fail.
 func echo(_ context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 	var a struct{ Fail string }
 	if err := json.Unmarshal(args, &a); err == nil && a.Fail != "" {
@@ -40,7 +40,7 @@ func echo(_ context.Context, name string, args json.RawMessage) (json.RawMessage
 func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		source string
-		want   string // value, output, and what was thrown
+		want   string // value, output and uncaught exception
 	}{
 		{"", ""},
 		{"return 1 + 1", "2"},
@@ -58,15 +58,15 @@ func TestRun(t *testing.T) {
 		{"nothing()", "thrown ReferenceError: 'nothing' is not defined in 1"},
 		{"const a = {}; a.a = a; return a", "thrown TypeError: circular reference"},
 		{"return {toJSON() { throw new Error('mine') }}", "thrown Error: mine in 1"},
-		{"throw {toJSON() { throw 1 }}", "thrown what it returned or threw cannot be told"},
-		{"await new Promise(() => {})", "thrown it awaits a promise that nothing will ever settle"},
+		{"throw {toJSON() { throw 1 }}", "thrown the value cannot be converted to text"},
+		{"await new Promise(() => {})", "thrown the script awaits a promise that never settles"},
 		{"return [typeof require, typeof fetch, typeof process, typeof std, typeof os, typeof setTimeout, typeof __call, typeof __end].join()", strings.Repeat("undefined,", 7) + "undefined"},
 		{"try { await import('std') } catch (e) { return 'no modules' }", "no modules"},
 		{"'use strict'; try { undeclared = 1 } catch (e) { return e.name }", "ReferenceError"},
 		{"// a comment\n/* another * / */ \"use strict\"\nreturn String((() => this)())", "undefined"},
 		{"return 'use strict', undeclared = 1", "1"},
 		{"globalThis.JSON = null; Object.prototype.toJSON = () => 1; return echo({a: 1}).name", "echo"},
-		{"let n = 0; for (;;) { try { n++; echo({n}) } catch (e) { return [n, e.message] } }", `[501,"the script has made its 500 calls"]`},
+		{"let n = 0; for (;;) { try { n++; echo({n}) } catch (e) { return [n, e.message] } }", `[501,"the script exceeded its limit of 500 calls"]`},
 	} {
 		res, err := Run(t.Context(), tt.source, []string{"echo"}, echo, Limits{})
 		if err != nil {
@@ -86,12 +86,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestBounds: whatever a script does, it ends, and its memory is bounded.
+// TestBounds checks that scripts end and that their memory is limited.
 func TestBounds(t *testing.T) {
 	limits := Limits{Compute: 300 * time.Millisecond, Memory: 32 << 20}
 	for source, want := range map[string]string{
 		"for (;;);": "computed for more than 300ms",
-		"try { for (;;); } catch { return 'went on' } finally { for (;;); }":                             "computed for more than 300ms",
+		"try { for (;;); } catch { return 'continued' } finally { for (;;); }":                           "computed for more than 300ms",
 		"const f = async () => { for (;;) await 0 }; await f()":                                          "",
 		"return /(a+)+$/.test('a'.repeat(50) + 'b')":                                                     "computed for more than 300ms",
 		"const a = []; for (;;) a.push(new ArrayBuffer(1e5))":                                            "memory",
@@ -113,12 +113,12 @@ func TestBounds(t *testing.T) {
 	}
 
 	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001})
-	if err != nil || !res.Cut || len(res.Output) > 1001 || len(res.Value) != 1000 || !strings.HasSuffix(res.Value, "é") {
-		t.Errorf("long output: %v, %d and %d bytes, cut %t", err, len(res.Output), len(res.Value), res.Cut)
+	if err != nil || !res.Truncated || len(res.Output) > 1001 || len(res.Value) != 1000 || !strings.HasSuffix(res.Value, "é") {
+		t.Errorf("long output: %v, %d and %d bytes, truncated %t", err, len(res.Output), len(res.Value), res.Truncated)
 	}
 }
 
-// TestTimeInCalls: what a call waits for is no computing.
+// TestTimeInCalls checks that the time of calls does not count as computing time.
 func TestTimeInCalls(t *testing.T) {
 	slow := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 		select {
@@ -134,7 +134,7 @@ func TestTimeInCalls(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	for _, source := range []string{"block()", "block(); for (;;);", "try { block() } catch { for (;;); }"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		block := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
@@ -167,15 +167,15 @@ func TestEndlessSteps(t *testing.T) {
 	var calls atomic.Int32
 	call := func(context.Context, string, json.RawMessage) (json.RawMessage, error) { calls.Add(1); return nil, nil }
 	source := "print('here'); try { " + endless + " } finally { call() }"
-	var begun, all sync.WaitGroup
-	begun.Add(maxEngines)
+	var started, all sync.WaitGroup
+	started.Add(maxEngines)
 	for range maxEngines {
 		all.Go(func() {
-			once := sync.OnceFunc(begun.Done)
-			res, err := Run(t.Context(), "begin();"+source, []string{"call", "begin"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-				if name == "begin" {
+			once := sync.OnceFunc(started.Done)
+			res, err := Run(t.Context(), "start();"+source, []string{"call", "start"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+				if name == "start" {
 					once()
-					begun.Wait() // all of them run
+					started.Wait() // all of them run
 					return nil, nil
 				}
 				return call(ctx, name, args)
@@ -185,9 +185,9 @@ func TestEndlessSteps(t *testing.T) {
 			}
 		})
 	}
-	begun.Wait()
+	started.Wait()
 	if _, err := Run(t.Context(), "return 1", nil, call, Limits{}); !errors.Is(err, ErrBusy) {
-		t.Errorf("one more: %v", err)
+		t.Errorf("Run beyond maxEngines: %v", err)
 	}
 	all.Wait()
 	noProcess(t)
@@ -199,14 +199,14 @@ func TestEndlessSteps(t *testing.T) {
 	}
 }
 
-// TestCancelledStep checks that cancellation ends a script during a step.
-func TestCancelledStep(t *testing.T) {
+// TestCanceledStep checks that cancellation ends a script during a step.
+func TestCanceledStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	begin := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	start := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		time.AfterFunc(100*time.Millisecond, cancel)
 		return nil, nil
 	}
-	_, err := Run(ctx, "begin(); "+endless, []string{"begin"}, begin, Limits{Compute: time.Minute})
+	_, err := Run(ctx, "start(); "+endless, []string{"start"}, start, Limits{Compute: time.Minute})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -225,7 +225,7 @@ func noProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range children {
-		t.Errorf("process %d is left", c.Pid)
+		t.Errorf("process %d is still running", c.Pid)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestEngineEndsWithItsParent(t *testing.T) {
 	}
 	defer p.End()
 	for _, m := range []*child.Message{
-		child.NewMessage("start", startData{"begin(); " + endless, []string{"begin"}, DefaultMemory, 10}),
+		child.NewMessage("start", startData{"start(); " + endless, []string{"start"}, DefaultMemory, 10}),
 		child.NewMessage("answer", "{}"),
 	} {
 		<-p.Messages() // ready, call
@@ -312,8 +312,8 @@ func TestHugeResults(t *testing.T) {
 				t.Fatalf("%s: %v", source, err)
 			}
 			text := res.Value + res.Output + res.Thrown
-			if isCut := res.Cut && text == strings.Repeat("x", DefaultOutput); !isCut && (size == 10e6 || text != "it needed more than 64 MiB of memory") {
-				t.Errorf("%s: cut %v, %d bytes, beginning with %.80q", source, res.Cut, len(text), text)
+			if truncated := res.Truncated && text == strings.Repeat("x", DefaultOutput); !truncated && (size == 10e6 || text != "the script exceeded its memory limit of 64 MiB") {
+				t.Errorf("%s: truncated %v, %d bytes, beginning with %.80q", source, res.Truncated, len(text), text)
 			}
 		}
 	}

@@ -15,44 +15,44 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
-// A Fetcher says how to fetch a URL as a browser would.
+// A Fetcher contains what is needed to fetch a URL as a browser does.
 type Fetcher struct {
-	Transport http.RoundTripper // decides on addresses as the browser's own network does
+	Transport http.RoundTripper // filters addresses as the browser's own network does
 	UserAgent string
 }
 
-// A Transfer is a download that a page began. The backend reports its end.
+// A Transfer is a download that a page started. The backend reports its end.
 type Transfer struct {
-	Name string // as the server or the page suggests it
+	Name string // as suggested by the server or the page
 	n    int    // sequence number among the tab's transfers, from 1
 	tab  *Tab
 	done chan struct{}
 	once sync.Once
 
 	recorded sync.Once
-	// Share is what the transfer takes of a quota, until its end. Set it right
-	// after Begin; nil is none.
-	Share *download.Share
-	file  download.File
-	err   error
-	told  string // the state that was told of last
+	// Share is the part of the download quota that the transfer uses until it ends. Set it right
+	// after AddTransfer; nil means no quota.
+	Share         *download.Share
+	file          download.File
+	err           error
+	reportedState string // the last reported state
 }
 
-// beginTimeout is how long after a click a download may begin: the server
-// answers first.
-const beginTimeout = 10 * time.Second
+// downloadStartTimeout bounds the time between a click and the start of a download. The server's
+// response comes first.
+const downloadStartTimeout = 10 * time.Second
 
-// Begin takes note of a download that the tab's page began.
-func (t *Tab) Begin(name string) *Transfer {
+// AddTransfer records that the tab's page started a download.
+func (t *Tab) AddTransfer(name string) *Transfer {
 	tr := &Transfer{Name: name, tab: t, done: make(chan struct{})}
 	t.mu.Lock()
-	t.began++
-	tr.n = t.began
+	t.transferCount++
+	tr.n = t.transferCount
 	t.transfers = append(t.transfers, tr)
 	t.dropTransfers()
-	if t.news != nil {
-		close(t.news)
-		t.news = nil
+	if t.downloadStarted != nil {
+		close(t.downloadStarted)
+		t.downloadStarted = nil
 	}
 	hook := t.hook
 	t.mu.Unlock()
@@ -62,8 +62,8 @@ func (t *Tab) Begin(name string) *Transfer {
 	return tr
 }
 
-// onBegin has f called with each download that begins, until stop is called.
-func (t *Tab) onBegin(f func(*Transfer)) (stop func()) {
+// onTransfer calls f with each new transfer until stop is called.
+func (t *Tab) onTransfer(f func(*Transfer)) (stop func()) {
 	t.mu.Lock()
 	t.hook = f
 	t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *Tab) onBegin(f func(*Transfer)) (stop func()) {
 	}
 }
 
-// End says how a transfer ended: with a file, or with an error.
+// End ends a transfer, with a file or an error.
 func (tr *Transfer) End(f download.File, err error) {
 	tr.once.Do(func() {
 		tr.file, tr.err = f, err
@@ -83,7 +83,7 @@ func (tr *Transfer) End(f download.File, err error) {
 	})
 }
 
-// Tab returns the tab whose page began the transfer.
+// Tab returns the tab whose page started the transfer.
 func (tr *Transfer) Tab() *Tab { return tr.tab }
 
 // ended reports whether the transfer has ended.
@@ -111,8 +111,8 @@ func (tr *Transfer) Describe(kind executor.BackendKind) executor.Download {
 	return d
 }
 
-// Record tells record, once, of a transfer that has ended in a tab of this id.
-// What the file is called may be anything, and is not told.
+// Record passes an entry about an ended transfer to record, at most once. id is the id of the tab.
+// The entry omits the file name, because it can contain any text.
 func (tr *Transfer) Record(id executor.TabID, record func(audit.Entry)) {
 	if !tr.ended() {
 		return
@@ -126,7 +126,7 @@ func (tr *Transfer) Record(id executor.TabID, record func(audit.Entry)) {
 	})
 }
 
-// reason says why the transfer failed, and what to do about it.
+// reason returns why the transfer failed, and what to do about it.
 func (tr *Transfer) reason() string {
 	var e *executor.Error
 	if !errors.As(tr.err, &e) {
@@ -138,17 +138,17 @@ func (tr *Transfer) reason() string {
 	return e.Message() + ". " + e.Hint
 }
 
-// downloads is the page.Downloads of a tab.
+// downloads implements page.Downloads for a tab.
 type downloads struct {
 	tab  *Tab
 	kind executor.BackendKind
 }
 
-// Begun implements page.Downloads.
-func (d downloads) Begun() int {
+// Started implements page.Downloads.
+func (d downloads) Started() int {
 	d.tab.mu.Lock()
 	defer d.tab.mu.Unlock()
-	return d.tab.began
+	return d.tab.transferCount
 }
 
 // News implements page.Downloads.
@@ -156,18 +156,18 @@ func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews 
 	t := d.tab
 	for {
 		t.mu.Lock()
-		if t.news == nil {
-			t.news = make(chan struct{})
+		if t.downloadStarted == nil {
+			t.downloadStarted = make(chan struct{})
 		}
-		news, there := t.news, t.began-begun >= want
+		news, reached := t.downloadStarted, t.transferCount-begun >= want
 		t.mu.Unlock()
-		if there {
-			return t.freshDownloads(d.kind, begun)
+		if reached {
+			return t.newDownloads(d.kind, begun)
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return t.freshDownloads(d.kind, begun)
+			return t.newDownloads(d.kind, begun)
 		}
 	}
 }
@@ -178,8 +178,7 @@ const (
 	maxTransfers = 100 // finished transfers stored between results, and running ones
 )
 
-// dropTransfers removes the oldest finished transfers if there are too many. t.mu
-// must be held.
+// dropTransfers removes the oldest finished transfers if there are too many. t.mu must be held.
 func (t *Tab) dropTransfers() {
 	excess := len(t.transfers) - maxTransfers
 	if excess <= 0 {
@@ -195,22 +194,22 @@ func (t *Tab) dropTransfers() {
 	})
 }
 
-// freshDownloads returns the changes of the tab's transfers since the last call.
-// Changes of the first begun transfers of the tab are earlier ones.
-func (t *Tab) freshDownloads(kind executor.BackendKind, begun int) (d page.DownloadNews) {
+// newDownloads returns the transfers of the tab whose state has changed since the last call. The
+// first begun transfers of the tab are reported as earlier ones.
+func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.DownloadNews) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d.More, t.dropped = t.dropped, 0
 	var running []*Transfer
 	for _, tr := range t.transfers {
 		now := tr.Describe(kind)
-		if now.State != tr.told {
-			tr.told = now.State
+		if now.State != tr.reportedState {
+			tr.reportedState = now.State
 			switch {
-			case len(d.Began)+len(d.Earlier) == maxReported:
+			case len(d.Started)+len(d.Earlier) == maxReported:
 				d.More++
 			case tr.n > begun:
-				d.Began = append(d.Began, now)
+				d.Started = append(d.Started, now)
 			default:
 				d.Earlier = append(d.Earlier, now)
 			}
@@ -236,37 +235,37 @@ func (s *Session) Download(ctx context.Context, id executor.TabID, opts executor
 	defer cancel()
 	b, t, err := s.locate(ctx, id)
 	if err != nil && opts.URL != "" && id == "" && errors.Is(err, executor.ErrTabNotFound) && b != nil && len(s.candidates(b)) == 0 {
-		_, _, err = s.open(ctx, "", false, nil) // a first call may well be a download
+		_, _, err = s.open(ctx, "", false, nil) // the first call may be a download
 		if err == nil {
 			b, t, err = s.locate(ctx, "")
 		}
 	}
 	if err != nil {
-		return nil, executor.Wrap("download", id, explain(err))
+		return nil, executor.Wrap("download", id, asExecutorError(err))
 	}
 	id = s.id(b, t)
 	dir, err := b.Downloads()
 	if err != nil {
-		return nil, executor.Wrap("download", id, explain(err))
+		return nil, executor.Wrap("download", id, asExecutorError(err))
 	}
 	if opts.URL != "" {
 		res, err := s.fetch(ctx, b, t, dir, opts)
-		return res, executor.Wrap("download", id, explain(err))
+		return res, executor.Wrap("download", id, asExecutorError(err))
 	}
 	return onTab(ctx, s, "download", id, timeout, func(v *page.View) (*executor.Download, error) {
 		return s.downloadByClick(ctx, v, t, opts)
 	})
 }
 
-// fetch downloads a URL with the tab's cookies. It does not take the tab's
-// turn: it does nothing to the page.
-func (s *Session) fetch(ctx context.Context, b Browser, t *Tab, dir *download.Dir, opts executor.DownloadOptions) (*executor.Download, error) {
+// fetch downloads a URL with the tab's cookies. It bypasses the tab's call queue, because it does
+// not use the page.
+func (s *Session) fetch(ctx context.Context, b BrowserInstance, t *Tab, dir *download.Dir, opts executor.DownloadOptions) (*executor.Download, error) {
 	v := s.view(t)
 	f := b.Fetcher()
 	req := download.Request{
 		URL: opts.URL, Name: opts.SuggestedName, Transport: f.Transport, UserAgent: f.UserAgent,
-		Check:   func(ctx context.Context, url string) error { return v.Allows(ctx, executor.OpDownload, url) },
-		Cookies: v.CookiesOfDownload,
+		Check:   func(ctx context.Context, url string) error { return v.Check(ctx, executor.OpDownload, url) },
+		Cookies: v.DownloadCookies,
 	}
 	if u := t.Page.URL(); strings.HasPrefix(u, "http") {
 		req.Referer = u
@@ -278,15 +277,15 @@ func (s *Session) fetch(ctx context.Context, b Browser, t *Tab, dir *download.Di
 	return &executor.Download{Path: file.Path, Backend: s.host.Kind(), Bytes: file.Bytes, MIMEType: res.MIMEType, SuggestedName: res.SuggestedName}, nil
 }
 
-// downloadByClick clicks and waits for the download that this starts.
+// downloadByClick clicks the target and waits for the download that the click starts.
 func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opts executor.DownloadOptions) (*executor.Download, error) {
-	if err := v.Allows(ctx, executor.OpDownload, ""); err != nil {
+	if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 		return nil, err
 	}
-	began := make(chan *Transfer, 1)
-	stop := t.onBegin(func(tr *Transfer) {
+	started := make(chan *Transfer, 1)
+	stop := t.onTransfer(func(tr *Transfer) {
 		select {
-		case began <- tr:
+		case started <- tr:
 		default:
 		}
 	})
@@ -297,14 +296,14 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	if err := v.LoadFailure(ctx); err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, beginTimeout)
+	wait, cancel := context.WithTimeout(ctx, downloadStartTimeout)
 	defer cancel()
 	var tr *Transfer
 	select {
-	case tr = <-began:
+	case tr = <-started:
 	case <-wait.Done():
 		return nil, &executor.Error{Code: executor.ErrDownloadFailed, Err: errors.New("the click started no download"),
-			Hint: "Take a snapshot to see what it did, or give the file's url."}
+			Hint: "Take a snapshot to see what it did, or pass the file's url."}
 	}
 	select {
 	case <-tr.done:
@@ -315,7 +314,7 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 		return nil, tr.err
 	}
 	t.mu.Lock()
-	tr.told = "completed" // by this call
+	tr.reportedState = "completed" // reported by this call
 	t.mu.Unlock()
 	return &executor.Download{Path: tr.file.Path, Backend: s.host.Kind(), Bytes: tr.file.Bytes, SuggestedName: tr.Name}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 func TestTransferStates(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
-	running := tab.Begin("report.pdf")
+	running := tab.AddTransfer("report.pdf")
 	if running.Tab() != tab {
 		t.Error("the transfer is of another tab")
 	}
@@ -19,26 +19,26 @@ func TestTransferStates(t *testing.T) {
 		t.Errorf("running: %+v, want %+v", got, want)
 	}
 	running.End(download.File{Path: "/d/report (1).pdf", Name: "report (1).pdf", Bytes: 7}, nil)
-	running.End(download.File{}, errors.New("too late")) // the first word counts
+	running.End(download.File{}, errors.New("too late")) // only the first call counts
 	want := executor.Download{Backend: executor.BackendCDP, SuggestedName: "report.pdf", State: "completed", Path: "/d/report (1).pdf", Bytes: 7}
 	if got := running.Describe(executor.BackendCDP); got != want {
 		t.Errorf("completed: %+v, want %+v", got, want)
 	}
-	failed := tab.Begin("x")
+	failed := tab.AddTransfer("x")
 	failed.End(download.File{Path: "/d/x", Bytes: 3}, errors.New("interrupted"))
 	if got, want := failed.Describe(executor.BackendCDP), (executor.Download{Backend: executor.BackendCDP, SuggestedName: "x", State: "canceled", Reason: "interrupted"}); got != want {
 		t.Errorf("failed: %+v, want %+v", got, want)
 	}
 }
 
-// TestFreshDownloads tells of each state of a transfer once.
+// TestFreshDownloads checks that each state of a transfer is reported once.
 func TestFreshDownloads(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
 	begun := 0
 	states := func() (list []string) {
-		fresh := tab.freshDownloads(executor.BackendCDP, begun)
-		begun = tab.began
-		for _, d := range fresh.Began {
+		fresh := tab.newDownloads(executor.BackendCDP, begun)
+		begun = tab.transferCount
+		for _, d := range fresh.Started {
 			list = append(list, d.SuggestedName+" "+d.State)
 		}
 		for _, d := range fresh.Earlier {
@@ -58,47 +58,46 @@ func TestFreshDownloads(t *testing.T) {
 			}
 		}
 	}
-	want("before any")
-	a, b := tab.Begin("a"), tab.Begin("b")
-	want("both began", "a running", "b running")
+	want("before the first")
+	a, b := tab.AddTransfer("a"), tab.AddTransfer("b")
+	want("both started", "a running", "b running")
 	want("nothing new")
 	a.End(download.File{Name: "a"}, nil)
-	want("a ended", "earlier a completed")
+	want("a has ended", "earlier a completed")
 	want("nothing new again")
-	c := tab.Begin("c")
-	c.End(download.File{}, errors.New("refused"))
+	c := tab.AddTransfer("c")
+	c.End(download.File{}, errors.New("denied"))
 	b.End(download.File{Name: "b"}, nil)
-	want("b and c ended", "c canceled", "earlier b completed")
+	want("b and c have ended", "c canceled", "earlier b completed")
 	if len(tab.transfers) != 0 {
-		t.Errorf("%d transfers are kept", len(tab.transfers))
+		t.Errorf("%d transfers are stored", len(tab.transfers))
 	}
 }
 
-// TestOnBegin is told of what begins until it is stopped.
-func TestOnBegin(t *testing.T) {
+// TestOnTransfer checks that the function is called for each new transfer until it is removed.
+func TestOnTransfer(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
-	var began []string
-	stop := tab.onBegin(func(tr *Transfer) {
-		began = append(began, tr.Name)
-		tab.freshDownloads(executor.BackendCDP, 0) // no lock is held
+	var started []string
+	stop := tab.onTransfer(func(tr *Transfer) {
+		started = append(started, tr.Name)
+		tab.newDownloads(executor.BackendCDP, 0) // must not deadlock
 	})
-	tab.Begin("a")
-	tab.Begin("b")
+	tab.AddTransfer("a")
+	tab.AddTransfer("b")
 	stop()
-	tab.Begin("c")
-	if len(began) != 2 || began[0] != "a" || began[1] != "b" {
-		t.Errorf("told of %q, want a and b", began)
+	tab.AddTransfer("c")
+	if len(started) != 2 || started[0] != "a" || started[1] != "b" {
+		t.Errorf("got %q, want a and b", started)
 	}
 }
 
-// TestTransfersAtOnce has the browser begin and end transfers while a client
-// asks for them.
+// TestTransfersAtOnce starts and ends transfers while a client queries them.
 func TestTransfersAtOnce(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
 	done, more := 0, 0
-	tell := func() {
-		fresh := tab.freshDownloads(executor.BackendCDP, 0)
-		for _, d := range fresh.Began {
+	report := func() {
+		fresh := tab.newDownloads(executor.BackendCDP, 0)
+		for _, d := range fresh.Started {
 			if d.State == "completed" {
 				done++
 			}
@@ -109,43 +108,43 @@ func TestTransfersAtOnce(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		wg.Go(func() {
 			for range 100 {
-				tab.Begin(name).End(download.File{Name: name}, nil)
+				tab.AddTransfer(name).End(download.File{Name: name}, nil)
 			}
 		})
 	}
 	for range 100 {
-		tell()
+		report()
 	}
 	wg.Wait()
-	tell()
+	report()
 	// A download that was reported while running may count twice.
 	if done+more < 400 || done+more > 800 {
-		t.Errorf("%d ends and %d more, want 400 in all", done, more)
+		t.Errorf("%d ends and %d more, want 400 in total", done, more)
 	}
 }
 
 // TestManyDownloads starts more downloads than a result lists and a tab stores.
 func TestManyDownloads(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
-	running := tab.Begin("running")
+	running := tab.AddTransfer("running")
 	const n = 5000
 	for range n {
-		tab.Begin("x").End(download.File{}, errors.New("refused"))
+		tab.AddTransfer("x").End(download.File{}, errors.New("denied"))
 	}
 	if len(tab.transfers) > maxTransfers {
-		t.Errorf("%d transfers are kept", len(tab.transfers))
+		t.Errorf("%d transfers are stored", len(tab.transfers))
 	}
-	fresh := tab.freshDownloads(executor.BackendCDP, 1)
-	if len(fresh.Earlier) != 1 || len(fresh.Began) != maxReported-1 || maxReported+fresh.More != n+1 || fresh.Earlier[0].SuggestedName != "running" {
-		t.Errorf("reported are %+v", fresh)
+	fresh := tab.newDownloads(executor.BackendCDP, 1)
+	if len(fresh.Earlier) != 1 || len(fresh.Started) != maxReported-1 || maxReported+fresh.More != n+1 || fresh.Earlier[0].SuggestedName != "running" {
+		t.Errorf("reported %+v", fresh)
 	}
 	running.End(download.File{Path: "/d/running"}, nil)
-	if fresh := tab.freshDownloads(executor.BackendCDP, tab.began); len(fresh.Earlier) != 1 || fresh.Earlier[0].State != "completed" || fresh.More != 0 {
+	if fresh := tab.newDownloads(executor.BackendCDP, tab.transferCount); len(fresh.Earlier) != 1 || fresh.Earlier[0].State != "completed" || fresh.More != 0 {
 		t.Errorf("after the end of the running download: %+v", fresh)
 	}
 }
 
-// TestDownloadArguments: a URL or a target, not both and not neither.
+// TestDownloadArguments checks that exactly one of URL and target is required.
 func TestDownloadArguments(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
@@ -155,6 +154,6 @@ func TestDownloadArguments(t *testing.T) {
 		}
 	}
 	if n := h.started(); n != 0 {
-		t.Errorf("the browser was asked for %d times", n)
+		t.Errorf("the browser was acquired %d times", n)
 	}
 }

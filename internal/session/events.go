@@ -1,74 +1,50 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// maxEvents bounds the events that wait for a client's hook. A page can open
-// dialogs and tabs in a loop; what nobody takes is dropped, the oldest first.
+// maxEvents bounds the events that wait for a client's OnEvent function. A page can open dialogs
+// and tabs in a loop. Above the limit the oldest event is dropped.
 const maxEvents = 1000
 
-// An eventQueue hands events to a client's hook, in order, from one goroutine.
+var errEventsEnded = errors.New("the session is closed")
+
+// An eventQueue passes events to a client's OnEvent function, in order, from one goroutine. The
+// zero value drops all events.
 type eventQueue struct {
-	mu     sync.Mutex // guards queue and ended
-	queue  []executor.Event
-	ended  bool
-	signal chan struct{}
-	wg     sync.WaitGroup
+	queue *notify.Queue[executor.Event]
+	wg    sync.WaitGroup
 }
 
 func (q *eventQueue) start(hook func(executor.Event)) {
-	q.signal = make(chan struct{}, 1)
+	q.queue = notify.NewQueue[executor.Event](maxEvents)
 	q.wg.Go(func() {
-		for range q.signal {
-			for {
-				q.mu.Lock()
-				if len(q.queue) == 0 {
-					ended := q.ended
-					q.mu.Unlock()
-					if ended {
-						return
-					}
-					break
-				}
-				ev := q.queue[0]
-				q.queue = q.queue[1:]
-				q.mu.Unlock()
-				hook(ev)
+		for {
+			ev, err := q.queue.Next(context.Background())
+			if err != nil {
+				return
 			}
+			hook(ev)
 		}
 	})
 }
 
-func (q *eventQueue) wake() {
-	select {
-	case q.signal <- struct{}{}:
-	default:
-	}
-}
-
 func (q *eventQueue) put(ev executor.Event) {
-	q.mu.Lock()
-	if !q.ended {
-		q.queue = append(q.queue, ev)
-		if len(q.queue) > maxEvents {
-			q.queue = q.queue[1:]
-		}
+	if q.queue != nil {
+		q.queue.Put(ev)
 	}
-	q.mu.Unlock()
-	q.wake()
 }
 
-// stop hands out what waits and ends the goroutine.
+// stop waits until all queued events are delivered and the goroutine has exited.
 func (q *eventQueue) stop() {
-	if q.signal == nil {
-		return
+	if q.queue != nil {
+		q.queue.Close(errEventsEnded)
+		q.wg.Wait()
 	}
-	q.mu.Lock()
-	q.ended = true
-	q.mu.Unlock()
-	q.wake()
-	q.wg.Wait()
 }

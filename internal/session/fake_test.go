@@ -14,20 +14,20 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
-// TestMain fails when a test leaves a goroutine behind.
+// TestMain fails if a test leaks a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeHost is a backend whose browser starts at the first call for it.
+// A fakeHost is a backend whose browser starts at the first call of Acquire.
 type fakeHost struct {
 	kind    executor.BackendKind
 	browser *fakeBrowser
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	running  bool
 	starts   int
 	startErr error
@@ -37,8 +37,8 @@ type fakeHost struct {
 func newHost(t *testing.T) *fakeHost {
 	t.Helper()
 	b := &fakeBrowser{changed: make(chan struct{}), closing: make(chan *Tab, 100)}
-	// The title of a page is all that is ever asked of one.
-	b.remote = cdptest.New(func(remote *cdptest.Browser, cmd *cdproto.Message) {
+	// The tests only query the titles of pages.
+	b.remote = cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
 		if cmd.Method == "Runtime.callFunctionOn" {
 			remote.Reply(cmd, `{"result":{"type":"string","value":"Title"}}`)
 			return
@@ -57,7 +57,7 @@ func newHost(t *testing.T) *fakeHost {
 
 func (h *fakeHost) Kind() executor.BackendKind { return h.kind }
 
-func (h *fakeHost) Acquire(context.Context) (Browser, error) {
+func (h *fakeHost) Acquire(context.Context) (BrowserInstance, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.starts++
@@ -68,7 +68,7 @@ func (h *fakeHost) Acquire(context.Context) (Browser, error) {
 	return h.browser, nil
 }
 
-func (h *fakeHost) Current() Browser {
+func (h *fakeHost) Current() BrowserInstance {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.running {
@@ -79,9 +79,9 @@ func (h *fakeHost) Current() Browser {
 
 func (h *fakeHost) Status(context.Context) executor.Status { return executor.Status{Backend: h.kind} }
 
-func (h *fakeHost) Joins() bool { return false }
+func (h *fakeHost) AttachesToRunning() bool { return false }
 
-func (h *fakeHost) Forget(s *Session) {
+func (h *fakeHost) RemoveSession(s *Session) {
 	h.mu.Lock()
 	h.forgot = append(h.forgot, s)
 	h.mu.Unlock()
@@ -93,17 +93,17 @@ func (h *fakeHost) started() int {
 	return h.starts
 }
 
-// A fakeBrowser has real page.Tabs over a connection in memory.
+// A fakeBrowser has real page.Tabs over an in-memory connection.
 type fakeBrowser struct {
-	remote  *cdptest.Browser
+	remote  *cdptest.FakeTransport
 	conn    *cdpconn.Conn
-	closing chan *Tab     // what CloseTab was asked to close
-	opening chan struct{} // when not nil, NewTab sends here as it begins and before it opens the tab
+	closing chan *Tab     // tabs passed to CloseTab
+	opening chan struct{} // if not nil, NewTab sends on it twice: when it is called and before it opens the tab
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	next    int
 	tabs    []*Tab
-	pages   []*page.Tab // of all tabs there were
+	pages   []*page.Tab // of all tabs, including closed ones
 	changed chan struct{}
 }
 
@@ -137,16 +137,16 @@ func (b *fakeBrowser) NewTab(ctx context.Context, owner *Session) (*Tab, error) 
 	return b.add(ctx, owner, nil)
 }
 
-// add adds a tab that opener's page opened, or nobody's.
+// add adds a tab. opener is the tab whose page opened it, or nil.
 func (b *fakeBrowser) add(ctx context.Context, owner *Session, opener *Tab) (*Tab, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.next++
 	raw := fmt.Sprint("t", b.next)
 	b.remote.Attach("", raw, "page")
-	ev, err := b.conn.Browser().Next(ctx)
-	for err == nil && ev.Method != "Target.attachedToTarget" { // the end of others
-		ev, err = b.conn.Browser().Next(ctx)
+	ev, err := b.conn.BrowserSession().Next(ctx)
+	for err == nil && ev.Method != "Target.attachedToTarget" { // skip events of closed tabs
+		ev, err = b.conn.BrowserSession().Next(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (b *fakeBrowser) CloseTab(_ context.Context, t *Tab) (bool, error) {
 	return t.Owner() == nil, nil
 }
 
-func (b *fakeBrowser) Is(run string) bool { return run == b.ID() }
+func (b *fakeBrowser) HasInstance(run string) bool { return run == b.ID() }
 
 func (b *fakeBrowser) Ping(context.Context) error { return nil }
 
@@ -188,7 +188,7 @@ func (b *fakeBrowser) Downloads() (*download.Dir, error) { return nil, errors.Ne
 
 func (b *fakeBrowser) Fetcher() Fetcher { return Fetcher{} }
 
-// adopt adds a tab of nobody's that shows url.
+// adopt adds a tab without an owner that shows url.
 func (h *fakeHost) adopt(t *testing.T, url string) *Tab {
 	t.Helper()
 	if _, err := h.Acquire(t.Context()); err != nil {
@@ -208,7 +208,7 @@ func (h *fakeHost) popup(t *testing.T, opener *Tab, url string) *Tab {
 	return tab
 }
 
-// show has tab at url, a document of https://a.test.
+// show navigates tab to url, a document of https://a.test.
 func (b *fakeBrowser) show(t *testing.T, tab *Tab, url string) {
 	t.Helper()
 	b.remote.Emit(tab.Raw, "Page.frameNavigated", fmt.Sprintf(
@@ -216,13 +216,13 @@ func (b *fakeBrowser) show(t *testing.T, tab *Tab, url string) {
 	b.remote.Emit(tab.Raw, "Runtime.executionContextCreated", fmt.Sprintf(
 		`{"context":{"id":1,"origin":"https://a.test","name":"chrome-mcp","uniqueId":%q,"auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, "W"+tab.Raw, tab.Raw))
 	b.remote.Emit(tab.Raw, "Page.lifecycleEvent", fmt.Sprintf(`{"frameId":%q,"loaderId":"L","name":"DOMContentLoaded","timestamp":1}`, tab.Raw))
-	tab.Page.Arrived(t.Context())
+	tab.Page.WaitForInitialNavigation(t.Context())
 	if got := tab.Page.URL(); got != url {
 		t.Fatalf("the tab is at %q, want %q", got, url)
 	}
 }
 
-// open returns a session that ends with the test.
+// open returns a session that is closed at the end of the test.
 func (h *fakeHost) open(t *testing.T, opts executor.SessionOptions) *Session {
 	t.Helper()
 	if opts.Gate == nil {
@@ -233,7 +233,7 @@ func (h *fakeHost) open(t *testing.T, opts executor.SessionOptions) *Session {
 	return s
 }
 
-// denyURL is a gate that denies documents whose URL has text in it.
+// denyURL returns a gate that denies documents whose URL contains text.
 func denyURL(text string) executor.Gate {
 	return executor.GateFunc(func(_ context.Context, a executor.Access) error {
 		if strings.Contains(a.URL, text) {

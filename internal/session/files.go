@@ -10,8 +10,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
-// Upload gives files of the session's folder to a page. They are read first,
-// when it is the call's turn: those that wait for theirs hold none in memory.
+// Upload uploads files of the session's directory to a page. It reads them after the wait in the
+// call queue, so that waiting calls keep no files in memory.
 func (s *Session) Upload(ctx context.Context, id executor.TabID, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
 	return onTab(ctx, s, "upload", id, 0, func(v *page.View) (*executor.Upload, error) {
 		files, err := upload.Read(s.opts.UploadsDir, paths)
@@ -22,7 +22,7 @@ func (s *Session) Upload(ctx context.Context, id executor.TabID, target executor
 	})
 }
 
-// SavePDF prints a page into the folder of downloads.
+// SavePDF prints a page to a file in the download directory.
 func (s *Session) SavePDF(ctx context.Context, id executor.TabID, opts *executor.PDFOptions) (*executor.PDF, error) {
 	var o executor.PDFOptions
 	if opts != nil {
@@ -30,21 +30,21 @@ func (s *Session) SavePDF(ctx context.Context, id executor.TabID, opts *executor
 	}
 	b, _, err := s.locate(ctx, id)
 	if err != nil {
-		return nil, executor.Wrap("save pdf", id, explain(err))
+		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
 	}
 	dir, err := b.Downloads()
 	if err != nil {
-		return nil, executor.Wrap("save pdf", id, explain(err))
+		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
 	}
 	return onTab(ctx, s, "save pdf", id, 0, func(v *page.View) (*executor.PDF, error) {
-		if err := v.Allows(ctx, executor.OpDownload, ""); err != nil {
+		if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 			return nil, err
 		}
 		printed, err := v.PDF(ctx, o)
 		if err != nil {
 			return nil, err
 		}
-		file, err := dir.Keep(cmp.Or(o.Name, printed.Title), ".pdf", bytes.NewReader(printed.Data))
+		file, err := dir.SaveGenerated(cmp.Or(o.Name, printed.Title), ".pdf", bytes.NewReader(printed.Data))
 		if err != nil {
 			return nil, err
 		}

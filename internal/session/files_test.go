@@ -8,9 +8,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestUploadReadsInItsTurn: calls that wait for their turn on a tab have read
-// no file yet.
-func TestUploadReadsInItsTurn(t *testing.T) {
+// TestQueuedUploadReadsNoFiles checks that calls in the call queue of a tab have not read files
+// yet.
+func TestQueuedUploadReadsNoFiles(t *testing.T) {
 	h := newHost(t)
 	tab := h.adopt(t, "https://a.test/")
 	s := h.open(t, executor.SessionOptions{UploadsDir: t.TempDir()})
@@ -20,14 +20,14 @@ func TestUploadReadsInItsTurn(t *testing.T) {
 		_, err := s.Upload(ctx, "", executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
 		return err
 	}
-	leave, err := tab.Page.Enter(t.Context())
+	release, err := tab.Page.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := upload(50 * time.Millisecond); executor.CodeOf(err) != executor.ErrTimeout {
-		t.Errorf("while another call has the tab: %v", err)
+		t.Errorf("while another call uses the tab: %v", err)
 	}
-	leave()
+	release()
 	if err := upload(10 * time.Second); executor.CodeOf(err) != executor.ErrBadArgs {
 		t.Errorf("afterwards: %v", err)
 	}

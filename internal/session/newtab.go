@@ -12,19 +12,17 @@ import (
 // NewTab opens a tab and loads url in it.
 func (s *Session) NewTab(ctx context.Context, url string, opts *executor.NewTabOptions) (*executor.Tab, error) {
 	info, _, err := s.open(ctx, url, opts != nil && opts.Inactive, nil)
-	return info, executor.Wrap("new tab", "", explain(err))
+	return info, executor.Wrap("new tab", "", asExecutorError(err))
 }
 
-// open opens a tab, loads url unless it is empty, and makes the tab active
-// unless it is to be inactive.
-//
-// All of it has the time of one navigation.
+// open opens a tab, loads url unless it is empty, and makes the tab active unless inactive is set.
+// The timeout of one navigation bounds all of it.
 func (s *Session) open(ctx context.Context, url string, inactive bool, opts *executor.NavigateOptions) (*executor.Tab, *executor.Navigation, error) {
 	b, err := s.browser(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	rest := restOf(opts)
+	remaining := remainingTimeout(opts)
 	if n := s.owned(b); n >= s.maxTabs() {
 		return nil, nil, executor.Errorf(executor.ErrBackpressure, "Close some with tab_close; tabs_list lists them. The user can allow more with --max-tabs.",
 			"%d tabs are open already", n)
@@ -33,25 +31,25 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	if err != nil {
 		return nil, nil, err
 	}
-	t.tell()
+	t.markReported()
 	var nav *executor.Navigation
 	if url != "" && url != "about:blank" {
-		nav, err = s.load(ctx, t, url, rest())
+		nav, err = s.load(ctx, t, url, remaining())
 		if errors.Is(err, executor.ErrTargetGone) && !t.gone() {
-			// A blank tab may share the process of a page that hangs and is
-			// ended; its own page was not even there.
-			nav, err = s.load(ctx, t, url, rest())
+			// A blank tab may share its process with a hung page that is terminated. The page at
+			// url was not loaded yet.
+			nav, err = s.load(ctx, t, url, remaining())
 		}
 	}
-	held := errors.Is(err, executor.ErrDialogOpen) // the page is there, behind its dialog
-	if dead := s.alive(); dead != nil {            // Close may not have seen the tab
-		err, held = dead, false
+	dialogOpen := errors.Is(err, executor.ErrDialogOpen) // the page has loaded up to its dialog
+	if closed := s.alive(); closed != nil {              // Close may not have seen the tab
+		err, dialogOpen = closed, false
 	}
-	if err != nil && !held {
+	if err != nil && !dialogOpen {
 		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		if _, cerr := b.CloseTab(closeCtx, t); cerr != nil {
-			s.log.Debug("a tab that did not load was not closed", "error", cerr)
+			s.log.Debug("closing a tab that failed to load failed", "error", cerr)
 		}
 		return nil, nil, withoutTab(err)
 	}
@@ -59,7 +57,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		s.choose(b, t)
 	}
 	s.noticeShared(ctx, b)
-	if held {
+	if dialogOpen {
 		return nil, nil, executor.Wrap("", s.id(b, t), err)
 	}
 	info := s.describe(ctx, b, t)
@@ -69,8 +67,8 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	return &info, nav, nil
 }
 
-// withoutTab returns the error of a load whose tab was closed. Its hint refers to
-// no page, because the page is gone.
+// withoutTab returns the error of a load whose tab was closed. Its hint does not refer to the page,
+// because the page no longer exists.
 func withoutTab(err error) error {
 	var e *executor.Error
 	if !errors.As(err, &e) || e.Code != executor.ErrTimeout {
@@ -81,8 +79,9 @@ func withoutTab(err error) error {
 	return &late
 }
 
-// restOf returns opts with the time that is left of theirs since now.
-func restOf(opts *executor.NavigateOptions) func() *executor.NavigateOptions {
+// remainingTimeout returns a function that returns opts with the rest of their timeout, measured
+// from now.
+func remainingTimeout(opts *executor.NavigateOptions) func() *executor.NavigateOptions {
 	var o executor.NavigateOptions
 	if opts != nil {
 		o = *opts
@@ -101,8 +100,8 @@ func (s *Session) maxTabs() int {
 	return executor.DefaultMaxTabs
 }
 
-// owned counts the tabs that are the session's.
-func (s *Session) owned(b Browser) int {
+// owned returns the number of tabs of the session.
+func (s *Session) owned(b BrowserInstance) int {
 	n := 0
 	for _, t := range b.Tabs() {
 		if t.Owner() == s {
@@ -112,9 +111,9 @@ func (s *Session) owned(b Browser) int {
 	return n
 }
 
-// Full reports whether the session has as many tabs as it may have, so that its
-// pages may open no more.
-func (s *Session) Full(b Browser) bool { return s.owned(b) >= s.maxTabs() }
+// Full reports whether the session has the maximum number of tabs, so that its pages cannot open
+// more.
+func (s *Session) Full(b BrowserInstance) bool { return s.owned(b) >= s.maxTabs() }
 
 // gone reports whether the tab was closed.
 func (t *Tab) gone() bool {
@@ -127,12 +126,12 @@ func (t *Tab) gone() bool {
 }
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	leave, err := t.Page.Enter(ctx)
+	release, err := t.Page.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	v := s.view(t)
 	nav, err := v.Navigate(ctx, url, opts)
-	return nav, v.Explain(ctx, err)
+	return nav, v.AsClientError(ctx, err)
 }

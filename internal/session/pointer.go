@@ -12,7 +12,7 @@ func (s *Session) Drag(ctx context.Context, id executor.TabID, from, to executor
 	return onTab(ctx, s, "drag", id, 0, func(v *page.View) (*executor.Drag, error) { return v.Drag(ctx, from, to, opts) })
 }
 
-// Mouse sends one input at a place of the viewport.
+// Mouse sends one input event at a position in the viewport.
 func (s *Session) Mouse(ctx context.Context, id executor.TabID, opts executor.MouseOptions) (*executor.Action, error) {
 	return onTab(ctx, s, "mouse", id, 0, func(v *page.View) (*executor.Action, error) { return v.Mouse(ctx, opts) })
 }

@@ -1,6 +1,5 @@
-// Package session makes an executor.Executor of a browser: tab ids, the
-// active tab, and one client's views of the tabs. It is the same for every
-// backend; a backend gives it a [Host].
+// Package session implements executor.Executor for a browser: tab ids, the active tab, and one
+// client's views of the tabs. All backends use it. A backend provides a [BrowserProvider].
 package session
 
 import (
@@ -17,77 +16,75 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
-// A Host is a backend as its sessions see it. Its methods are safe for
+// A BrowserProvider is a backend as its sessions see it. Its methods are safe for
 // concurrent use.
-type Host interface {
+type BrowserProvider interface {
 	Kind() executor.BackendKind
-	// Acquire returns the browser, starting it when it does not run.
-	Acquire(ctx context.Context) (Browser, error)
-	// Current returns the browser that runs, nil when none does.
-	Current() Browser
-	// Joins reports whether Acquire joins a browser that runs already, whose
-	// tabs are there to be listed.
-	Joins() bool
-	// Status tells what is there, without starting anything.
+	// Acquire returns the browser. It starts one if none is running.
+	Acquire(ctx context.Context) (BrowserInstance, error)
+	// Current returns the running browser, or nil.
+	Current() BrowserInstance
+	// AttachesToRunning reports whether Acquire attaches to a running browser, whose tabs can be
+	// listed.
+	AttachesToRunning() bool
+	// Status returns the state of the backend, without starting anything.
 	Status(ctx context.Context) executor.Status
-	// Forget is called when a session has closed.
-	Forget(s *Session)
+	// RemoveSession is called when a session has closed.
+	RemoveSession(s *Session)
 }
 
-// A Browser is one running browser. Its methods are safe for concurrent use.
-type Browser interface {
-	// ID is short and names this run of the browser; it is part of the ids of
-	// tabs that have no Run of their own.
+// A BrowserInstance is one running browser. Its methods are safe for concurrent use.
+type BrowserInstance interface {
+	// ID returns a short id of this browser instance. It is part of the ids of tabs whose
+	// InstanceID is empty.
 	ID() string
-	// Is reports whether run is the ID of this browser, or of one of those that
-	// it stands for.
-	Is(run string) bool
-	// Tabs returns the open tabs, in the order they were opened.
+	// HasInstance reports whether run is the id of this browser, or of one of the browsers that it
+	// represents.
+	HasInstance(run string) bool
+	// Tabs returns the open tabs, in the order in which they were opened.
 	Tabs() []*Tab
 	// NewTab opens a blank tab for a session.
 	NewTab(ctx context.Context, owner *Session) (*Tab, error)
 	// Changed returns a channel that is closed at the next change of Tabs.
 	Changed() <-chan struct{}
-	// CloseTab closes a tab, or lets it go when it is not ours to close.
+	// CloseTab closes a tab, or releases it if it is a tab of the user.
 	CloseTab(ctx context.Context, t *Tab) (released bool, err error)
 	// Ping reports whether the browser answers.
 	Ping(ctx context.Context) error
-	// Downloads returns the folder of downloads.
+	// Downloads returns the download directory.
 	Downloads() (*download.Dir, error)
-	// Fetcher says how to fetch a URL as the browser would.
+	// Fetcher returns what is needed to fetch a URL as the browser does.
 	Fetcher() Fetcher
 }
 
-// A Consenter is a Browser whose user is asked, site by site, before scripts
-// of the client run in pages.
+// A Consenter is a BrowserInstance that prompts its user for script consent, site by site, before
+// scripts of the client run in pages.
 type Consenter interface {
-	// Consent returns nil when the user lets scripts run in a document of t
-	// with an origin, ErrConsentRequired while the user has not answered, and
-	// ErrPolicyDenied when the answer is no.
+	// Consent returns nil if the user allows scripts in a document of t with the given origin,
+	// ErrConsentRequired until the user has answered, and ErrPolicyDenied if the answer is no.
 	Consent(ctx context.Context, t *Tab, origin string) error
 }
 
-// A Sharer is a Browser in which the user shares tabs with several clients. Each
-// client drives its own tabs.
+// A Sharer is a BrowserInstance in which the user shares tabs with several clients. Each client
+// drives its own tabs.
 type Sharer interface {
-	// Elsewhere returns the number of shared tabs that other programs drive.
-	Elsewhere(ctx context.Context) int
+	// TabsOfOtherDrivers returns the number of shared tabs that other servers drive.
+	TabsOfOtherDrivers(ctx context.Context) int
 }
 
-// A Session is one client's hold on a backend. It implements
-// executor.Executor.
+// A Session is one client's use of a backend. It implements executor.Executor.
 type Session struct {
-	host   Host
+	host   BrowserProvider
 	gate   executor.Gate
 	opts   executor.SessionOptions
 	log    *slog.Logger
 	events eventQueue
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	active executor.TabID
 	chose  bool // the client has opened or selected a tab
-	// noticed is the time when the newest tab that noticeShared has seen was
-	// shared, or when the session started.
+	// noticed is when the newest tab that noticeShared has seen was shared, or when the session
+	// started.
 	noticed time.Time
 	views   map[*Tab]*page.View
 	closed  bool
@@ -96,7 +93,7 @@ type Session struct {
 var _ executor.Executor = (*Session)(nil)
 
 // New returns a session on host.
-func New(host Host, opts executor.SessionOptions) *Session {
+func New(host BrowserProvider, opts executor.SessionOptions) *Session {
 	s := &Session{host: host, gate: opts.Gate, opts: opts, log: opts.Logger, noticed: time.Now(), views: make(map[*Tab]*page.View)}
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
@@ -114,25 +111,25 @@ func denyAll(context.Context, executor.Access) error {
 	return executor.Errorf(executor.ErrPolicyDenied, "Give the session a Gate.", "the session has no policy, so everything is denied")
 }
 
-// Ready starts the browser when it does not run.
+// Ready starts the browser if none is running.
 func (s *Session) Ready(ctx context.Context) error {
 	_, err := s.browser(ctx)
-	return executor.Wrap("ready", "", explain(err))
+	return executor.Wrap("ready", "", asExecutorError(err))
 }
 
-// Ping reports whether the browser answers.
+// Ping reports whether the browser responds.
 func (s *Session) Ping(ctx context.Context) error {
 	if err := s.alive(); err != nil {
 		return executor.Wrap("ping", "", err)
 	}
 	b := s.host.Current()
 	if b == nil {
-		return executor.Wrap("ping", "", executor.Errorf(executor.ErrNoBackend, "Any other call starts it.", "no browser runs"))
+		return executor.Wrap("ping", "", executor.Errorf(executor.ErrNoBackend, "Any other call launches it.", "no running browser"))
 	}
-	return executor.Wrap("ping", "", explain(b.Ping(ctx)))
+	return executor.Wrap("ping", "", asExecutorError(b.Ping(ctx)))
 }
 
-// Status tells what is there.
+// Status returns the state of the backend and the active tab.
 func (s *Session) Status(ctx context.Context) executor.Status {
 	st := s.host.Status(ctx)
 	if b := s.host.Current(); b != nil {
@@ -148,7 +145,7 @@ func (s *Session) Status(ctx context.Context) executor.Status {
 	return st
 }
 
-// Close closes the tabs that the session opened and lets the others go.
+// Close closes the tabs that the session opened and releases the others.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -164,7 +161,7 @@ func (s *Session) Close() error {
 	}
 	s.mu.Unlock()
 	for _, v := range views {
-		v.LetGo()
+		v.Release()
 	}
 	if b := s.host.Current(); b != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -172,28 +169,28 @@ func (s *Session) Close() error {
 		for _, t := range b.Tabs() {
 			if t.Owner() == s {
 				if _, err := b.CloseTab(ctx, t); err != nil && !errors.Is(err, executor.ErrTargetGone) {
-					s.log.Debug("a tab was not closed with its session", "error", err)
+					s.log.Debug("closing a tab of the closed session failed", "error", err)
 				}
 			}
 		}
 	}
-	s.host.Forget(s)
+	s.host.RemoveSession(s)
 	s.events.stop()
 	return nil
 }
 
-// browser returns the browser, starting it when it does not run.
-func (s *Session) browser(ctx context.Context) (Browser, error) {
+// browser returns the browser. It starts one if none is running.
+func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
 	if s.opts.Gate == nil {
-		return nil, denyAll(ctx, executor.Access{}) // nothing needs to run to refuse everything
+		return nil, denyAll(ctx, executor.Access{}) // everything is denied, so no browser is needed
 	}
 	return s.host.Acquire(ctx)
 }
 
-// alive returns ErrNoBackend when the session was closed.
+// alive returns ErrNoBackend if the session is closed.
 func (s *Session) alive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,19 +200,18 @@ func (s *Session) alive() error {
 	return nil
 }
 
-// MayRead asks the session's gate whether a frame of a tab may be read.
-func (s *Session) MayRead(ctx context.Context, t *Tab, frame string) bool {
-	return s.view(t).Reads(ctx, frame)
+// CanRead reports whether the session's gate allows a frame of a tab to be read.
+func (s *Session) CanRead(ctx context.Context, t *Tab, frame string) bool {
+	return s.view(t).CanRead(ctx, frame)
 }
 
-// MayDownload asks the session's gate whether a frame of a tab may download
-// url by itself.
+// MayDownload returns nil if the session's gate allows a frame of a tab to start a download of url.
 func (s *Session) MayDownload(ctx context.Context, t *Tab, frame, url string) error {
-	return s.view(t).MayDownload(ctx, frame, url)
+	return s.view(t).CheckDownload(ctx, frame, url)
 }
 
-// Emit tells the session's client of an event in a tab that it may see. frame
-// is that of a dialog.
+// Emit queues an event of a tab for the session's client, if the session may see the tab. For a
+// dialog, frame is the frame that opened it.
 func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 	if owner := t.Owner(); s.opts.OnEvent == nil || (owner != nil && owner != s) {
 		return
@@ -229,27 +225,27 @@ func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 	case executor.EventTabClosed, executor.EventTabCrashed:
 	default:
 		v := s.view(t)
-		if v.Allows(context.Background(), executor.OpList, "") != nil {
+		if v.Check(context.Background(), executor.OpList, "") != nil {
 			ev.URL, ev.Dialog, ev.Download = "", nil, nil
 		}
-		if ev.Dialog != nil && !readable(v, frame) {
+		if ev.Dialog != nil && !canRead(v, frame) {
 			ev.Dialog = &executor.Dialog{Type: ev.Dialog.Type}
 		}
 	}
 	s.events.put(ev)
 }
 
-// readable reports whether the gate lets a frame be read; the top one when it
-// is not named.
-func readable(v *page.View, frame string) bool {
+// canRead reports whether the gate allows a frame to be read. An empty frame means the top frame.
+func canRead(v *page.View, frame string) bool {
 	if frame == "" {
-		return v.Allows(context.Background(), executor.OpRead, "") == nil
+		return v.Check(context.Background(), executor.OpRead, "") == nil
 	}
-	return v.Reads(context.Background(), frame)
+	return v.CanRead(context.Background(), frame)
 }
 
-// explain makes an error that a caller understands of whatever comes up.
-func explain(err error) error {
+// asExecutorError converts an error of a context to an *executor.Error. It returns other errors
+// unchanged.
+func asExecutorError(err error) error {
 	var e *executor.Error
 	switch {
 	case err == nil || errors.As(err, &e):
@@ -257,7 +253,7 @@ func explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: executor.HintMoreTime}
 	case errors.Is(err, context.Canceled):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: "The call was cancelled."}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: "The call was canceled."}
 	}
 	return err
 }

@@ -133,8 +133,7 @@ var calls = map[string]func(context.Context, *Session, executor.TabID) error{
 	},
 }
 
-// TestClosedSession: after Close every call is refused, and none starts a
-// browser.
+// TestClosedSession checks that every call fails after Close, and that none starts a browser.
 func TestClosedSession(t *testing.T) {
 	h := newHost(t)
 	tab := h.adopt(t, "https://a.test/")
@@ -163,14 +162,14 @@ func TestClosedSession(t *testing.T) {
 	_, err = s.ListTabs(t.Context())
 	check("ListTabs", err)
 	if n := h.started() - before; n != 0 {
-		t.Errorf("the browser was asked for %d times", n)
+		t.Errorf("the browser was acquired %d times", n)
 	}
 	if len(h.forgot) != 1 || h.forgot[0] != s {
-		t.Errorf("the host was told of the end %d times, want once", len(h.forgot))
+		t.Errorf("RemoveSession was called %d times, want once", len(h.forgot))
 	}
 }
 
-// TestClose closes the session's own tabs and leaves the others.
+// TestClose checks that Close closes the session's tabs and no others.
 func TestClose(t *testing.T) {
 	h := newHost(t)
 	adopted := h.adopt(t, "https://a.test/")
@@ -190,8 +189,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseWhileOpening: a tab that was being opened when its session closed
-// does not stay behind.
+// TestCloseWhileOpening checks that a tab that is being opened when its session closes is closed.
 func TestCloseWhileOpening(t *testing.T) {
 	h := newHost(t)
 	h.browser.opening = make(chan struct{})
@@ -201,7 +199,7 @@ func TestCloseWhileOpening(t *testing.T) {
 		_, err := s.NewTab(t.Context(), "", nil)
 		failed <- err
 	}()
-	<-h.browser.opening // it is at it
+	<-h.browser.opening // NewTab has started
 	s.Close()
 	<-h.browser.opening
 	if err := <-failed; executor.CodeOf(err) != executor.ErrNoBackend {
@@ -212,8 +210,8 @@ func TestCloseWhileOpening(t *testing.T) {
 	}
 }
 
-// TestNothingStarts: what only tells does not start a browser.
-func TestNothingStarts(t *testing.T) {
+// TestStatusDoesNotLaunch checks that methods that only return state do not start a browser.
+func TestStatusDoesNotLaunch(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	if list, err := s.ListTabs(t.Context()); err != nil || list == nil || len(list) != 0 {
@@ -226,7 +224,7 @@ func TestNothingStarts(t *testing.T) {
 		t.Errorf("Status: %+v", st)
 	}
 	if n := h.started(); n != 0 {
-		t.Fatalf("the browser was asked for %d times", n)
+		t.Fatalf("the browser was acquired %d times", n)
 	}
 	if err := s.Ready(t.Context()); err != nil || h.started() != 1 {
 		t.Errorf("Ready: %v, %d starts", err, h.started())
@@ -236,7 +234,7 @@ func TestNothingStarts(t *testing.T) {
 	}
 }
 
-// TestStartFailure gives every call the host's own error, with its code.
+// TestStartFailure checks that each call returns the provider's error with its code.
 func TestStartFailure(t *testing.T) {
 	h := newHost(t)
 	h.startErr = executor.Errorf(executor.ErrLaunchFailed, "Install it.", "no browser found")
@@ -248,7 +246,7 @@ func TestStartFailure(t *testing.T) {
 	}
 }
 
-// TestNilGate denies whatever touches a page.
+// TestNilGate checks that a nil gate denies every access to a page.
 func TestNilGate(t *testing.T) {
 	h := newHost(t)
 	h.adopt(t, "https://a.test/")
@@ -265,7 +263,7 @@ func TestNilGate(t *testing.T) {
 	}
 }
 
-// TestExplain: whatever comes up has a code that a caller can act on.
+// TestExplain checks that each error gets a code.
 func TestExplain(t *testing.T) {
 	denied := executor.Errorf(executor.ErrPolicyDenied, "Ask.", "denied")
 	for _, test := range []struct {
@@ -281,7 +279,7 @@ func TestExplain(t *testing.T) {
 		{executor.ErrTargetGone, executor.ErrTargetGone},
 		{io.EOF, executor.ErrInternal},
 	} {
-		err := executor.Wrap("click", "cdp:run:t1", explain(test.err))
+		err := executor.Wrap("click", "cdp:run:t1", asExecutorError(test.err))
 		if got := executor.CodeOf(err); got != test.code {
 			t.Errorf("%v: %v, code %q, want %q", test.err, err, got, test.code)
 		}
@@ -291,7 +289,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestManyCalls has many sessions open, choose, list and close tabs at once.
+// TestManyCalls opens, selects, lists and closes tabs from several sessions concurrently.
 func TestManyCalls(t *testing.T) {
 	h := newHost(t)
 	h.adopt(t, "https://a.test/")

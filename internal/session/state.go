@@ -14,21 +14,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
 )
 
-// A CookieJar is a Browser whose cookies are all of its sessions' own doing.
+// A CookieJar is a BrowserInstance all of whose cookies belong to its sessions.
 type CookieJar interface {
 	// AllCookies returns the cookies of all sites.
 	AllCookies(ctx context.Context) ([]statefile.Cookie, error)
-	// AddCookies sets cookies of whatever sites.
+	// AddCookies sets cookies of any sites.
 	AddCookies(ctx context.Context, cookies []statefile.Cookie) error
 }
 
-// stateLimit bounds the saving or loading of a state.
+// stateLimit bounds saving or loading of storage state.
 const stateLimit = time.Minute
 
-// withState runs use with the folder of state files and a browser whose state
-// may be kept there.
-func (s *Session) withState(ctx context.Context, op, name string, use func(context.Context, Browser, CookieJar, *statefile.Dir, *executor.State) error) (*executor.State, error) {
-	run := func() (*executor.State, error) {
+// withState calls use with the directory of state files and a browser whose storage state may be
+// saved there.
+func (s *Session) withState(ctx context.Context, op, name string, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
+	run := func() (*executor.StateResult, error) {
 		file, err := statefile.FileName(name)
 		if err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func (s *Session) withState(ctx context.Context, op, name string, use func(conte
 			return nil, err
 		}
 		defer dir.Close()
-		if err := s.mayKeep(ctx, ""); err != nil {
+		if err := s.checkStateAccess(ctx, ""); err != nil {
 			return nil, err
 		}
 		b, err := s.browser(ctx)
@@ -46,27 +46,27 @@ func (s *Session) withState(ctx context.Context, op, name string, use func(conte
 			return nil, err
 		}
 		jar, ok := b.(CookieJar)
-		if !ok || s.host.Joins() {
-			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with --prefer=cdp, chrome-mcp starts a browser where it works.",
-				"this browser is its user's own, and a file of its logins would be a copy of theirs")
+		if !ok || s.host.AttachesToRunning() {
+			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with --prefer=cdp, chrome-mcp starts a browser in which it is available.",
+				"storage state is not available in the user's Chrome")
 		}
 		ctx, cancel := context.WithTimeout(ctx, stateLimit)
 		defer cancel()
-		res := &executor.State{File: file, Origins: []string{}}
+		res := &executor.StateResult{File: file, Origins: []string{}}
 		return res, use(ctx, b, jar, dir, res)
 	}
 	res, err := run()
 	if err != nil {
-		return nil, executor.Wrap(op, "", explain(err))
+		return nil, executor.Wrap(op, "", asExecutorError(err))
 	}
 	return res, nil
 }
 
 // SaveState writes a state file.
-func (s *Session) SaveState(ctx context.Context, name string) (*executor.State, error) {
-	return s.withState(ctx, "save state", name, func(ctx context.Context, b Browser, jar CookieJar, dir *statefile.Dir, res *executor.State) error {
+func (s *Session) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return s.withState(ctx, "save state", name, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		var state statefile.State
-		if err := s.keepItems(ctx, b, &state, res); err != nil {
+		if err := s.collectLocalStorage(ctx, b, &state, res); err != nil {
 			return err
 		}
 		cookies, err := jar.AllCookies(ctx)
@@ -74,7 +74,7 @@ func (s *Session) SaveState(ctx context.Context, name string) (*executor.State, 
 			return err
 		}
 		for _, c := range cookies {
-			if s.mayKeepCookie(ctx, c, res.Origins) {
+			if s.isCookieAllowed(ctx, c, res.Origins) {
 				state.Cookies = append(state.Cookies, c)
 			} else {
 				res.DeniedCookies++
@@ -85,42 +85,42 @@ func (s *Session) SaveState(ctx context.Context, name string) (*executor.State, 
 	})
 }
 
-// keepItems takes over the local storage of the session's tabs.
-func (s *Session) keepItems(ctx context.Context, b Browser, state *statefile.State, res *executor.State) error {
+// collectLocalStorage adds the local storage of the session's tabs to state.
+func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, state *statefile.State, res *executor.StateResult) error {
 	denied := map[string]bool{}
 	for _, t := range b.Tabs() {
 		if t.Owner() != s {
 			continue
 		}
-		kept, err := onTab(ctx, s, "", s.id(b, t), 0, func(v *page.View) (*page.Kept, error) { return v.KeptItems(ctx) })
+		storage, err := onTab(ctx, s, "", s.id(b, t), 0, func(v *page.View) (*page.OriginStorage, error) { return v.LocalStorage(ctx) })
 		switch code := executor.CodeOf(err); {
 		case code == executor.ErrPolicyDenied:
 			denied[t.Page.URL()] = true
-		case code == executor.ErrNotActionable, code == executor.ErrTargetGone: // a page of no site, or none any more
+		case code == executor.ErrNotActionable, code == executor.ErrTargetGone: // a page without a site, or a closed one
 		case err != nil:
 			return err
-		case !slices.Contains(res.Origins, kept.Origin):
-			res.Origins = append(res.Origins, kept.Origin)
-			if len(kept.Items) > 0 {
-				state.Origins = append(state.Origins, statefile.Origin{Origin: kept.Origin, Items: kept.Items})
+		case !slices.Contains(res.Origins, storage.Origin):
+			res.Origins = append(res.Origins, storage.Origin)
+			if len(storage.Items) > 0 {
+				state.Origins = append(state.Origins, statefile.Origin{Origin: storage.Origin, Items: storage.Items})
 			}
-			res.Items += len(kept.Items)
+			res.Items += len(storage.Items)
 		}
 	}
 	res.DeniedOrigins = len(denied)
 	return nil
 }
 
-// LoadState brings back what is in a state file.
-func (s *Session) LoadState(ctx context.Context, name string) (*executor.State, error) {
-	return s.withState(ctx, "load state", name, func(ctx context.Context, b Browser, jar CookieJar, dir *statefile.Dir, res *executor.State) error {
+// LoadState restores the contents of a state file.
+func (s *Session) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return s.withState(ctx, "load state", name, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		state, err := dir.Load(name)
 		if err != nil {
 			return err
 		}
 		var origins []statefile.Origin
 		for _, o := range state.Origins {
-			if s.mayKeep(ctx, o.Origin+"/") != nil {
+			if s.checkStateAccess(ctx, o.Origin+"/") != nil {
 				res.DeniedOrigins++
 				continue
 			}
@@ -131,25 +131,25 @@ func (s *Session) LoadState(ctx context.Context, name string) (*executor.State, 
 		var cookies []statefile.Cookie
 		for _, c := range state.Cookies {
 			switch {
-			case !s.mayKeepCookie(ctx, c, res.Origins):
+			case !s.isCookieAllowed(ctx, c, res.Origins):
 				res.DeniedCookies++
-			case !taken(c):
-				res.DeadCookies++
+			case !isAcceptedCookie(c):
+				res.InvalidCookies++
 			default:
 				cookies = append(cookies, c)
 			}
 		}
 		res.Cookies = len(cookies)
-		if err := s.bringItems(ctx, b, origins); err != nil {
+		if err := s.restoreLocalStorage(ctx, b, origins); err != nil {
 			return err
 		}
 		return jar.AddCookies(ctx, cookies)
 	})
 }
 
-// bringItems puts items into the local storage of origins, in a tab of its own
-// that shows each of them in turn, with no request to its server.
-func (s *Session) bringItems(ctx context.Context, b Browser, origins []statefile.Origin) error {
+// restoreLocalStorage sets items in the local storage of origins. It uses a separate tab, which
+// shows the origins one after another without requests to their servers.
+func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, origins []statefile.Origin) error {
 	if len(origins) == 0 {
 		return nil
 	}
@@ -161,12 +161,12 @@ func (s *Session) bringItems(ctx context.Context, b Browser, origins []statefile
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		if _, err := b.CloseTab(limit, t); err != nil {
-			s.log.Debug("the tab that a state was loaded in was not closed", "error", err)
+			s.log.Debug("closing the tab used for loading storage state failed", "error", err)
 		}
 	}()
 	for _, o := range origins {
 		_, err := onTab(ctx, s, "", s.id(b, t), 0, func(v *page.View) (struct{}, error) {
-			return struct{}{}, v.BringItems(ctx, page.Kept{Origin: o.Origin, Items: o.Items})
+			return struct{}{}, v.RestoreLocalStorage(ctx, page.OriginStorage{Origin: o.Origin, Items: o.Items})
 		})
 		if err != nil {
 			return err
@@ -175,29 +175,29 @@ func (s *Session) bringItems(ctx context.Context, b Browser, origins []statefile
 	return nil
 }
 
-// mayKeep asks the gate about a site; about none, whether states are kept at
-// all.
-func (s *Session) mayKeep(ctx context.Context, site string) error {
-	return s.gate.Check(ctx, executor.Access{Op: executor.OpState, Origin: executor.OriginOurs, OwnTab: true, Destination: site})
+// checkStateAccess checks with the gate whether the state of a site may be saved or restored. An
+// empty site checks whether storage state may be used at all.
+func (s *Session) checkStateAccess(ctx context.Context, site string) error {
+	return s.gate.Check(ctx, executor.Access{Op: executor.OpState, Origin: executor.OriginInternal, OpenedBySession: true, Destination: site})
 }
 
-// mayKeepCookie asks the gate about the domain of a cookie. Cookies know no
-// ports: one of the very host of an origin that is allowed goes with it.
-func (s *Session) mayKeepCookie(ctx context.Context, c statefile.Cookie, allowed []string) bool {
+// isCookieAllowed checks with the gate whether a cookie's domain is allowed. Cookies have no port,
+// so a cookie of the same host as an allowed origin is allowed.
+func (s *Session) isCookieAllowed(ctx context.Context, c statefile.Cookie, allowed []string) bool {
 	domain := strings.TrimPrefix(c.Domain, ".")
 	for _, origin := range allowed {
 		if u, err := url.Parse(origin); err == nil && u.Hostname() == strings.Trim(domain, "[]") {
 			return true
 		}
 	}
-	if s.mayKeep(ctx, "https://"+domain+"/") == nil {
+	if s.checkStateAccess(ctx, "https://"+domain+"/") == nil {
 		return true
 	}
-	return !c.Secure && s.mayKeep(ctx, "http://"+domain+"/") == nil
+	return !c.Secure && s.checkStateAccess(ctx, "http://"+domain+"/") == nil
 }
 
-// taken reports whether a browser takes a cookie of a file.
-func taken(c statefile.Cookie) bool {
+// isAcceptedCookie reports whether a browser accepts a cookie of a file.
+func isAcceptedCookie(c statefile.Cookie) bool {
 	host := strings.TrimPrefix(c.Domain, ".")
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	if dotted := host != c.Domain; dotted && (err == nil || cookie.IsPublicSuffix(host)) {

@@ -13,48 +13,46 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// closeTimeout bounds the closing of one session's tabs.
+// closeTimeout bounds closing the tabs of one session.
 const closeTimeout = 5 * time.Second
 
-// titleTimeout bounds the wait of any call for the titles of tabs that the user
-// has shared.
+// titleTimeout bounds how long a call waits for the titles of tabs that the user has shared.
 const titleTimeout = time.Second
 
 // A Tab is one tab of a browser.
 type Tab struct {
-	Raw    string    // the last part of its id
-	Run    string    // the middle part; empty means the Browser's ID
-	Shared int       // grows with each tab that a user shares; 0 for others, and for what the page of one opened
-	Chosen time.Time // when the user shared it by hand; zero when it came to be shared by itself
-	Page   *page.Tab // what happens in it
-	Opener *Tab      // the tab whose page opened it; nil when none did
+	Raw            string    // the last part of its id
+	InstanceID     string    // the middle part of its id; empty means the ID of the BrowserInstance
+	ShareSequence  int       // increases with each tab that a user shares; 0 for other tabs and for tabs that the page of a shared tab opened
+	SharedByUserAt time.Time // when the user shared the tab manually; zero if it was shared automatically
+	Page           *page.Tab // the page that it shows
+	Opener         *Tab      // the tab whose page opened it; nil if none
 
-	mu        sync.Mutex // guards what follows
-	owner     *Session
-	reported  bool // it was told of in its opener's Changes
-	transfers []*Transfer
-	dropped   int // finished transfers that were removed before they were reported
-	began     int // total number of transfers
-	hook      func(*Transfer)
-	news      chan struct{} // closed and replaced when a transfer begins; nil until somebody waits
+	mu              sync.Mutex // guards the fields below
+	owner           *Session
+	reported        bool // it was listed in its opener's Changes
+	transfers       []*Transfer
+	dropped         int // finished transfers that were removed before they were reported
+	transferCount   int // total number of transfers
+	hook            func(*Transfer)
+	downloadStarted chan struct{} // closed and replaced when a transfer starts; nil until a caller waits for it
 }
 
-// Owner returns the session that opened the tab, or the tab that it came
-// from; nil when it was adopted.
+// Owner returns the session that opened the tab or its opener. It returns nil for an adopted tab.
 func (t *Tab) Owner() *Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.owner
 }
 
-// SetOwner says which session opened the tab.
+// SetOwner sets the session that opened the tab.
 func (t *Tab) SetOwner(s *Session) {
 	t.mu.Lock()
 	t.owner = s
 	t.mu.Unlock()
 }
 
-// prefix is the first part of the tab ids of the session.
+// prefix returns the first part of the session's tab ids.
 func (s *Session) prefix() string {
 	if s.host.Kind() == executor.BackendExtension {
 		return "ext"
@@ -62,21 +60,21 @@ func (s *Session) prefix() string {
 	return "cdp"
 }
 
-// ID returns the id of a tab of the running browser b.
-func (s *Session) id(b Browser, t *Tab) executor.TabID {
+// id returns the id of a tab of the running browser b.
+func (s *Session) id(b BrowserInstance, t *Tab) executor.TabID {
 	return tabID(b, t, s.prefix())
 }
 
-func tabID(b Browser, t *Tab, prefix string) executor.TabID {
-	run := t.Run
+func tabID(b BrowserInstance, t *Tab, prefix string) executor.TabID {
+	run := t.InstanceID
 	if run == "" {
 		run = b.ID()
 	}
 	return executor.NewTabID(prefix, run, t.Raw)
 }
 
-// find returns the tab of b with an id, nil when there is none.
-func find(b Browser, id executor.TabID, prefix string) *Tab {
+// find returns the tab of b with the given id, or nil.
+func find(b BrowserInstance, id executor.TabID, prefix string) *Tab {
 	for _, t := range b.Tabs() {
 		if tabID(b, t, prefix) == id {
 			return t
@@ -85,8 +83,8 @@ func find(b Browser, id executor.TabID, prefix string) *Tab {
 	return nil
 }
 
-// tab resolves a tab id, the active tab when it is empty.
-func (s *Session) tab(ctx context.Context, b Browser, id executor.TabID) (*Tab, error) {
+// tab returns the tab with the given id, or the active tab if id is empty.
+func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID) (*Tab, error) {
 	if id == "" {
 		return s.activeTab(ctx, b)
 	}
@@ -94,25 +92,24 @@ func (s *Session) tab(ctx context.Context, b Browser, id executor.TabID) (*Tab, 
 	if err != nil {
 		return nil, err
 	}
-	if prefix != s.prefix() || !b.Is(run) {
-		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from tabs_list.", "tab %s is of another browser or of an earlier run", id)
+	if prefix != s.prefix() || !b.HasInstance(run) {
+		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from tabs_list.", "tab %s belongs to another or an earlier browser instance", id)
 	}
 	if t := find(b, id, prefix); t != nil {
 		return t, nil
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from tabs_list.", "there is no tab %s%s", id, s.openTabs(ctx, b))
+	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from tabs_list.", "tab %s not found%s", id, s.openTabs(ctx, b))
 }
 
-// noticeShared handles the tabs that the user has shared by hand since its last
-// call. Until the client opens or selects a tab, the newest shared tab becomes
-// active, because it is the tab that the user means. It is reported to the client
-// if it replaces another active tab. Shared tabs that do not become active are
-// always reported.
-func (s *Session) noticeShared(ctx context.Context, b Browser) {
+// noticeShared handles the tabs that the user has shared manually since its last call. Until the
+// client opens or selects a tab, the newest shared tab becomes active, because it is the tab that
+// the user refers to. It is reported to the client if it replaces another active tab. Shared tabs
+// that do not become active are always reported.
+func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
 	s.mu.Lock()
 	var fresh []*Tab
 	for _, t := range b.Tabs() {
-		if t.Owner() == nil && t.Chosen.After(s.noticed) {
+		if t.Owner() == nil && t.SharedByUserAt.After(s.noticed) {
 			fresh = append(fresh, t)
 		}
 	}
@@ -120,9 +117,9 @@ func (s *Session) noticeShared(ctx context.Context, b Browser) {
 		s.mu.Unlock()
 		return
 	}
-	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.Chosen.Compare(b.Chosen) })
+	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.SharedByUserAt.Compare(b.SharedByUserAt) })
 	newest := fresh[len(fresh)-1]
-	s.noticed = newest.Chosen
+	s.noticed = newest.SharedByUserAt
 	if !s.chose {
 		if before := find(b, s.active, s.prefix()); before == nil || before == newest {
 			fresh = fresh[:len(fresh)-1]
@@ -137,17 +134,17 @@ func (s *Session) noticeShared(ctx context.Context, b Browser) {
 	}
 }
 
-// choose makes the tab active that the client has opened or selected.
-func (s *Session) choose(b Browser, t *Tab) {
+// choose makes a tab active that the client has opened or selected.
+func (s *Session) choose(b BrowserInstance, t *Tab) {
 	s.mu.Lock()
 	s.active, s.chose = s.id(b, t), true
 	s.mu.Unlock()
 }
 
-// activeTab returns the tab that the client opened or selected last. Before that,
-// it returns the tab that the user shared last, or the only tab that is the
-// client's or has no owner, which then becomes active.
-func (s *Session) activeTab(ctx context.Context, b Browser) (*Tab, error) {
+// activeTab returns the tab that the client opened or selected last. Before that, it returns the
+// tab that the user shared last, or the only tab that belongs to the client or has no owner. That
+// tab becomes active.
+func (s *Session) activeTab(ctx context.Context, b BrowserInstance) (*Tab, error) {
 	s.noticeShared(ctx, b)
 	s.mu.Lock()
 	active := s.active
@@ -155,10 +152,10 @@ func (s *Session) activeTab(ctx context.Context, b Browser) (*Tab, error) {
 	if t := find(b, active, s.prefix()); t != nil {
 		return t, nil
 	}
-	t, err := s.onlyTab(ctx, b, active)
+	t, err := s.soleTab(ctx, b, active)
 	if err == nil {
 		s.mu.Lock()
-		if s.active == active { // nobody has chosen another meanwhile
+		if s.active == active { // no other call has selected a tab in the meantime
 			s.active = s.id(b, t)
 		}
 		s.mu.Unlock()
@@ -166,11 +163,10 @@ func (s *Session) activeTab(ctx context.Context, b Browser) (*Tab, error) {
 	return t, err
 }
 
-// candidates returns the tabs that a call without a tab id may refer to while no
-// tab is active: the client's tabs and, until the client has chosen a tab, tabs
-// without an owner. After the client's tab is gone, its calls were meant for that
-// tab, and not for a tab of the user.
-func (s *Session) candidates(b Browser) []*Tab {
+// candidates returns the tabs that a call without a tab id may refer to if no tab is active: the
+// client's tabs and, until the client has chosen a tab, tabs without an owner. If the tab that the
+// client chose is closed, its calls must not go to a tab of the user.
+func (s *Session) candidates(b BrowserInstance) []*Tab {
 	s.mu.Lock()
 	chose := s.chose
 	s.mu.Unlock()
@@ -183,9 +179,9 @@ func (s *Session) candidates(b Browser) []*Tab {
 	return list
 }
 
-// onlyTab returns the tab that a call refers to when the client has chosen no
-// tab, or its active tab is gone.
-func (s *Session) onlyTab(ctx context.Context, b Browser, active executor.TabID) (*Tab, error) {
+// soleTab returns the tab that a call refers to if the client has chosen no tab or its active tab
+// is closed.
+func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executor.TabID) (*Tab, error) {
 	candidates := s.candidates(b)
 	others := slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Owner() == nil })
 	switch {
@@ -194,46 +190,46 @@ func (s *Session) onlyTab(ctx context.Context, b Browser, active executor.TabID)
 			"the active tab is gone%s", s.openTabs(ctx, b))
 	case len(candidates) == 1:
 		return candidates[0], nil
-	case len(candidates) == 0 && elsewhere(ctx, b) > 0:
+	case len(candidates) == 0 && tabsOfOtherDrivers(ctx, b) > 0:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			executor.HintOpenTab+" Or ask the user to choose in the popup of the chrome-mcp button who drives the tab.",
-			"no tab is shared with this agent: another agent drives what the user shares")
+			executor.HintOpenTab+" Or ask the user to choose in the extension popup which agent drives the tab.",
+			"no tab is shared with this agent: another agent drives the shared tabs")
 	case len(candidates) == 0 && s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
 			executor.HintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
-	case len(candidates) == 0 && ofEarlierRun(b, active):
+	case len(candidates) == 0 && isFromEarlierInstance(b, active):
 		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab,
 			"the browser exited with its tabs and was restarted; no tab is open")
 	case len(candidates) == 0:
 		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab, "no tab is open")
 	}
-	last := slices.MaxFunc(candidates, func(a, b *Tab) int { return cmp.Compare(a.Shared, b.Shared) })
-	if last.Shared > 0 {
+	last := slices.MaxFunc(candidates, func(a, b *Tab) int { return cmp.Compare(a.ShareSequence, b.ShareSequence) })
+	if last.ShareSequence > 0 {
 		return last, nil
 	}
 	return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintNameTab, "no tab is active%s", s.openTabs(ctx, b))
 }
 
-// elsewhere returns the number of shared tabs of b that other programs drive.
-func elsewhere(ctx context.Context, b Browser) int {
+// tabsOfOtherDrivers returns the number of shared tabs of b that other servers drive.
+func tabsOfOtherDrivers(ctx context.Context, b BrowserInstance) int {
 	if sharer, ok := b.(Sharer); ok {
-		return sharer.Elsewhere(ctx)
+		return sharer.TabsOfOtherDrivers(ctx)
 	}
 	return 0
 }
 
-// ofEarlierRun reports whether a tab was of a browser that ran before b.
-func ofEarlierRun(b Browser, id executor.TabID) bool {
+// isFromEarlierInstance reports whether id belongs to a browser that ran before b.
+func isFromEarlierInstance(b BrowserInstance, id executor.TabID) bool {
 	_, run, _, err := id.Split()
-	return id != "" && err == nil && !b.Is(run)
+	return id != "" && err == nil && !b.HasInstance(run)
 }
 
 // openTabs lists the tabs for an error message.
-func (s *Session) openTabs(ctx context.Context, b Browser) string {
+func (s *Session) openTabs(ctx context.Context, b BrowserInstance) string {
 	list := s.list(ctx, b)
-	text := "; open are"
+	text := "; open tabs:"
 	if len(list) == 0 {
-		return "; none is open"
+		return "; no tab is open"
 	}
 	for i, t := range list {
 		if i == 10 {
@@ -244,17 +240,10 @@ func (s *Session) openTabs(ctx context.Context, b Browser) string {
 		}
 		text += " " + string(t.ID)
 		if t.URL != executor.DeniedURL {
-			text += fmt.Sprintf(" (%s)", pagetext.Text(cutURL(t.URL)))
+			text += fmt.Sprintf(" (%s)", pagetext.Text(pagetext.Truncate(t.URL, 60)))
 		}
 	}
 	return text
-}
-
-func cutURL(u string) string {
-	if r := []rune(u); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return u
 }
 
 // view returns the client's view of a tab.
@@ -268,7 +257,7 @@ func (s *Session) view(t *Tab) *page.View {
 	if b := s.host.Current(); b != nil {
 		id = s.id(b, t)
 		open := b.Tabs()
-		for old := range s.views { // those of tabs that are gone
+		for old := range s.views { // remove views of closed tabs
 			if !slices.Contains(open, old) {
 				delete(s.views, old)
 			}
@@ -292,8 +281,8 @@ func (s *Session) view(t *Tab) *page.View {
 	return v
 }
 
-// openedBy returns the tabs that t's page opened and that were not told of,
-// once there are want of them or ctx is done.
+// openedBy returns the tabs that t's page opened and that were not reported yet. It returns when it
+// has found want of them or ctx is done.
 func (s *Session) openedBy(ctx context.Context, t *Tab, want int) []executor.Tab {
 	b := s.host.Current()
 	if b == nil {
@@ -303,7 +292,7 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, want int) []executor.Tab
 	for {
 		changed := b.Changed()
 		for _, o := range b.Tabs() {
-			if (o.Opener == t || adopt(ctx, t, o)) && o.tell() {
+			if (o.Opener == t || inferOpener(ctx, t, o)) && o.markReported() {
 				opened = append(opened, o)
 			}
 		}
@@ -319,24 +308,24 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, want int) []executor.Tab
 	}
 	var fresh []executor.Tab
 	for _, o := range opened {
-		o.Page.Arrived(ctx)
+		o.Page.WaitForInitialNavigation(ctx)
 		fresh = append(fresh, s.describe(ctx, b, o))
 	}
 	return fresh
 }
 
-// adopt reports whether a tab that has no opener is one that t's page had the
-// browser open. It belongs to t's session then.
-func adopt(ctx context.Context, t, o *Tab) bool {
-	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.Requested(ctx, o.Page) {
+// inferOpener reports whether o, which has no opener, was opened by the browser for t's page. If
+// so, it assigns o to t's session.
+func inferOpener(ctx context.Context, t, o *Tab) bool {
+	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.OpenedWithoutOpener(ctx, o.Page) {
 		return false
 	}
 	o.SetOwner(t.Owner())
 	return true
 }
 
-// tell reports whether the tab was not told of yet, and that it is now.
-func (t *Tab) tell() bool {
+// markReported marks the tab as reported. It reports whether the tab was not marked before.
+func (t *Tab) markReported() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fresh := !t.reported
@@ -344,8 +333,8 @@ func (t *Tab) tell() bool {
 	return fresh
 }
 
-// describe tells of a tab what the gate lets be told.
-func (s *Session) describe(ctx context.Context, b Browser, t *Tab) executor.Tab {
+// describe returns the description of a tab that the gate allows.
+func (s *Session) describe(ctx context.Context, b BrowserInstance, t *Tab) executor.Tab {
 	info := executor.Tab{ID: s.id(b, t), Index: slices.Index(b.Tabs(), t)}
 	s.mu.Lock()
 	info.Active = info.ID == s.active
@@ -359,35 +348,35 @@ func (s *Session) describe(ctx context.Context, b Browser, t *Tab) executor.Tab 
 	return info
 }
 
-func (s *Session) list(ctx context.Context, b Browser) []executor.Tab {
+func (s *Session) list(ctx context.Context, b BrowserInstance) []executor.Tab {
 	tabs := b.Tabs()
 	list := make([]executor.Tab, len(tabs))
 	var wg sync.WaitGroup
-	for i, t := range tabs { // at once: a page that is busy tells its title late, or never
+	for i, t := range tabs { // in parallel: a busy page returns its title late or never
 		wg.Go(func() { list[i] = s.describe(ctx, b, t) })
 	}
 	wg.Wait()
 	return list
 }
 
-// ListTabs lists the open tabs. No browser, no tabs: it starts none.
+// ListTabs lists the open tabs. It starts no browser: without one, there are no tabs.
 func (s *Session) ListTabs(ctx context.Context) ([]executor.Tab, error) {
 	if err := s.alive(); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
 	b := s.host.Current()
-	if b == nil && s.host.Joins() {
+	if b == nil && s.host.AttachesToRunning() {
 		var err error
 		if b, err = s.browser(ctx); err != nil {
-			return nil, executor.Wrap("list tabs", "", explain(err))
+			return nil, executor.Wrap("list tabs", "", asExecutorError(err))
 		}
 	}
 	if b == nil {
 		return []executor.Tab{}, nil
 	}
 	s.noticeShared(ctx, b)
-	if slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Shared > 0 }) {
-		_, _ = s.activeTab(ctx, b) // so that the list says which tab the next call means
+	if slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.ShareSequence > 0 }) {
+		_, _ = s.activeTab(ctx, b) // so that the list shows which tab the next call refers to
 	}
 	return s.list(ctx, b), nil
 }
@@ -396,19 +385,18 @@ func (s *Session) ListTabs(ctx context.Context) ([]executor.Tab, error) {
 func (s *Session) SelectTab(ctx context.Context, id executor.TabID) (*executor.Tab, error) {
 	b, t, err := s.locate(ctx, id)
 	if err != nil {
-		return nil, executor.Wrap("select tab", id, explain(err))
+		return nil, executor.Wrap("select tab", id, asExecutorError(err))
 	}
 	if _, _, _, err := s.view(t).Info(ctx); err != nil {
-		return nil, executor.Wrap("select tab", id, explain(err))
+		return nil, executor.Wrap("select tab", id, asExecutorError(err))
 	}
 	s.choose(b, t)
 	info := s.describe(ctx, b, t)
 	return &info, nil
 }
 
-// locate resolves a tab id without starting a browser for an id that cannot
-// be of it.
-func (s *Session) locate(ctx context.Context, id executor.TabID) (Browser, *Tab, error) {
+// locate returns the tab with the given id. It does not start a browser for an invalid id.
+func (s *Session) locate(ctx context.Context, id executor.TabID) (BrowserInstance, *Tab, error) {
 	if id != "" {
 		if _, _, _, err := id.Split(); err != nil {
 			return nil, nil, err
@@ -423,10 +411,10 @@ func (s *Session) locate(ctx context.Context, id executor.TabID) (Browser, *Tab,
 	return b, t, err
 }
 
-// CloseTab closes a tab, or lets it go.
+// CloseTab closes a tab, or releases it.
 func (s *Session) CloseTab(ctx context.Context, id executor.TabID) (*executor.ClosedTab, error) {
 	closed, err := s.closeTab(ctx, id)
-	return closed, executor.Wrap("close tab", id, explain(err))
+	return closed, executor.Wrap("close tab", id, asExecutorError(err))
 }
 
 func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.ClosedTab, error) {
@@ -434,7 +422,7 @@ func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.Cl
 	if err != nil {
 		return nil, err
 	}
-	if err := s.view(t).Allows(ctx, executor.OpDismiss, ""); err != nil {
+	if err := s.view(t).Check(ctx, executor.OpDismiss, ""); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)

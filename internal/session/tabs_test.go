@@ -12,7 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestMalformedIDs are refused before a browser is started for them.
+// TestMalformedIDs checks that invalid ids are rejected without starting a browser.
 func TestMalformedIDs(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
@@ -24,12 +24,12 @@ func TestMalformedIDs(t *testing.T) {
 		}
 	}
 	if n := h.started(); n != 0 {
-		t.Errorf("the browser was asked for %d times", n)
+		t.Errorf("the browser was acquired %d times", n)
 	}
 }
 
-// TestForeignIDs tells ids of another run and of tabs that are not there, and
-// lists those that are.
+// TestForeignIDs uses ids of another browser instance and of tabs that do not exist. The error
+// lists the open tabs.
 func TestForeignIDs(t *testing.T) {
 	h := newHost(t)
 	h.adopt(t, "https://a.test/shown")
@@ -48,12 +48,12 @@ func TestForeignIDs(t *testing.T) {
 			t.Errorf("%s: %v, want ErrTabNotFound", name, err)
 			continue
 		}
-		if want := "there is no tab cdp:run:t9; open are cdp:run:t1 (\"https://a.test/shown\"), cdp:run:t2"; !strings.HasSuffix(err.Error(), want) {
+		if want := "tab cdp:run:t9 not found; open tabs: cdp:run:t1 (\"https://a.test/shown\"), cdp:run:t2"; !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %q, want …%q", name, err, want)
 		}
 	}
 
-	// In the extension, the ids have another prefix.
+	// The extension backend uses another prefix.
 	h.kind = executor.BackendExtension
 	if err := calls["SelectTab"](t.Context(), s, "cdp:run:t1"); executor.CodeOf(err) != executor.ErrStaleTab {
 		t.Errorf("an id of the other backend: %v, want ErrStaleTab", err)
@@ -63,12 +63,13 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// TestLongList: a message lists ten tabs at most, and no URL at length.
-func TestLongList(t *testing.T) {
+// TestOpenTabsListTruncated checks that an error message lists at most ten tabs, with shortened
+// URLs.
+func TestOpenTabsListTruncated(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
-	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); err == nil || !strings.HasSuffix(err.Error(), "; none is open") {
-		t.Errorf("got %v, want that none is open", err)
+	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); err == nil || !strings.HasSuffix(err.Error(), "; no tab is open") {
+		t.Errorf("got %v, want that no tab is open", err)
 	}
 	for range 12 {
 		h.adopt(t, "https://a.test/"+strings.Repeat("x", 200))
@@ -78,19 +79,19 @@ func TestLongList(t *testing.T) {
 		t.Fatalf("got %v, want ErrTabNotFound", err)
 	}
 	if n := strings.Count(err.Error(), "cdp:run:t"); n != 10 || !strings.HasSuffix(err.Error(), ", …") {
-		t.Errorf("%d tabs are listed: %v", n, err)
+		t.Errorf("%d tabs listed: %v", n, err)
 	}
 	if strings.Contains(err.Error(), strings.Repeat("x", 100)) {
-		t.Errorf("URLs are not cut: %v", err)
+		t.Errorf("URLs are not truncated: %v", err)
 	}
 }
 
-// TestActiveTab follows which tab an empty id means.
+// TestActiveTab checks which tab an empty id refers to.
 func TestActiveTab(t *testing.T) {
 	ctx := t.Context()
 	h := newHost(t)
 	s, other := h.open(t, executor.SessionOptions{}), h.open(t, executor.SessionOptions{})
-	means := func(want executor.TabID) {
+	wantActive := func(want executor.TabID) {
 		t.Helper()
 		tab, err := s.activeTab(ctx, h.browser)
 		switch {
@@ -108,19 +109,19 @@ func TestActiveTab(t *testing.T) {
 		}
 		return tab.ID
 	}
-	means("")
+	wantActive("")
 	adopted := h.adopt(t, "https://a.test/")
-	means("cdp:run:t1") // the only one
+	wantActive("cdp:run:t1") // the only one
 	open(other, false)
-	means("cdp:run:t1") // the other client's does not count
+	wantActive("cdp:run:t1") // the other client's tab does not count
 	second := open(s, true)
-	means("cdp:run:t1") // used before
+	wantActive("cdp:run:t1") // unchanged by an inactive tab
 	third := open(s, false)
-	means(third)
+	wantActive(third)
 	if tab, err := s.SelectTab(ctx, second); err != nil || !tab.Active || tab.Index != 2 {
 		t.Errorf("selecting: %+v, %v", tab, err)
 	}
-	means(second)
+	wantActive(second)
 	if st := s.Status(ctx); st.ActiveTabID != second {
 		t.Errorf("the status says %s is active, want %s", st.ActiveTabID, second)
 	}
@@ -137,20 +138,20 @@ func TestActiveTab(t *testing.T) {
 		t.Errorf("the list has %+v", list[0])
 	}
 	if closed, err := s.CloseTab(ctx, second); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
-		t.Fatalf("closing a tab of ours: %+v, %v", closed, err)
+		t.Fatalf("closing the client's tab: %+v, %v", closed, err)
 	}
 	if st := s.Status(ctx); st.ActiveTabID != "" {
 		t.Errorf("the status says %s is active, which is closed", st.ActiveTabID)
 	}
-	means(third) // the client's only tab
+	wantActive(third) // the client's only tab
 	if _, err := s.CloseTab(ctx, third); err != nil {
 		t.Fatal(err)
 	}
-	means("") // the other tabs have no owner
+	wantActive("") // the other tabs have no owner
 	if nav, err := s.Navigate(ctx, "", "about:blank", nil); err != nil || nav.TabID != "cdp:run:t5" {
 		t.Errorf("navigating: %+v, %v, want a new tab", nav, err)
 	}
-	means("cdp:run:t5")
+	wantActive("cdp:run:t5")
 }
 
 // TestSharedTab shares tabs before and after the client has chosen one.
@@ -160,16 +161,16 @@ func TestSharedTab(t *testing.T) {
 	s := h.open(t, executor.SessionOptions{})
 	var reported []executor.SharedTab
 	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
-	share := func(n int, chosen time.Time) *Tab {
+	share := func(n int, sharedAt time.Time) *Tab {
 		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
-		tab.Shared, tab.Chosen = n, chosen
+		tab.ShareSequence, tab.SharedByUserAt = n, sharedAt
 		return tab
 	}
-	means := func(want *Tab, reports int) {
+	wantActive := func(want *Tab, reports int) {
 		t.Helper()
 		got, err := s.activeTab(ctx, h.browser)
 		if err != nil || got != want {
-			t.Errorf("a call means %v, %v, want %v", got, err, want)
+			t.Errorf("a call uses %v, %v, want %v", got, err, want)
 		}
 		if len(reported) != reports {
 			t.Errorf("reported %v, want %d", reported, reports)
@@ -179,7 +180,7 @@ func TestSharedTab(t *testing.T) {
 			t.Errorf("the list has %+v, %v", list, err)
 		}
 	}
-	wantTold := func(tab *Tab, active bool) {
+	wantReported := func(tab *Tab, active bool) {
 		t.Helper()
 		last := reported[len(reported)-1].Tab
 		if last.ID != s.id(h.browser, tab) || last.Title != "Title" || last.Active != active {
@@ -188,52 +189,52 @@ func TestSharedTab(t *testing.T) {
 	}
 	now := time.Now()
 	share(1, now.Add(-2*time.Hour))
-	first := share(2, now.Add(-time.Hour)) // before the session began
+	first := share(2, now.Add(-time.Hour)) // before the session started
 	if list, err := s.ListTabs(ctx); err != nil || list[0].Active || !list[1].Active {
 		t.Errorf("the list has %+v, %v", list, err)
 	}
 	h.popup(t, first, "https://a.test/popup")
-	share(3, time.Time{})           // by itself
-	share(4, now.Add(-time.Minute)) // free again after another agent
-	means(first, 0)
+	share(3, time.Time{})           // shared automatically
+	share(4, now.Add(-time.Minute)) // released by another agent
+	wantActive(first, 0)
 	second := share(5, now.Add(time.Hour))
-	means(second, 1)
-	wantTold(second, true)
-	means(second, 1)
+	wantActive(second, 1)
+	wantReported(second, true)
+	wantActive(second, 1)
 
 	own, err := s.NewTab(ctx, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opened := find(h.browser, own.ID, s.prefix())
-	means(opened, 1)
+	wantActive(opened, 1)
 	third := share(6, now.Add(2*time.Hour))
 	if st := s.Status(ctx); st.ActiveTabID != own.ID {
-		t.Errorf("the status tells %q", st.ActiveTabID)
+		t.Errorf("the status reports %q", st.ActiveTabID)
 	}
-	means(opened, 2)
-	wantTold(third, false)
+	wantActive(opened, 2)
+	wantReported(third, false)
 	fourth := share(7, now.Add(3*time.Hour))
 	if _, err := s.SelectTab(ctx, s.id(h.browser, third)); err != nil { // also reports the fourth tab
 		t.Fatal(err)
 	}
-	wantTold(fourth, false)
-	means(third, 3)
+	wantReported(fourth, false)
+	wantActive(third, 3)
 	fifth := share(8, now.Add(4*time.Hour))
 	if _, err := s.HandleDialog(ctx, own.ID, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
 		t.Fatal(err)
 	}
-	wantTold(fifth, false)
+	wantReported(fifth, false)
 
-	// A call that was meant for a tab that is gone does not go to a shared tab.
+	// A call intended for a closed tab does not use a shared tab.
 	if _, err := h.browser.CloseTab(ctx, third); err != nil {
 		t.Fatal(err)
 	}
-	means(opened, 4) // the client's own
+	wantActive(opened, 4) // the client's own tab
 	if _, err := s.CloseTab(ctx, own.ID); err != nil {
 		t.Fatal(err)
 	}
-	if tab, err := s.activeTab(ctx, h.browser); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the active tab is gone; open are ext:run:t1") {
+	if tab, err := s.activeTab(ctx, h.browser); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the active tab is gone; open tabs: ext:run:t1") {
 		t.Errorf("got %v, %v, want that the active tab is gone", tab, err)
 	}
 }
@@ -245,7 +246,7 @@ func TestSharedTabAtOpening(t *testing.T) {
 	h.kind = executor.BackendExtension
 	s := h.open(t, executor.SessionOptions{})
 	shared := h.adopt(t, "https://a.test/")
-	shared.Shared, shared.Chosen = 1, time.Now().Add(time.Minute)
+	shared.ShareSequence, shared.SharedByUserAt = 1, time.Now().Add(time.Minute)
 	var reported []executor.SharedTab
 	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
 	own, err := s.NewTab(ctx, "", nil)
@@ -253,14 +254,14 @@ func TestSharedTabAtOpening(t *testing.T) {
 		t.Fatalf("got %+v, %v", own, err)
 	}
 	if tab, err := s.activeTab(ctx, h.browser); err != nil || s.id(h.browser, tab) != own.ID {
-		t.Errorf("a call means %v, %v, want the tab that was opened", tab, err)
+		t.Errorf("a call uses %v, %v, want the tab that was opened", tab, err)
 	}
 	if len(reported) != 1 || reported[0].Tab.ID != s.id(h.browser, shared) || reported[0].Tab.Active {
 		t.Errorf("reported %+v, want the shared tab", reported)
 	}
 }
 
-// TestDeniedTab can be neither chosen nor closed.
+// TestDeniedTab checks that a denied tab can be neither selected nor closed.
 func TestDeniedTab(t *testing.T) {
 	h := newHost(t)
 	h.adopt(t, "https://a.test/secret")
@@ -276,26 +277,26 @@ func TestDeniedTab(t *testing.T) {
 	}
 }
 
-// TestViews: a client has one view of a tab for as long as that is open.
+// TestViews checks that a client has one view of a tab until the tab is closed.
 func TestViews(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	first, second := h.adopt(t, "https://a.test/1"), h.adopt(t, "https://a.test/2")
 	view := s.view(first)
 	if again := s.view(first); again != view || view == s.view(second) {
-		t.Error("views are mixed up")
+		t.Error("wrong view")
 	}
 	if _, err := h.browser.CloseTab(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	s.view(h.adopt(t, "https://a.test/3"))
-	if _, kept := s.views[first]; kept || len(s.views) != 2 {
-		t.Errorf("%d views are kept", len(s.views))
+	if _, found := s.views[first]; found || len(s.views) != 2 {
+		t.Errorf("%d views are stored", len(s.views))
 	}
 }
 
-// TestOpenedBy tells of each tab that a page opened once, when it is at its
-// document. It waits for as many as are wanted, but not beyond its context.
+// TestOpenedBy checks that each tab that a page opened is reported once, when its document has
+// loaded. openedBy waits for the requested number of tabs, but not longer than its context.
 func TestOpenedBy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -310,9 +311,9 @@ func TestOpenedBy(t *testing.T) {
 			}
 		}
 		go func() { got <- s.openedBy(t.Context(), opener, 2) }()
-		waits("none is open")
+		waits("no tab is open")
 		h.popup(t, opener, "https://a.test/popup1")
-		waits("one is open")
+		waits("one tab is open")
 		second, err := h.browser.add(t.Context(), nil, opener)
 		if err != nil {
 			t.Fatal(err)
@@ -323,19 +324,19 @@ func TestOpenedBy(t *testing.T) {
 			t.Errorf("got %+v", list)
 		}
 		if list := s.openedBy(t.Context(), opener, 0); len(list) != 0 {
-			t.Errorf("told twice of %+v", list)
+			t.Errorf("reported twice: %+v", list)
 		}
 		h.popup(t, opener, "https://a.test/popup3")
 		h.popup(t, nil, "https://a.test/another")
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
 		if list := s.openedBy(done, opener, 5); len(list) != 1 || list[0].URL != "https://a.test/popup3" {
-			t.Errorf("got %+v, want the one that there is", list)
+			t.Errorf("got %+v, want the only one", list)
 		}
 	})
 }
 
-// TestBrowserEnded has a tab whose browser is not the one that runs now.
+// TestBrowserEnded uses a tab of an earlier browser instance.
 func TestBrowserEnded(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})

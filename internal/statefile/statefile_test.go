@@ -20,14 +20,14 @@ func open(t *testing.T, dir string) *Dir {
 	return d
 }
 
-func TestSavedAndLoaded(t *testing.T) {
+func TestSaveAndLoad(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	state := State{
 		Cookies: []Cookie{{Name: "sid", Value: "1", Domain: ".shop.example", Path: "/", Expires: -1, HTTPOnly: true, Secure: true, SameSite: "Lax"}},
 		Origins: []Origin{{Origin: "https://shop.example", Items: []Item{{"theme", "dark"}}}},
 	}
-	for range 2 { // the second in place of the first
+	for range 2 { // the second call replaces the file
 		if err := d.Save("ann", state); err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +58,11 @@ func TestHostileNames(t *testing.T) {
 	if err := os.Symlink("../outside.json", filepath.Join(dir, "link.json")); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "directory.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, dir)
-	for _, name := range []string{"", ".", "..", "../outside", "..\\outside", outside, "a/b", "a\x00b", ".hidden", "a b", "ü", "-rf", strings.Repeat("a", 65), "a.txt", "link", "folder"} {
+	for _, name := range []string{"", ".", "..", "../outside", "..\\outside", outside, "a/b", "a\x00b", ".hidden", "a b", "ü", "-rf", strings.Repeat("a", 65), "a.txt", "link", "directory"} {
 		if err := d.Save(name, State{}); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("save %q: %v", name, err)
 		}
@@ -84,7 +84,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-func TestBadFiles(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	for text, want := range map[string]string{
@@ -93,9 +93,9 @@ func TestBadFiles(t *testing.T) {
 		`{"cookies": [{"value": "s3cr3t"}]}`: "number 1",
 		`{"cookies": [{"name": "a", "domain": "x.com/s3cr3t"}]}`:      "number 1",
 		`{"cookies": [{"name": "a", "domain": "x.com:80"}]}`:          "number 1",
-		`{"origins": [{"origin": "https://x.com/s3cr3t"}]}`:           "no origin",
-		`{"origins": [{"origin": "file:///s3cr3t"}]}`:                 "no origin",
-		`{"origins": [{"origin": "https://user:s3cr3t@x.com"}]}`:      "no origin",
+		`{"origins": [{"origin": "https://x.com/s3cr3t"}]}`:           "invalid origin",
+		`{"origins": [{"origin": "file:///s3cr3t"}]}`:                 "invalid origin",
+		`{"origins": [{"origin": "https://user:s3cr3t@x.com"}]}`:      "invalid origin",
 		`{"cookies": "` + strings.Repeat("s3cr3t", maxBytes/6) + `"}`: "more than",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte(text), 0o600); err != nil {

@@ -1,9 +1,29 @@
-// Package typo tells how far a name is from the one that was probably meant.
+// Package typo finds the known name that a misspelled name is meant to be.
 package typo
 
-// Distance returns how many bytes have to be put in, left out or changed to
-// make b of a (Levenshtein). It takes time in proportion to the product of
-// their lengths.
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// maxTypos is the number of typing errors above which a name counts as another one.
+const maxTypos = 2
+
+// Nearest returns the name that is most similar to s, regardless of case. It returns "" if every
+// name differs from s by more than two typing errors or by half of its length.
+func Nearest(s string, names iter.Seq[string]) string {
+	best, least := "", maxTypos+1
+	for _, name := range slices.Sorted(names) {
+		if d := Distance(strings.ToLower(s), strings.ToLower(name)); d < least && 2*d < len(name) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// Distance returns the Levenshtein distance of a and b: the minimum number of bytes to insert,
+// delete or replace to change a into b. Its time is proportional to the product of their lengths.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,6 +1,9 @@
 package typo
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestDistance(t *testing.T) {
 	for _, tt := range []struct {
@@ -12,6 +15,17 @@ func TestDistance(t *testing.T) {
 	} {
 		if got := Distance(tt.a, tt.b); got != tt.want {
 			t.Errorf("%q, %q: %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"Enter", "Escape", "End", "F1", "F2", "ArrowLeft"}
+	for given, want := range map[string]string{
+		"enter": "Enter", "Entre": "Enter", "Esc": "", "endd": "End", "F11": "", "arrow-left": "ArrowLeft", "": "", "Delete": "",
+	} {
+		if got := Nearest(given, slices.Values(names)); got != want {
+			t.Errorf("%q: got %q, want %q", given, got, want)
 		}
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// types are those of extensions, so that a file has the same type on every
-// machine: [mime.TypeByExtension] knows few by itself, and others by what is
-// installed.
+// types maps extensions to MIME types, so that a file has the same type on every machine.
+// [mime.TypeByExtension] has only a small built-in table; its other results depend on the machine.
 var types = map[string]string{
 	".txt": "text/plain", ".csv": "text/csv", ".md": "text/markdown", ".html": "text/html", ".css": "text/css", ".xml": "text/xml",
 	".js": "text/javascript", ".json": "application/json", ".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip",
@@ -22,7 +21,7 @@ var types = map[string]string{
 	".odt":  "application/vnd.oasis.opendocument.text", ".ods": "application/vnd.oasis.opendocument.spreadsheet",
 }
 
-// typeOf returns the MIME type of a file by its name, or "".
+// typeOf returns the MIME type of a file with this name, or "".
 func typeOf(name string) string {
 	ext := strings.ToLower(filepath.Ext(name))
 	if known := types[ext]; known != "" {
@@ -32,9 +31,8 @@ func typeOf(name string) string {
 	return kind
 }
 
-// Accepts reports whether a file is one of those that a file input asks for by
-// its attribute accept: extensions, types, and image/* and the like. An input
-// without any takes all.
+// Accepts reports whether the accept attribute of a file input, a list of extensions, MIME types
+// and patterns such as image/*, matches f. An empty attribute matches all files.
 func Accepts(accept string, f File) bool {
 	any := false
 	for word := range strings.SplitSeq(accept, ",") {

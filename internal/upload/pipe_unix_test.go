@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestReadNeverWaits: a pipe that nobody writes to is refused at once.
+// TestReadNeverWaits reads a pipe without a writer, which must fail immediately.
 func TestReadNeverWaits(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Read(dir, []string{"pipe"}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+	if _, err := Read(dir, []string{"pipe"}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package upload reads the files that a client wants to give to a page: from
-// one folder, and nothing else of this machine.
+// Package upload reads the files that a client uploads to a page. All of them are from one
+// directory.
 package upload
 
 import (
@@ -16,30 +16,30 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A File is one that was read whole. Nothing can be put in its place any more.
+// A File is a file in memory. Later changes on disk do not affect it.
 type File struct {
 	executor.UploadedFile
 	Modified time.Time
 	Data     []byte
 }
 
-// Read reads files of the folder dir, all or none. paths are relative to it,
-// or absolute and inside it; a symbolic link may lead to a file in the folder.
-// A file with more than one name is refused: the other may be outside.
+// Read reads files of the directory dir. It returns all of them or an error. paths are relative to
+// dir, or absolute and inside dir. A symbolic link may point to a file in dir. Read rejects a file
+// with several hard links, because another link may be outside dir.
 //
-// It returns ErrPolicyDenied without a folder and for a path that leads out of
-// it, and ErrBadArgs for what is no plain file, is named twice, or is more than
-// executor.MaxUploadFiles or executor.MaxUploadBytes.
+// It returns ErrPolicyDenied if dir is empty, for a path outside dir and for a file with several
+// hard links. It returns ErrBadArgs for a file that is not a regular file, a path that occurs
+// twice, and more than executor.MaxUploadFiles or executor.MaxUploadBytes.
 func Read(dir string, paths []string) ([]File, error) {
 	if dir == "" {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it by starting chrome-mcp with --uploads-dir DIR.", "there is no folder to upload files from")
+		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it by starting chrome-mcp with --uploads-dir DIR.", "no upload directory configured")
 	}
 	if len(paths) == 0 || len(paths) > executor.MaxUploadFiles {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Name the files to upload.", "%d files, of 1 to %d that can be uploaded at once", len(paths), executor.MaxUploadFiles)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Name the files to upload.", "%d files; from 1 to %d can be uploaded at the same time", len(paths), executor.MaxUploadFiles)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "The user has to make it, or start chrome-mcp with another --uploads-dir.", "the folder of uploads cannot be opened: %w", cause(err))
+		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or start chrome-mcp with another --uploads-dir.", "the upload directory cannot be opened: %w", cause(err))
 	}
 	defer root.Close()
 	var files []File
@@ -51,12 +51,12 @@ func Read(dir string, paths []string) ([]File, error) {
 			return nil, err
 		}
 		if seen[name] {
-			return nil, executor.Errorf(executor.ErrBadArgs, "Name it once.", "%q is named twice", path)
+			return nil, executor.Errorf(executor.ErrBadArgs, "Name each file once.", "%q is named twice", path)
 		}
 		seen[name] = true
 		f, err := read(root, name, left)
 		if err != nil {
-			return nil, explain(err, dir, path)
+			return nil, readError(err, dir, path)
 		}
 		left -= f.Bytes
 		files = append(files, f)
@@ -64,45 +64,45 @@ func Read(dir string, paths []string) ([]File, error) {
 	return files, nil
 }
 
-// within returns path as one relative to dir.
+// within returns path relative to dir.
 func within(dir, path string) (string, error) {
 	name := filepath.Clean(path)
 	if filepath.IsAbs(path) {
 		rel, err := filepath.Rel(dir, path)
 		if err != nil {
-			rel = ".." // of another volume
+			rel = ".." // on another volume
 		}
 		name = rel
 	}
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):
-		return "", executor.Errorf(executor.ErrBadArgs, "Name a file.", "path %q is not a file's", path)
+		return "", executor.Errorf(executor.ErrBadArgs, "Name a file.", "path %q is not a file", path)
 	case !filepath.IsLocal(name):
-		return "", outside(dir, path)
+		return "", outsideDirError(dir, path)
 	}
 	return name, nil
 }
 
-func outside(dir, path string) error {
-	return executor.Errorf(executor.ErrPolicyDenied, fmt.Sprintf("Only files in %s can be uploaded; the user can put it there.", dir), "%q is outside of the upload directory", path)
+func outsideDirError(dir, path string) error {
+	return executor.Errorf(executor.ErrPolicyDenied, fmt.Sprintf("Only files in %s can be uploaded. The user can put the file there.", dir), "%q is outside the upload directory", path)
 }
 
 var (
-	errNotPlain = errors.New("is not a plain file")
-	errLinked   = errors.New("has more than one name (hard links)")
-	errTooLarge = fmt.Errorf("is too large: the files of one upload may have %d MB together", executor.MaxUploadBytes>>20)
+	errNotRegularFile = errors.New("is not a regular file")
+	errLinked         = errors.New("has several hard links")
+	errTooLarge       = fmt.Errorf("is too large: the files of one upload may have %d MB in total", executor.MaxUploadBytes>>20)
 )
 
-// read reads one file that has at most limit bytes.
+// read reads one file of at most limit bytes.
 func read(root *os.Root, name string, limit int64) (File, error) {
-	// What is no plain file may do something when it is opened, so look first;
-	// and look again at what was opened, for which a pipe must not keep us waiting.
+	// Opening a file that is not a regular file can have side effects, so check first. Another file
+	// may replace it, so check the opened file again. Opening a pipe must not block.
 	info, err := root.Stat(name)
 	if err != nil {
 		return File{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return File{}, errNotPlain
+		return File{}, errNotRegularFile
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
@@ -113,10 +113,10 @@ func read(root *os.Root, name string, limit int64) (File, error) {
 		return File{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return File{}, errNotPlain
+		return File{}, errNotRegularFile
 	}
-	// Another name of the file may be outside of the directory.
-	if n, err := names(f); err != nil || n != 1 {
+	// Another link to the file may be outside the directory.
+	if n, err := linkCount(f); err != nil || n != 1 {
 		return File{}, cmp.Or(err, errLinked)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -133,25 +133,25 @@ func read(root *os.Root, name string, limit int64) (File, error) {
 	}, nil
 }
 
-// explain says what is wrong with a file that could not be read.
-func explain(err error, dir, path string) error {
+// readError is the error of a file that could not be read.
+func readError(err error, dir, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return executor.Errorf(executor.ErrBadArgs, "Paths are relative to that folder; the user can put the file there.", "there is no file %q in %s", path, dir)
+		return executor.Errorf(executor.ErrBadArgs, "Paths are relative to that directory. The user can put the file there.", "file %q not found in %s", path, dir)
 	case errors.Is(err, errLinked):
-		return executor.Errorf(executor.ErrPolicyDenied, "The user can put a copy of it there.", "%q %w, so it may be a file outside of the upload directory", path, err)
-	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
+		return executor.Errorf(executor.ErrPolicyDenied, "The user can put a copy of the file there.", "%q %w, so it may be a file outside the upload directory", path, err)
+	case errors.Is(err, errNotRegularFile), errors.Is(err, errTooLarge):
 		return executor.Errorf(executor.ErrBadArgs, "Name another file.", "%q %w", path, err)
 	case errors.Is(err, fs.ErrPermission):
 		return executor.Errorf(executor.ErrBadArgs, "Only the user can change that.", "%q may not be read", path)
 	}
-	if what := cause(err); strings.Contains(what.Error(), "escapes") { // os.Root has no error of its own to ask for
-		return outside(dir, path)
+	if what := cause(err); strings.Contains(what.Error(), "escapes") { // os.Root does not export this error
+		return outsideDirError(dir, path)
 	}
 	return executor.Errorf(executor.ErrBadArgs, "Name another file.", "%q cannot be read: %w", path, cause(err))
 }
 
-// cause returns what the system said, without the name it said it of.
+// cause returns the system's error without the file name.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

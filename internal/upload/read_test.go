@@ -10,7 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestRead reads what is in the folder, and says of all else what is wrong.
+// TestRead reads files of the directory, and checks the errors for all other paths.
 func TestRead(t *testing.T) {
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "uploads")
@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("read %s (%d bytes, %v), want %s", got, f.Bytes, f.Modified, want)
 		}
 	}
-	if _, err := Read(dir, []string{"big", "a.txt"}); err != nil { // exactly all that fits
+	if _, err := Read(dir, []string{"big", "a.txt"}); err != nil { // exactly the limit
 		t.Error(err)
 	}
 
@@ -59,23 +59,23 @@ func TestRead(t *testing.T) {
 		code  executor.Code
 		says  string
 	}{
-		"none":              {nil, executor.ErrBadArgs, "0 files"},
-		"too many":          {many, executor.ErrBadArgs, "21 files"},
-		"empty":             {[]string{""}, executor.ErrBadArgs, "not a file's"},
-		"zero byte":         {[]string{"a\x00"}, executor.ErrBadArgs, "not a file's"},
-		"missing":           {[]string{"nosuch.txt"}, executor.ErrBadArgs, "no file"},
-		"above":             {[]string{"../secret.txt"}, executor.ErrPolicyDenied, "outside"},
-		"above and back":    {[]string{"../uploads/../secret.txt"}, executor.ErrPolicyDenied, "outside"},
-		"absolute":          {[]string{filepath.Join(outer, "secret.txt")}, executor.ErrPolicyDenied, "outside"},
-		"system":            {[]string{"/etc/passwd"}, executor.ErrPolicyDenied, "outside"},
-		"relative link":     {[]string{"out"}, executor.ErrPolicyDenied, "outside"},
-		"absolute link":     {[]string{"far"}, executor.ErrPolicyDenied, "outside"},
-		"through a link up": {[]string{"up/secret.txt"}, executor.ErrPolicyDenied, "outside"},
-		"loop":              {[]string{"loop"}, executor.ErrBadArgs, "cannot be read"},
-		"folder":            {[]string{"sub"}, executor.ErrBadArgs, "not a plain file"},
-		"the folder":        {[]string{"."}, executor.ErrBadArgs, "not a plain file"},
-		"twice":             {[]string{"a.txt", "./a.txt"}, executor.ErrBadArgs, "twice"},
-		"too large in sum":  {[]string{"big", "a.txt", "in"}, executor.ErrBadArgs, "too large"},
+		"none":               {nil, executor.ErrBadArgs, "0 files"},
+		"too many":           {many, executor.ErrBadArgs, "21 files"},
+		"empty":              {[]string{""}, executor.ErrBadArgs, "is not a file"},
+		"zero byte":          {[]string{"a\x00"}, executor.ErrBadArgs, "is not a file"},
+		"missing":            {[]string{"nosuch.txt"}, executor.ErrBadArgs, "not found"},
+		"above":              {[]string{"../secret.txt"}, executor.ErrPolicyDenied, "outside"},
+		"above and back":     {[]string{"../uploads/../secret.txt"}, executor.ErrPolicyDenied, "outside"},
+		"absolute":           {[]string{filepath.Join(outer, "secret.txt")}, executor.ErrPolicyDenied, "outside"},
+		"system":             {[]string{"/etc/passwd"}, executor.ErrPolicyDenied, "outside"},
+		"relative link":      {[]string{"out"}, executor.ErrPolicyDenied, "outside"},
+		"absolute link":      {[]string{"far"}, executor.ErrPolicyDenied, "outside"},
+		"through a link up":  {[]string{"up/secret.txt"}, executor.ErrPolicyDenied, "outside"},
+		"loop":               {[]string{"loop"}, executor.ErrBadArgs, "cannot be read"},
+		"directory":          {[]string{"sub"}, executor.ErrBadArgs, "not a regular file"},
+		"upload directory":   {[]string{"."}, executor.ErrBadArgs, "not a regular file"},
+		"twice":              {[]string{"a.txt", "./a.txt"}, executor.ErrBadArgs, "twice"},
+		"too large in total": {[]string{"big", "a.txt", "in"}, executor.ErrBadArgs, "too large"},
 	} {
 		got, err := Read(dir, tt.paths)
 		if executor.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) || got != nil {
@@ -83,10 +83,10 @@ func TestRead(t *testing.T) {
 		}
 	}
 	if _, err := Read("", []string{"a.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.(*executor.Error).Hint, "--uploads-dir") {
-		t.Errorf("without a folder: %v", err)
+		t.Errorf("no directory: %v", err)
 	}
 	if _, err := Read(filepath.Join(dir, "nosuch"), []string{"a.txt"}); executor.CodeOf(err) != executor.ErrBadArgs {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("missing directory: %v", err)
 	}
 }
 
@@ -100,11 +100,11 @@ func TestAccepts(t *testing.T) {
 		}
 	}
 	if Accepts("image/*", File{UploadedFile: executor.UploadedFile{Name: "x.unknown"}}) {
-		t.Error("a file of no known type counts as a picture")
+		t.Error("a file of unknown type counts as an image")
 	}
 }
 
-func TestFilesWithSeveralNamesAreRefused(t *testing.T) {
+func TestHardLinkedFilesRejected(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -112,13 +112,13 @@ func TestFilesWithSeveralNamesAreRefused(t *testing.T) {
 	if err := os.Link(outside, filepath.Join(dir, "linked.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir, []string{"linked.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "more than one name") {
-		t.Errorf("a hard link to a file elsewhere: %v", err)
+	if _, err := Read(dir, []string{"linked.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "several hard links") {
+		t.Errorf("hard link to a file outside the directory: %v", err)
 	}
 	if err := os.Remove(outside); err != nil {
 		t.Fatal(err)
 	}
 	if files, err := Read(dir, []string{"linked.txt"}); err != nil || string(files[0].Data) != "secret" {
-		t.Errorf("the only name of a file: %v", err)
+		t.Errorf("the only link to a file: %v", err)
 	}
 }

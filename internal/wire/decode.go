@@ -30,7 +30,7 @@ func (e *VersionError) Error() string {
 // known, missing or there twice, a value of another type or out of its bounds
 // are errors that name it, and never repeat a value. The raw messages in the
 // frame are parts of data.
-func Decode(data []byte) (Frame, error) {
+func Decode(data []byte) (Message, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("frame is not UTF-8")
 	}
@@ -197,7 +197,7 @@ func (f *Hello) check() error {
 		return errors.New(`key "ext.id" is not the id of an extension`)
 	case len(f.Ext.Version) > maxWord || len(f.Ext.Chrome) > maxWord:
 		return errors.New(`a version in "ext" is too long`)
-	case f.Key != KeyBoot && f.Key != KeyPaired && f.Key != KeyPairing:
+	case f.Key != KeyToken && f.Key != KeyPaired && f.Key != KeyPairing:
 		return errors.New(`key "key" is not boot, paired or pairing`)
 	}
 	return checkKey("nonce", f.Nonce)
@@ -224,7 +224,7 @@ func (f *Welcome) check() error {
 	return nil
 }
 
-func (f *Refused) check() error {
+func (f *RejectedMessage) check() error {
 	if !slices.Contains(Reasons(), f.Reason) {
 		return errors.New(`key "reason" is not known`)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Encode returns f as it is sent.
-func Encode(f Frame) ([]byte, error) {
+func Encode(f Message) ([]byte, error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false) // nobody puts it into a page, and scripts are full of <

@@ -28,7 +28,7 @@ func EventTypes() []EventType {
 		{EventDetached, Detached{}},
 		{EventCDP, CDPEvent{}},
 		{EventDownload, Download{}},
-		{EventStopped, Nothing{}},
+		{EventStopped, Empty{}},
 	}
 }
 

@@ -40,15 +40,15 @@ const (
 // Methods returns every method.
 func Methods() []Method {
 	return []Method{
-		{MethodPing, CommandTimeout, Nothing{}, Nothing{}},
-		{MethodTabsList, CommandTimeout, Nothing{}, TabsList{}},
-		{MethodTabNew, CommandTimeout, Nothing{}, Tab{}},
+		{MethodPing, CommandTimeout, Empty{}, Empty{}},
+		{MethodTabsList, CommandTimeout, Empty{}, TabsList{}},
+		{MethodTabNew, CommandTimeout, Empty{}, Tab{}},
 		{MethodTabClose, CommandTimeout, TabRef{}, TabClosed{}},
 		{MethodTabAttach, CommandTimeout, TabRef{}, Tab{}},
-		{MethodTabRelease, CommandTimeout, TabRef{}, Nothing{}},
+		{MethodTabRelease, CommandTimeout, TabRef{}, Empty{}},
 		{MethodCDP, CommandTimeout, CDPCommand{}, nil},
-		{MethodConsent, SlowTimeout, ConsentQuestion{}, ConsentAnswer{}},
-		{MethodDownloadCancel, CommandTimeout, DownloadRef{}, Nothing{}},
+		{MethodConsent, SlowTimeout, PromptParams{}, PromptResult{}},
+		{MethodDownloadCancel, CommandTimeout, DownloadRef{}, Empty{}},
 	}
 }
 
@@ -96,8 +96,8 @@ func Timeout(method string, params any) time.Duration {
 	return CommandTimeout
 }
 
-// Nothing is an empty object.
-type Nothing struct{}
+// Empty is an empty object.
+type Empty struct{}
 
 // A Tab is a shared tab.
 type Tab struct {
@@ -113,9 +113,9 @@ type Tab struct {
 	// with the same server by itself, and is its own if the opener is.
 	OpenerTabID int `json:"openerTabId,omitempty"`
 
-	// Chosen is when the user shared this very tab, in ms since 1970; 0 when
+	// SharedByUserAt is when the user shared this very tab, in ms since 1970; 0 when
 	// it came to be shared by itself.
-	Chosen int64 `json:"chosen,omitempty"`
+	SharedByUserAt int64 `json:"chosen,omitempty"`
 }
 
 // A TabsList is the answer to tabs_list.
@@ -157,9 +157,9 @@ const (
 	ConsentDownloads = "downloads" // saving files
 )
 
-// A ConsentQuestion is a prompt for the user. Calls share a prompt only if all
+// A PromptParams is a prompt for the user. Calls share a prompt only if all
 // fields are equal. The answer "once" applies only to the waiting calls.
-type ConsentQuestion struct {
+type PromptParams struct {
 	Kind   string `json:"kind"`
 	Origin string `json:"origin"`           // of the site that the call is about
 	Tool   string `json:"tool,omitempty"`   // name of the tool; empty with ConsentEval
@@ -167,8 +167,8 @@ type ConsentQuestion struct {
 	Call   string `json:"call"`             // hash of the tool and all its arguments
 }
 
-// A ConsentAnswer is what the user said.
-type ConsentAnswer struct {
+// A PromptResult is what the user said.
+type PromptResult struct {
 	Granted bool   `json:"granted"`
 	Answer  string `json:"answer,omitempty"` // once, session or no; with ConsentEval also always, and empty for a stored answer
 }

@@ -2,7 +2,7 @@ package wire
 
 // The keys that a hello can name.
 const (
-	KeyBoot    = "boot"    // the token of the handshake file
+	KeyToken   = "boot"    // the token of the handshake file
 	KeyPaired  = "paired"  // this instance's own key
 	KeyPairing = "pairing" // the secret of a pairing string, good for one use
 )

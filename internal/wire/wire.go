@@ -27,7 +27,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-//go:generate go run ./gen
+//go:generate go run ../gen wire . ../../extension/wire.js
 
 // Version is the version of the protocol: "v" of each frame. A side that gets
 // another one says so in words and closes.

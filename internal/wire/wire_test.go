@@ -133,7 +133,7 @@ func TestFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			covered[f.Type()] = true
-			for _, row := range FrameTypes() {
+			for _, row := range MessageTypes() {
 				if row.New().Type() == f.Type() && row.From != c.From {
 					t.Errorf("the table says it comes from %s", row.From)
 				}
@@ -150,7 +150,7 @@ func TestFrames(t *testing.T) {
 			}
 		})
 	}
-	for _, row := range FrameTypes() {
+	for _, row := range MessageTypes() {
 		if !covered[row.New().Type()] {
 			t.Errorf("no case for %s", row.New().Type())
 		}
@@ -231,7 +231,7 @@ func TestTimeouts(t *testing.T) {
 		{MethodCDP, CDPCommand{Method: "Runtime.evaluate"}, 30 * time.Second},
 		{MethodCDP, CDPCommand{Method: "Page.captureScreenshot"}, time.Minute},
 		{MethodCDP, &CDPCommand{Method: "Page.navigate"}, time.Minute},
-		{MethodConsent, ConsentQuestion{}, time.Minute},
+		{MethodConsent, PromptParams{}, time.Minute},
 		{"no_such", nil, 30 * time.Second},
 	} {
 		if got := Timeout(tt.method, tt.params); got != tt.want {

@@ -150,8 +150,8 @@ func checkouts(ctx context.Context, n int) (dirs []string, remove func(), err er
 	return dirs, remove, nil
 }
 
-// try applies a mutation in dir, runs its tests and restores the file. It
-// returns an error unless the tests fail; with intact, unless they pass on the
+// try applies a mutation in dir, generates what depends on the file, runs the tests
+// and restores the files. It returns an error unless the tests fail; with intact, unless they pass on the
 // unchanged code.
 func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (output []byte, err error) {
 	file := filepath.Join(dir, m.File)
@@ -166,10 +166,17 @@ func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (out
 		if err := os.WriteFile(file, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o644); err != nil {
 			return nil, err
 		}
-		defer os.WriteFile(file, text, 0o644)
+		defer exec.Command("git", "-C", dir, "checkout", "--quiet", "--", ".").Run()
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
 	defer cancel()
+	if !intact && strings.HasSuffix(m.File, ".js") && strings.HasPrefix(m.File, "internal/") {
+		generate := exec.CommandContext(ctx, "go", "generate", "./internal/page", "./internal/wire")
+		generate.Dir = dir
+		if output, err := generate.CombinedOutput(); err != nil {
+			return output, fmt.Errorf("go generate: %w", err)
+		}
+	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-trimpath", "-count=1", "-timeout", testTimeout.String(), "-run", m.Test, m.Package)
 	if m.Package == "extension/test" {
 		files, err := filepath.Glob(filepath.Join(dir, m.Package, "*.test.js"))
@@ -180,6 +187,7 @@ func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (out
 		cmd = exec.CommandContext(ctx, "node", append(args, files...)...)
 	}
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TEST_LONG=1")
 	output, err = cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {

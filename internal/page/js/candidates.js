@@ -1,14 +1,18 @@
 // @ts-check
-// What may be meant by a target that is not there.
+// Elements to suggest if a target was not found.
+
+import { shown } from './action_points.js';
+import { roleAndName } from './actionability.js';
+import { allIn, attributeOf, idOf } from './dom.js';
 
 /**
- * candidates returns elements that may have been meant: of a role and name, or
- * with words in common with a selector.
+ * candidates returns elements that the caller may have intended: those with the same role
+ * and name, or with words in common with the selector.
  * @param {string} role
  * @param {string} text
  * @param {number} limit
  */
-api.candidates = (role, text, limit) => {
+export const candidates = (role, text, limit) => {
   const words = new Set(text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((w) => w.length > 2 && !noise.has(w)));
   /** @type {{score: number, id: number, role: string, name: string}[]} */
   const found = [];

@@ -1,14 +1,21 @@
 // @ts-check
-// What came of a drag: whether the page let its data be dragged, and whether
-// something took it. And what is at a point of the viewport.
+// The outcome of a drag: whether the page allowed it, and whether an element accepted the drop.
+// Also, which frame is at a point of the viewport.
 
-/** @type {Map<string, {start: Event | null, dropped: boolean, ended: boolean, stop: () => void}>} */
+import { elementAt, isFrame } from './actionability.js';
+import { idOf } from './dom.js';
+import { pinch, pointInFrame } from './frame_coordinates.js';
+import { addListener, removeListener, report } from './hit_target_check.js';
+
+/**
+ * @type {Map<string, {start: Event | null, dropped: boolean, ended: boolean, stop: () => void}>}
+ */
 const drags = new Map();
 
 const dragTypes = ['dragstart', 'drop', 'dragend'];
 
-/** @param {string} token watchDrag begins to listen. A drop is reported. */
-api.watchDrag = (token) => {
+/** @param {string} token watchDrag starts listening to the events of a drag. It reports a drop. */
+export const watchDrag = (token) => {
   const state = { start: /** @type {Event | null} */ (null), dropped: false, ended: false, stop: () => {} };
   const listener = (/** @type {Event} */ e) => {
     if (!e.isTrusted) return;
@@ -19,7 +26,7 @@ api.watchDrag = (token) => {
     }
     if (e.type === 'dragend') state.ended = true;
   };
-  // These were there before any listener of the page, which may stop the event.
+  // This set's listener was installed before the page's, which may stop the event.
   const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;
   early?.add(listener);
   for (const type of dragTypes) addListener.call(window, type, listener, { capture: true, passive: true });
@@ -31,34 +38,36 @@ api.watchDrag = (token) => {
 };
 
 /**
- * dragSeen returns whether a drag of data began that the page did not prevent, whether
+ * dragState returns whether a data drag started that the page did not prevent, whether
  * the data was dropped on this document, and whether the drag has ended.
  * @param {string} token
  */
-api.dragSeen = (token) => {
+export const dragState = (token) => {
   const state = drags.get(token);
   return { dragged: !!state?.start && !state.start.defaultPrevented, dropped: !!state?.dropped, ended: !!state?.ended };
 };
 
-/** @param {string} token endDrag ends listening. */
-api.endDrag = (token) => {
+/** @param {string} token endDrag stops listening. */
+export const endDrag = (token) => {
   drags.get(token)?.stop();
   drags.delete(token);
 };
 
 /**
- * placeAt tells what is at a point of this document's viewport: the iframe there and the point in its viewport.
+ * frameAtPoint returns the iframe at a point of this document's viewport, and the point in the
+ * iframe's viewport.
  * @param {number} x
  * @param {number} y
- * @param {boolean} top the point is one of what a pinched page shows
+ * @param {boolean} top whether the point is in the visual viewport of the top document, which may
+ *   be pinch-zoomed
  */
-api.placeAt = (x, y, top) => {
+export const frameAtPoint = (x, y, top) => {
   const { width, height } = top && visualViewport ? visualViewport : { width: innerWidth, height: innerHeight };
   if (top && (x < 0 || y < 0 || x >= width || y >= height)) return { width, height, outside: true, frame: 0, x: 0, y: 0 };
   const [dx, dy] = top ? pinch() : [0, 0];
   const el = elementAt(x + dx, y + dy);
   if (!isFrame(el)) return { width, height, outside: false, frame: 0, x: 0, y: 0 };
-  // The way in is the inverse of the way out, which is affine.
+  // The mapping from the frame's viewport to this one is affine. Invert it.
   const frame = /** @type {HTMLElement} */ (el);
   const [ox, oy] = pointInFrame(frame, 0, 0);
   const [ax, ay] = pointInFrame(frame, 1, 0);

@@ -1,16 +1,24 @@
 // @ts-check
-// Form fields: what they are, what they hold, and when something can be put
-// into them.
+// Form fields: their kinds, their values, and when they can be edited.
+
+import { labelBoxes, shown } from './action_points.js';
+import { isDisabled, isFrame, waitActionable, within } from './actionability.js';
+import { nextFrame } from './animations.js';
+import { allIn, attributeOf, bodyOf, boxOf, byId, flatParent, focusedElement, giveFocus, idOf, innerTextOf, isEditable, isRendered, matchesCSS, parentElementOf, shadowOf, tagOf, tagWord } from './dom.js';
+import { listen } from './hit_target_check.js';
+import { isMasked } from './secret_fields.js';
+import { beginEntry } from './text_entry.js';
+/** @import { ActionabilityOptions } from './actionability.js' */
 
 const textTypes = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number']);
 const valueTypes = new Set(['date', 'time', 'datetime-local', 'month', 'week', 'range', 'color']);
 
 /**
- * fieldKind says how a value gets into an element: 'text' by typing, 'value'
+ * fieldKind returns how the value of an element is entered: 'text' by typing, 'value'
  * by setting it, 'check', 'radio', 'select', 'editable' (contenteditable), 'file', or 'none'.
  * @param {Element} el
  */
-function fieldKind(el) {
+export function fieldKind(el) {
   if (el instanceof HTMLTextAreaElement) return 'text';
   if (el instanceof HTMLSelectElement) return 'select';
   if (el instanceof HTMLInputElement) {
@@ -29,12 +37,12 @@ function fieldKind(el) {
 }
 
 /**
- * fieldOf returns the field that an element stands for: itself, the control of
- * a label, the only field inside a wrapper such as a combobox.
+ * fieldOf returns the field that an element represents: itself, the control of
+ * a label, or the only field in a wrapper such as a combobox.
  * @param {Element} el
  * @returns {Element}
  */
-function fieldOf(el) {
+export function fieldOf(el) {
   if (fieldKind(el) !== 'none') return el;
   if (el instanceof HTMLLabelElement && el.control) return el.control;
   const inside = fieldsIn(el);
@@ -42,8 +50,8 @@ function fieldOf(el) {
 }
 
 /**
- * fieldsIn returns the fields below an element, in its shadow root too: many
- * components are a wrapper around an input there.
+ * fieldsIn returns the fields in an element, including its shadow root: many
+ * components wrap an input in one.
  * @param {Element} el
  * @returns {Element[]}
  */
@@ -58,11 +66,11 @@ function fieldsIn(el) {
 }
 
 /**
- * hostOf returns the element that the input events of a field go to: the
- * outermost one of an editor, whose blocks are editable too, else the field.
+ * hostOf returns the element that receives the input events of a field: the
+ * editing host of an editable element, or else the field itself.
  * @param {Element} el
  */
-function hostOf(el) {
+export function hostOf(el) {
   if (!isEditable(el) || el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) return el;
   let host = el;
   for (let at = parentElementOf(el); at && isEditable(at); at = parentElementOf(at)) host = at;
@@ -70,10 +78,10 @@ function hostOf(el) {
 }
 
 /**
- * notEditable says why text cannot go into an element, '' when it can.
+ * notEditable returns why text cannot be entered into an element, or '' if it can.
  * @param {Element} el
  */
-function notEditable(el) {
+export function notEditable(el) {
   const kind = fieldKind(el);
   if (kind === 'text' || kind === 'value') {
     return /** @type {HTMLInputElement} */ (el).readOnly ? 'read-only' : '';
@@ -83,7 +91,8 @@ function notEditable(el) {
 }
 
 /**
- * stateOf tells whether a checkbox or radio button is checked: 'true', 'false' or 'mixed'; '' for anything else.
+ * stateOf returns whether a checkbox or radio button is checked: 'true', 'false' or 'mixed', or ''
+ * for other elements.
  * @param {Element} el
  * @param {string} kind
  */
@@ -94,20 +103,20 @@ function stateOf(el, kind) {
 }
 
 /**
- * textOfField returns the text that a field holds.
+ * textOfField returns the text in a field.
  * @param {Element} el
  * @param {string} kind
  */
-function textOfField(el, kind) {
+export function textOfField(el, kind) {
   if (kind === 'editable') return innerTextOf(el);
   return el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement || el instanceof HTMLSelectElement ? String(el.value ?? '') : '';
 }
 
 /**
- * inspectField tells what a field is and holds.
+ * inspectField returns the kind, state and value of a field.
  * @param {number} id
  */
-function inspectField(id) {
+export function inspectField(id) {
   const given = byId(id);
   if (!given) return null;
   const el = fieldOf(given);
@@ -123,13 +132,12 @@ function inspectField(id) {
 }
 
 /**
- * faceOf returns what stands on the screen for a field that the page keeps
- * tiny or see-through behind a look of its own, as code editors and dressed-up
- * selects do: the nearest element around it that has a size. Any other field
- * is its own face.
+ * visibleProxyOf returns the element that the user sees for a field that the page keeps tiny or
+ * transparent behind its own rendering, as code editors and styled selects do: the nearest
+ * ancestor with a size. Any other field is its own proxy.
  * @param {Element} el
  */
-function faceOf(el) {
+function visibleProxyOf(el) {
   if (!isRendered(el, { visibilityProperty: true })) return el;
   const tiny = (/** @type {Element} */ e) => { const b = boxOf(e); return b.width <= 4 || b.height <= 4; };
   if (!tiny(el) && getComputedStyle(el).opacity !== '0') return el;
@@ -139,15 +147,15 @@ function faceOf(el) {
   return el;
 }
 
-/** How long a component may take to show that it was checked, in ms. */
+/** How long a component may take to show its new state after it was checked, in ms. */
 const checkPatience = 500;
 
 /**
- * checkedSoon tells about a checkbox or radio button when it is in a state, or some other one after a while.
+ * waitChecked inspects a checkbox or radio button once it has a state, or after checkPatience.
  * @param {number} id
  * @param {string} state
  */
-async function checkedSoon(id, state) {
+export async function waitChecked(id, state) {
   const end = performance.now() + checkPatience;
   for (;;) {
     const info = inspectField(id);
@@ -156,17 +164,17 @@ async function checkedSoon(id, state) {
   }
 }
 
-/** What takes no text, and never will. */
+/** The kinds of fields that never accept text. */
 const takesNoText = new Set(['select', 'check', 'radio', 'file']);
 
 /**
- * approach waits, as aim does, until something can be put into the field that
- * an element stands for, and tells about the field. With opts.editable that
- * is text; else it does not wait for what is clicked, a checkbox or radio button.
+ * waitEditable waits, as waitActionable does, until a value can be entered into the field that an
+ * element represents, and inspects the field. With opts.editable, the value must be text. Otherwise
+ * it does not wait for a checkbox or radio button, which is clicked.
  * @param {number} id
- * @param {AimOptions} opts
+ * @param {ActionabilityOptions} opts
  */
-async function approach(id, opts) {
+export async function waitEditable(id, opts) {
   const given = byId(id);
   if (!given) return { problem: 'gone' };
   const el = fieldOf(given);
@@ -176,23 +184,20 @@ async function approach(id, opts) {
     return { problem: 'not editable', detail: kind === 'none' ? tagOf(el) : kind };
   }
   if (!typed && kind !== 'select' && !opts.editable) return { problem: 'click', info: inspectField(idOf(el)) };
-  const face = faceOf(el);
-  if (face !== el && isDisabled(el)) return { problem: 'disabled' };
-  const how = { ...opts, editable: face === el && (typed || opts.editable), calm: true };
-  const aimed = /** @type {any} */ (await aim(idOf(face), how));
-  if (aimed.ok) {
-    aimed.info = inspectField(idOf(el));
-    if (!aimed.info) return { problem: 'gone' };
-    if (opts.entry && (kind === 'text' || kind === 'editable')) aimed.entry = await beginEntry(aimed.info.id, opts.entry.token, opts.entry.all);
+  const proxy = visibleProxyOf(el);
+  if (proxy !== el && isDisabled(el)) return { problem: 'disabled' };
+  const how = { ...opts, editable: proxy === el && (typed || opts.editable), calm: true };
+  const result = /** @type {any} */ (await waitActionable(idOf(proxy), how));
+  if (result.ok) {
+    result.info = inspectField(idOf(el));
+    if (!result.info) return { problem: 'gone' };
+    if (opts.entry && (kind === 'text' || kind === 'editable')) result.entry = await beginEntry(result.info.id, opts.entry.token, opts.entry.all);
   }
-  return aimed;
+  return result;
 }
 
-api.inspectField = inspectField;
-api.approach = approach;
-api.checkedSoon = checkedSoon;
-/** @param {number} id focus gives an element the focus and tells whether it has it */
-api.focus = (id) => {
+/** @param {number} id focus focuses an element and reports whether it has the focus */
+export const focus = (id) => {
   const el = /** @type {HTMLElement | null} */ (byId(id));
   if (!el) return null;
   const field = /** @type {HTMLElement} */ (fieldOf(el));
@@ -201,13 +206,13 @@ api.focus = (id) => {
   return at === field || within(at, field) || field === bodyOf(document);
 };
 /**
- * focusedFrame returns the number of the frame that has the focus, or 0 when the document itself has it. In that case
- * it listens for keys, as expect does, unless the token is empty.
+ * focusedFrame returns the id of the focused frame, or 0 if the document itself has the focus. In
+ * that case it listens for keys, as startCheck does, unless the token is empty.
  * @param {string} token
  */
-api.focusedFrame = (token) => {
+export const focusedFrame = (token) => {
   const el = focusedElement();
   if (el && isFrame(el)) return idOf(el);
-  if (token) listen(token, null, { types: ['keydown', 'keyup'] }); // a page may stop one of them before it gets here
+  if (token) listen(token, null, { types: ['keydown', 'keyup'] }); // a page may stop one of them first
   return 0;
 };

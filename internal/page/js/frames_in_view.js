@@ -1,6 +1,9 @@
 // @ts-check
-// Reports which frames enter the viewport. An observer sees every animation frame;
-// a box that a script queries only has the position between two of them.
+// Reports which frames enter the viewport. An observer runs in each animation frame, while
+// a query of a box returns the position between two frames only.
+
+import { animated, nextFrame } from './animations.js';
+import { boxOf, byId } from './dom.js';
 
 /** @type {(() => void) | null} */
 let stopWatching = null;
@@ -8,7 +11,10 @@ let stopWatching = null;
 /** @type {() => void} */
 let takeRecords = () => {};
 
-/** The frames that touch the viewport, that are visible in it, and that were visible since the last query. */
+/**
+ * The frames that touch the viewport, that are visible in it, and that were visible since the last
+ * query.
+ */
 const touching = new Set();
 const inView = new Set();
 const cameIntoView = new Set();
@@ -30,7 +36,8 @@ function noteInView(entries) {
 }
 
 /**
- * noteSizes handles a frame without a size in the viewport: when it gets a size, no intersection is reported.
+ * noteSizes handles a frame without a size in the viewport: when it gets a size, no intersection is
+ * reported.
  * @param {ResizeObserverEntry[]} entries
  */
 function noteSizes(entries) {
@@ -38,11 +45,11 @@ function noteSizes(entries) {
 }
 
 /**
- * watchFrames observes the elements of the given frames, and stops observing all others. It ignores clipping by the
- * documents around this one.
+ * watchFrames observes the elements of the given frames, and stops observing all others. It ignores
+ * clipping by the documents around this one.
  * @param {number[]} ids empty to stop
  */
-api.watchFrames = (ids) => {
+export const watchFrames = (ids) => {
   stopWatching?.();
   stopWatching = null;
   for (const set of [touching, inView, cameIntoView]) set.clear();
@@ -62,19 +69,22 @@ api.watchFrames = (ids) => {
   };
 };
 
-/** Reports whether the box of el is in the viewport now. The observer reports moves late. @param {Element} el */
+/**
+ * onScreen reports whether the box of el is in the viewport now. The observer reports moves late.
+ * @param {Element} el
+ */
 function onScreen(el) {
   const b = boxOf(el);
   return b.right > 0 && b.bottom > 0 && b.left < innerWidth && b.top < innerHeight;
 }
 
 /**
- * framesInView returns the observed frames that are in view, or were since the last call. It includes animated frames:
- * they may be drawn at a position that the document does not know.
+ * framesInView returns the observed frames that are in view, or were since the last call. It
+ * includes animated frames: they may be drawn at a position that layout does not report.
  * @param {number[]} ids
  * @returns {Promise<number[]>}
  */
-api.framesInView = async (ids) => {
+export const framesInView = async (ids) => {
   await nextFrame();
   await nextFrame();
   takeRecords();

@@ -1,7 +1,11 @@
 // @ts-check
-// Roles, names and states that custom elements give themselves by
-// ElementInternals. No script can read them but the element's own, so the
-// protocol is asked, about custom elements only.
+// Roles, names and states that custom elements set with ElementInternals. Only the element's
+// own script can read them, so Go queries CDP, for custom elements only.
+
+import { ARIA_ROLES } from './aria_roles.js';
+import { F } from './aria_states.js';
+import { allIn, byId, collapse, hasAttribute, HTML, idOf, isRendered, matchesCSS, namespaceOf, shadowOf, tagOf } from './dom.js';
+/** @import { Root } from './dom.js' */
 
 /**
  * @typedef {object} Internals
@@ -11,33 +15,36 @@
  * @property {number} flags
  */
 
-/** What the browser said of custom elements that have a role by their internals. @type {WeakMap<Element, Internals>} */
+/**
+ * The CDP data of custom elements whose internals have a role.
+ * @type {WeakMap<Element, Internals>}
+ */
 const internals = new WeakMap();
-/** Whether there is one. */
+/** Whether internals has an entry. */
 let anyInternals = false;
-/** Custom elements that were asked about once defined. @type {WeakSet<Element>} */
-const askedInternals = new WeakSet();
+/** Custom elements that were queried after they were defined. @type {WeakSet<Element>} */
+const queriedInternals = new WeakSet();
 
-/** Most custom elements that are asked about in one go. */
-const MAX_INTERNALS = 100;
+/** The maximum number of custom elements to query at a time. */
+export const MAX_INTERNALS = 100;
 
 /**
- * isInternalsCandidate reports whether the browser is worth asking about an
- * element: once about each custom element, and each time about those with
- * internals, whose states change.
+ * isInternalsCandidate reports whether CDP should be queried about an element: once for
+ * each custom element, and each time for those with internals, because their states
+ * change.
  * @param {Element} el
  * @param {string} tag
  */
-function isInternalsCandidate(el, tag) {
+export function isInternalsCandidate(el, tag) {
   if (!tag.includes('-') || namespaceOf(el) !== HTML || hasAttribute(el, 'role')) return false;
-  if (askedInternals.has(el)) return internals.has(el);
+  if (queriedInternals.has(el)) return internals.has(el);
   if (!matchesCSS(el, ':defined')) return false;
-  askedInternals.add(el);
+  queriedInternals.add(el);
   return true;
 }
 
-/** @returns {number[]} the numbers of the elements of the document that are candidates */
-function internalsCandidates() {
+/** @returns {number[]} the ids of the elements of the document that are candidates */
+export function internalsCandidates() {
   /** @type {number[]} */
   const out = [];
   /** @param {Root} root */
@@ -52,10 +59,9 @@ function internalsCandidates() {
   scan(document);
   return out;
 }
-api.internalsCandidates = internalsCandidates;
 
 /**
- * flagsOfStates returns the flags of what the browser says of states.
+ * flagsOfStates returns the flags for states reported by CDP.
  * @param {Record<string, string>} states
  */
 function flagsOfStates(states) {
@@ -71,32 +77,32 @@ function flagsOfStates(states) {
 }
 
 /**
- * setInternals takes what the browser said of elements. It reports whether any of it is news.
+ * setInternals stores what CDP reported for elements. It reports whether anything changed.
  * @param {{id: number, role: string, name: string, value: string, states: Record<string, string>}[]} list
  */
-api.setInternals = (list) => {
-  let news = false;
+export const setInternals = (list) => {
+  let changed = false;
   for (const { id, role, name, value, states } of list) {
     const el = byId(id);
     if (!el) continue;
     const was = internals.get(el);
     if (!ARIA_ROLES.has(role) || /^(generic|none|presentation)$/.test(role)) {
-      news = internals.delete(el) || news;
+      changed = internals.delete(el) || changed;
       continue;
     }
     const flags = flagsOfStates(states);
     const now = { role: role === 'image' ? 'img' : role, name: collapse(name), value, flags };
     if (was && was.role === now.role && was.name === now.name && was.value === value && was.flags === flags) continue;
     internals.set(el, now);
-    anyInternals = news = true;
+    anyInternals = changed = true;
   }
-  return news;
+  return changed;
 };
 
 /**
- * internalsOf returns what is known of an element's internals that an attribute does not override.
+ * internalsOf returns the known internals of an element unless its role attribute overrides them.
  * @param {Element} el
  */
-function internalsOf(el) {
+export function internalsOf(el) {
   return anyInternals && !hasAttribute(el, 'role') ? internals.get(el) : undefined;
 }

@@ -1,21 +1,30 @@
 // @ts-check
-// Elements inside a clickable element that have click listeners of their own. No
-// script can read listeners, so the protocol is queried.
+// Elements in a clickable element that have their own click listeners. Scripts cannot list
+// listeners, so Go queries CDP.
 
-/** Elements inside a clickable element that have their own listener. @type {WeakSet<Element>} */
+import { elements } from './dom.js';
+import { ownsPointer } from './visibility.js';
+
+/** Elements in a clickable element that have their own listener. @type {WeakSet<Element>} */
 const listening = new WeakSet();
-/** Whether there is one. */
+/** Whether listening has an element. */
 let anyListening = false;
-/** Clickable elements that the protocol was queried about. @type {WeakSet<Element>} */
+/** Clickable elements that were queried. @type {WeakSet<Element>} */
 const queriedClickables = new WeakSet();
 
-/** Maximum number of clickable elements that one walk reports. */
-const MAX_CLICKABLES = 100;
-/** Clickable elements with more descendants are not queried: the browser returns the listeners of all of them. */
+/** The maximum number of clickable elements that one walk reports. */
+export const MAX_CLICKABLES = 100;
+/**
+ * Clickable elements with more descendants are not queried: the browser returns the listeners of
+ * all of them.
+ */
 const MAX_DESCENDANTS = 200;
 
-/** @param {Element} el isListening reports whether the element has its own listener and is inside a clickable element */
-function isListening(el) {
+/**
+ * isListening reports whether the element has its own listener and is inside a clickable element.
+ * @param {Element} el
+ */
+export function isListening(el) {
   return anyListening && listening.has(el);
 }
 
@@ -24,7 +33,7 @@ function isListening(el) {
  * own cursor or listener.
  * @param {Element} el
  */
-function isNestedClickable(el) {
+export function isNestedClickable(el) {
   return ownsPointer(el) || isListening(el);
 }
 
@@ -33,9 +42,9 @@ function isNestedClickable(el) {
  * should be queried: there are several, not too many, and they were not queried yet.
  * @param {Element} el
  */
-function mayContainClickables(el) {
+export function mayContainClickables(el) {
   if (queriedClickables.has(el)) return false;
-  // The list is live: the browser counts no further than the element that is read.
+  // The list is live: the browser counts only up to the element that is read.
   const descendants = elements.getElementsByTagName.call(el, '*');
   return !!descendants[1] && !descendants[MAX_DESCENDANTS];
 }
@@ -43,9 +52,9 @@ function mayContainClickables(el) {
 /**
  * addListening records the result of a query.
  * @param {Element} clickable
- * @param {Element[]} elements its descendants that have listeners of their own
+ * @param {Element[]} elements its descendants that have their own listeners
  */
-api.addListening = (clickable, ...elements) => {
+export const addListening = (clickable, ...elements) => {
   queriedClickables.add(clickable);
   for (const el of elements) listening.add(el);
   anyListening ||= elements.length > 0;

@@ -1,35 +1,41 @@
 // @ts-check
-// The page as markup of what can be seen of it, for whoever makes a text of
-// it: the flat tree, with what is in shadow roots, without what is hidden.
+// The visible part of the page as HTML, from which Go creates markdown: the flat tree with
+// shadow roots and without hidden elements.
 
-/** Elements that show nothing that a text could say. */
-const WORDLESS = new Set(['style', 'link', 'template', 'svg', 'canvas', 'video', 'audio', 'object', 'embed', 'textarea', 'select', 'datalist', 'base', 'param', 'source', 'track', 'map']);
-/** Elements that stand in a line by themselves, unless a style sheet makes boxes of them. */
-const IN_LINE = new Set(['a', 'abbr', 'b', 'button', 'cite', 'em', 'i', 'label', 'mark', 'q', 's', 'small', 'span', 'strong', 'time', 'u']);
+import { attributeOf, baseOf, bodyOf, byId, childrenOf, DEEPEST, descend, elements, elementWithId, firstChildOf, firstIn, flatChildren, getter, idOf, innerOf, nextSiblingOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
+import { isShown, surveyObstacles } from './obstacle_signals.js';
+import { isOutOfView, startOf } from './text_extraction.js';
+import { styleOf } from './visibility.js';
+
+/** Elements without text content. */
+const NO_TEXT = new Set(['style', 'link', 'template', 'svg', 'canvas', 'video', 'audio', 'object', 'embed', 'textarea', 'select', 'datalist', 'base', 'param', 'source', 'track', 'map']);
+/** Elements that are inline unless a style sheet sets another display type. */
+const INLINE = new Set(['a', 'abbr', 'b', 'button', 'cite', 'em', 'i', 'label', 'mark', 'q', 's', 'small', 'span', 'strong', 'time', 'u']);
 const VOID = new Set(['area', 'br', 'col', 'hr', 'img', 'input', 'meta', 'wbr']);
-/** Attributes whose value is an address. */
-const ADDRESSES = new Set(['href', 'src', 'cite', 'data-src', 'data-original', 'data-lazy-src']);
-/** Attributes of the page's that tell a text nothing. */
+/** Attributes whose value is a URL. */
+const URL_ATTRIBUTES = new Set(['href', 'src', 'cite', 'data-src', 'data-original', 'data-lazy-src']);
+/** Attributes that do not affect the text. */
 const DROPPED_ATTRIBUTES = /^(on.*|style|value|integrity|nonce|srcdoc|sizes|tabindex|loading)$/;
-/** Longest value of an attribute that is kept. */
+/** Longer attribute values are dropped. */
 const MAX_ATTRIBUTE = 4000;
-/** A frame of this size may hold what the page is about. */
+/** The minimum size of a frame that may be part of the main content. */
 const FRAME_WIDTH = 200;
 const FRAME_HEIGHT = 100;
-/** More markup than is read of it. */
+/** The maximum size of the markup, in characters. */
 const MAX_MARKUP = 4 << 20;
 
 /**
- * readable returns the markup that markdown is made of, with the numbers of
- * the frames in it between what comes before and after them, and for the whole
- * page what tells of obstacles. What is no page of markup is given as it is.
- * @param {number} id
- * @returns {{parts: (string | number)[], type: string, signs: object | null} | null} null when the element is gone
+ * readable returns the HTML from which markdown is created, split at the frames, whose ids are
+ * between the parts. For the complete page it includes the obstacle signals. The text of a document
+ * that is not HTML is returned unchanged.
+ * @param {number} id 0 for the complete page
+ * @returns {{parts: (string | number)[], type: string, signs: object | null} | null} null if the
+ *   element no longer exists
  */
-function readable(id) {
+export function readable(id) {
   const el = id ? byId(id) : window === top ? topOf(document) : bodyOf(document);
   if (!el) return id ? null : { parts: [], type: 'text/html', signs: null };
-  return withStyles(() => {
+  return withCaches(() => {
     const type = typeOf(document);
     const whole = !id || el === bodyOf(document);
     const source = whole ? sourceOf(type) : null;
@@ -39,22 +45,21 @@ function readable(id) {
     return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null };
   });
 }
-api.readable = readable;
 
 const typeOf = /** @type {(d: Document) => string} */ (getter(Document, 'contentType'));
 
 /**
- * sourceOf returns the text of a document that is no page: plain text, JSON,
- * XML. null when it is a page, or has no text.
+ * sourceOf returns the text of a document that is not HTML, such as plain text, JSON or
+ * XML. It returns null for HTML and for documents without text.
  * @param {string} type
  */
 function sourceOf(type) {
   const body = bodyOf(document);
   if (type === 'text/html' || type === 'application/xhtml+xml' || /^(image\/(?!svg)|video\/|audio\/)/.test(type) ) return null;
-  // The viewer keeps the text of the document to itself.
+  // The PDF viewer does not expose the text of the document.
   if (type === 'application/pdf') return '';
   if (document instanceof XMLDocument || !body) {
-    // Chromium shows XML without a style of its own as a tree, and keeps the source.
+    // Chromium shows XML without a style sheet as a tree, and keeps the source in this element.
     const kept = elementWithId(document, 'webkit-xml-viewer-source-xml');
     return kept ? innerOf(kept) : new XMLSerializer().serializeToString(document);
   }
@@ -62,16 +67,16 @@ function sourceOf(type) {
   return pre ? textIn(pre) : null;
 }
 
-/** Writes markup. */
+/** Markup writes HTML. */
 class Markup {
   constructor() {
     this.out = '';
     this.size = 0;
-    /** How many <pre> this is in. */
+    /** How many <pre> elements are open. */
     this.pre = 0;
     /** @type {(string | number)[]} */
     this.parts = [];
-    /** In how many elements this is. */
+    /** How many elements are open. */
     this.deep = 0;
   }
 
@@ -90,7 +95,7 @@ class Markup {
   /** @param {Element} el */
   element(el) {
     const tag = tagOf(el);
-    if (WORDLESS.has(tag)) return;
+    if (NO_TEXT.has(tag)) return;
     switch (tag) {
       case 'head':
         this.head(el);
@@ -106,17 +111,17 @@ class Markup {
         return;
     }
     const cs = styleOf(el);
-    // What is in closed <details> has no box, and yet is a part of the text.
-    if (cs.display === 'none' || isOutOfSight(el, cs)) return;
+    // The content of a closed <details> has no box but belongs to the text.
+    if (cs.display === 'none' || isOutOfView(el, cs)) return;
     const as = tag === 'body' && window !== top ? 'div' : tag.includes('-') || tag === 'slot' || tag === 'frameset' ? (cs.display === 'contents' ? '' : cs.display.startsWith('inline') ? 'span' : 'div') : tag;
-    // Two of them side by side are two words: the parts of a menu, or lines.
-    const apart = IN_LINE.has(tag) && !this.pre && !cs.display.startsWith('inline') && cs.display !== 'contents';
+    // Separate such elements, for example menu items: without a space, their words would join.
+    const apart = INLINE.has(tag) && !this.pre && !cs.display.startsWith('inline') && cs.display !== 'contents';
     if (apart) this.write(' ');
     if (as !== '') this.open(el, as);
     if (VOID.has(tag)) return;
     if (tag === 'pre') this.pre++;
     const seen = cs.visibility === 'visible' && parseFloat(cs.fontSize) > 0;
-    if (++this.deep > DEEPEST) this.rest(el);
+    if (++this.deep > DEEPEST) this.flat(el);
     else if (shadowOf(el) || tag === 'slot') for (const node of flatChildren(el)) this.node(node, seen);
     else for (let node = firstChildOf(el); node; node = nextSiblingOf(node)) this.node(node, seen);
     this.deep--;
@@ -126,11 +131,11 @@ class Markup {
   }
 
   /**
-   * Writes what is deep in the page without a call for each level, and without
-   * the elements that only hold others: who reads it has no room for as many.
+   * flat writes deeply nested content iteratively and without elements that only contain
+   * others: readers of the HTML cannot process so many levels.
    * @param {Element} el
    */
-  rest(el) {
+  flat(el) {
     descend(el, (node, parent) => {
       if (typeOfNode(node) !== 1) {
         const cs = styleOf(parent);
@@ -139,12 +144,12 @@ class Markup {
       }
       const child = /** @type {Element} */ (node);
       const tag = tagOf(child);
-      if (!firstChildOf(child) && !shadowOf(child) || WORDLESS.has(tag) || VOID.has(tag) || /^(script|noscript|i?frame|head)$/.test(tag)) {
-        this.element(child); // which has nothing below it to enter
+      if (!firstChildOf(child) && !shadowOf(child) || NO_TEXT.has(tag) || VOID.has(tag) || /^(script|noscript|i?frame|head)$/.test(tag)) {
+        this.element(child); // no descendants to visit
         return false;
       }
       const cs = styleOf(child);
-      if (cs.display === 'none' || isOutOfSight(child, cs)) return false;
+      if (cs.display === 'none' || isOutOfView(child, cs)) return false;
       if (cs.display.startsWith('inline') || cs.display === 'contents') return;
       this.write(' ');
       return () => this.write(' ');
@@ -158,7 +163,7 @@ class Markup {
     else if (seen && (type === 3 || type === 4)) this.write(escapeMarkup(node.nodeValue || ''));
   }
 
-  /** The title, and what pages tell of themselves. @param {Element} el */
+  /** head writes the title and metadata of the page. @param {Element} el */
   head(el) {
     this.write('<head>');
     for (const child of childrenOf(el)) {
@@ -177,7 +182,7 @@ class Markup {
       if (DROPPED_ATTRIBUTES.test(name) || !/^[\w:.-]+$/.test(name)) continue;
       let value = attributeOf(el, name) || '';
       if (value.length > MAX_ATTRIBUTE) continue;
-      if (value.trim() !== '' && ADDRESSES.has(name)) value = absolute(value);
+      if (value.trim() !== '' && URL_ATTRIBUTES.has(name)) value = absolute(value);
       s += ' ' + name + '="' + escapeMarkup(value).replace(/"/g, '&quot;') + '"';
     }
     this.write(s + '>');
@@ -189,7 +194,7 @@ function escapeMarkup(s) {
   return /[&<>\u00a0]/.test(s) ? s.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;') : s;
 }
 
-/** @param {string} url absolute resolves an address against this document's base */
+/** @param {string} url absolute resolves a URL against this document's base */
 function absolute(url) {
   try {
     return new URL(url, baseOf(document)).href;

@@ -1,20 +1,28 @@
 // @ts-check
-// Selectors: CSS through open (and handed in closed) shadow roots, text=…, role=…[…].
+// Selectors: CSS through open shadow roots (and closed ones that Go added), text=…, role=…[…].
 
-/** A selector that cannot be understood; its message is for the caller. */
+import { contentText, nameOf } from './accessible_names.js';
+import { ARIA_ROLES, roleOf, TAG_ROLES } from './aria_roles.js';
+import { F, flagsOf, INTERACTIVE } from './aria_states.js';
+import { allIn, attributeOf, bodyOf, byId, childrenIn, collapse, descend, firstElementOf, flatParent, focusedElement, hasAttribute, idOf, nextOf, rootOf, setAnyShadow, shadowOf, tagOf, topOf, typeOfNode, withCaches } from './dom.js';
+import { isListening } from './listeners.js';
+import { isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from './visibility.js';
+
+/** A SelectorError reports an invalid selector. Its message is shown to the caller. */
 class SelectorError extends Error {}
 
 /**
  * query finds the elements that a selector matches, in document order.
  * @param {string} selector CSS, text=Sign in, text="Sign in", role=button[name="Save"]
- * @param {{limit?: number, root?: number}} [opts] how many to describe, 20 unless told; an element to search in
- * @returns {{total: number, matches: [number, boolean][]} | {error: string}} ids, each with whether a person can
- *   see it; besides the first ones in order the first visible one is always among them, in its place
+ * @param {{limit?: number, root?: number}} [opts] limit is how many matches to return, by default
+ *   20; root is an element to search in
+ * @returns {{total: number, matches: [number, boolean][]} | {error: string}} the ids of the first
+ *   matches, each with whether it is visible. The first visible match is always included, in order
  */
-function query(selector, opts) {
+export function query(selector, opts) {
   const scope = opts?.root ? byId(opts.root) : null;
   if (opts?.root && !scope) return { error: 'gone' };
-  return withStyles(() => {
+  return withCaches(() => {
     let found;
     try {
       found = select(selector, scope);
@@ -42,10 +50,9 @@ function query(selector, opts) {
     return { total: found.length, matches };
   });
 }
-api.query = query;
 
 /**
- * select returns what a selector matches.
+ * select returns the elements that a selector matches.
  * @param {string} selector
  * @param {Element | null} scope
  * @returns {Element[]}
@@ -59,66 +66,68 @@ function select(selector, scope) {
 }
 
 /**
- * everyElement yields the elements below a node in document order, what is in
- * a shadow root before what is below its host.
+ * everyElement yields the elements in a node in document order. The elements in a shadow
+ * root come before the descendants of its host.
  * @param {ParentNode} root
  * @returns {Generator<Element>}
  */
-function* everyElement(root) {
-  /** Where to go on, the last one first. @type {(Element | null)[]} */
-  const left = [childrenIn(root)[0]];
-  while (left.length) {
-    const el = left.pop();
+export function* everyElement(root) {
+  /** The elements to continue with, the next one last. @type {(Element | null)[]} */
+  const stack = [childrenIn(root)[0]];
+  while (stack.length) {
+    const el = stack.pop();
     if (!el) continue;
     yield el;
     const shadow = shadowOf(el);
-    left.push(nextOf(el), firstElementOf(el));
+    stack.push(nextOf(el), firstElementOf(el));
     if (shadow) {
-      anyShadow = true;
-      left.push(shadow.firstElementChild);
+      setAnyShadow();
+      stack.push(shadow.firstElementChild);
     }
   }
 }
 
 /**
- * foremost returns which of some elements comes first in the document, what is
- * in a shadow root before what is below its host.
- * @param {number[]} list numbers
- * @returns {number} 0 when all are gone
+ * firstInDocumentOrder returns the element that comes first in the document. The elements in a
+ * shadow root come before the descendants of its host.
+ * @param {number[]} list ids
+ * @returns {number} 0 if no element exists anymore
  */
-function foremost(list) {
-  /** The hosts that an element is in, from the outermost on, and itself. @param {Element} el */
-  const wayTo = (el) => {
-    const way = [el];
-    for (let root = rootOf(el); root !== document && typeOfNode(root) === 11; root = rootOf(way[0])) way.unshift(/** @type {ShadowRoot} */ (root).host);
-    return way;
+export function firstInDocumentOrder(list) {
+  /**
+   * pathTo returns the shadow hosts that contain an element, from the outermost, and the element.
+   * @param {Element} el
+   */
+  const pathTo = (el) => {
+    const path = [el];
+    for (let root = rootOf(el); root !== document && typeOfNode(root) === 11; root = rootOf(path[0])) path.unshift(/** @type {ShadowRoot} */ (root).host);
+    return path;
   };
   let first = 0;
   /** @type {Element[]} */
-  let firstWay = [];
+  let firstPath = [];
   for (const id of list) {
     const el = byId(id);
     if (!el) continue;
-    const way = wayTo(el);
-    const k = way.findIndex((e, n) => e !== firstWay[n]);
-    const before = first === 0 || (k < 0 ? way.length < firstWay.length : k < firstWay.length && (comparePosition(firstWay[k], way[k]) & Node.DOCUMENT_POSITION_PRECEDING) !== 0);
-    if (before) [first, firstWay] = [id, way];
+    const path = pathTo(el);
+    const k = path.findIndex((e, n) => e !== firstPath[n]);
+    const before = first === 0 || (k < 0 ? path.length < firstPath.length : k < firstPath.length && (comparePosition(firstPath[k], path[k]) & Node.DOCUMENT_POSITION_PRECEDING) !== 0);
+    if (before) [first, firstPath] = [id, path];
   }
   return first;
 }
-api.foremost = foremost;
 
 const comparePosition = (/** @type {Node} */ a, /** @type {Node} */ b) => Node.prototype.compareDocumentPosition.call(a, b);
 
 /**
- * shadowHosts returns the hosts of shadow roots below a node.
+ * shadowHosts returns the hosts of the shadow roots in a node.
  * @param {ParentNode} root
  * @returns {Element[]}
  */
-function shadowHosts(root) {
+export function shadowHosts(root) {
   const out = [];
   for (const el of allIn(root, '*')) if (shadowOf(el)) out.push(el);
-  if (out.length) anyShadow = true;
+  if (out.length) setAnyShadow();
   return out;
 }
 
@@ -127,14 +136,14 @@ function shadowHosts(root) {
  * @param {Element | null} scope
  * @returns {Element[]}
  */
-function selectCSS(css, scope) {
+export function selectCSS(css, scope) {
   const top = scope || document;
   const self = scope && Element.prototype.matches.call(scope, css) ? [scope] : [];
   const own = [...allIn(top, css)];
   const hosts = shadowHosts(top);
   if (scope && shadowOf(scope)) hosts.unshift(scope);
   if (!hosts.length) return self.concat(own);
-  // Only with shadow roots does order need a walk.
+  // Only shadow roots require a walk, to find the document order.
   const found = new Set(own);
   for (let host = hosts.pop(); host; host = hosts.pop()) {
     const root = /** @type {ShadowRoot} */ (shadowOf(host));
@@ -150,7 +159,7 @@ function selectCSS(css, scope) {
 }
 
 /**
- * unquote returns the text of a quoted string, or null when it is not quoted.
+ * unquote returns the text of a quoted string, or null if it is not quoted.
  * @param {string} s
  */
 function unquote(s) {
@@ -165,10 +174,10 @@ function fold(s) {
 }
 
 /**
- * matcher returns the test that a text, quoted or not, stands for: quoted is
- * the whole text as it is, else any part of it in any case.
+ * matcher returns a predicate for a text. A quoted text must equal the complete text,
+ * an unquoted one may be any part of it in any case.
  * @param {string} text
- * @param {string} flag 'i' makes a quoted one match in any case and in part
+ * @param {string} flag 'i' makes a quoted text match like an unquoted one
  * @returns {(s: string) => boolean}
  */
 function matcher(text, flag = '') {
@@ -188,28 +197,32 @@ function matcher(text, flag = '') {
  * @returns {Element[]}
  */
 function selectText(text, scope) {
-  if (collapse(text) === '' || unquote(text.trim()) === '') throw new SelectorError('text= wants a text');
-  const fits = matcher(text);
+  if (collapse(text) === '' || unquote(text.trim()) === '') throw new SelectorError('text= requires a text');
+  const matches = matcher(text);
   const exact = unquote(text.trim()) !== null;
   const need = exact ? null : fold(text);
   /** @type {Element[]} */
   const out = [];
-  /** An element and the text in it so far. @typedef {{el: Element, s: string, own: boolean, before: number}} Read */
+  /**
+   * An element and the text read in it.
+   * @typedef {{el: Element, s: string, own: boolean, before: number}} Read
+   */
   /** @param {Read} at */
   const end = (at) => {
-    // The smallest: nothing inside matches, and there is text of its own in it or in several children.
-    if (out.length === at.before && at.s !== '' && (need === null || at.own || at.s.length >= need.length) && fits(at.s)) {
+    // The smallest element: no descendant matches, and the text is its own or spans several
+    // children.
+    if (out.length === at.before && at.s !== '' && (need === null || at.own || at.s.length >= need.length) && matches(at.s)) {
       if (tagOf(at.el) !== 'html') out.push(at.el);
     }
   };
-  /** @param {Element} el @returns {boolean} whether there may be text in it */
+  /** @param {Element} el @returns {boolean} whether it may contain text */
   const enter = (el) => {
     const tag = tagOf(el);
     if (tag === 'input') {
       const input = /** @type {HTMLInputElement} */ (el);
       if (/^(button|submit|reset)$/.test(input.type)) {
         const label = input.value || (input.type === 'submit' ? 'Submit' : input.type === 'reset' ? 'Reset' : '');
-        if (fits(label)) out.push(el);
+        if (matches(label)) out.push(el);
       }
       return false;
     }
@@ -218,9 +231,9 @@ function selectText(text, scope) {
   const top = scope || bodyOf(document) || topOf(document);
   if (!enter(top)) return out;
   /** @type {Read[]} */
-  const way = [{ el: top, s: '', own: false, before: 0 }];
+  const stack = [{ el: top, s: '', own: false, before: 0 }];
   descend(top, (node) => {
-    const around = way[way.length - 1];
+    const around = stack[stack.length - 1];
     if (typeOfNode(node) === 3) {
       around.s += /** @type {Text} */ (node).data;
       around.own = true;
@@ -229,9 +242,9 @@ function selectText(text, scope) {
       if (tagOf(child) === 'br') around.s += ' ';
       else if (enter(child)) {
         const at = { el: child, s: '', own: false, before: out.length };
-        way.push(at);
+        stack.push(at);
         return () => {
-          way.pop();
+          stack.pop();
           end(at);
           if (at.s) around.s += /^(inline|contents)$/.test(styleOf(child).display) ? at.s : ' ' + at.s + ' ';
         };
@@ -239,7 +252,7 @@ function selectText(text, scope) {
       return false;
     }
   });
-  end(way[0]);
+  end(stack[0]);
   return out;
 }
 
@@ -254,25 +267,25 @@ function selectText(text, scope) {
 const ROLE_STATES = new Set(['checked', 'disabled', 'expanded', 'selected', 'pressed', 'level', 'required', 'invalid', 'readonly', 'focused', 'current']);
 
 /**
- * parseRole reads button[name="Save"][disabled].
+ * parseRole parses a role selector such as button[name="Save"][disabled].
  * @param {string} s
  * @returns {RoleSelector}
  */
 function parseRole(s) {
   const m = /^([a-z-]+)\s*/i.exec(s);
-  if (!m) throw new SelectorError('role= wants a role, as in role=button[name="Save"]');
+  if (!m) throw new SelectorError('role= requires a role, as in role=button[name="Save"]');
   const role = m[1].toLowerCase();
   /** @type {RoleSelector} */
   const out = { role: role === 'image' ? 'img' : role, name: null, states: new Map(), hidden: false };
   let rest = s.slice(m[0].length);
   while (rest !== '') {
     const a = /^\[\s*([a-z-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\/(?:[^/\\]|\\.)+\/[a-z]*|[^\]]*?)\s*(i|s)?)?\s*\]\s*/i.exec(rest);
-    if (!a) throw new SelectorError(`role= does not understand ${JSON.stringify(rest)}`);
+    if (!a) throw new SelectorError(`role= cannot parse ${JSON.stringify(rest)}`);
     rest = rest.slice(a[0].length);
     const key = a[1].toLowerCase();
     const value = a[2];
     if (key === 'name') {
-      if (value === undefined || value === '') throw new SelectorError('name wants a text, as in role=button[name="Save"]');
+      if (value === undefined || value === '') throw new SelectorError('name requires a text, as in role=button[name="Save"]');
       const re = /^\/(.+)\/([a-z]*)$/s.exec(value);
       if (re) {
         let pattern;
@@ -290,11 +303,11 @@ function parseRole(s) {
     } else if (ROLE_STATES.has(key)) {
       out.states.set(key, (unquote(value || '') ?? value ?? 'true').toLowerCase());
     } else {
-      throw new SelectorError(`role= knows no [${key}]; there are name, ${[...ROLE_STATES].join(', ')}, include-hidden`);
+      throw new SelectorError(`role= does not support [${key}]; supported are name, ${[...ROLE_STATES].join(', ')}, include-hidden`);
     }
   }
   if (!ARIA_ROLES.has(role) && !INTERACTIVE.has(out.role) && !Object.values(TAG_ROLES).includes(out.role) && out.role !== 'clickable') {
-    throw new SelectorError(`there is no role ${JSON.stringify(role)}`);
+    throw new SelectorError(`unknown role ${JSON.stringify(role)}`);
   }
   return out;
 }
@@ -312,9 +325,9 @@ function selectRole(s, scope) {
     for (const el of list) {
       let role = roleOf(el);
       if (role !== want.role) {
-        // A text box by its role in the outline, or by the role that Chromium gives it.
+        // A text box also matches by its role in the outline or the role that Chromium assigns.
         if (!(want.role === 'textbox' && isEditingHost(el)) && !(want.role === 'button' && role === 'summary') && !(want.role === 'textbox' && role === 'date') &&
-          !(want.role === 'clickable' && (role === 'generic' || role === 'paragraph') && clicksByItself(el))) continue;
+          !(want.role === 'clickable' && (role === 'generic' || role === 'paragraph') && isNativelyClickable(el))) continue;
         role = want.role;
       }
       if (!want.hidden && isHidden(el)) continue;
@@ -333,7 +346,7 @@ function selectRole(s, scope) {
 }
 
 /** @param {Element} el */
-function clicksByItself(el) {
+function isNativelyClickable(el) {
   if (hasAttribute(el, 'onclick') || isListening(el)) return true;
   if (styleOf(el).cursor !== 'pointer') return false;
   const p = flatParent(el);

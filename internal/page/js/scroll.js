@@ -1,14 +1,18 @@
 // @ts-check
-// Scrolling: which scroller is meant, and where it ended.
+// Scrolling: which element to scroll, and its position afterwards.
+
+import { elementAt } from './actionability.js';
+import { nextFrame } from './animations.js';
+import { bodyOf, bringIntoView, byId, clientHeightOf, clientWidthOf, flatParent, scrollElement, scrollHeightOf, scrollingOf, scrollLeftOf, scrollTopOf, scrollWidthOf, topOf } from './dom.js';
 
 /**
- * isScroller reports whether an element scrolls by itself what it holds: it has more of it than room, in a
- * direction if one is given.
+ * isScroller reports whether an element is a scroll container whose content is larger than its box,
+ * in the given directions or any.
  * @param {Element} el
  * @param {{x?: boolean, y?: boolean}} [directions]
  */
-function isScroller(el, directions) {
-  // The overflow of the root, or else of the body, is the viewport's.
+export function isScroller(el, directions) {
+  // The overflow of the root, or else of the body, applies to the viewport.
   if (el === topOf(document)) return false;
   if (el === bodyOf(document) && (el === scrollingOf(document) || getComputedStyle(topOf(document)).overflow === 'visible')) return false;
   const y = directions?.x && !directions.y ? false : scrollHeightOf(el) > clientHeightOf(el) + 1;
@@ -20,7 +24,8 @@ function isScroller(el, directions) {
 }
 
 /**
- * scrollerOf returns the nearest scroller of an element, itself included, that can scroll in one of the directions.
+ * scrollerOf returns the nearest scroll container of an element, or the element itself, that can
+ * scroll in one of the directions.
  * @param {Element} el
  * @param {{x: boolean, y: boolean}} directions
  */
@@ -30,8 +35,8 @@ function scrollerOf(el, directions) {
 }
 
 /**
- * pageScroller returns the scroller of the page: the viewport, or the one that fills it where the viewport itself
- * cannot scroll.
+ * pageScroller returns the scroll container of the page: the viewport, or the element that fills it
+ * if the viewport itself cannot scroll.
  * @param {{x: boolean, y: boolean}} directions
  */
 function pageScroller(directions) {
@@ -41,7 +46,10 @@ function pageScroller(directions) {
   return scrollerOf(elementAt(innerWidth / 2, innerHeight / 2) || root, directions) || root;
 }
 
-/** isLocked reports whether the page keeps the viewport from being scrolled by a person, as below a modal dialog. */
+/**
+ * isLocked reports whether the page prevents the user from scrolling the viewport, as behind a
+ * modal dialog.
+ */
 function isLocked() {
   const body = bodyOf(document);
   const own = getComputedStyle(topOf(document)).overflowY;
@@ -50,7 +58,7 @@ function isLocked() {
 }
 
 /**
- * beginsAtEnd reports whether a scroller counts its place upwards from its bottom, as that of a chat often does.
+ * beginsAtEnd reports whether scrollTop is 0 at the bottom and negative above it, as in many chats.
  * @param {Element} scroller
  */
 function beginsAtEnd(scroller) {
@@ -60,7 +68,8 @@ function beginsAtEnd(scroller) {
 }
 
 /**
- * scrollable bounds a position: Blink ignores those that are too large for its layout units (2^25 pixels).
+ * scrollable clamps a position: Blink ignores positions that are too large for its layout units
+ * (2^25 pixels).
  * @param {number} position
  */
 function scrollable(position) {
@@ -68,15 +77,15 @@ function scrollable(position) {
 }
 
 /**
- * moveScroller moves a scroller and tells where it is. With an id and no movement it
- * brings the element into view.
- * @param {number} id 0 for the page
+ * moveScroller scrolls and returns the new position. With an id and no movement it
+ * scrolls the element into view.
+ * @param {number} id an element, or 0 for the page
  * @param {number | null} x
  * @param {number | null} y
  * @param {number} dx
  * @param {number} dy
  */
-async function moveScroller(id, x, y, dx, dy) {
+export async function moveScroller(id, x, y, dx, dy) {
   const el = id ? byId(id) : null;
   if (id && !el) return null;
   const moves = x !== null || y !== null || dx !== 0 || dy !== 0;
@@ -96,5 +105,3 @@ async function moveScroller(id, x, y, dx, dy) {
     atTop: above < 1, atBottom: above + clientHeightOf(scroller) >= scrollHeightOf(scroller) - 1,
   };
 }
-
-api.moveScroller = moveScroller;

@@ -1,26 +1,30 @@
 // @ts-check
-// When a page has come to rest after an action.
+// Waits for the document to be quiet after an action.
+
+import { snapshot } from './snapshot.js';
+import { nextFrame, schedulerState, task } from './animations.js';
+import { markQuiet } from './mutations.js';
 
 /**
- * A mark is when the tree changed last, -1 for never, and whether an attribute did.
- * @typedef {{observer: MutationObserver, last: number, touched: boolean}} Mark
+ * A Tracker records when the tree last changed (-1 means never) and whether an attribute did.
+ * @typedef {{observer: MutationObserver, last: number, touched: boolean}} Tracker
  */
 
-/** @type {Map<string, Mark>} */
-const marks = new Map();
+/** @type {Map<string, Tracker>} */
+const trackers = new Map();
 
 const readTitle = /** @type {() => string} */ (Object.getOwnPropertyDescriptor(Document.prototype, 'title')?.get);
 
-/** The document's title, past an element that shadows the property by its name. */
-api.title = () => readTitle.call(document);
+/** title returns the document's title. An element with that name cannot shadow it. */
+export const title = () => readTitle.call(document);
 
 /**
- * mark begins to watch for changes and returns the title as it is. Changes of
- * attributes alone are not unrest: an animation would never end.
+ * startTracking starts observing changes and returns the current title. Changes of
+ * attributes do not count as mutations, because an animation would never end.
  * @param {string} token
  */
-api.mark = (token) => {
-  /** @type {Mark} */
+export const startTracking = (token) => {
+  /** @type {Tracker} */
   const m = {
     observer: new MutationObserver((records) => {
       if (records.some((r) => r.type !== 'attributes')) m.last = performance.now();
@@ -30,50 +34,55 @@ api.mark = (token) => {
     touched: false,
   };
   m.observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
-  marks.set(token, m);
-  pageAsked();
-  return api.title();
+  trackers.set(token, m);
+  pageScheduledWork();
+  return title();
 };
 
-/** What pageIds said when pageAsked was called last. */
-let idsSeen = '';
+/** The result of schedulerState in the last call of pageScheduledWork. */
+let lastSchedulerState = '';
 
-/** pageAsked reports whether the page has asked for a frame or a timer since it was called last. */
-function pageAsked() {
-  const before = idsSeen;
-  idsSeen = pageIds();
-  return idsSeen !== before;
+/**
+ * pageScheduledWork reports whether the page has requested an animation frame or a timer since the
+ * last call.
+ */
+export function pageScheduledWork() {
+  const before = lastSchedulerState;
+  lastSchedulerState = schedulerState();
+  return lastSchedulerState !== before;
 }
 
 /**
- * @typedef {object} RestOptions
- * @property {number} quiet ms without a change of the tree after which it is at rest
- * @property {number} max ms to wait at most
- * @property {boolean} [brief] not to wait for a frame when the tree has not changed
- * @property {boolean} [plain] the input scrolled nothing, so not to wait for a frame either when the page did not do anything
- * @property {boolean} [unseen] nobody looks at the page now, so not to wait for a frame unless the page asked for frames or timers
- * @property {boolean} [outline] to return a snapshot too
+ * @typedef {object} QuietOptions
+ * @property {number} quiet the quiet period, in ms
+ * @property {number} max the maximum time to wait, in ms
+ * @property {boolean} [brief] do not wait for a frame if the tree has not changed
+ * @property {boolean} [plain] the input scrolled nothing: do not wait for a frame if the page did
+ *   nothing either
+ * @property {boolean} [unseen] the page is not displayed: do not wait for a frame unless the page
+ *   requested frames or timers
+ * @property {boolean} [outline] also return a snapshot
  */
 
 /**
- * rest resolves when the document has painted what the input set off: a frame without a change of the tree, or, where
- * the page asked for frames or timers meanwhile, quiet milliseconds without one. It returns the title, and whether the
- * tree changed since mark.
+ * waitForQuiet waits until the document has painted the effect of the input: a frame without a
+ * change of the tree or, if the page requested frames or timers, a quiet period. It returns the
+ * title and whether the tree changed since startTracking.
  * @param {string} token
- * @param {RestOptions} opts
+ * @param {QuietOptions} opts
  */
-api.rest = async (token, { quiet, max, brief, plain, unseen, outline }) => {
+export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline }) => {
   const start = performance.now();
-  const m = marks.get(token);
+  const m = trackers.get(token);
   if (m && (brief || plain || unseen)) {
-    // The tasks that wait already, and those that they add.
+    // Run the pending tasks, and those that they add.
     await task();
     await task();
   }
-  const goesOn = pageAsked();
+  const goesOn = pageScheduledWork();
   const alone = !goesOn && !window.length;
   if (m && unseen && alone) {
-    calm(true);
+    markQuiet(true);
   } else if (!m || m.last >= 0 || !(brief || (plain && !m.touched && alone))) {
     const before = performance.now();
     await nextFrame();
@@ -83,19 +92,19 @@ api.rest = async (token, { quiet, max, brief, plain, unseen, outline }) => {
       if (now - start > max || now - m.last >= quiet) break;
       await task(Math.min(quiet - (now - m.last), max) + 1);
     }
-    if (!goesOn) calm();
+    if (!goesOn) markQuiet();
   }
   const changed = !m || m.last >= 0;
   /** @type {unknown} */
   let seen;
   try {
-    if (outline) seen = api.snapshot({ survey: changed });
-  } catch { /* it is asked for by itself then, and fails there */ }
-  return { title: api.title(), changed, outline: seen };
+    if (outline) seen = snapshot({ survey: changed });
+  } catch { /* the caller requests the snapshot separately, and gets the error then */ }
+  return { title: title(), changed, outline: seen };
 };
 
-/** @param {string} token unmark ends what mark began */
-api.unmark = (token) => {
-  marks.get(token)?.observer.disconnect();
-  marks.delete(token);
+/** @param {string} token stopTracking stops what startTracking started */
+export const stopTracking = (token) => {
+  trackers.get(token)?.observer.disconnect();
+  trackers.delete(token);
 };

@@ -1,45 +1,68 @@
 // @ts-check
-// One walk over the flat tree of a document, giving the outline's nodes as
-// columns: small as JSON, and quick to decode.
+// One walk over the flat tree of a document. It returns the outline's nodes as columns, which
+// are small as JSON and fast to decode.
 //
 //   v      version of this format, 1
 //   url, title
-//   d[i]   depth of node i; a node is in the nearest one before it that is less deep
+//   d[i]   depth of node i; its parent is the nearest node before it with a smaller depth
 //   r[i]   role, an index into roles; the role "text" is a run of text, in n
 //   f[i]   states, bits as in F
-//   i[i]   number of the element (idOf) when it can be a target, else 0
+//   i[i]   id of the element (idOf) if it can be a target, else 0
 //   n[i]   name, or the text
 //   roles  the roles that occur
-//   xi, xk, xv  what few nodes have: node, kind (one letter of the string xk), value. Kinds:
+//   xi, xk, xv  values that few nodes have: node, kind (one letter of the string xk), value. Kinds:
 //          v value, l level, u URL, p placeholder, d description, c current,
 //          t type, o options of a select
-//   ci, ck, cr, ch  pieces of text longer than SENT characters, or not sent whole: node (-1 is the document),
-//          kind (n name or text, and as in xk; of the document n title, u URL), how many
-//          characters were not sent, hash of all of it
-//   behind how many nodes were left out because a modal dialog is in front of them
-//   hosts  numbers of elements that may have a closed shadow root, see closed.js
-//   customs  numbers of custom elements that may have a role by their internals, see internals.js
-//   clickables  numbers of clickable elements whose descendants may have click listeners, see listeners.js
-//   signs  what tells of an obstacle (obstacle.js), of the whole page only
+//   ci, ck, cr, ch  texts that are longer than MAX_CHARS characters or were truncated: node (-1 is the
+//          document), kind (n name or text, and as in xk; of the document n title, u URL), the number
+//          of characters that were not sent, hash of the complete text
+//   behind number of nodes omitted because a modal dialog is in front of them
+//   hosts  ids of elements that may have a closed shadow root, see closed_shadow_roots.js
+//   customs  ids of custom elements whose internals may have a role, see internals.js
+//   clickables  ids of clickable elements whose descendants may have click listeners, see listeners.js
+//   signs  signals of an obstacle (obstacle_signals.js), for the complete page only
 //
 // The Go side of this format is Decode in package outline.
 
-/** Roles without a line of their own unless somebody named them. */
+import { descriptionOf, nameOf, referencedText, shownText } from './accessible_names.js';
+import { ARIA_ROLES, roleOf, tableOf } from './aria_roles.js';
+import { F, flagsOf, INTERACTIVE, isModal, levelOf, linkTarget, MASK, optionsOf, valueOf } from './aria_states.js';
+import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
+import { activeDescendant, anyShadow, attributeOf, bodyOf, boxOf, byId, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, titleOf, topOf, typeOfNode, withCaches } from './dom.js';
+import { isInternalsCandidate, MAX_INTERNALS } from './internals.js';
+import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } from './invisible_text.js';
+import { isNestedClickable, MAX_CLICKABLES, mayContainClickables } from './listeners.js';
+import { dropInertNodes } from './modal_dialog.js';
+import { surveyObstacles } from './obstacle_signals.js';
+import { startOf } from './text_extraction.js';
+import { generated, hidesSubtree, isEditingHost, isHidden, isRenderedAround, mayGenerate, mayScroll, styleOf, UNFADED } from './visibility.js';
+/** @import { Root } from './dom.js' */
+
+/** Roles that get a line only if the element has a name. */
 const UNNAMED_DROPPED = new Set('generic none group label legend caption rowgroup document article img figure form region search math object embed application complementary canvas presentation'.split(' '));
-/** Roles that are text, whatever their name. */
+/** Roles that are text, with any name. */
 const INLINE = new Set('paragraph strong emphasis code mark subscript superscript deletion insertion suggestion time ruby label legend caption generic none term-inline'.split(' '));
-/** Roles whose name is their whole text, so that what is inside is left out unless a person can act on it. */
-const SAID_BY_NAME = new Set('button link heading checkbox radio switch menuitem menuitemcheckbox menuitemradio option tab summary tooltip img progressbar meter slider scrollbar separator'.split(' '));
-/** Roles whose value is what is inside. */
-const SAID_BY_VALUE = new Set('textbox searchbox combobox listbox'.split(' '));
-/** Elements whose inside is not walked: it is their value, or nobody can see it. */
+/**
+ * Roles whose name is their complete text, so that their content is omitted unless it is
+ * interactive.
+ */
+const NAME_COVERS_CONTENT = new Set('button link heading checkbox radio switch menuitem menuitemcheckbox menuitemradio option tab summary tooltip img progressbar meter slider scrollbar separator'.split(' '));
+/** Roles whose value is their content. */
+const VALUE_COVERS_CONTENT = new Set('textbox searchbox combobox listbox'.split(' '));
+/** Elements whose content is not walked: it is their value, or not visible. */
 const ATOMS = new Set('input textarea select iframe frame canvas video audio object embed progress meter img area'.split(' '));
 
-/** How many characters of one piece of text are sent, unless the caller says otherwise. Longer ones get a hash. */
-const SENT = 20000;
-/** How many characters of long pieces one walk sends, and of each piece after that. */
-const SENT_IN_ALL = 5 << 20;
-const SENT_AT_LEAST = 400;
+/**
+ * The maximum number of characters of one text, unless the caller sets another. Longer texts get a
+ * hash.
+ */
+const MAX_CHARS = 20000;
+/**
+ * The maximum number of characters of long texts in one walk. After that, each text is truncated to
+ * MIN_CHARS.
+ */
+const MAX_TOTAL_CHARS = 5 << 20;
+const MIN_CHARS = 400;
 
 /**
  * hash returns a 32-bit FNV-1a hash of the UTF-16 code units of a text.
@@ -54,44 +77,45 @@ function hash(s) {
 const { imul } = Math;
 
 /**
- * @typedef {object} Around what a walk knows from above
- * @property {boolean} pointer the cursor is a pointer already
- * @property {boolean} quiet text and structure are said by a name above
+ * @typedef {object} Around what a walk knows from the ancestors of an element
+ * @property {boolean} pointer the cursor is already a pointer
+ * @property {boolean} quiet text and structure are part of the name of an ancestor
  * @property {boolean} unseen text here is not visible
- * @property {boolean} clipped in a box that shows nothing
+ * @property {boolean} clipped in a box that clips all of its content
  * @property {boolean} away outside of the viewport
  */
 
 /**
  * snapshot walks the document, or one element of it.
- * @param {{root?: number, survey?: boolean, chars?: number}} [opts] chars: of one piece of text
- * @returns {object} columns as above, or {error}
+ * @param {{root?: number, survey?: boolean, chars?: number}} [opts] chars is the maximum number of
+ *   characters of one text
+ * @returns {object} the columns described above, or {error}
  */
-function snapshot(opts) {
+export function snapshot(opts) {
   const from = opts?.root ? byId(opts.root) : bodyOf(document) || topOf(document);
   if (!from) return { error: opts?.root ? 'gone' : 'empty' };
-  return withStyles(() => new Walk(opts?.chars || SENT).run(from, !opts?.root, !!opts?.survey));
+  return withCaches(() => new Walk(opts?.chars || MAX_CHARS).run(from, !opts?.root, !!opts?.survey));
 }
-api.snapshot = snapshot;
 
 /**
- * showsPage reports whether an object or embed element shows a page, as an iframe does; a picture or PDF is none.
+ * showsPage reports whether an object or embed element shows a page, as an iframe does, and not an
+ * image or PDF.
  * @param {Element} el
  */
 function showsPage(el) {
   if (/svg|pdf/i.test(`${attributeOf(el, 'type')} ${attributeOf(el, 'data')} ${attributeOf(el, 'src')}`)) return false;
   if (tagOf(el) === 'object') return /** @type {() => Window | null} */ (contentWindowOfObject).call(el) !== null;
-  // Nothing leads from an embed element to what it shows, but a document of the same site knows where it is.
+  // An embed element has no reference to its window, but a same-site window has one to its element.
   for (let n = 0; n < window.length; n++) {
     try {
       if (/** @type {any} */ (window)[n].frameElement === el) return true;
-    } catch { /* of another site */ }
+    } catch { /* cross-site */ }
   }
   return false;
 }
 
 /**
- * hasRows reports whether a table has several rows, most of them of several cells with something in them.
+ * hasRows reports whether a table has several rows, most of which have several nonempty cells.
  * @param {HTMLTableElement} table
  */
 function hasRows(table) {
@@ -101,7 +125,7 @@ function hasRows(table) {
 }
 
 /**
- * namesParent reports whether a child with a certain tag is what names its parent.
+ * namesParent reports whether an element is the child with the given tag that names its parent.
  * @param {Element} el
  * @param {string} tag
  */
@@ -113,12 +137,12 @@ function namesParent(el, tag) {
 
 const contentWindowOfObject = Object.getOwnPropertyDescriptor(HTMLObjectElement.prototype, 'contentWindow')?.get;
 
-class Walk {
+export class Walk {
   /** @param {number} chars */
   constructor(chars) {
     this.chars = chars;
-    /** How many characters of long pieces may still be sent. */
-    this.room = SENT_IN_ALL;
+    /** How many characters of long texts may still be sent. */
+    this.budget = MAX_TOTAL_CHARS;
     /** @type {number[]} */ this.ci = [];
     /** @type {string[]} */ this.ck = [];
     /** @type {number[]} */ this.cr = [];
@@ -141,18 +165,18 @@ class Walk {
     this.farTop = -FAR - scrollY;
     this.focus = focusedElement();
     this.active = activeDescendant();
-    /** Elements that aria-owns moves elsewhere. @type {Set<Element>} */
+    /** Elements that aria-owns moves to another parent. @type {Set<Element>} */
     this.owned = new Set();
     /** @type {{el: Element, start: number, end: number}[]} */ this.modals = [];
     /** @type {{el: Element, start: number, end: number}[]} */ this.tops = [];
     /** @type {number[]} */ this.hosts = [];
     /** @type {number[]} */ this.customs = [];
     /** @type {number[]} */ this.clickables = [];
-    /** Whether the rows of a table for layout are shown. @type {Map<Element, boolean>} */
+    /** Whether the rows of a layout table are emitted. @type {Map<Element, boolean>} */
     this.tables = new Map();
-    /** In how many elements this is. */
+    /** The nesting depth of the current element. */
     this.deep = 0;
-    /** Whether what is in an element is walked by rest, and not by its own visit. */
+    /** Whether childrenFlat, not visit, walks the children of an element. */
     this.flat = false;
   }
 
@@ -166,7 +190,7 @@ class Walk {
     this.body = whole ? from : null;
     this.visit(from, 0, { pointer: false, quiet: false, unseen: false, clipped: false, away: false });
     this.flush();
-    const behind = whole ? cutBehindModal(this) : 0;
+    const behind = whole ? dropInertNodes(this) : 0;
     const url = this.piece(-1, 'u', location.href);
     const title = this.piece(-1, 'n', titleOf(document));
     return {
@@ -178,7 +202,7 @@ class Walk {
   }
 
   /**
-   * Notes an element that the protocol must be asked about.
+   * closed records an element about which CDP must be queried.
    * @param {Element} el
    * @param {string} tag
    */
@@ -193,7 +217,7 @@ class Walk {
   collectOwned(root) {
     const all = root === document ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
     for (const el of all.call(root, '[aria-owns]')) {
-      for (const o of elementsNamed(el, 'aria-owns')) if (!holds(o, el)) this.owned.add(o);
+      for (const o of elementsNamed(el, 'aria-owns')) if (!containsNode(o, el)) this.owned.add(o);
     }
   }
 
@@ -211,7 +235,7 @@ class Walk {
     this.r.push(r);
     this.f.push(flags);
     this.i.push(id);
-    this.n.push(name.length > SENT_AT_LEAST ? this.piece(this.n.length, 'n', name) : name);
+    this.n.push(name.length > MIN_CHARS ? this.piece(this.n.length, 'n', name) : name);
     return this.d.length - 1;
   }
 
@@ -228,17 +252,17 @@ class Walk {
   }
 
   /**
-   * Returns what is sent of a piece of text, and notes its length and hash when it is long.
+   * piece returns the part of a text to send, and records the length and hash of a long text.
    * @param {number} node
    * @param {string} kind
    * @param {string} s
    */
   piece(node, kind, s) {
-    if (s.length <= SENT_AT_LEAST) return s;
-    const max = Math.min(s.length, this.chars) <= this.room ? this.chars : SENT_AT_LEAST;
+    if (s.length <= MIN_CHARS) return s;
+    const max = Math.min(s.length, this.chars) <= this.budget ? this.chars : MIN_CHARS;
     const sent = startOf(s, max);
-    this.room -= sent.length;
-    if (s.length > SENT || sent.length < s.length) {
+    this.budget -= sent.length;
+    if (s.length > MAX_CHARS || sent.length < s.length) {
       this.ci.push(node);
       this.ck.push(kind);
       this.cr.push(s.length - sent.length);
@@ -247,7 +271,7 @@ class Walk {
     return sent;
   }
 
-  /** Drops what was noted of pieces from a node on. @param {number} n */
+  /** dropPieces drops the records of long texts from node n on. @param {number} n */
   dropPieces(n) {
     while (this.ci.length && this.ci[this.ci.length - 1] >= n) {
       this.ci.pop();
@@ -257,7 +281,7 @@ class Walk {
     }
   }
 
-  /** Ends a run of text. */
+  /** flush emits the current run of text. */
   flush() {
     if (this.text === '') return;
     const s = collapse(this.text);
@@ -266,7 +290,7 @@ class Walk {
   }
 
   /**
-   * Parts the text before a box from the text in or after it.
+   * breakText separates the text before a box from the text in it or after it.
    * @param {string} display
    */
   breakText(display) {
@@ -281,7 +305,7 @@ class Walk {
     return r.bottom > 0 && r.right > 0 && r.top < this.height && r.left < this.width;
   }
 
-  /** Whether a box is where nobody can scroll to. @param {DOMRect} r */
+  /** isFar reports whether a box is at a position that cannot be scrolled to. @param {DOMRect} r */
   isFar(r) {
     return r.right < this.farLeft || r.bottom < this.farTop;
   }
@@ -304,7 +328,7 @@ class Walk {
       if (!away) {
         const box = boxOf(parent);
         if (this.inViewport(box)) flags = F.inViewport;
-        if ((isShrunk(parent, box) || (!flags && this.isFar(box))) && !standsForPicture(parent)) return;
+        if ((isShrunk(parent, box) || (!flags && this.isFar(box))) && !replacesImage(parent)) return;
       }
       this.textDepth = depth;
       this.textFlags = flags;
@@ -312,7 +336,7 @@ class Walk {
     this.text += s;
   }
 
-  /** Drops the nodes from n on. @param {number} n */
+  /** truncate drops the nodes from n on. @param {number} n */
   truncate(n) {
     this.d.length = this.r.length = this.f.length = this.i.length = this.n.length = n;
     while (this.xi.length && this.xi[this.xi.length - 1] >= n) {
@@ -334,7 +358,7 @@ class Walk {
       this.form(el, depth, around);
       return;
     }
-    if ((tag === 'div' || tag === 'span') && !around.clipped && this.deep < DEEPEST && this.passes(el) && !(around.pointer && isNestedClickable(el))) {
+    if ((tag === 'div' || tag === 'span') && !around.clipped && this.deep < DEEPEST && this.isWrapper(el) && !(around.pointer && isNestedClickable(el))) {
       if (this.text !== '') this.breakText(styleOf(el).display);
       this.deep++;
       this.visit(/** @type {Element} */ (el.firstChild), depth, around);
@@ -344,40 +368,42 @@ class Walk {
     }
     const cs = styleOf(el);
     if (!el.checkVisibility() && (cs.display !== 'contents' || !isRenderedAround(el))) return;
-    const tells = el.hasAttributes() && tellsOf(el);
-    if (tells && mutesItself(el)) return;
+    const semantic = el.hasAttributes() && hasSemanticAttribute(el);
+    if (semantic && hidesSubtree(el)) return;
     if (tag === 'br') {
       if (this.text !== '') this.text += ' ';
       return;
     }
     this.closed(el, tag);
-    if (!tells && (tag === 'div' || tag === 'span') && this.plain(el, cs, depth, around)) return;
+    if (!semantic && (tag === 'div' || tag === 'span') && this.visitPlain(el, cs, depth, around)) return;
     const role = tag === 'tr' || tag === 'td' ? this.rowRole(el, tag) : roleOf(el);
-    // Structure has nothing to show itself: what is in it says whether it is visible.
+    // Generic elements show nothing themselves. Their children determine whether they are visible.
     if (role !== 'generic' && cs.visibility !== 'visible') {
-      // What is in it may be visible again.
+      // Its descendants may be visible again.
       this.children(el, depth, { ...around, unseen: true });
       return;
     }
-    const acts = INTERACTIVE.has(role);
-    // Below a pointer, and in what acts by itself, a pointer tells nothing new.
-    const pointer = around.pointer || acts || cs.cursor === 'pointer';
+    const interactive = INTERACTIVE.has(role);
+    // In an element with a pointer cursor or an interactive element, a pointer cursor has no
+    // further meaning.
+    const pointer = around.pointer || interactive || cs.cursor === 'pointer';
     const start = this.d.length;
     const html = tag === 'html' || tag === 'body';
     const inner = { pointer, quiet: around.quiet, unseen: false, clipped: around.clipped, away: around.away };
     if (around.clipped && (cs.position === 'fixed' || cs.position === 'absolute')) inner.clipped = false;
-    // What is in a box away from the viewport is not measured: fixed boxes aside it is away as well.
+    // The content of a box outside of the viewport is not measured: except for fixed boxes, it is
+    // outside also.
     if (!inner.away && countOf(el) > 3 && !html) inner.away = this.isAway(el);
-    const editable = (tells && isEditingHost(el)) || (role === 'textbox' && tag !== 'input');
+    const editable = (semantic && isEditingHost(el)) || (role === 'textbox' && tag !== 'input');
     let clicks = false;
     let scrolls = false;
     if (!html) {
-      if (!acts) {
-        clicks = (pointer && !around.pointer) || (around.pointer && !around.quiet && isNestedClickable(el)) || (tells && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.standsForControl(el));
-        if (clicks && tag === 'label' && !this.standsForControl(el)) clicks = /** @type {HTMLLabelElement} */ (el).control === null && hasAttribute(el, 'onclick');
+      if (!interactive) {
+        clicks = (pointer && !around.pointer) || (around.pointer && !around.quiet && isNestedClickable(el)) || (semantic && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.replacesControl(el));
+        if (clicks && tag === 'label' && !this.replacesControl(el)) clicks = /** @type {HTMLLabelElement} */ (el).control === null && hasAttribute(el, 'onclick');
         if (tag === 'iframe' || tag === 'frame' || role === 'dialog') clicks = false;
       }
-      if (tag !== 'textarea' && tag !== 'select' && !acts) {
+      if (tag !== 'textarea' && tag !== 'select' && !interactive) {
         const overflow = this.overflow(el, cs);
         scrolls = overflow === 'scrolls';
         if (overflow === 'clips') inner.clipped = true;
@@ -390,7 +416,7 @@ class Walk {
     }
 
     if (this.text !== '') this.breakText(cs.display);
-    this.line(el, tag, role, depth, inner, around, acts, clicks, scrolls, editable);
+    this.emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable);
     if (this.text !== '') this.breakText(cs.display);
     if (role === 'dialog' || role === 'alertdialog' || (tag === 'dialog' && matchesCSS(el, ':modal'))) {
       if (isModal(el)) {
@@ -405,8 +431,8 @@ class Walk {
   }
 
   /**
-   * The role of a row or cell. Chromium takes tables without headers and borders
-   * for layout, but what stands in a row belongs together all the same.
+   * rowRole returns the role of a row or cell. Chromium takes tables without headers and borders
+   * for layout tables, but the cells of a row still belong together.
    * @param {Element} el
    * @param {string} tag
    */
@@ -424,25 +450,25 @@ class Walk {
   }
 
   /**
-   * Whether an element is no more than a wrapper around one other: whether
-   * that is visible, and what the cursor is over it, it knows itself.
+   * isWrapper reports whether an element only wraps one other element, which itself determines its
+   * visibility and cursor.
    * @param {Element} el
    */
-  passes(el) {
+  isWrapper(el) {
     const only = el.firstChild;
-    if (!only || only.nodeType !== 1 || only.nextSibling || (el.hasAttributes() && tellsOf(el))) return false;
+    if (!only || only.nodeType !== 1 || only.nextSibling || (el.hasAttributes() && hasSemanticAttribute(el))) return false;
     return el.parentElement !== this.body && !shadowOf(el) && this.owned.size === 0 && !mayGenerate(el) && !mayScroll(el);
   }
 
   /**
-   * Walks a box that only holds others, as most of a page's elements do. It
-   * reports whether it was one: not if a person could act on it.
-   * @param {Element} el without an attribute that tells something
+   * visitPlain walks an element that only contains others, as most elements of a page do. It
+   * returns false, and does nothing, if the user could act on the element.
+   * @param {Element} el without semantic attributes
    * @param {CSSStyleDeclaration} cs
    * @param {number} depth
    * @param {Around} around
    */
-  plain(el, cs, depth, around) {
+  visitPlain(el, cs, depth, around) {
     if (cs.cursor === 'pointer' && (!around.pointer || isNestedClickable(el))) return false;
     const overflow = this.overflow(el, cs);
     if (overflow === 'scrolls') return false;
@@ -464,8 +490,8 @@ class Walk {
   }
 
   /**
-   * What an element does with that which does not fit in it: lets a person
-   * scroll to it, or has no room and hides all of it.
+   * overflow returns how an element handles overflowing content: it scrolls, or it clips
+   * all of its content.
    * @param {Element} el
    * @param {CSSStyleDeclaration} cs
    * @returns {'' | 'scrolls' | 'clips'}
@@ -480,7 +506,7 @@ class Walk {
   }
 
   /**
-   * Visits a form, whose own properties its fields may hide.
+   * form visits a form, whose fields may shadow its properties.
    * @param {Element} el
    * @param {number} depth
    * @param {Around} around
@@ -488,7 +514,7 @@ class Walk {
   form(el, depth, around) {
     const cs = styleOf(el);
     if (cs.display !== 'contents' && !isRendered(el)) return;
-    if (mutesItself(el)) return;
+    if (hidesSubtree(el)) return;
     const unseen = cs.visibility !== 'visible';
     const start = this.d.length;
     if (this.text !== '') this.breakText(cs.display);
@@ -516,28 +542,28 @@ class Walk {
   }
 
   /**
-   * Emits the line of an element, if it gets one, and what is in it.
+   * emitElement emits the line of an element, if it gets one, and its content.
    * @param {Element} el
    * @param {string} tag
    * @param {string} role
    * @param {number} depth
    * @param {Around} inner
    * @param {Around} around
-   * @param {boolean} acts
+   * @param {boolean} interactive
    * @param {boolean} clicks
    * @param {boolean} scrolls
    * @param {boolean} editable
    */
-  line(el, tag, role, depth, inner, around, acts, clicks, scrolls, editable) {
+  emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable) {
     const html = tag === 'html' || tag === 'body';
     if ((tag === 'object' || tag === 'embed') && showsPage(el)) role = 'iframe';
-    const target = acts || clicks || scrolls || role === 'iframe' || tag === 'frame' || tag === 'video' || tag === 'audio' || role === 'dialog' || role === 'alertdialog';
-    if (around.quiet && !acts && !(clicks && hasAttribute(el, 'onclick'))) {
+    const target = interactive || clicks || scrolls || role === 'iframe' || tag === 'frame' || tag === 'video' || tag === 'audio' || role === 'dialog' || role === 'alertdialog';
+    if (around.quiet && !interactive && !(clicks && hasAttribute(el, 'onclick'))) {
       this.children(el, depth, inner);
       return;
     }
     if (html || (!target && INLINE.has(role) && !this.isNamed(el, role))) {
-      if (tag === 'label' && this.saysName(el)) inner.quiet = true;
+      if (tag === 'label' && this.namesControl(el)) inner.quiet = true;
       else if ((tag === 'legend' && isIn(el, 'fieldset')) || (tag === 'figcaption' && isIn(el, 'figure'))) inner.quiet = namesParent(el, tag);
       else if (tag === 'caption') inner.quiet = true;
       if (!ATOMS.has(tag)) this.children(el, depth, inner);
@@ -554,7 +580,7 @@ class Walk {
     } else if (role !== 'listitem' && role !== 'term' && (role !== 'generic' || !target)) {
       name = nameOf(el, role);
     }
-    if (role === 'heading' && (!isRendered(el, UNFADED) || (hasAttributes(el) && isFaint(el)))) {
+    if (role === 'heading' && (!isRendered(el, UNFADED) || (hasAttributes(el) && isLowContrast(el)))) {
       this.children(el, depth, inner);
       return;
     }
@@ -564,14 +590,14 @@ class Walk {
       return;
     }
 
-    // A frame of a point or less is there to be loaded, not to be seen.
+    // A frame of at most one pixel is loaded for its effects, not to be seen.
     if (tag === 'iframe' && clientWidthOf(el) <= 1 && clientHeightOf(el) <= 1) return;
     let shown = role === 'generic' ? 'group' : role;
     if (clicks && (INLINE.has(role) || role === 'group')) shown = 'clickable';
-    else if (scrolls && !acts && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
+    else if (scrolls && !interactive && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
     if (editable) shown = role === 'searchbox' || role === 'combobox' ? role : 'textbox';
     let flags = flagsOf(el, role) | (!around.away && this.inViewport(boxOf(el)) ? F.inViewport : 0);
-    if (acts || editable) flags |= F.interactive;
+    if (interactive || editable) flags |= F.interactive;
     if (clicks) flags |= F.clickable;
     if (scrolls) flags |= F.scrollable;
     if (el === this.focus || el === this.active) flags |= F.focused;
@@ -582,7 +608,7 @@ class Walk {
     const at = this.emit(shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
     this.extras(at, el, tag, role, name);
     if (ATOMS.has(tag) || editable) return;
-    if (SAID_BY_NAME.has(role) && name !== '' && role !== 'separator') {
+    if (NAME_COVERS_CONTENT.has(role) && name !== '' && role !== 'separator') {
       if (firstElementOf(el) || shadowOf(el)) {
         const quiet = tag === 'svg' ? !firstIn(el, 'a, text, foreignObject') : true;
         this.children(el, depth + 1, { ...inner, quiet });
@@ -594,7 +620,7 @@ class Walk {
     this.children(el, depth + 1, role === 'treeitem' ? { ...inner, quiet: false } : inner);
     this.flush();
     if (shown === 'clickable' && name === '') this.nameByText(at);
-    else if (role === 'treeitem') this.dropSaid(at, name);
+    else if (role === 'treeitem') this.dropRepeatedText(at, name);
   }
 
   /**
@@ -610,7 +636,10 @@ class Walk {
     return this.emit(role, depth, flags | (this.inViewport(boxOf(el)) ? F.inViewport : 0), target ? idOf(el) : 0, name);
   }
 
-  /** Names a node by the text in it, when text is all there is. @param {number} at */
+  /**
+   * nameByText makes the text in a node its name if the node contains only text.
+   * @param {number} at
+   */
   nameByText(at) {
     const end = this.d.length;
     if (end === at + 1) return;
@@ -628,8 +657,12 @@ class Walk {
     this.truncate(at + 1);
   }
 
-  /** Drops the text in front that only repeats the name. @param {number} at @param {string} name */
-  dropSaid(at, name) {
+  /**
+   * dropRepeatedText drops the first text of a node if it repeats the node's name.
+   * @param {number} at
+   * @param {string} name
+   */
+  dropRepeatedText(at, name) {
     if (this.r[at + 1] !== this.roles.get('text') || !name.includes(this.n[at + 1])) return;
     for (const column of [this.d, this.r, this.f, this.i, this.n]) column.splice(at + 1, 1);
     for (let x = this.xi.length - 1; x >= 0 && this.xi[x] > at; x--) if (this.xi[x] > at + 1) this.xi[x]--;
@@ -650,19 +683,19 @@ class Walk {
     const value = valueOf(el, role);
     this.extra(at, 'v', value === name && role !== 'textbox' ? '' : value);
     if (value === MASK) this.f[at] |= F.masked;
-    const tells = tellsOf(el);
-    const level = role === 'heading' || tells ? levelOf(el, role) : 0;
+    const semantic = hasSemanticAttribute(el);
+    const level = role === 'heading' || semantic ? levelOf(el, role) : 0;
     if (level) this.extra(at, 'l', String(level));
     if (role === 'link') this.extra(at, 'u', linkTarget(el, name));
     if (value === '' && (tag === 'input' || tag === 'textarea' || role === 'textbox' || role === 'searchbox' || role === 'combobox')) {
       const p = collapse(attributeOf(el, 'placeholder') || attributeOf(el, 'aria-placeholder') || '');
       if (p !== name) this.extra(at, 'p', p);
     }
-    if ((tells && (hasAttribute(el, 'aria-describedby') || hasAttribute(el, 'aria-description'))) || (hasAttribute(el, 'title') && role !== 'iframe') ||
+    if ((semantic && (hasAttribute(el, 'aria-describedby') || hasAttribute(el, 'aria-description'))) || (hasAttribute(el, 'title') && role !== 'iframe') ||
       tag === 'svg' || tag === 'table') {
       this.extra(at, 'd', descriptionOf(el, name));
     }
-    if (tells) {
+    if (semantic) {
       const cur = attributeOf(el, 'aria-current');
       if (cur && cur !== 'false') this.extra(at, 'c', cur);
     }
@@ -675,14 +708,14 @@ class Walk {
   }
 
   /**
-   * Whether an author gave a name to an element that has a line for its name
-   * only, and the name is not the text in it. A part of a sentence has none, so
-   * that the sentence stays whole.
+   * isNamed reports whether the author named an element that gets a line only if it has a name, and
+   * the name differs from its text. Inline parts of a sentence do not count, so that the sentence
+   * stays in one piece.
    * @param {Element} el
    * @param {string} role
    */
   isNamed(el, role) {
-    if (!tellsOf(el) || !(hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby'))) return false;
+    if (!hasSemanticAttribute(el) || !(hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby'))) return false;
     if (role === 'none' || role === 'label' || role === 'legend') return false;
     const text = collapse(textIn(el) || '');
     if (text !== '' && styleOf(el).display === 'inline') return false;
@@ -691,19 +724,19 @@ class Walk {
   }
 
   /**
-   * Whether a label's text is the name of a control that gets a line of its own.
+   * namesControl reports whether a label's text is the name of a control that gets its own line.
    * @param {Element} el
    */
-  saysName(el) {
+  namesControl(el) {
     const c = /** @type {HTMLLabelElement} */ (el).control;
     return !!c && !hasAttribute(c, 'aria-label') && !hasAttribute(c, 'aria-labelledby') && !isHidden(c);
   }
 
   /**
-   * Whether a label is what a person clicks, because its control is hidden.
+   * replacesControl reports whether users click a label because its control is hidden.
    * @param {Element} el
    */
-  standsForControl(el) {
+  replacesControl(el) {
     if (tagOf(el) !== 'label') return false;
     const c = /** @type {HTMLLabelElement} */ (el).control;
     return !!c && isHidden(c);
@@ -729,7 +762,7 @@ class Walk {
    */
   children(el, depth, around) {
     if (this.deep === DEEPEST) {
-      this.rest(el, depth, around);
+      this.childrenFlat(el, depth, around);
       return;
     }
     this.deep++;
@@ -745,7 +778,7 @@ class Walk {
     }
     if (this.owned.size > 0 && attributeOf(el, 'aria-owns') !== null) {
       for (const o of elementsNamed(el, 'aria-owns')) {
-        if (holds(o, el) || !this.owned.delete(o)) continue;
+        if (containsNode(o, el) || !this.owned.delete(o)) continue;
         if (this.text !== '') this.text += ' ';
         this.visit(o, depth, around);
         this.owned.add(o);
@@ -756,13 +789,13 @@ class Walk {
   }
 
   /**
-   * Walks what is deep in the page without a call for each level: all that has
-   * a line of its own gets it at the same depth, one after the other.
+   * childrenFlat walks deeply nested content iteratively: all lines are emitted in order at the
+   * same depth.
    * @param {Element} el
    * @param {number} depth
    * @param {Around} around
    */
-  rest(el, depth, around) {
+  childrenFlat(el, depth, around) {
     if (this.flat) return;
     this.flat = true;
     const silent = around.quiet || around.unseen || around.clipped;
@@ -773,13 +806,13 @@ class Walk {
       }
       const child = /** @type {Element} */ (node);
       const { display } = styleOf(child);
-      if (this.owned.has(child) || (!isRendered(child) && display !== 'contents') || mutesItself(child)) return false;
+      if (this.owned.has(child) || (!isRendered(child) && display !== 'contents') || hidesSubtree(child)) return false;
       const at = this.d.length;
       this.visit(child, depth, around);
       const last = this.d.length - 1;
       if (last >= at) {
         const role = [...this.roles.keys()][this.r[last]];
-        if ((SAID_BY_NAME.has(role) && this.n[last] !== '') || SAID_BY_VALUE.has(role)) return false;
+        if ((NAME_COVERS_CONTENT.has(role) && this.n[last] !== '') || VALUE_COVERS_CONTENT.has(role)) return false;
       }
       if (ATOMS.has(tagOf(child))) return false;
       return () => {
@@ -808,7 +841,7 @@ class Walk {
    * @param {boolean} silent
    */
   child(node, el, depth, around, silent) {
-    // Only a form can give something else than a number.
+    // Only for a form can this be something other than a number.
     const type = node.nodeType;
     if (type !== 3 && type !== 8) {
       if (this.owned.size === 0 || !this.owned.has(/** @type {Element} */ (node))) this.visit(/** @type {Element} */ (node), depth, around);

@@ -1,20 +1,22 @@
 // @ts-check
 // Local and session storage of the document's origin.
 
+import { getter } from './dom.js';
+
 const lengthOfStore = /** @type {(s: Storage) => number} */ (getter(Storage, 'length'));
 
-/** Beyond this many characters keys are told in part. */
+/** Longer keys are truncated to this number of characters. */
 const maxKey = 500;
 
-/** What tells of an item beside its texts, in characters. */
+/** The size of an item in addition to its key and value, in characters. */
 const itemChars = 20;
 
 /** @param {string} key */
 const shownKey = (key) => /** @type {any} */ (key.slice(0, maxKey)).toWellFormed();
 
 /**
- * withStore calls a function with the storage of an area. What comes of it is in done; failed is the name of what
- * the browser threw.
+ * withStore calls a function with the storage of an area. done is its result. failed is the name of
+ * the exception if the browser threw one.
  * @param {string} area
  * @param {(s: Storage) => unknown} use
  */
@@ -37,71 +39,72 @@ function keysOf(store) {
 }
 
 /**
- * storedItems lists what is kept, by key, up to a number of characters.
+ * storedItems lists the items, sorted by key, up to a number of characters.
  * @param {string} area
- * @param {string[] | null} only these keys
- * @param {boolean} values
- * @param {string} after
+ * @param {string[] | null} only the keys to list, or null for all
+ * @param {boolean} values whether to include the values
+ * @param {string} after the last key of the previous list
  * @param {number} maxChars
  */
-api.storedItems = (area, only, values, after, maxChars) => withStore(area, (store) => {
+export const storedItems = (area, only, values, after, maxChars) => withStore(area, (store) => {
   const keys = keysOf(store).filter((key) => !only || only.includes(key)).sort();
   const items = [];
-  let room = maxChars;
+  let budget = maxChars;
   let last = '';
   for (const key of keys) {
     const shown = shownKey(key);
     if (after !== '' && shown <= after) continue;
-    if (room <= 0 && shown !== last) return { items, total: keys.length, after: last };
+    if (budget <= 0 && shown !== last) return { items, total: keys.length, after: last };
     const value = store.getItem(key) ?? '';
-    room -= shown.length + itemChars;
-    const told = values ? /** @type {any} */ (value.slice(0, Math.max(room, 0))).toWellFormed() : '';
-    room -= told.length;
-    items.push({ key: shown, value: told, chars: value.length, cut: values && told.length < value.length });
+    budget -= shown.length + itemChars;
+    const part = values ? /** @type {any} */ (value.slice(0, Math.max(budget, 0))).toWellFormed() : '';
+    budget -= part.length;
+    items.push({ key: shown, value: part, chars: value.length, cut: values && part.length < value.length });
     last = shown;
   }
   return { items, total: keys.length };
 });
 
 /**
- * setItem keeps a value.
+ * setItem stores a value.
  * @param {string} area
  * @param {string} key
  * @param {string} value
  */
-api.setItem = (area, key, value) => withStore(area, (store) => {
+export const setItem = (area, key, value) => withStore(area, (store) => {
   store.setItem(key, value);
   return 1;
 });
 
 /**
- * removeItems removes what is kept under keys, everything without any, and tells how many that were.
+ * removeItems removes the items with the given keys, or all items if keys is null, and returns
+ * their number.
  * @param {string} area
  * @param {string[] | null} keys
  */
-api.removeItems = (area, keys) => withStore(area, (store) => {
-  const kept = keysOf(store);
+export const removeItems = (area, keys) => withStore(area, (store) => {
+  const stored = keysOf(store);
   if (!keys) {
     store.clear();
-    return kept.length;
+    return stored.length;
   }
-  const gone = kept.filter((key) => keys.includes(key));
-  for (const key of gone) store.removeItem(key);
-  return gone.length;
+  const removed = stored.filter((key) => keys.includes(key));
+  for (const key of removed) store.removeItem(key);
+  return removed.length;
 });
 
 /**
- * allItems returns everything that is kept.
+ * allItems returns all items.
  * @param {string} area
  */
-api.allItems = (area) => withStore(area, (store) => keysOf(store).map((name) => ({ name, value: store.getItem(name) ?? '' })));
+export const allItems = (area) => withStore(area, (store) => keysOf(store).map((name) => ({ name, value: store.getItem(name) ?? '' })));
 
 /**
- * setItems keeps values.
+ * setItems stores items.
  * @param {string} area
  * @param {{name: string, value: string}[]} items
  */
-api.setItems = (area, items) => withStore(area, (store) => {
+export const setItems = (area, items) => withStore(area, (store) => {
   for (const { name, value } of items) store.setItem(name, value);
   return items.length;
 });

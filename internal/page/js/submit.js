@@ -1,9 +1,14 @@
 // @ts-check
-// Forms that the browser does not send because their fields are invalid.
+// Forms that the browser does not submit because fields are invalid.
+
+import { isFrame, roleAndName } from './actionability.js';
+import { byId, closestTo, focusedElement } from './dom.js';
+import { addListener, removeListener } from './hit_target_check.js';
+import { acceptsTyping } from './text_entry.js';
 
 /** @typedef {{role: string, name: string, message: string}} InvalidField */
 
-/** Maximum number of invalid fields that are reported. */
+/** The maximum number of invalid fields that are reported. */
 const MAX_INVALID = 10;
 
 /**
@@ -11,7 +16,7 @@ const MAX_INVALID = 10;
  * @param {Element | null} el
  * @returns {HTMLFormElement | null}
  */
-function formOf(el) {
+export function formOf(el) {
   const button = el && closestTo(el, 'button, input');
   if (!(button instanceof HTMLButtonElement || button instanceof HTMLInputElement)) return null;
   return button.type === 'submit' || button.type === 'image' ? button.form : null;
@@ -19,18 +24,18 @@ function formOf(el) {
 
 /**
  * collectInvalid collects the fields that the browser reports as invalid until stop
- * is called. fields returns none if a form was sent.
+ * is called. fields returns an empty list if a form was submitted.
  * @param {Iterable<EventTarget>} roots
- * @param {HTMLFormElement | null} form whose fields are collected, null for those of any form
+ * @param {HTMLFormElement | null} form the form whose fields are collected, or null for all forms
  */
-function collectInvalid(roots, form) {
+export function collectInvalid(roots, form) {
   /** @type {Map<Element, InvalidField>} */
   const invalid = new Map();
-  let sent = false;
+  let submitted = false;
   const onEvent = (/** @type {Event} */ e) => {
     const el = e.composedPath()[0];
     if (!e.isTrusted) return;
-    if (e.type === 'submit') sent = true;
+    if (e.type === 'submit') submitted = true;
     else if (el instanceof Element && invalid.size < MAX_INVALID && (!form || /** @type {any} */ (el).form === form)) {
       const [role, name] = roleAndName(el);
       invalid.set(el, { role, name, message: String(/** @type {HTMLInputElement} */ (el).validationMessage || '') });
@@ -39,17 +44,17 @@ function collectInvalid(roots, form) {
   const types = ['submit', 'invalid'];
   for (const root of roots) for (const type of types) addListener.call(root, type, onEvent, { capture: true, passive: true });
   return {
-    fields: () => (sent ? [] : [...invalid.values()]),
+    fields: () => (submitted ? [] : [...invalid.values()]),
     stop: () => { for (const root of roots) for (const type of types) removeListener.call(root, type, onEvent, { capture: true }); },
   };
 }
 
 /**
  * leaveField blurs the focused field, as pressing a button does, so that the page has
- * processed all values before the button is aimed at.
+ * processed all values before the button's action point is determined.
  * @param {number} id the button
  */
-api.leaveField = (id) => {
+export const leaveField = (id) => {
   const at = focusedElement();
-  if (at instanceof HTMLElement && at !== byId(id) && takesTyping(at) && !isFrame(at)) HTMLElement.prototype.blur.call(at);
+  if (at instanceof HTMLElement && at !== byId(id) && acceptsTyping(at) && !isFrame(at)) HTMLElement.prototype.blur.call(at);
 };

@@ -1,8 +1,12 @@
 // @ts-check
-// Giving files to a file input: they come as text, in pieces, and become File
-// objects here, so that the page gets the very bytes that were checked.
+// Files for a file input. They arrive as base64 chunks and become File objects here, so that
+// the page gets exactly the bytes that were checked.
 
-/** Files on their way, by token. @type {Map<string, Uint8Array[][]>} */
+import { isDisabled } from './actionability.js';
+import { attributeOf, dispatch, getter, hasAttribute, HTML, idOf, namespaceOf, nodes, tagOf } from './dom.js';
+import { report } from './hit_target_check.js';
+
+/** Chunks received, by token and file. @type {Map<string, Uint8Array[][]>} */
 const arriving = new Map();
 
 const inputTypeOf = /** @type {(e: Element) => string} */ (getter(HTMLInputElement, 'type'));
@@ -16,11 +20,11 @@ function isFileInput(el) {
 }
 
 /**
- * fileInput tells of the file input that an element is, or is the label of; null when it is neither. One that a
- * chooser was opened for need not be in the document.
+ * fileInput describes the file input that an element is or labels, or returns null. The input of an
+ * open file chooser need not be in the document.
  * @param {number} id
  */
-api.fileInput = (id) => {
+export const fileInput = (id) => {
   const el = /** @type {Element | null} */ (nodes.get(id)?.deref() || null);
   const input = el && namespaceOf(el) === HTML && tagOf(el) === 'label' ? controlOf(el) : el;
   if (!isFileInput(input)) return null;
@@ -31,35 +35,35 @@ api.fileInput = (id) => {
 };
 
 /**
- * receive takes a piece of a file, in base64.
+ * receiveFileChunk stores a chunk of a file, in base64.
  * @param {string} token
- * @param {number} file its number, from 0 on
- * @param {string} piece
+ * @param {number} file the index of the file
+ * @param {string} chunk
  */
-api.receive = (token, file, piece) => {
+export const receiveFileChunk = (token, file, chunk) => {
   const files = arriving.get(token) || [];
   arriving.set(token, files);
-  const text = atob(piece);
+  const text = atob(chunk);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   (files[file] ||= []).push(bytes);
 };
 
 /**
- * giveFiles puts the files that came into an input and tells the page. What its listeners do may swallow the answer:
- * the report comes before.
+ * setInputFiles sets the received files on an input and dispatches its events. It reports first,
+ * because the page's listeners may prevent the result from arriving.
  * @param {string} token
  * @param {number} id
- * @param {{name: string, type: string, modified: number}[]} about the files, in order
+ * @param {{name: string, type: string, modified: number}[]} about describes the files, in order
  */
-api.giveFiles = (token, id, about) => {
+export const setInputFiles = (token, id, about) => {
   const input = /** @type {Element | null} */ (nodes.get(id)?.deref() || null);
-  const pieces = arriving.get(token) || [];
+  const chunks = arriving.get(token) || [];
   arriving.delete(token);
   if (!isFileInput(input)) return false;
   const list = new DataTransfer();
   about.forEach(({ name, type, modified }, i) => {
-    list.items.add(new File(/** @type {BlobPart[]} */ (pieces[i] || []), name, { type, lastModified: modified }));
+    list.items.add(new File(/** @type {BlobPart[]} */ (chunks[i] || []), name, { type, lastModified: modified }));
   });
   setFiles.call(input, list.files);
   report({ token, given: true });
@@ -68,5 +72,5 @@ api.giveFiles = (token, id, about) => {
   return true;
 };
 
-/** @param {string} token forgetFiles drops what was not given. */
-api.forgetFiles = (token) => { arriving.delete(token); };
+/** @param {string} token discardFiles drops received files. */
+export const discardFiles = (token) => { arriving.delete(token); };

@@ -1,20 +1,20 @@
 // @ts-check
-// The viewport, as the page has it.
+// The viewport, as the page sees it.
 
-/** How long a page may take to get another viewport, in ms. */
-const RESIZED_WITHIN = 500;
+/** How long a page may take to be resized, in ms. */
+const RESIZE_TIMEOUT_MS = 500;
 
 /**
- * viewport returns the size of the viewport in CSS pixels, the pixels of the device for one of those, and the
- * browser's name for itself. With before, a size that it had, it waits until it has another and two frames were drawn
- * with that, but not for long: it may be the same.
+ * viewport returns the size of the viewport in CSS pixels, the device pixel ratio, and the user
+ * agent. With before, the previous size, it waits until the size differs and two frames were drawn
+ * with it, at most RESIZE_TIMEOUT_MS, because the size may be the same.
  * @param {{width: number, height: number, scale: number} | null} before
  */
-api.viewport = async (before) => {
+export const viewport = async (before) => {
   const now = () => ({ width: innerWidth, height: innerHeight, scale: devicePixelRatio, agent: navigator.userAgent });
   if (!before) return now();
   const frame = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 100); });
-  const end = performance.now() + RESIZED_WITHIN;
+  const end = performance.now() + RESIZE_TIMEOUT_MS;
   const same = () => innerWidth === before.width && innerHeight === before.height && devicePixelRatio === before.scale;
   while (same() && performance.now() < end) await frame();
   await frame();

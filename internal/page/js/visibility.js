@@ -1,148 +1,125 @@
 // @ts-check
-// Who can see or reach an element. Computed styles are what a walk pays most
-// for.
+// Visibility and focusability of elements. Computed styles are the most expensive part of a walk.
+
+import { allIn, anyShadow, attributeOf, bodyOf, cachingEnabled, closestAbove, closestTo, collapse, DEEPEST, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, isRendered, matchesCSS, namespaceOf, newRange, onCacheReset, parentElementOf, rootOf, sheetsOf, tagOf, textIn, topOf, typeOfNode } from './dom.js';
+/** @import { Found, Root } from './dom.js' */
 
 /**
- * withStyles runs one call from Go with fresh caches.
- * @template T
- * @param {() => T} run
- * @returns {T}
+ * The last argument of styleOf, and its style, which is live. Most calls come in a row.
+ * @type {Element | undefined}
  */
-function withStyles(run) {
-  const clear = () => {
-    generators = new Map();
-    silentDocument = false;
-    scrollers = null;
-    pointers = null;
-    mutes = new Map();
-    labelIndex = new Map();
-    dataTables = new WeakMap();
-    styled = told = ariaDisables = undefined;
-    resetUnseen();
-  };
-  clear();
-  remembers = true;
-  try {
-    return run();
-  } finally {
-    remembers = false;
-    clear();
-  }
-}
-
-/** The element that styleOf was asked about last, and its style, which is live: most questions come in a row. @type {Element | undefined} */
-let styled;
+let styledElement;
 /** @type {CSSStyleDeclaration} */
-let styledAs;
+let cachedStyle;
 
 /**
  * @param {Element} el
  * @returns {CSSStyleDeclaration}
  */
-function styleOf(el) {
-  if (el !== styled) {
-    styledAs = getComputedStyle(el);
-    styled = el;
+export function styleOf(el) {
+  if (el !== styledElement) {
+    cachedStyle = getComputedStyle(el);
+    styledElement = el;
   }
-  return styledAs;
+  return cachedStyle;
 }
 
-const SVG = 'http://www.w3.org/2000/svg';
+export const SVG = 'http://www.w3.org/2000/svg';
 const VISIBLE = { visibilityProperty: true };
-const UNFADED = { visibilityProperty: true, opacityProperty: true };
+export const UNFADED = { visibilityProperty: true, opacityProperty: true };
 
 /** Whether an element or an ancestor is inert or aria-hidden. @type {Map<Element, boolean>} */
-let mutes = new Map();
+let hiddenSubtreeCache = new Map();
 
 /**
- * isHidden reports whether an element is hidden from everybody or from
+ * isHidden reports whether an element is hidden visually or from
  * assistive technology: not rendered, not visible, inert or aria-hidden,
  * itself or by an ancestor.
  * @param {Element} el
  * @returns {boolean}
  */
-function isHidden(el) {
+export function isHidden(el) {
   for (let at = /** @type {Found} */ (el); at; at = flatParent(at)) {
     if (isRendered(at, VISIBLE) && !(namespaceOf(at) === SVG && closestTo(at, 'symbol, defs'))) break;
-    // An element without a box of its own may still show what is in it.
+    // An element without a box may still show its content.
     const cs = styleOf(at);
     if (cs.display !== 'contents' || cs.visibility !== 'visible') return true;
   }
-  return isMuted(el);
+  return isInHiddenSubtree(el);
 }
 
 /**
  * @param {Element | null} el
  * @returns {boolean}
  */
-function isMuted(el) {
+export function isInHiddenSubtree(el) {
   /** @type {Element[] | undefined} */
-  let way;
+  let path;
   let m = false;
   for (let at = el; at; at = flatParent(at)) {
-    const known = mutes.get(at);
-    m = known ?? mutesItself(at);
+    const known = hiddenSubtreeCache.get(at);
+    m = known ?? hidesSubtree(at);
     if (known !== undefined) break;
-    if (way) way.push(at);
-    else way = [at];
+    if (path) path.push(at);
+    else path = [at];
     if (m) break;
   }
-  if (way) for (const at of way) mutes.set(at, m);
+  if (path) for (const at of path) hiddenSubtreeCache.set(at, m);
   return m;
 }
 
 /**
- * isRenderedAround reports whether the nearest element with a box around one
- * without is rendered.
+ * isRenderedAround reports whether the nearest ancestor with a box is rendered, for an
+ * element without a box.
  * @param {Element} el
  * @returns {boolean}
  */
-function isRenderedAround(el) {
+export function isRenderedAround(el) {
   let p = flatParent(el);
   while (p && !isRendered(p) && styleOf(p).display === 'contents') p = flatParent(p);
   return !p || isRendered(p);
 }
 
-/** Elements that never have content of their own to show. */
-const NEVER_SHOWN = new Set(['script', 'style', 'head', 'template', 'noscript', 'link', 'meta', 'title', 'base', 'datalist', 'param', 'source', 'track']);
+/** Elements that never show their content. */
+export const NEVER_SHOWN = new Set(['script', 'style', 'head', 'template', 'noscript', 'link', 'meta', 'title', 'base', 'datalist', 'param', 'source', 'track']);
 
 /**
- * mutesItself reports whether an element takes itself and all below it out of
- * reach although it is rendered.
+ * hidesSubtree reports whether an element makes itself and its descendants inert or aria-hidden,
+ * although they are rendered.
  * @param {Element} el
  * @returns {boolean}
  */
-function mutesItself(el) {
+export function hidesSubtree(el) {
   if (attributeOf(el, 'inert') !== null) return true;
   if (attributeOf(el, 'aria-hidden') !== 'true') return false;
-  // Chromium does not let aria-hidden hide what has the focus, nor the page itself.
+  // Chromium ignores aria-hidden on an element that contains the focus, and on the root and body.
   if (el === bodyOf(document) || el === topOf(document)) return false;
   const f = focusedElement();
   return !(f && Node.prototype.contains.call(el, f));
 }
 
 /**
- * hidesText reports whether an element shows itself but not the text in it.
+ * hidesText reports whether an element is shown but its text is not.
  * @param {Element} el
  * @returns {boolean}
  */
-function hidesText(el) {
+export function hidesText(el) {
   if (tagOf(el) === 'details') return !(/** @type {HTMLDetailsElement} */ (el).open);
   return styleOf(el).contentVisibility === 'hidden';
 }
 
 /**
- * isSeen reports whether a person could see an element: rendered, visible and with a size.
+ * isSeen reports whether an element is rendered, visible and has a size.
  * @param {Element} el
  * @returns {boolean}
  */
-function isSeen(el) {
+export function isSeen(el) {
   return showsAnything(el, 0);
 }
 
 /**
  * @param {Element} el
- * @param {number} deep how many elements this one is below the one asked about
+ * @param {number} deep the depth below the element that isSeen was called for
  * @returns {boolean}
  */
 function showsAnything(el, deep) {
@@ -156,7 +133,7 @@ function showsAnything(el, deep) {
   }
   const box = Element.prototype.getBoundingClientRect.call(el);
   if (box.width > 0 && box.height > 0) return true;
-  // A box without a size may still show what overflows it.
+  // A box without a size may still show overflowing content.
   if (styleOf(el).overflow !== 'visible') return false;
   for (const child of flatChildren(el)) {
     if (typeOfNode(child) === 1 && showsAnything(/** @type {Element} */ (child), deep + 1)) return true;
@@ -171,19 +148,19 @@ function showsAnything(el, deep) {
 }
 
 /**
- * inViewport reports whether a box touches the viewport.
+ * inViewport reports whether a box intersects the viewport.
  * @param {DOMRect} r
  */
-function inViewport(r) {
+export function inViewport(r) {
   return r.bottom > 0 && r.right > 0 && r.top < innerHeight && r.left < innerWidth;
 }
 
 /**
- * isFocusable reports whether an element can get the focus, as far as that
- * changes its role.
+ * isFocusable reports whether an element can be focused, to the extent that
+ * it affects its role.
  * @param {Element} el
  */
-function isFocusable(el) {
+export function isFocusable(el) {
   if (hasAttribute(el, 'tabindex') && !Number.isNaN(parseInt(attributeOf(el, 'tabindex') || '', 10))) return true;
   switch (tagOf(el)) {
     case 'a': case 'area': return hasAttribute(el, 'href');
@@ -197,43 +174,43 @@ function isFocusable(el) {
 }
 
 /** @param {Element} el */
-function isSummary(el) {
+export function isSummary(el) {
   const p = parentElementOf(el);
   return !!p && tagOf(p) === 'details' && firstIn(p, ':scope > summary') === el;
 }
 
 /** @param {Element} el */
-function isEditingHost(el) {
+export function isEditingHost(el) {
   const v = attributeOf(el, 'contenteditable');
   return v !== null && (v === '' || v.toLowerCase() === 'true' || v.toLowerCase() === 'plaintext-only');
 }
 
 /**
- * generated returns the text that a ::before or ::after makes, with the
- * alternative text after a slash if there is one.
+ * generated returns the text that a ::before or ::after pseudo-element generates. If its content
+ * has alternative text after a slash, it returns that.
  * @param {Element} el
  * @param {'::before' | '::after' | '::marker'} which
  * @returns {string}
  */
-function generated(el, which) {
+export function generated(el, which) {
   if (!mayGenerate(el)) return '';
   const cs = getComputedStyle(el, which);
   const content = cs.content;
   if (!content || content === 'none' || content === 'normal') return '';
   if (cs.display === 'none' || cs.visibility !== 'visible') return '';
-  const words = splitAlternative(content);
-  const said = words.replace(/\burl\("(?:[^"\\]|\\.)*"\)/g, '');
+  const source = splitAlternative(content);
+  const withoutImages = source.replace(/\burl\("(?:[^"\\]|\\.)*"\)/g, '');
   let out = '';
-  for (const m of said.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*([\w-]+)\s*\)|\b(open|close)-quote\b/g)) {
+  for (const m of withoutImages.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*([\w-]+)\s*\)|\b(open|close)-quote\b/g)) {
     out += m[1] !== undefined ? m[1].replace(/\\(.)/g, '$1') : m[3] ? quoteMark(el, m[3] === 'open') : attributeOf(el, m[2]) || '';
   }
-  // Icon fonts live in the private use areas, they are no text.
+  // Icon fonts use the private use areas, which are not text.
   out = out.replace(/[\ue000-\uf8ff]|[\udb80-\udbff][\udc00-\udfff]/g, '');
-  return out && (cs.display !== 'inline' || words !== content) ? ' ' + out + ' ' : out;
+  return out && (cs.display !== 'inline' || source !== content) ? ' ' + out + ' ' : out;
 }
 
 /**
- * quoteMark returns a quotation mark: double, and single in a quotation.
+ * quoteMark returns a double quotation mark, or a single one inside a quotation.
  * @param {Element} el
  * @param {boolean} open
  */
@@ -253,61 +230,77 @@ function splitAlternative(content) {
   return content;
 }
 
-/** The elements that a style sheet may generate text for, by root; null is any. @type {Map<Root, Set<Element> | null>} */
+/**
+ * The elements for which a style sheet may generate text, by root; null means any element.
+ * @type {Map<Root, Set<Element> | null>}
+ */
 let generators = new Map();
 /** Whether no style sheet generates text in the document itself. */
-let silentDocument = false;
+let hasNoGeneratedContent = false;
 
 /**
- * mayGenerate reports whether a style sheet may generate text for an element:
- * asking the browser for the computed style of two pseudo-elements of each
- * element would double the time of a walk.
+ * mayGenerate reports whether a style sheet may generate text for an element.
+ * Computing the styles of two pseudo-elements for each element would double
+ * the time of a walk.
  * @param {Element} el
  */
-function mayGenerate(el) {
-  if (!anyShadow && silentDocument) return false;
+export function mayGenerate(el) {
+  if (!anyShadow && hasNoGeneratedContent) return false;
   const root = anyShadow ? rootOf(el) : document;
   let set = generators.get(root);
   if (set === undefined) {
     set = generatorsIn(root);
-    if (remembers) generators.set(root, set);
-    if (remembers && root === document) silentDocument = set !== null && set.size === 0 && !firstIn(document, 'q');
+    if (cachingEnabled) generators.set(root, set);
+    if (cachingEnabled && root === document) hasNoGeneratedContent = set !== null && set.size === 0 && !firstIn(document, 'q');
   }
   return set === null || set.has(el) || tagOf(el) === 'q';
 }
 
 /**
- * mayScroll reports whether a style sheet or the element itself may let what is
- * in it scroll, or hide it.
- * @param {Element} el in a document whose generated text was asked for
+ * mayScroll reports whether a style sheet or the element's style attribute may make it
+ * scroll or clip its content.
+ * @param {Element} el in a document for which mayGenerate was called
  */
-function mayScroll(el) {
+export function mayScroll(el) {
   if (!anyShadow && scrollers) return scrollers.has(el);
   return styleOf(el).overflowY !== 'visible';
 }
 
-/** The elements of the document that a style sheet lets scroll or hide what is in them; null when that is not known. @type {Set<Element> | null} */
+/**
+ * The elements of the document that a style sheet may make scroll or clip their content; null means
+ * unknown.
+ * @type {Set<Element> | null}
+ */
 let scrollers = null;
 
-/** The elements of the document that have a style of their own for the cursor. @type {Set<Element> | null} */
+/** The elements of the document whose own style sets the cursor. @type {Set<Element> | null} */
 let pointers = null;
 
+onCacheReset(() => {
+  generators = new Map();
+  hasNoGeneratedContent = false;
+  scrollers = null;
+  pointers = null;
+  hiddenSubtreeCache = new Map();
+  styledElement = undefined;
+});
+
 /**
- * ownsPointer reports whether an element has a pointer as the cursor by a style
- * of its own, and not only since something around it has.
+ * ownsPointer reports whether an element's own style sets a pointer cursor, as opposed
+ * to inheriting it.
  * @param {Element} el
  */
-function ownsPointer(el) {
+export function ownsPointer(el) {
   if (!pointers) mayGenerate(el);
   return !!pointers && pointers.has(el) && styleOf(el).cursor === 'pointer';
 }
 
-/** From so many selectors on it is quicker to ask the elements. */
+/** With more selectors than this, computing the style of each element is faster. */
 const MAX_SCROLL_SELECTORS = 50;
 
 /**
  * @param {Root} root
- * @returns {Set<Element> | null} null when a sheet cannot be read (another origin's) or understood
+ * @returns {Set<Element> | null} null if a sheet cannot be read (cross-origin) or parsed
  */
 function generatorsIn(root) {
   /** @type {Set<string>} */
@@ -315,12 +308,12 @@ function generatorsIn(root) {
   const scrolling = new Set(['[style*=overflow]']);
   /** @type {Set<string>} */
   const pointing = new Set(['[style*=cursor]']);
-  /** @param {CSSRuleList} rules @returns {boolean} whether all was understood */
+  /** @param {CSSRuleList} rules @returns {boolean} whether all rules were understood */
   const scan = (rules) => {
     for (const rule of rules) {
       const r = /** @type {any} */ (rule);
       const s = r.selectorText;
-      if (s && /:(before|after)\b/.test(s) && saysSomething(r.style.content)) {
+      if (s && /:(before|after)\b/.test(s) && hasVisibleContent(r.style.content)) {
         if (/[&]|:host|::slotted|::part/.test(s)) return false;
         for (const part of s.split(',')) {
           if (/::?(before|after)\s*$/.test(part)) selectors.add(part.replace(/::?(before|after)\s*$/, '').trim() || '*');
@@ -343,9 +336,9 @@ function generatorsIn(root) {
     }
   };
   const understood = [...sheetsOf(root)].map(scanSheet).every(Boolean);
-  if (remembers && root === document) pointers = new Set(allIn(document, [...pointing].join()));
+  if (cachingEnabled && root === document) pointers = new Set(allIn(document, [...pointing].join()));
   if (!understood) return null;
-  if (remembers && root === document && scrolling.size <= MAX_SCROLL_SELECTORS && !scrolling.has('*')) {
+  if (cachingEnabled && root === document && scrolling.size <= MAX_SCROLL_SELECTORS && !scrolling.has('*')) {
     scrollers = new Set(allIn(document, [...scrolling].join()));
   }
   /** @type {Set<Element>} */
@@ -353,7 +346,7 @@ function generatorsIn(root) {
   for (const s of selectors) {
     try {
       const find = root === document ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
-      // Nested combinators and the like end with one: what they mean is any element below.
+      // Nested rules may end with a combinator. They apply to any descendant.
       for (const el of find.call(root, /[>+~]$/.test(s) ? s + ' *' : s)) out.add(el);
     } catch {
       return null;
@@ -363,11 +356,11 @@ function generatorsIn(root) {
 }
 
 /**
- * saysSomething reports whether a rule's content may be text: not nothing, and
+ * hasVisibleContent reports whether a rule's content may be text: not empty and
  * not only icons.
  * @param {string} content
  */
-function saysSomething(content) {
+function hasVisibleContent(content) {
   if (!content || content === 'none' || content === 'normal') return false;
   const m = /^(["'])(.*)\1$/s.exec(content);
   return !m || /[^\s\ue000-\uf8ff]/.test(m[2]);

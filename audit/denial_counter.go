@@ -1,0 +1,96 @@
+package audit
+
+import "time"
+
+const (
+	// foldWindow is how long repeated entries are counted before the counts are written.
+	foldWindow = time.Minute
+	// maxKinds is the maximum number of kinds per event, within foldWindow, for entries that pages
+	// cause. A page can request an arbitrary number of hosts.
+	maxKinds = 50
+	// maxCallKinds is the maximum number of kinds of calls that had no effect.
+	maxCallKinds = 2000
+)
+
+// folds reports whether repeated entries like e are counted instead of written: entries that a page
+// can cause without limit, and calls that had no effect. A call that acted before it failed is
+// always written, because a caller could make its calls fail on purpose.
+func folds(e Entry) bool {
+	switch e.Event {
+	case EventDenied, EventDownload:
+		return true
+	case EventCall:
+		return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"
+	}
+	return false
+}
+
+// kindOf returns the fields of e that define its kind. Entries of one kind are
+// counted together.
+func kindOf(e Entry) Entry {
+	e.Time, e.PID, e.DurationMS, e.Count, e.Bytes, e.Args = time.Time{}, 0, 0, 0, 0, ""
+	if e.Event == EventCall && (e.Code == "BAD_ARGS" || e.Code == "BACKPRESSURE") {
+		e.Tab, e.Origin = "", "" // those in the arguments, which can be arbitrary
+	}
+	return e
+}
+
+// denialCounter counts repeated entries. A page may cause the same denial thousands of
+// times per second, and a client may repeat a rejected call: neither must push
+// other entries out of the log. The zero value is ready to use.
+type denialCounter struct {
+	kinds  map[Entry]*Entry // the value has the count
+	budget map[Event]int    // remaining number of kinds
+	others map[Event]*Entry // entries of kinds beyond the budget
+	timer  *time.Timer
+}
+
+// first reports whether e is the first entry of its kind and must be written. Otherwise it counts
+// e. It calls later after foldWindow, when the counts must be taken.
+func (f *denialCounter) first(e Entry, later func()) bool {
+	if f.timer == nil {
+		f.timer = time.AfterFunc(foldWindow, later)
+		f.kinds = make(map[Entry]*Entry)
+		f.budget = map[Event]int{EventCall: maxCallKinds, EventDenied: maxKinds, EventDownload: maxKinds}
+		f.others = make(map[Event]*Entry)
+	}
+	kind := kindOf(e)
+	known := f.kinds[kind]
+	switch {
+	case known != nil:
+	case f.budget[e.Event] > 0:
+		f.budget[e.Event]--
+		f.kinds[kind] = &kind
+		return true
+	default:
+		if known = f.others[e.Event]; known == nil {
+			known = &Entry{Event: e.Event, Detail: "other denials"}
+			if e.Event == EventDenied {
+				known.Decision = Denied
+			}
+			f.others[e.Event] = known
+		}
+	}
+	known.Count++
+	known.Bytes += e.Bytes
+	return false
+}
+
+// take returns the counted entries with their counts, and resets the counter.
+func (f *denialCounter) take() []Entry {
+	if f.timer == nil {
+		return nil
+	}
+	f.timer.Stop()
+	var counted []Entry
+	for _, e := range f.kinds {
+		if e.Count > 0 {
+			counted = append(counted, *e)
+		}
+	}
+	for _, e := range f.others {
+		counted = append(counted, *e)
+	}
+	*f = denialCounter{}
+	return counted
+}

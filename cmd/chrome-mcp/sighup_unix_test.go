@@ -1,0 +1,67 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSIGHUPRotatesToken(t *testing.T) {
+	server, s, _ := openTestBridge(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	wait := rotateOnHangup(ctx, server, slog.New(slog.DiscardHandler))
+	defer wait()
+	defer cancel()
+	before := token(t, s.data)
+	instance, _ := server.Pipe("someone")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-instance.Done():
+	case <-time.After(time.Second):
+		t.Error("the connection is still open")
+	}
+	if token(t, s.data) == before {
+		t.Error("the token is the same")
+	}
+}
+
+// TestProgramRotates: the program rotates its token on SIGHUP and continues.
+func TestProgramRotates(t *testing.T) {
+	data := t.TempDir()
+	cmd, stdin := initialized(t, binary, "--port=0", "--data", data)
+	defer cmd.Process.Kill()
+	written := func(before string) string {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			paths, _ := filepath.Glob(filepath.Join(data, "handshakes", "*.json"))
+			if len(paths) != 1 {
+				continue // not written yet
+			}
+			if now, err := os.ReadFile(paths[0]); err == nil && string(now) != before {
+				return string(now)
+			}
+		}
+		t.Fatal("the token did not change")
+		return ""
+	}
+	first := written("")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	written(first)
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(data, "handshakes", "*")); len(left) > 0 {
+		t.Errorf("it left %q", left)
+	}
+}

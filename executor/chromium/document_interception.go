@@ -1,0 +1,173 @@
+package chromium
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+)
+
+// interceptDocuments makes the browser pause each request for a document, including each redirect
+// hop. The egress proxy sees only hosts: it cannot distinguish a document from its images.
+func (r *instance) interceptDocuments(ctx context.Context) (*cdpconn.Pending, error) {
+	return r.conn.BrowserSession().Start(ctx, "Fetch.enable", map[string]any{
+		"patterns": []map[string]any{{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}},
+	})
+}
+
+// handlePausedDocument answers the request for a document that the browser paused. It does not
+// block.
+func (r *instance) handlePausedDocument(ev cdpconn.Event) {
+	e, err := cdpconn.Decode(ev, fetch.RequestPaused)
+	if err != nil || e.Request == nil {
+		r.browser.log.Warn("invalid event of a paused request", "error", err)
+		return
+	}
+	continueRequest := func() {
+		r.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+	}
+	if !isWeb(e.Request.URL) {
+		continueRequest()
+		return
+	}
+	reason := r.opts.Network.CheckDocument(e.Request.URL)
+	if reason == nil {
+		r.documentDenials.clear(e.Request.URL)
+		continueRequest()
+		return
+	}
+	r.work.Go(func() {
+		if r.isSubframe(string(e.FrameID)) {
+			continueRequest() // a subresource, which the proxy checks
+			return
+		}
+		r.recordDenial(e.Request.URL, reason)
+		r.conn.BrowserSession().Start(context.Background(), "Fetch.failRequest", map[string]any{
+			"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient,
+		})
+	})
+}
+
+func (r *instance) recordDenial(document string, reason error) {
+	r.documentDenials.set(document, reason)
+	r.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
+}
+
+// requestFilter returns the filter for the requests of a tab of an attached browser: for its
+// documents and, if the browser's network does not go through our proxy, also for its subresources.
+func (r *instance) requestFilter() *page.RequestFilter {
+	if r.proc != nil || r.opts.Network == nil {
+		return nil
+	}
+	return &page.RequestFilter{FromAttach: r.context != "", DocumentsOnly: r.filtered(), Check: func(address string, document bool) error {
+		u, err := url.Parse(address) // as the browser serializes it
+		switch {
+		case !isWeb(address):
+			return nil
+		case err != nil:
+			return err
+		case !document:
+			return r.checkSubresource(u)
+		}
+		reason := r.opts.Network.CheckDocument(address)
+		if reason == nil {
+			r.documentDenials.clear(address)
+		} else {
+			r.recordDenial(address, reason)
+		}
+		return reason
+	}}
+}
+
+// checkSubresource checks a URL that a page loads, as the proxy does before it resolves the host.
+// Unlike the proxy, it also sees the path of https URLs.
+func (r *instance) checkSubresource(u *url.URL) error {
+	scheme, port := "", 443
+	if u.Scheme == "http" {
+		scheme, port = "http", 80
+	}
+	host := u.Host
+	if p := u.Port(); p != "" {
+		var err error
+		if port, err = strconv.Atoi(p); err != nil {
+			return err
+		}
+		host = strings.TrimSuffix(host, ":"+p)
+	}
+	if err := r.opts.Network.CheckHost(scheme, host, port); err != nil {
+		return err
+	}
+	return r.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
+}
+
+// isSubframe reports whether a frame is not the top frame of a tab. The top frame has the target id
+// of the tab. A frame that the browser does not know as a target is a subframe.
+func (r *instance) isSubframe(frame string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+	defer cancel()
+	var res struct {
+		Info struct {
+			Type string `json:"type"`
+		} `json:"targetInfo"`
+	}
+	err := r.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
+	if err == nil {
+		return res.Info.Type == "iframe"
+	}
+	return strings.Contains(err.Error(), "No target with given id")
+}
+
+func isWeb(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+}
+
+// hostOf returns the host and port of a URL.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// maxCachedDenials bounds the hosts whose denial reasons are stored.
+const maxCachedDenials = 256
+
+// denialCache stores why the latest documents of each host were denied, because the browser only
+// reports that they were blocked. It is safe for concurrent use.
+type denialCache struct {
+	mu sync.Mutex
+	of map[string]error // by host:port
+}
+
+func (f *denialCache) set(url string, reason error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil || len(f.of) >= maxCachedDenials {
+		f.of = map[string]error{}
+	}
+	f.of[hostOf(url)] = reason
+}
+
+// clear removes the denial of a host. One of its documents was allowed, possibly at another path.
+func (f *denialCache) clear(url string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.of) > 0 {
+		delete(f.of, hostOf(url))
+	}
+}
+
+func (f *denialCache) find(host string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of[host]
+}

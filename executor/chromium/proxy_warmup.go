@@ -1,0 +1,116 @@
+package chromium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+)
+
+// warmUpTimeout bounds one request to our own proxy.
+const warmUpTimeout = 10 * time.Second
+
+// warmUp makes the browser store the credentials of the egress proxy, with a request from its first
+// tab while that tab is still blank. Afterwards the browser sends them without a challenge. This
+// also covers WebSockets, for whose challenges CDP sends no event (measured on Chromium 156).
+func (r *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) error {
+	if !r.filtered() || info.OpenerID != "" {
+		return nil
+	}
+	r.warming.Lock()
+	defer r.warming.Unlock()
+	if r.proxyCredentialsKnown {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
+	defer cancel()
+	err := p.WithoutRequestFilter(ctx, func() error { return answerProxyChallenge(ctx, p.Session(), r.proxy.Credentials()) })
+	if err != nil {
+		return executor.Errorf(executor.ErrLaunchFailed, "Try again, or with another browser.", "the browser does not use the egress proxy: %w", err)
+	}
+	r.proxyCredentialsKnown = true
+	return nil
+}
+
+// warmUpAgain makes the browser store the credentials again, with a blank tab that is closed
+// immediately. The network process stores them, and the browser starts a new one after a crash.
+func (r *instance) warmUpAgain() {
+	r.warming.Lock()
+	r.proxyCredentialsKnown = false
+	r.warming.Unlock()
+	ctx, cancel := cleanupContext(attachTimeout)
+	defer cancel()
+	t, err := r.NewTab(ctx, nil)
+	if err == nil {
+		_, err = r.CloseTab(ctx, t)
+	}
+	if err != nil {
+		r.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+	}
+}
+
+// answerProxyChallenge makes the blank page of s send a request to the proxy, and answers the
+// challenge.
+func answerProxyChallenge(ctx context.Context, s *cdpconn.Session, credentials *url.Userinfo) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	answer := func(method string, reply func(jsonv2.Value) (string, map[string]any, error)) func() {
+		events, cancel := s.Subscribe(method)
+		go func() {
+			for raw := range events {
+				method, params, err := reply(raw)
+				if err == nil {
+					err = s.Call(ctx, method, params, nil)
+				}
+				if err != nil {
+					stop(err)
+				}
+			}
+		}()
+		return cancel
+	}
+	defer answer("Fetch.requestPaused", func(raw jsonv2.Value) (string, map[string]any, error) {
+		var e fetch.EventRequestPaused
+		err := cdpconn.Unmarshal(raw, &e)
+		return "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}, err
+	})()
+	defer answer("Fetch.authRequired", func(raw jsonv2.Value) (string, map[string]any, error) {
+		var e fetch.EventAuthRequired
+		err := cdpconn.Unmarshal(raw, &e)
+		password, _ := credentials.Password()
+		return "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": map[string]any{
+			"response": "ProvideCredentials", "username": credentials.Username(), "password": password,
+		}}, err
+	})()
+	if err := s.Call(ctx, "Fetch.enable", map[string]any{"handleAuthRequests": true}, nil); err != nil {
+		return err
+	}
+	var res struct {
+		Result    runtime.RemoteObject      `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	err := s.Call(ctx, "Runtime.evaluate", map[string]any{
+		"expression":   fmt.Sprintf("fetch(%q, {mode: 'no-cors', cache: 'no-store'}).then(() => '')", egress.WarmUpURL),
+		"awaitPromise": true, "returnByValue": true,
+	}, &res)
+	switch {
+	case err != nil && context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	case res.Exception != nil:
+		return errors.New(res.Exception.Text)
+	}
+	return s.Call(ctx, "Fetch.disable", nil, nil)
+}

@@ -1,0 +1,124 @@
+package extension
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// newRefusedSite returns a site and another that no policy allows, to which
+// the first leads.
+func newRefusedSite(t testing.TB) (allowed, refused string) {
+	out := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the refused site was asked for %s", r.URL.Path)
+	}))
+	t.Cleanup(out.Close)
+	refused = strings.Replace(out.URL, "127.0.0.1", "localhost", 1)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/redirects" {
+			http.Redirect(w, r, refused+"/hop", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>%s</title><p>this is %[1]s</p><a id=out href=%s/out>Out</a>", r.URL.Path, refused)
+	}))
+	t.Cleanup(site.Close)
+	return site.URL, refused
+}
+
+// TestDeniedPage leads a tab that the user shared, and one of the agent's
+// own, to where the policy does not allow: the browser's page that says so is
+// nobody's, and is left like any other.
+func TestDeniedPage(t *testing.T) {
+	l := newLife(t, nil, userBrowserOptions{})
+	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	allowed, refused := newRefusedSite(t)
+
+	t.Run("of the user's", func(t *testing.T) {
+		tab := l.u.open(allowed + "/shared")
+		l.u.toggle(tab)
+		awaitTabs(t, l.b, 1)
+		tabs, err := s.ListTabs(t.Context())
+		if err != nil || len(tabs) != 1 {
+			t.Fatalf("%+v, %v", tabs, err)
+		}
+		executortest.Refused(t, s, tabs[0].ID, allowed, refused)
+		closed, err := s.CloseTab(t.Context(), tabs[0].ID)
+		if err != nil || !closed.Released {
+			t.Errorf("letting go of it: %+v, %v", closed, err)
+		}
+	})
+	t.Run("of the agent's", func(t *testing.T) {
+		tab, err := s.NewTab(t.Context(), allowed+"/own", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		executortest.Refused(t, s, tab.ID, allowed, refused)
+	})
+	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
+		// The frame must have loaded before the tab is shared. Later its request is denied.
+		jumping := newJumpingSite(t) + "/"
+		user := l.u.open(jumping)
+		l.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
+		l.u.toggle(user)
+		awaitTabs(t, l.b, 2) // and the one above
+		tabs, err := s.ListTabs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.URL == jumping })
+		if i < 0 {
+			t.Fatalf("%+v", tabs)
+		}
+		// At least 40, and until the page has drawn the frame both here and there.
+		refusals, presses := 0, 0
+		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (refusals == 0 || refusals == presses) && time.Now().Before(deadline); presses++ {
+			_, err := s.Mouse(t.Context(), tabs[i].ID, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			if errors.Is(err, executor.ErrPolicyDenied) {
+				refusals++
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if refusals == 0 || refusals == presses {
+			t.Errorf("%d of %d were refused: the frame does not come and go", refusals, presses)
+		}
+		var pressed int
+		l.u.eval(l.u.target("iframe", "/jumping"), "pressed", &pressed)
+		if pressed != 0 {
+			t.Errorf("the frame got %d presses", pressed)
+		}
+	})
+}
+
+// newJumpingSite returns the URL of a page that moves a frame of a site which
+// no policy allows under the pointer, or away, by chance in each frame that is
+// drawn: calls take as many frames each, so that any pattern could meet theirs.
+func newJumpingSite(t testing.TB) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/jumping" {
+			fmt.Fprint(w, `<!doctype html><script>
+				var pressed = 0;
+				for (const type of ["pointerdown", "mousedown", "click"]) document.addEventListener(type, () => { pressed++; }, true);
+			</script>`)
+			return
+		}
+		fmt.Fprintf(w, `<!doctype html><title>jumping</title><iframe src="http://localhost:%s/jumping"></iframe><script>
+			const f = document.querySelector("iframe");
+			const jump = () => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (Math.random() < 0.5 ? "-900px" : "0px"); requestAnimationFrame(jump); };
+			jump();
+		</script>`, r.Host[strings.LastIndex(r.Host, ":")+1:])
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}

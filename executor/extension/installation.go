@@ -1,0 +1,383 @@
+package extension
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// An installation is one installation of the extension, over all its connections.
+type installation struct {
+	backend *Backend
+	key     string
+	id      string // short; it is the middle part of tab ids
+	tr      *transport
+	cdp     *cdpconn.Conn
+	work    sync.WaitGroup
+
+	mu             sync.Mutex           // guards what follows, and the order of what goes into tr
+	conn           connection           // nil while there is none
+	connectionDone chan struct{}        // closed when the last connection's end was told
+	tabsKnown      chan struct{}        // closed when the tabs of conn are known
+	tabs           map[int]*tab         // by the browser's number
+	order          []*tab               // those that are listed, in the order they came
+	detachedTabs   map[string]*tab      // let go of, until their sessions have ended; by session
+	last           int                  // number of the newest tab
+	consents       map[string]time.Time // when the user\'s leave for scripts was last heard, by origin
+	opening        int                  // calls of open in progress; meanwhile own tabs wait to be claimed
+	files          downloads
+}
+
+// A tab is one that is shared. link.mu guards it.
+type tab struct {
+	info          wire.Tab
+	index         int // ours, never given twice
+	cdpSessionID  target.SessionID
+	shareSequence int          // the how many-th that a user shared; 0 for our own
+	tab           *session.Tab // nil until it is followed
+	listed        bool
+}
+
+func newInstallation(b *Backend, key string) *installation {
+	l := &installation{
+		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
+		tr: newTransport(), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), files: newDownloads(),
+	}
+	close(l.connectionDone)
+	l.tr.connect(nil, executor.ErrExtensionDisconnected)
+	l.cdp = cdpconn.New(l.tr)
+	l.work.Go(l.follow)
+	return l
+}
+
+// connection returns the connection that there is.
+func (l *installation) connection() connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn
+}
+
+// connect takes up a connection, once what the one before told is through.
+func (l *installation) connect(ctx context.Context, c connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == c || c.Err() != nil {
+		return
+	}
+	before, served, listed := l.connectionDone, make(chan struct{}), make(chan struct{})
+	l.connectionDone = served
+	l.conn, l.tabsKnown = c, listed
+	l.consents = make(map[string]time.Time)
+	l.work.Go(func() {
+		<-before
+		l.serve(ctx, c, listed)
+		close(served)
+	})
+}
+
+// serve reads one connection to its end. It closes listed when the tabs are
+// known, or never will be.
+func (l *installation) serve(ctx context.Context, c connection, listed chan<- struct{}) {
+	l.mu.Lock()
+	if l.conn == c {
+		l.tr.connect(c, nil)
+	}
+	l.mu.Unlock()
+	known := sync.OnceFunc(func() { close(listed) })
+	err := c.Queue(ctx, wire.MethodTabsList, wire.Empty{}, func(data json.RawMessage, err error) {
+		var list wire.TabsList
+		if err == nil {
+			err = wire.Unmarshal(data, &list)
+		}
+		if err == nil {
+			l.reconcile(list.Tabs)
+		} else if c.Err() == nil {
+			l.backend.log.Warn("tabs_list failed", "error", err)
+		}
+		known()
+	})
+	l.backend.log.Info("an extension is connected", "browser", l.id, "chrome", c.Chrome())
+	l.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + l.id + ", Chrome " + truncate(c.Chrome())})
+	for err == nil {
+		var ev *bridge.Event
+		if ev, err = c.Next(ctx); err == nil {
+			l.handleEvent(ev)
+		}
+	}
+	l.disconnected(c, err)
+	known()
+}
+
+// disconnected ends what waits for a connection that has ended. The tabs stay:
+// they are shared again, or not, when the extension is back.
+func (l *installation) disconnected(c connection, err error) {
+	l.mu.Lock()
+	if l.conn == c {
+		l.conn = nil
+	}
+	why := executor.Errorf(executor.ErrExtensionDisconnected, "Try again: the extension connects again by itself while Chrome runs.", "the extension disconnected: %w", err)
+	why.Retryable = true
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrExtensionDisconnected {
+		why.Err, why.Hint, why.Retryable = err, e.Hint, e.Retryable // which know who ended it
+	}
+	l.tr.connect(nil, why)
+	for _, t := range l.tabs {
+		l.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, NeedsUser: !why.Retryable}, why)
+	}
+	l.mu.Unlock()
+	b := l.backend
+	b.record(audit.Entry{Event: audit.EventDisconnected, Detail: "browser " + l.id})
+	b.mu.Lock()
+	b.lost, b.lostAt = err, time.Now()
+	closed := b.closed
+	b.mu.Unlock()
+	if !closed {
+		b.log.Warn("an extension disconnected", "browser", l.id, "error", err)
+	}
+	b.notify()
+}
+
+// ready waits until the tabs of a connection are known.
+func (l *installation) ready(ctx context.Context) error {
+	l.mu.Lock()
+	listed := l.tabsKnown
+	l.mu.Unlock()
+	if listed == nil {
+		return nil
+	}
+	select {
+	case <-listed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// handleEvent applies one event. What makes no sense is dropped.
+func (l *installation) handleEvent(ev *bridge.Event) {
+	var err error
+	l.mu.Lock()
+	switch ev.Name {
+	case wire.EventTabShared, wire.EventTabUpdated:
+		var t wire.Tab
+		if err = wire.Unmarshal(ev.Data, &t); err == nil {
+			l.share(t)
+		}
+	case wire.EventTabUnshared:
+		var u wire.TabUnshared
+		if err = wire.Unmarshal(ev.Data, &u); err == nil {
+			l.unshare(u.TabID, u.Reason)
+		}
+	case wire.EventDetached:
+		var d wire.Detached
+		if err = wire.Unmarshal(ev.Data, &d); err == nil && l.tabs[d.TabID] != nil {
+			why := detachedError(d.Reason)
+			l.detach(l.tabs[d.TabID], page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint}, why)
+		}
+	case wire.EventCDP:
+		var e wire.CDPEvent
+		if err = wire.Unmarshal(ev.Data, &e); err == nil {
+			l.dispatchCDPEvent(&e)
+		}
+	case wire.EventDownload:
+		var d wire.Download
+		if err = wire.Unmarshal(ev.Data, &d); err == nil {
+			defer l.downloaded(d) // without the lock
+		}
+	case wire.EventStopped:
+		for id := range l.tabs {
+			l.unshare(id, "stopped")
+		}
+	default:
+		err = fmt.Errorf("event %q is not known", ev.Name)
+	}
+	l.mu.Unlock()
+	if err != nil {
+		l.backend.log.Warn("invalid event from the extension", "event", ev.Name, "error", err)
+	}
+}
+
+// reconcile compares the tabs that are known with those that are shared.
+func (l *installation) reconcile(list []wire.Tab) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there := make(map[int]bool)
+	for _, t := range list {
+		there[t.TabID] = true
+		l.share(t)
+	}
+	for id := range l.tabs {
+		if !there[id] {
+			l.unshare(id, "closed")
+		}
+	}
+	l.backend.notify()
+}
+
+// share takes note of a tab that is shared, or of what is new about it. l.mu
+// must be held.
+func (l *installation) share(info wire.Tab) {
+	if info.TargetID == "" {
+		l.backend.log.Debug("a tab has no target yet") // an update follows
+		return
+	}
+	t := l.tabs[info.TabID]
+	if t != nil && t.info.TargetID != info.TargetID {
+		l.unshare(info.TabID, "closed") // the browser gave its number to another
+		t = nil
+	}
+	if t != nil {
+		t.info = info
+		if t.tab != nil {
+			t.tab.Page.SetLastKnown(info.URL, info.Title)
+		}
+		return
+	}
+	l.last++
+	t = &tab{info: info, index: l.last, cdpSessionID: tabSession(l.last)}
+	if !info.Own && info.OpenerTabID == 0 { // that a page opens a tab is no sharing
+		b := l.backend
+		b.mu.Lock()
+		b.shared++
+		t.shareSequence = b.shared
+		b.mu.Unlock()
+	}
+	l.tabs[info.TabID] = t
+	l.recordShared(t, audit.Allowed, ruleUser, "")
+	l.tr.route(t.cdpSessionID, route{tab: info.TabID})
+	l.tr.event("", "Target.attachedToTarget", map[string]any{
+		"sessionId": t.cdpSessionID, "waitingForDebugger": false,
+		"targetInfo": map[string]any{
+			"targetId": info.TargetID, "type": "page", "title": info.Title, "url": info.URL, "attached": true, "canAccessOpener": false,
+		},
+	})
+}
+
+// unshare lets a tab go: what waits for it ends, and says why. l.mu must be
+// held.
+func (l *installation) unshare(id int, reason string) {
+	t := l.tabs[id]
+	if t == nil {
+		return
+	}
+	delete(l.tabs, id)
+	l.detachedTabs[string(t.cdpSessionID)] = t
+	why := unsharedError(reason)
+	if reason != "closed" {
+		l.recordShared(t, audit.Denied, "", why.Message())
+	}
+	l.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true}, why)
+	l.tr.unroute(t.cdpSessionID)
+	l.tr.event("", "Target.detachedFromTarget", map[string]any{"sessionId": t.cdpSessionID, "targetId": t.info.TargetID})
+	l.unlist(t)
+}
+
+// detach ends what an attached debugger kept up in a tab. l.mu must be held.
+func (l *installation) detach(t *tab, d page.Detached, why error) {
+	for _, child := range l.tr.children(t.info.TabID) {
+		l.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
+	}
+	l.tr.event(t.cdpSessionID, page.EventDetached, d)
+	// Last, so that a call which follows one that failed finds the tab as it is.
+	l.tr.failTab(t.info.TabID, why)
+}
+
+// dispatchCDPEvent passes on an event of the browser's own protocol. l.mu must be held.
+func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
+	t := l.tabs[e.TabID]
+	domain, _, ok := strings.Cut(e.Method, ".")
+	if t == nil || !ok || domain == "ChromeMCP" && e.Method != cdpconn.EventsDropped {
+		return
+	}
+	from := t.cdpSessionID
+	if e.SessionID != "" {
+		from = target.SessionID(e.SessionID)
+		if strings.HasPrefix(e.SessionID, sessionPrefix) || !l.tr.routesTo(from, e.TabID) {
+			return
+		}
+	}
+	if domain == "Target" {
+		var child struct {
+			ID target.SessionID `json:"sessionId"`
+		}
+		if json.Unmarshal(e.Params, &child) != nil {
+			return
+		}
+		switch e.Method {
+		case "Target.attachedToTarget":
+			if child.ID == "" || strings.HasPrefix(string(child.ID), sessionPrefix) ||
+				!l.tr.route(child.ID, route{tab: e.TabID, session: string(child.ID)}) {
+				return
+			}
+		case "Target.detachedFromTarget":
+			if strings.HasPrefix(string(child.ID), sessionPrefix) || !l.tr.routesTo(child.ID, e.TabID) {
+				return
+			}
+			l.tr.unroute(child.ID)
+		}
+	}
+	l.tr.event(from, e.Method, e.Params)
+}
+
+// describe says in a few words what is there.
+func (l *installation) describe() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	shared, own := 0, 0
+	for _, t := range l.tabs {
+		if t.info.Own {
+			own++
+		} else {
+			shared++
+		}
+	}
+	text := "the user's own Chrome"
+	if l.conn != nil && l.conn.Chrome() != "" {
+		text += " " + l.conn.Chrome()
+	}
+	switch shared {
+	case 0:
+		text += ", no tab shared"
+	case 1:
+		text += ", 1 tab shared"
+	default:
+		text += ", " + strconv.Itoa(shared) + " tabs shared"
+	}
+	if own > 0 {
+		text += ", " + strconv.Itoa(own) + " opened here"
+	}
+	return text
+}
+
+// close ends the link; its connection is the server's.
+func (l *installation) close() {
+	l.cdp.Close()
+	l.mu.Lock()
+	var pages []*page.Tab
+	for _, t := range l.tabs {
+		if t.tab != nil {
+			pages = append(pages, t.tab.Page)
+		}
+	}
+	l.mu.Unlock()
+	for _, p := range pages {
+		p.Wait()
+	}
+	l.work.Wait()
+}

@@ -1,0 +1,77 @@
+package extension
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+var _ executor.PermissionPrompter = (*Backend)(nil)
+
+// consentKinds has the kind of question of each permission.
+var consentKinds = map[executor.PermissionKind]string{
+	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations, executor.PermitDownloads: wire.ConsentDownloads,
+}
+
+// Prompt asks in the popup of the browser that has q's tab, or else of the
+// one that connected first. It waits for 20 s.
+func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (executor.PromptAnswer, error) {
+	kind, ok := consentKinds[q.Kind]
+	if !ok {
+		return "", executor.Errorf(executor.ErrBadArgs, "", "cannot prompt for %q", q.Kind)
+	}
+	c := b.connectionForPrompt(q.Tab)
+	if c == nil {
+		return "", b.DisconnectedError()
+	}
+	limit, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
+	var answer wire.PromptResult
+	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, kind, q.Site, q.Tool), &answer)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
+		return "", executor.Errorf(executor.ErrConsentRequired, "", "the user is asked in the popup of the extension, and has not answered yet")
+	case err != nil:
+		return "", err
+	}
+	switch said := executor.PromptAnswer(answer.Answer); said {
+	case executor.AnswerOnce, executor.AnswerSession, executor.AnswerNo:
+		if answer.Granted == (said != executor.AnswerNo) {
+			return said, nil
+		}
+	}
+	return "", executor.Errorf(executor.ErrInternal, "", "invalid answer from the extension")
+}
+
+// consentQuestion returns the prompt of a kind for the call of ctx.
+func consentQuestion(ctx context.Context, kind, origin, tool string) wire.PromptParams {
+	key := executor.CallKeyOf(ctx)
+	if key.Hash == "" {
+		key.Hash = rand.Text() // differs from all other keys
+	}
+	return wire.PromptParams{Kind: kind, Origin: origin, Tool: tool, Client: key.Client, Call: key.Hash}
+}
+
+// connectionForPrompt returns the connection to the browser whose user is asked about a tab,
+// nil when none is connected.
+func (b *Backend) connectionForPrompt(tab executor.TabID) connection {
+	var first connection
+	for _, l := range b.connectedInstallations() {
+		c := l.connection()
+		if c == nil {
+			continue
+		}
+		if _, session, _, err := tab.Split(); err == nil && session == l.id {
+			return c
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	return first
+}

@@ -1,0 +1,110 @@
+package extension
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+)
+
+// nativeEnv makes the test binary the native messaging host: it names the data
+// folder of the server.
+const nativeEnv = "EXTENSION_TEST_DATA"
+
+// TestExtension holds the backend to the suite through the extension itself,
+// in a Chromium that finds the server by native messaging.
+func TestExtension(t *testing.T) { runReal(t, executortest.Fast) }
+
+// TestLongExtension runs the rest of it.
+func TestLongExtension(t *testing.T) {
+	tier.Long(t)
+	runReal(t, executortest.Slow)
+}
+
+func runReal(t *testing.T, part executortest.Part) {
+	server, u := startReal(t)
+	b := newBackend(t, server)
+	waitConnected(t, b)
+	h := harness(b, "extension")
+	h.Part = part
+	h.Raw = func(t *testing.T, url, method string, params any) {
+		u.WithSession(t, u.Find(t, "page", url).ID, func(session string) { u.Call(t, session, method, params, nil) })
+	}
+	executortest.Run(t, h)
+}
+
+// TestExtensionDetailCases is TestExtension for what goes into the details of pages.
+func TestExtensionDetailCases(t *testing.T) {
+	tier.Exhaustive(t)
+	server, u := startReal(t)
+	b := newBackend(t, server)
+	waitConnected(t, b)
+	h := harness(b, "extension")
+	h.Zoom = func(t *testing.T, url string, factor float64) {
+		u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([tab]) => chrome.tabs.setZoom(tab.id, %v))", url+"*", factor), nil)
+	}
+	executortest.RunDetail(t, h)
+}
+
+// startReal starts a server, and a Chromium with the extension in it.
+func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	server, err := bridge.New(bridge.Options{
+		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test",
+		Policy: func() bridge.Policy {
+			return bridge.Policy{Allow: []string{"127.0.0.1", "localhost", "*.localhost", "http://nowhere.invalid"}, Subresources: "public"}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+
+	u := newUserBrowser(t, data, userBrowserOptions{prepare: func(dir string) {
+		agree(t, filepath.Join(dir, "consent.js"))
+		allowDownloads(t, filepath.Join(filepath.Dir(dir), "profile"))
+	}})
+	return server, u
+}
+
+// allowDownloads makes the user of a new profile one who lets sites download
+// one file after another: Chrome asks about that, in a bubble that no test
+// sees.
+func allowDownloads(t testing.TB, profile string) {
+	t.Helper()
+	file := filepath.Join(profile, "Default", "Preferences")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"profile": {"default_content_setting_values": {"automatic_downloads": 1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// agree makes the user of a copy of the extension one who lets scripts run on
+// the suite's own sites, whose ports nobody knows before.
+func agree(t testing.TB, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before = "if (origin === '') return undefined;"
+	text := strings.Replace(string(data), before, before+` if (/^http:\/\/(127\.0\.0\.1|([a-z0-9.]+\.)?localhost):\d+$/.test(origin)) return true;`, 1)
+	if text == string(data) {
+		t.Fatal("the extension asks for consent in another way")
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

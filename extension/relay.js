@@ -1,0 +1,669 @@
+// @ts-check
+
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { redactResult, check, describe, needsSite } from './methods.js';
+import { CommandError } from './command_error.js';
+import { decide, isBlank, originOf } from './policy.js';
+
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./methods.js').World} World */
+/** @typedef {import('./policy.js').Rules} Rules */
+
+/** The version of CDP to request. */
+const PROTOCOL = '1.3';
+
+/** Events that are never sent: they contain the cookies of every site that the page loads
+ * from, or show denied frames. */
+const SUPPRESSED_EVENTS = new Set([
+  'Page.screencastFrame',
+  'Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo',
+  'Network.webSocketWillSendHandshakeRequest', 'Network.webSocketHandshakeResponseReceived',
+]);
+
+/** Events with content or messages of a document. Those of denied documents are not sent. */
+const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
+
+/** Headers with cookies. The events of paused requests contain them for every site. */
+const COOKIES = /^(cookie|set-cookie)$/i;
+
+/** Commands whose results contain what a document shows. */
+const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
+
+/** Events that a page can cause as often as it likes. See Budget. */
+const LOG_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
+
+/** The event that reports dropped events, in their place. */
+const DROPPED = 'ChromeMCP.eventsDropped';
+
+/** How long dropped events are counted before they are reported, in ms. */
+const DROPPED_PAUSE = 250;
+
+/** The limits of one log event of one session, in characters: the burst, and the rate per
+ * second. Each event counts as EXTRA more. internal/cdpconn has the same limits. */
+const BURST = 8 << 20;
+const RATE = 2 << 20;
+const EXTRA = 200;
+
+/** Limits the log events that are sent: a page can log faster than the WebSocket and
+ * the server can process, and the responses to commands would be delayed. */
+class Budget {
+  constructor() {
+    this.left = BURST;
+    this.at = performance.now();
+    this.dropped = 0;
+  }
+
+  /** Consumes a number of characters if they are available. @param {number} size */
+  spend(size) {
+    const now = performance.now();
+    this.left = Math.min(BURST, this.left + (now - this.at) * RATE / 1000);
+    this.at = now;
+    if (this.left < size) return false;
+    this.left -= size;
+    return true;
+  }
+}
+
+/**
+ * The state of one attached tab.
+ *
+ * @typedef {object} Attachment
+ * @property {number} tabId
+ * @property {Connection} connection the connection of its driver
+ * @property {string} session session id of the connection, which changes with a reconnect
+ * @property {Rules} rules
+ * @property {boolean} own
+ * @property {string} url URL of the top document
+ * @property {string} top id of the top frame, "" while unknown
+ * @property {number} steps how often the top document's URL changed without another document
+ * @property {Map<string, string>} urls URLs of the documents of other frames, if known
+ * @property {Set<string>} names names of the isolated worlds that the server created
+ * @property {boolean} live whether the debugger is attached
+ * @property {number} used when it was last used, in ms since 1970
+ * @property {{what: string, at: number} | null} doing
+ * @property {Map<string, {frame: string, url: string}>} children targets of the child sessions, by
+ *   session id
+ * @property {Map<string, Map<number, Omit<World, 'ours'> & {unique: string, name: string}>>} worlds
+ *   by session ("" for the tab's own) and context id
+ * @property {Promise<unknown> | null} gate the next command waits for it
+ * @property {'' | 'some' | 'leaving'} dialog the open dialog: beforeunload, or another
+ * @property {boolean} closing whether the tab is being closed: dialogs are answered here
+ * @property {Map<string, Budget>} budgets by session and log event
+ */
+
+/**
+ * The callbacks of the relay.
+ *
+ * @typedef {object} RelayDelegate
+ * @property {(a?: Attachment) => Promise<void>} protect installs the network rules for all attached
+ *   tabs and a new one
+ * @property {(a: Attachment, reason: string) => void} detached not by us; the tab may still exist
+ * @property {(tabId: number) => void} cancelled by the user, in Chrome's debugging bar
+ * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
+ *   URL of the page that it concerns, "" if unknown
+ * @property {(a: Attachment, origin: string) => void} askEval
+ * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
+ * @property {(a: Attachment, url: string) => void} download
+ * @property {(a: Attachment) => void} moved its top document changed
+ */
+
+/** Relays commands and events between servers and the tabs that they drive. */
+export class Relay {
+  /** @param {RelayDelegate} delegate */
+  constructor(delegate) {
+    this.delegate = delegate;
+    /** @type {Map<number, Attachment>} */
+    this.attachments = new Map();
+    /**
+     * Attaching to and detaching from one tab run one after another.
+     * @type {Map<number, Promise<unknown>>}
+     */
+    this.queues = new Map();
+    /**
+     * Tabs to which the debugger was attached early, see preattach.
+     * @type {Map<number, Promise<boolean>>}
+     */
+    this.preattached = new Map();
+    /**
+     * Dialogs that opened in a tab before attach completed.
+     * @type {Map<number, {source: chrome.debugger.DebuggerSession, method: string, params: any}>}
+     */
+    this.early = new Map();
+  }
+
+  /**
+   * @template T
+   * @param {number} tabId
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  enqueue(tabId, work) {
+    const done = (this.queues.get(tabId) ?? Promise.resolve()).then(work);
+    const settled = done.catch(() => {}).then(() => {
+      if (this.queues.get(tabId) === settled) this.queues.delete(tabId);
+    });
+    this.queues.set(tabId, settled);
+    return done;
+  }
+
+  /**
+   * Attaches the debugger to a tab for a connection. It does nothing if it is already
+   * attached. An attachment of an earlier connection is released first, because its enabled
+   * domains would not send their initial events again.
+   *
+   * @param {Connection} connection
+   * @param {number} tabId
+   * @param {Rules} rules
+   * @param {boolean} own
+   * @returns {Promise<void>}
+   */
+  attach(connection, tabId, rules, own) {
+    return this.enqueue(tabId, async () => {
+      const old = this.attachments.get(tabId);
+      if (old?.live && old.connection === connection && old.session === connection.session) return;
+      if (old) await this.detachNow(old);
+      /** @type {Attachment} */
+      const a = {
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', steps: 0, urls: new Map(), names: new Set(), live: false,
+        used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null,
+        dialog: '', closing: false, budgets: new Map(),
+      };
+      this.attachments.set(tabId, a);
+      try {
+        try {
+          await this.delegate.protect(a);
+        } catch (e) {
+          throw new CommandError('POLICY_DENIED', `the network rules for the tab cannot be installed, so it is not attached: ${message(e)}`);
+        }
+        await this.attachDebugger(tabId);
+        // From here on, events report the document of the tab. Not awaited: a hung page does not
+        // respond.
+        void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
+        const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
+        a.top = targets.find((t) => t.tabId === tabId && t.type === 'page')?.id ?? ''; // also the id of the top frame
+        const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
+        a.url = tab.url || 'about:blank'; // a new tab has no URL yet
+        if (this.attachments.get(tabId) !== a) { // unshared during the calls
+          await detach(tabId);
+          throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
+        }
+        a.live = true;
+        const dialog = this.early.get(tabId);
+        if (dialog) this.onEvent(dialog.source, dialog.method, dialog.params);
+      } catch (e) {
+        if (this.attachments.get(tabId) === a) {
+          this.attachments.delete(tabId);
+          await this.delegate.protect().catch(() => {});
+        }
+        throw e;
+      } finally {
+        this.early.delete(tabId);
+      }
+    });
+  }
+
+  /**
+   * Attaches the debugger to a tab that the page of a driven tab has just opened, before
+   * it is decided whether the tab may be driven. No command is sent to it until attach
+   * completes. Without this, a dialog that its page opened earlier could not be
+   * answered.
+   *
+   * @param {number} tabId
+   */
+  preattach(tabId) {
+    if (this.attachments.has(tabId) || this.preattached.has(tabId)) return;
+    this.preattached.set(tabId, withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger').then(() => {
+      // Not awaited: the response would come after the dialog.
+      void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
+      return true;
+    }, () => false));
+  }
+
+  /**
+   * Detaches from a tab that was preattached, unless attach was called since.
+   * @param {number} tabId
+   */
+  async undoPreattach(tabId) {
+    const preattached = this.preattached.get(tabId);
+    if (!preattached) return;
+    this.preattached.delete(tabId);
+    this.early.delete(tabId);
+    if (await preattached) await detach(tabId);
+  }
+
+  /** @param {number} tabId */
+  async attachDebugger(tabId) {
+    const preattached = this.preattached.get(tabId);
+    this.preattached.delete(tabId);
+    if (await preattached) return;
+    const attach = () => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger');
+    try {
+      await attach();
+    } catch (e) {
+      if (!/already attached/i.test(message(e))) throw attachError(tabId, message(e));
+      // It may be our own: an attachment outlives the worker that created it.
+      await detach(tabId);
+      try {
+        await attach();
+      } catch (again) {
+        if (/already attached/i.test(message(again))) {
+          throw new CommandError('DEVTOOLS_OPEN', `another debugger is attached to tab ${tabId}: close the developer tools or disable the other extension`);
+        }
+        throw attachError(tabId, message(again));
+      }
+    }
+  }
+
+  /**
+   * Releases a tab immediately. Pending commands fail with DETACHED.
+   *
+   * @param {number} tabId
+   * @returns {Promise<void>}
+   */
+  release(tabId) {
+    const a = this.attachments.get(tabId);
+    if (!a) return Promise.resolve();
+    this.attachments.delete(tabId); // no event and no command is sent from here on
+    const detached = a.live ? detach(tabId) : Promise.resolve();
+    return this.enqueue(tabId, async () => {
+      await detached;
+      await this.delegate.protect().catch(() => {}); // fewer rules; the next attach tries again
+    });
+  }
+
+  /**
+   * Prepares an attached tab for being closed: from here on, its dialogs are accepted,
+   * including beforeunload, and no events are sent.
+   *
+   * @param {number} tabId
+   */
+  async prepareClose(tabId) {
+    const a = this.attachments.get(tabId);
+    if (!a?.live) return;
+    a.closing = true;
+    const target = { tabId };
+    void chrome.debugger.sendCommand(target, 'Page.enable').catch(() => {});
+    if (a.dialog === '') return;
+    // Other open dialogs are dismissed: accepting them may have any effect.
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand(target, 'Page.handleJavaScriptDialog', { accept: a.dialog === 'leaving' }), 'answering a dialog').catch(() => {});
+  }
+
+  /** @param {Attachment} a */
+  async detachNow(a) {
+    this.attachments.delete(a.tabId);
+    if (a.live) await detach(a.tabId);
+  }
+
+  /** @param {Connection} connection @param {number} tabId @returns {Attachment | undefined} */
+  attachmentOf(connection, tabId) {
+    const a = this.attachments.get(tabId);
+    return a?.live && a.connection === connection && a.session === connection.session ? a : undefined;
+  }
+
+  /**
+   * Sends a command to a tab. Commands reach the tab in the order of the
+   * calls: nothing here waits, except for asynchronous checks, and then later commands
+   * wait also.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId "" for the tab's own
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {number} timeoutMs
+   * @returns {Promise<any>} the browser's result
+   */
+  command(a, sessionId, method, params, timeoutMs) {
+    if (a.gate) return a.gate.then(() => this.command(a, sessionId, method, params, timeoutMs));
+    if (this.attachments.get(a.tabId) !== a) throw new CommandError('DETACHED', 'the debugger was detached from the tab');
+    const child = a.children.get(sessionId);
+    const checked = child?.url === '' && needsSite(method)
+      ? this.findSite(a, sessionId).then(() => check(method, params, this.commandContext(a, sessionId)))
+      : check(method, params, this.commandContext(a, sessionId));
+    if (typeof params.worldName === 'string') a.names.add(params.worldName);
+    if (method === 'Runtime.disable') a.worlds.delete(sessionId); // their destruction is not reported
+    a.used = Date.now();
+    if (!(checked instanceof Promise)) return this.send(a, sessionId, method, checked, timeoutMs);
+    const gate = checked.then(() => {}, () => {}).then(() => {
+      if (a.gate === gate) a.gate = null;
+    });
+    a.gate = gate;
+    return checked.then((ready) => {
+      if (this.attachments.get(a.tabId) !== a) throw new CommandError('DETACHED', 'the debugger was detached from the tab');
+      return this.send(a, sessionId, method, ready, timeoutMs);
+    });
+  }
+
+  /**
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {number} timeoutMs
+   */
+  async send(a, sessionId, method, params, timeoutMs) {
+    const what = describe(method, params, this.commandContext(a, sessionId));
+    if (what) {
+      a.doing = { what, at: a.used };
+      this.delegate.doing(a, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : a.url);
+    }
+    const { steps } = a;
+    try {
+      const target = sessionId === '' ? { tabId: a.tabId } : { tabId: a.tabId, sessionId };
+      const result = await withTimeout(timeoutMs, chrome.debugger.sendCommand(target, method, params), method) ?? {};
+      if (!a.closing) {
+        // pushState may have changed the URL before the page was read.
+        const why = a.steps !== steps && READ_COMMANDS.test(method) ? decide(a.rules, a.url) : null;
+        if (why) throw new CommandError('POLICY_DENIED', why);
+        if (method === 'Page.getFrameTree') this.learn(a, /** @type {any} */ (result).frameTree);
+        return redactResult(method, result, a.rules);
+      }
+    } catch (e) {
+      throw e instanceof CommandError ? e : await commandError(a.tabId, message(e));
+    }
+    throw new CommandError('TARGET_GONE', 'the tab was closed'); // the command was interrupted, whatever its result
+  }
+
+  /**
+   * Stores the URLs of frames in a frame tree that no event reported.
+   * @param {Attachment} a
+   * @param {any} tree
+   */
+  learn(a, tree) {
+    const frame = tree?.frame;
+    if (frame && frame.id !== a.top && !a.urls.has(frame.id)) a.urls.set(frame.id, String(frame.url));
+    for (const child of tree?.childFrames ?? []) this.learn(a, child);
+  }
+
+  /**
+   * Queries the document of an out-of-process frame whose session started before
+   * the document existed.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   */
+  async findSite(a, sessionId) {
+    const tree = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId, sessionId }, 'Page.getFrameTree'), 'querying the document').catch(() => null);
+    const child = a.children.get(sessionId);
+    const frame = /** @type {any} */ (tree)?.frameTree?.frame;
+    if (child?.url === '' && frame?.id === child.frame) child.url = String(frame.url);
+  }
+
+  /**
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @returns {import('./methods.js').CommandContext}
+   */
+  commandContext(a, sessionId) {
+    const worlds = a.worlds.get(sessionId);
+    const child = a.children.get(sessionId);
+    const originOfFrame = (/** @type {string} */ frame) => {
+      for (const world of worlds?.values() ?? []) if (world.main && world.frame === frame) return world.origin;
+      return undefined;
+    };
+    const withOurs = (/** @type {any} */ world) => world && { ...world, ours: a.names.has(world.name) };
+    return {
+      rules: a.rules, url: a.url, top: a.top, own: a.own, child: sessionId !== '',
+      site: child && isBlank(child.url) ? originOfFrame(child.frame) || '' : child?.url ?? '',
+      originOfFrame,
+      urlOfFrame: (frame) => (frame === a.top ? a.url : a.urls.get(frame)),
+      worldById: (id) => withOurs(worlds?.get(id)),
+      worldByUnique: (unique) => withOurs([...(worlds?.values() ?? [])].find((world) => world.unique === unique)),
+      evalAnswer: (origin) => this.delegate.evalAnswer(a, origin),
+      askEval: (origin) => this.delegate.askEval(a, origin),
+      history: async () => {
+        const h = /** @type {any} */ (await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.getNavigationHistory'), 'reading the history'));
+        return h?.entries ?? [];
+      },
+    };
+  }
+
+  /**
+   * @param {chrome.debugger.DebuggerSession} source
+   * @param {string} method
+   * @param {any} params
+   */
+  onEvent(source, method, params) {
+    if (source.tabId === undefined) return;
+    const a = this.attachments.get(source.tabId);
+    if (!a?.live) {
+      if (!a && !this.preattached.has(source.tabId)) return;
+      if (method === 'Page.javascriptDialogOpening') this.early.set(source.tabId, { source, method, params });
+      if (method === 'Page.javascriptDialogClosed') this.early.delete(source.tabId);
+      return;
+    }
+    const sessionId = source.sessionId ?? '';
+    this.follow(a, sessionId, method, params ?? {});
+    if (a.closing) return; // the tab sends no further events
+    if (SUPPRESSED_EVENTS.has(method)) return;
+    if (DOCUMENT_EVENTS.test(method) && this.isSuppressed(a, sessionId, params ?? {})) return;
+    if (LOG_EVENTS.has(method) && !this.affords(a, sessionId, method, params ?? {})) return;
+    sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}));
+  }
+
+  /**
+   * Reports whether a log event is within its limit. If not, it is counted, and the
+   * count is reported after DROPPED_PAUSE.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   */
+  affords(a, sessionId, method, params) {
+    const key = `${sessionId} ${method}`;
+    let budget = a.budgets.get(key);
+    if (!budget) a.budgets.set(key, budget = new Budget());
+    if (budget.spend(sizeOf(params) + EXTRA)) return true;
+    const spent = budget;
+    if (spent.dropped++ === 0) {
+      setTimeout(() => {
+        if (this.attachments.get(a.tabId) === a) sendEvent(a, sessionId, DROPPED, { method, count: spent.dropped });
+        spent.dropped = 0;
+      }, DROPPED_PAUSE);
+    }
+    return false;
+  }
+
+  /**
+   * Reports whether an event is from a denied document: the tab's, or that of
+   * the frame that sent it, if these are known.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {any} params
+   */
+  isSuppressed(a, sessionId, params) {
+    const world = a.worlds.get(sessionId)?.get(params.executionContextId ?? params.exceptionDetails?.executionContextId);
+    const urls = [a.url, a.children.get(sessionId)?.url, world?.frame === a.top ? '' : a.urls.get(world?.frame ?? '')];
+    return urls.some((url) => url && decide(a.rules, url) !== null);
+  }
+
+  /**
+   * Records the state that the checks use.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   */
+  follow(a, sessionId, method, params) {
+    switch (method) {
+      case 'Runtime.executionContextCreated': {
+        const { id, uniqueId, origin, name, auxData } = params.context;
+        let worlds = a.worlds.get(sessionId);
+        if (!worlds) a.worlds.set(sessionId, worlds = new Map());
+        worlds.set(id, { unique: uniqueId, frame: auxData?.frameId, main: auxData?.isDefault !== false,
+          name: /extension:/.test(origin) ? '' : String(name), // a content script's world has its extension's origin
+          origin: /^https?:/.test(origin) ? originOf(origin) : '' });
+        break;
+      }
+      case 'Runtime.executionContextDestroyed':
+        a.worlds.get(sessionId)?.delete(params.executionContextId);
+        break;
+      case 'Runtime.executionContextsCleared':
+        a.worlds.delete(sessionId);
+        break;
+      case 'Target.attachedToTarget':
+        a.children.set(params.sessionId, { frame: params.targetInfo.targetId, url: params.targetInfo.url });
+        if (params.targetInfo.type === 'iframe') void chrome.debugger.sendCommand({ tabId: a.tabId, sessionId: params.sessionId }, 'Page.enable').catch(() => {});
+        break;
+      case 'Target.detachedFromTarget':
+        a.children.delete(params.sessionId);
+        a.worlds.delete(params.sessionId);
+        for (const method of LOG_EVENTS) a.budgets.delete(`${params.sessionId} ${method}`);
+        break;
+      case 'Page.frameNavigated':
+        if (sessionId === '' && !params.frame.parentId) {
+          a.top = params.frame.id;
+          a.url = params.frame.url + (params.frame.urlFragment ?? '');
+          this.delegate.moved(a);
+        } else {
+          this.moved(a, sessionId, params.frame.id, params.frame.url);
+        }
+        break;
+      case 'Page.frameDetached':
+        if (params.reason !== 'swap') a.urls.delete(params.frameId);
+        break;
+      case 'Page.navigatedWithinDocument':
+        this.moved(a, sessionId, params.frameId, params.url);
+        break;
+      case 'Page.documentOpened':
+        this.moved(a, sessionId, params.frame.id, params.frame.url);
+        break;
+      case 'Page.downloadWillBegin':
+        this.delegate.download(a, params.url);
+        break;
+      case 'Page.javascriptDialogOpening':
+        a.dialog = params.type === 'beforeunload' ? 'leaving' : 'some';
+        if (a.closing) void chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.handleJavaScriptDialog', { accept: true }).catch(() => {});
+        break;
+      case 'Page.javascriptDialogClosed':
+        a.dialog = '';
+        break;
+    }
+  }
+
+  /**
+   * Called when the URL of a frame's document changed.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {string} frame
+   * @param {string} url
+   */
+  moved(a, sessionId, frame, url) {
+    const child = a.children.get(sessionId);
+    if (sessionId === '' && frame === a.top) {
+      a.url = url;
+      a.steps++;
+      this.delegate.moved(a);
+      return;
+    }
+    a.urls.set(frame, url);
+    if (child?.frame === frame) child.url = url;
+  }
+
+  /**
+   * @param {chrome.debugger.Debuggee} source
+   * @param {string} reason
+   */
+  onDetach(source, reason) {
+    const { tabId } = source;
+    if (tabId === undefined) return;
+    const a = this.attachments.get(tabId);
+    if (reason === 'canceled_by_user') {
+      if (a) this.attachments.delete(tabId);
+      this.delegate.cancelled(tabId);
+      return;
+    }
+    if (!a?.live) return; // we detached
+    this.attachments.delete(tabId);
+    this.delegate.protect().catch(() => {});
+    this.delegate.detached(a, reason);
+  }
+}
+
+/**
+ * Sends an event of a tab to its server.
+ *
+ * @param {Attachment} a
+ * @param {string} sessionId
+ * @param {string} method
+ * @param {any} params
+ */
+function sendEvent(a, sessionId, method, params) {
+  if (a.connection.session !== a.session || a.connection.state !== 'connected') return;
+  a.connection.send({ type: 'event', event: 'cdp', data: { tabId: a.tabId, ...(sessionId === '' ? {} : { sessionId }), method, params } });
+}
+
+/**
+ * Counts the characters of the strings in the parameters of an event.
+ *
+ * @param {unknown} value
+ * @returns {number}
+ */
+function sizeOf(value) {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let size = 0;
+  for (const part of Object.values(value)) size += sizeOf(part);
+  return size;
+}
+
+/**
+ * Removes the cookies from an event about a paused request.
+ *
+ * @param {string} method
+ * @param {any} params
+ */
+function withoutCookies(method, params) {
+  if (method !== 'Fetch.requestPaused') return params;
+  const { request, responseHeaders } = params;
+  return {
+    ...params,
+    request: { ...request, headers: Object.fromEntries(Object.entries(request?.headers ?? {}).filter(([name]) => !COOKIES.test(name))) },
+    ...(responseHeaders ? { responseHeaders: responseHeaders.filter((/** @type {any} */ h) => !COOKIES.test(h.name)) } : {}),
+  };
+}
+
+/** @param {number} tabId */
+async function detach(tabId) {
+  try {
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching the debugger');
+  } catch {
+    // it was not attached, or the tab no longer exists
+  }
+}
+
+/** @param {number} tabId @param {string} text */
+function attachError(tabId, text) {
+  if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', `tab ${tabId} not found`);
+  if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
+  if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
+  if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
+  return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
+}
+
+/** @param {number} tabId @param {string} text */
+async function commandError(tabId, text) {
+  if (text.startsWith('{')) {
+    try {
+      const { code, message: reason } = JSON.parse(text);
+      return new CommandError('CDP_ERROR', String(reason), { code: Number(code) || 0, message: String(reason) });
+    } catch {
+      // not an error of CDP
+    }
+  }
+  if (/did not finish in time/.test(text)) return new CommandError('TIMEOUT', text);
+  if (/detached|not attached/i.test(text)) {
+    const exists = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab').then(() => true, () => false);
+    return exists ? new CommandError('DETACHED', 'the debugger was detached from the tab') : new CommandError('TARGET_GONE', 'the tab was closed');
+  }
+  if (/no tab with given id/i.test(text)) return new CommandError('TARGET_GONE', 'the tab was closed');
+  return new CommandError('CDP_ERROR', text, { code: -32000, message: text });
+}
+
+/** @param {unknown} e */
+function message(e) {
+  return e instanceof Error ? e.message : String(e);
+}

@@ -1,0 +1,159 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { mock, test } from 'node:test';
+import { decodeKey, encode, newNonce, transcriptBytes } from '../handshake.js';
+import { Servers } from '../discovery.js';
+import { LABELS, VERSION } from '../wire.js';
+
+const id = 'a'.repeat(32);
+Object.assign(globalThis, { navigator: globalThis.navigator ?? { userAgent: '' }, chrome: { runtime: { id, getManifest: () => ({ version: '1' }) } } });
+
+// Do not wait for the delays of the last test.
+const { setTimeout: later } = globalThis;
+Object.assign(globalThis, { setTimeout: (/** @type {[() => void, number]} */ ...args) => later(...args).unref() });
+
+/** A running server and its key. @typedef {{key: Uint8Array, name: string}} Running */
+
+/** A storage area. @param {Record<string, any>} [kept] */
+function area(kept = {}) {
+  return /** @type {any} */ ({ get: async (/** @type {string} */ k) => ({ [k]: kept[k] }), set: async (/** @type {any} */ o) => Object.assign(kept, o) });
+}
+
+/**
+ * Sets up the servers of a browser that was paired with the one on port 38020.
+ *
+ * @param {Record<string, any>} [kept]
+ */
+function setUp(kept) {
+  const key = newNonce();
+  /** @type {Map<number, Running>} */
+  const running = new Map();
+  /** @type {number[]} the ports that were tried, in order */
+  const dialed = [];
+  /** @type {Map<number, any>} */
+  const sockets = new Map();
+  const host = { state: 'missing', message: '', watches: false, servers: async () => /** @type {any[]} */ ([]) };
+  const s = new Servers(area(), area(kept ?? { pairings: [{ id: 'p', key: encode(key), port: 38020, name: 'claude', added: 1 }] }), {
+    changed: () => {}, command: () => {}, policy: () => {}, gone: () => {}, searched: () => {},
+  }, {
+    open: (url) => {
+      const port = Number(new URL(url).port);
+      dialed.push(port);
+      /** @type {any} */
+      const socket = { readyState: 0, bufferedAmount: 0, close: () => {}, send: (/** @type {string} */ text) => answer(socket, port, JSON.parse(text), running.get(port)) };
+      sockets.set(port, socket);
+      setImmediate(() => {
+        if (!running.has(port)) socket.onclose?.({ code: 1006 });
+        else {
+          socket.readyState = 1;
+          socket.onopen?.();
+        }
+      });
+      return socket;
+    },
+  });
+  s.host = /** @type {any} */ (host);
+  const ends = (/** @type {number} */ port) => {
+    running.delete(port);
+    sockets.get(port).onclose({ code: 1006 });
+  };
+  return { s, host, key, running, dialed, ends };
+}
+
+/** @type {Map<any, any>} */
+const hellos = new Map();
+
+/** @param {any} socket @param {number} port @param {any} frame @param {Running | undefined} server */
+function answer(socket, port, frame, server) {
+  if (!server) return;
+  const respond = (/** @type {any} */ f) => setImmediate(() => socket.onmessage?.({ data: JSON.stringify({ v: VERSION, ...f }) }));
+  if (frame.type === 'hello') {
+    hellos.set(socket, frame);
+    const nonceC = decodeKey(frame.nonce);
+    assert.ok(nonceC);
+    const nonceS = new Uint8Array(32);
+    const mac = createHmac('sha256', server.key).update(LABELS.server).update(transcriptBytes({ extensionId: id, instance: frame.instance, port, nonceC, nonceS })).digest();
+    respond({ type: 'challenge', nonce: encode(nonceS), mac: encode(mac) });
+  }
+  if (frame.type === 'proof') respond({ type: 'welcome', session: 's', server: { version: '1', pid: port, name: server.name }, policy: null, heartbeatMs: 1e9 });
+}
+
+/** @param {Servers} s */
+const listed = (s) => s.list().map((c) => `${c.port} ${c.state}`);
+
+test('ports where a server might be are not listed', async (t) => {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+  t.after(() => mock.timers.reset());
+  const { s, key, running, dialed, ends } = setUp();
+  const search = s.refresh();
+  assert.deepEqual(listed(s), []);
+  await search;
+  assert.equal(dialed.length, 16);
+  assert.deepEqual(listed(s), [], 'no server runs');
+
+  running.set(38020, { key, name: 'claude' }).set(38021, { key: newNonce(), name: 'another server' });
+  await s.refresh(true);
+  assert.deepEqual(listed(s), ['38020 connected'], 'a server with another key is not listed');
+
+  ends(38020);
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(listed(s), ['38020 waiting'], 'it was connected recently');
+  mock.timers.tick(61_000);
+  assert.deepEqual(listed(s), []);
+});
+
+test('probing ports does not delay listed servers', async (t) => {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+  t.after(() => mock.timers.reset());
+  const { s, host, running, dialed } = setUp();
+  const boot = newNonce();
+  const name = (/** @type {number} */ port) => {
+    running.set(port, { key: boot, name: 'zed' });
+    host.servers = async () => [{ port, token: encode(boot), name: 'zed' }];
+  };
+  host.state = 'ok';
+  await s.refresh(); // the pairing is stale: no server is on any of its ports
+  assert.equal(dialed.length, 16);
+
+  dialed.length = 0;
+  name(38030);
+  await s.refresh();
+  assert.deepEqual(dialed, [38030], 'no other port is tried yet');
+  assert.deepEqual(listed(s), ['38030 connected']);
+
+  dialed.length = 0;
+  mock.timers.tick(61_000);
+  await s.refresh();
+  assert.equal(dialed.length, 2, 'one of the default ports, and the port of the pairing');
+  assert.ok(dialed.includes(38020));
+
+  dialed.length = 0;
+  await s.refresh(true);
+  assert.equal(dialed.length, 15, 'all ports, on the user\'s request');
+
+  dialed.length = 0;
+  name(38031);
+  await s.refresh(true);
+  assert.equal(dialed[0], 38031, 'the listed server comes first');
+});
+
+test('a lost paired server is retried after each delay', async (t) => {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+  t.after(() => mock.timers.reset());
+  const { s, host, key, running, dialed, ends } = setUp();
+  host.state = 'ok'; // it does not list this server
+  running.set(38020, { key, name: 'claude' });
+  await s.refresh();
+  assert.deepEqual(listed(s), ['38020 connected']);
+  ends(38020);
+  await new Promise((done) => setImmediate(done));
+  dialed.length = 0;
+  running.set(38020, { key, name: 'claude' });
+  mock.timers.tick(1_000);
+  while (dialed.length === 0) await new Promise((done) => later(done, 10)); // for its timer
+  await s.refreshing;
+  assert.deepEqual(dialed, [38020]);
+  assert.deepEqual(listed(s), ['38020 connected']);
+});

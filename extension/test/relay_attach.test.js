@@ -1,0 +1,66 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Relay } from '../relay.js';
+
+/**
+ * Sets up a browser whose debugger responds to attach with the given answers: an error,
+ * or null for success.
+ *
+ * @param {(string | null)[]} answers
+ */
+function setUp(answers) {
+  /** @type {string[]} */
+  const calls = [];
+  Object.assign(globalThis, { chrome: {
+    debugger: {
+      attach: async () => {
+        calls.push('attach');
+        const error = answers.shift();
+        if (error) throw new Error(error);
+      },
+      detach: async () => {
+        calls.push('detach');
+      },
+      sendCommand: async () => ({}),
+      getTargets: async () => [{ id: 'T7', tabId: 7, type: 'page' }],
+    },
+    tabs: { get: async () => ({ id: 7, url: 'https://example.com/' }) },
+  } });
+  let rules = 0;
+  const relay = new Relay(/** @type {any} */ ({ protect: async () => { rules++; } }));
+  const connection = /** @type {any} */ ({ session: 's1' });
+  return { relay, connection, calls, rules: () => rules, attach: () => relay.attach(connection, 7, /** @type {any} */ ({}), false) };
+}
+
+const ALREADY_ATTACHED = 'Another debugger is already attached to the tab with id: 7.';
+
+test('the attachment of a previous worker is taken over', async () => {
+  const { attach, calls, relay, connection } = setUp([ALREADY_ATTACHED, null]);
+  await attach();
+  assert.deepEqual(calls, ['attach', 'detach', 'attach']);
+  assert.ok(relay.attachmentOf(connection, 7));
+});
+
+test("another debugger is reported, and the tab is not attached", async () => {
+  const { attach, relay, connection, rules } = setUp([ALREADY_ATTACHED, ALREADY_ATTACHED]);
+  await assert.rejects(attach(), (/** @type {any} */ e) => e.code === 'DEVTOOLS_OPEN' && /close the developer tools/.test(e.message));
+  assert.equal(relay.attachmentOf(connection, 7), undefined);
+  assert.equal(relay.attachments.size, 0);
+  assert.equal(rules(), 2, 'the network rules are removed');
+});
+
+test('targets that cannot be debugged give a readable error', async () => {
+  for (const why of ['Cannot access a chrome:// URL', 'The extensions gallery cannot be scripted.', 'Cannot attach to this target.']) {
+    const { attach, relay } = setUp([why]);
+    await assert.rejects(attach(), (/** @type {any} */ e) => typeof e.code === 'string' && e.code !== 'INTERNAL' && e.message.length > 20);
+    assert.equal(relay.attachments.size, 0);
+  }
+});
+
+test('a browser that does not respond does not block attach', { timeout: 20_000 }, async () => {
+  const { attach } = setUp([]);
+  chrome.debugger.attach = /** @type {any} */ (() => new Promise(() => {}));
+  await assert.rejects(attach(), /in time/);
+});

@@ -1,0 +1,221 @@
+// @ts-check
+
+// The texts of the popup and the options page.
+
+/** @typedef {import('./messages.js').ServerView} ServerView */
+/** @typedef {import('./messages.js').TabView} TabView */
+/** @typedef {import('./messages.js').State} State */
+/** @typedef {import('./log.js').Entry} Entry */
+
+/**
+ * Sanitizes a text of a page or server for display: one line, truncated, and
+ * without characters that change the writing direction of the text around it.
+ *
+ * @param {string} text
+ * @param {number} [max] in characters
+ */
+export function sanitizeLine(text, max = 80) {
+  const all = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').replace(/\s+/gu, ' ').trim()];
+  return all.length <= max ? all.join('') : all.slice(0, max - 1).join('') + '…';
+}
+
+/**
+ * Returns the URL of a page for display, without the query.
+ * The host is never truncated.
+ *
+ * @param {string} url
+ */
+export function displayURL(url) {
+  let u;
+  try {
+    u = new URL(url);
+  } catch {
+    return sanitizeLine(url);
+  }
+  if (u.protocol !== 'http:' && u.protocol !== 'https:') return sanitizeLine(url, 60);
+  const path = u.pathname === '/' ? '' : sanitizeLine(u.pathname, 48);
+  return (u.protocol === 'http:' ? 'http://' : '') + u.host + path;
+}
+
+/** @param {{title: string, url: string}} tab */
+export function titleOf(tab) {
+  if (tab.url === '' || tab.url === 'about:blank') return 'Blank tab';
+  return sanitizeLine(tab.title) || displayURL(tab.url);
+}
+
+/**
+ * Returns how long ago a time is, as text.
+ *
+ * @param {number} at ms since 1970
+ * @param {number} [now]
+ */
+export function span(at, now = Date.now()) {
+  const s = Math.max(0, Math.round((now - at) / 1000));
+  if (s < 60) return 'less than a minute';
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 48 * 3600) return `${Math.floor(s / 3600)} h`;
+  return `${Math.floor(s / 86400)} days`;
+}
+
+/** @param {number} at @param {number} [now] */
+export function ago(at, now = Date.now()) {
+  return now - at < 10_000 ? 'now' : `${span(at, now)} ago`;
+}
+
+/** @param {number} n @param {string} one */
+export function count(n, one) {
+  return `${n} ${one}${n === 1 ? '' : 's'}`;
+}
+
+/** @param {string} text */
+export function sentence(text) {
+  if (text === '') return '';
+  const all = text[0].toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(all) ? all : all + '.';
+}
+
+/** Returns the state of a server, in one line. @param {ServerView} s @param {number} [now] */
+export function serverLine(s, now = Date.now()) {
+  switch (s.state) {
+    case 'connected':
+      return `Connected for ${span(s.since, now)}, ${s.drives.length === 0 ? 'drives no tab' : `drives ${count(s.drives.length, 'tab')}`}`;
+    case 'connecting':
+      return 'Connecting…';
+    case 'refused':
+      return sentence(s.message || 'the connection was rejected');
+    default:
+      return `${sentence(s.message || 'not connected')} Reconnecting.`;
+  }
+}
+
+/** Returns the sites that a server may visit. @param {ServerView} s */
+export function policyLine(s) {
+  if (!s.policy) return '';
+  if (s.policy.unsafeAll) return 'May work on every site: it was started with --unsafe-all-domains.';
+  if (s.policy.allow.length === 0) return 'No allowed sites. Add some with --allow-domain in its configuration.';
+  const named = s.policy.allow.slice(0, 3).map((p) => sanitizeLine(p, 60)).join(', ');
+  const more = s.policy.allow.length - 3;
+  return `May work on ${named}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/**
+ * Returns the state of a shared tab.
+ * @param {TabView} t
+ * @param {string} driver its name
+ * @param {number} [now]
+ */
+export function tabLine(t, driver, now = Date.now()) {
+  if (t.problem) return sentence(t.problem);
+  if (t.doing) return `${driver}: ${t.doing.what}, ${ago(t.doing.at, now)}`;
+  if (t.left) return `${driver} disconnected`;
+  if (t.driver) return `${driver} connected, no activity yet`;
+  return 'Idle. If your agent works in another tab, ask it to use this one';
+}
+
+/** @type {Record<string, string>} */
+const SHARED_BY_LABELS = {
+  user: 'by you', group: 'moved to the group', site: 'site is shared automatically', all: 'all tabs are shared', own: 'opened by an agent', popup: 'opened by a shared page',
+};
+
+/** @type {Record<string, string>} */
+const UNSHARED_LABELS = {
+  user: 'by you, or its site is blocked or not shared automatically', stopped: 'Stop all', closed: 'the tab was closed', locked: 'the screen was locked', idle: 'inactive', moved: 'moved out of the group',
+  other_server: 'used by another agent', debugger: "Cancel in Chrome's debugging bar",
+};
+
+/** @type {Record<string, string>} */
+const GRANT_LABELS = { once: 'once', session: 'until Chrome closes', always: 'always', no: 'until Chrome closes' };
+
+/**
+ * Returns why sharing ended, unless it was by a click in the popup.
+ * @param {State['ended']} ended
+ */
+export function sharingEndedText(ended) {
+  switch (ended?.reason) {
+    case 'locked':
+      return 'Sharing ended because the screen was locked.';
+    case 'debugger':
+      return "Sharing ended because Cancel was pressed in Chrome's debugging bar.";
+    case 'moved':
+      return 'Sharing ended because the tab was moved out of its group.';
+    default:
+      return '';
+  }
+}
+
+/** Returns an entry of the log as text. @param {Entry} e */
+export function entryLine(e) {
+  const detail = e.detail === undefined ? '' : e.what === 'shared a tab' ? SHARED_BY_LABELS[e.detail] ?? e.detail
+    : e.what === 'stopped sharing a tab' ? UNSHARED_LABELS[e.detail] ?? e.detail
+    : e.what.endsWith('scripts') ? GRANT_LABELS[e.detail] ?? e.detail
+    : e.detail;
+  const what = e.what[0].toUpperCase() + e.what.slice(1);
+  return `${what}${detail ? ` (${sanitizeLine(detail)})` : ''}${e.times && e.times > 1 ? ` × ${e.times}` : ''}`;
+}
+
+/**
+ * Assigns short numbers to the tabs of the log, in order of their first entry, because tab ids
+ * have ten digits.
+ *
+ * @param {Entry[]} entries newest last
+ * @returns {Map<number, number>} by tab id
+ */
+export function tabNumbers(entries) {
+  /** @type {Map<number, number>} */
+  const numbers = new Map();
+  for (const { tabId } of entries) if (tabId !== undefined && !numbers.has(tabId)) numbers.set(tabId, numbers.size + 1);
+  return numbers;
+}
+
+/**
+ * Returns what the user must do to connect an agent, or null if nothing is to do.
+ *
+ * @param {State} state
+ * @returns {{title: string, text: string, steps: (string | {command: string})[][]} | null}
+ */
+export function setupSteps(state) {
+  if (state.servers.some((s) => s.state === 'connected' || s.state === 'connecting')) return null;
+  if (state.native.state === 'unknown') return null;
+  const start = ['Start your agent: the program that has chrome-mcp among its MCP servers.'];
+  if (state.native.state === 'ok' || state.pairings.length > 0) {
+    if (state.servers.length > 0) return null; // their lines say why they are not connected
+    if (state.stopped !== '') {
+      return {
+        title: 'Stopped', text: `chrome-mcp stop was run: ${sanitizeLine(state.stopped, 60)} disconnected from this browser and does not reconnect automatically.`,
+        steps: [['Restart the program that has chrome-mcp among its MCP servers. It is found within a second.']],
+      };
+    }
+    return { title: 'No agent is running', text: 'Start the program that has chrome-mcp among its MCP servers. It is found automatically, within ' + (state.native.state === 'ok' ? 'a second.' : 'half a minute.'), steps: [] };
+  }
+  if (state.native.state === 'error') {
+    return { title: 'chrome-mcp does not respond', text: sentence(sanitizeLine(state.native.message, 200)), steps: [['Run ', { command: 'chrome-mcp extension install' }, ' again.'], start] };
+  }
+  return {
+    title: 'Two steps to get started', text: 'This browser does not know the chrome-mcp program yet.',
+    steps: [['Run ', { command: 'chrome-mcp extension install' }, ' in a terminal on this machine.'], start],
+  };
+}
+
+/**
+ * Returns the texts of a prompt: what the agent wants, and the consequences. The site
+ * is displayed between the two parts of wants.
+ *
+ * @param {{kind: string, tool?: string}} question
+ * @returns {{wants: [string, string], follows: string}}
+ */
+export function promptText({ kind, tool }) {
+  const by = tool ? ` (tool ${sanitizeLine(tool, 40)})` : '';
+  const ends = '"This session" and "No" last until the agent disconnects.';
+  switch (kind) {
+    case 'site':
+      return { wants: [' wants to use ', `, which is not an allowed site${by}.`], follows: `It could open and read its pages as you, with your login, and do there what else it is allowed to do. ${ends}` };
+    case 'mutations':
+      return { wants: [' wants to act on ', `${by}. It currently has read-only access.`], follows: `It could click, type and submit forms as you, in its tabs on all allowed sites. ${ends}` };
+    case 'downloads':
+      return { wants: [' wants to save a file from ', `${by}.`], follows: `It could save files into its download directory from all allowed sites. ${ends}` };
+  }
+  return {
+    wants: [' wants to run scripts on ', '.'],
+    follows: 'A script can read and change everything that the site\'s pages can, as you: what they show, and what your login allows. "This session" and "No" last until Chrome closes.',
+  };
+}

@@ -1,0 +1,197 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/chrome-mcp/chrome-mcp"
+
+// layers lists the packages of this module from the top of the house to its
+// ground. A package imports only from layers below its own; "x/..." also
+// stands for what is in the folder x.
+var layers = [][]string{
+	{"cmd/...", "examples/...", "npm"},
+	{"mcp/..."},
+	{"internal/leaktest/..."},
+	{"policy/..."},
+	{"internal/executortest/...", "internal/testing/userbrowser/..."},
+	{"executor/chromium/...", "executor/extension/..."},
+	{"bridge/..."},
+	{"internal/session/..."},
+	{"internal/page/..."},
+	{"internal/testing/cdptest"},
+	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
+	{"executor", "internal/script", "internal/deniedscripts", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
+	{"audit", "internal/child"},
+	{"internal/owneronly"},
+}
+
+// exempt packages hold tests or generators, and stand beside the house.
+var exempt = []string{"internal/archtest", "internal/mutation", "internal/mutation/run", "internal/gen"}
+
+type pkg struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string
+}
+
+// list runs go list over all packages of the module.
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,Deps"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// match reports whether the package at path (within the module) is meant by
+// pattern.
+func match(pattern, path string) bool {
+	folder, deep := strings.CutSuffix(pattern, "/...")
+	return path == folder || deep && strings.HasPrefix(path, folder+"/")
+}
+
+// layer returns the layer of a package of the module, counted from the top,
+// or -1.
+func layer(path string) int {
+	return slices.IndexFunc(layers, func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return match(p, path) })
+	})
+}
+
+// mayImport says why a package of the module may not import another one, or
+// returns "".
+func mayImport(from, to string) string {
+	a, b := layer(from), layer(to)
+	switch {
+	case b < 0 && !slices.Contains(exempt, to):
+		return "is in no layer: give it a place in layers"
+	case a < b:
+		return ""
+	case a > b:
+		return "is above it"
+	}
+	for _, pattern := range layers[a] {
+		if strings.HasSuffix(pattern, "/...") && match(pattern, from) && match(pattern, to) {
+			return "" // parts of one whole, such as a package and its internal folders
+		}
+	}
+	return "is beside it"
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range list(t, module+"/...") {
+		from := strings.TrimPrefix(p.ImportPath, module+"/")
+		if slices.Contains(exempt, from) {
+			continue
+		}
+		if layer(from) < 0 {
+			t.Errorf("%s is in no layer: give it a place in layers", from)
+			continue
+		}
+		for _, path := range p.Imports {
+			to, ours := strings.CutPrefix(path, module+"/")
+			if !ours {
+				continue
+			}
+			if why := mayImport(from, to); why != "" {
+				t.Errorf("%s imports %s, which %s", from, to, why)
+			}
+		}
+	}
+}
+
+func TestMayImport(t *testing.T) {
+	for _, tt := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"cmd/chrome-mcp", "mcp", true},
+		{"mcp", "policy", true},
+		{"executor/chromium", "internal/page", true},
+		{"internal/page", "internal/page/js", true},
+		{"policy", "executor", true},
+		{"policy", "mcp", false},
+		{"executor", "internal/page", false},
+		{"internal/cdpconn", "internal/page", false},
+		{"executor/chromium", "executor/extension", false},
+		{"policy", "somewhere", false},
+	} {
+		if why := mayImport(tt.from, tt.to); (why == "") != tt.ok {
+			t.Errorf("mayImport(%q, %q) = %q, want ok %v", tt.from, tt.to, why, tt.ok)
+		}
+	}
+}
+
+// TestExecutorIsStandardLibraryOnly: whoever implements or calls the contract
+// pulls in nothing else.
+func TestExecutorIsStandardLibraryOnly(t *testing.T) {
+	for _, p := range list(t, "-deps", module+"/executor") {
+		if !p.Standard && p.ImportPath != module+"/executor" {
+			t.Errorf("executor depends on %s", p.ImportPath)
+		}
+	}
+}
+
+// TestDependencyBoundaries: the large dependencies reach only the packages that are
+// there to use them.
+func TestDependencyBoundaries(t *testing.T) {
+	payers := map[string][]string{
+		"github.com/modelcontextprotocol/go-sdk": {"cmd/...", "examples/...", "mcp/..."},
+		"github.com/spf13/cobra":                 {"cmd/chrome-mcp"},
+		"github.com/spf13/pflag":                 {"cmd/chrome-mcp"},
+		"github.com/chromedp/chromedp": {
+			"cmd/...", "examples/...", "mcp/...", "executor/chromium/...", "executor/extension/...",
+			"internal/executortest", "bridge/...", "internal/...",
+		},
+	}
+	for _, p := range list(t, module+"/...") {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if slices.Contains(exempt, path) {
+			continue
+		}
+		for dependency, allowed := range payers {
+			if slices.ContainsFunc(allowed, func(pattern string) bool { return match(pattern, path) }) {
+				continue
+			}
+			if slices.ContainsFunc(p.Deps, func(d string) bool { return match(dependency+"/...", d) }) {
+				t.Errorf("%s depends on %s", path, dependency)
+			}
+		}
+	}
+}
+
+// TestToolsNotInMainModule: what only checks and builds the repository is pinned in
+// tools/go.mod, so that it is not in the main module's graph.
+func TestToolsNotInMainModule(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if strings.HasPrefix(path, "honnef.co/") || strings.HasPrefix(path, "github.com/golangci/") {
+			t.Errorf("the main go.mod knows %s; pin it in tools/go.mod", path)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package executortest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// attackedShots is the number of screenshots of each page that moves its denied
+// frames.
+const attackedShots = 17
+
+// deniedPixels tests pages that move denied frames during a screenshot.
+func (s *suite) deniedPixels(t *testing.T) {
+	s.deniedKinds(t)
+	s.deniedTransition(t)
+	s.deniedRestored(t)
+	for _, m := range []struct {
+		name, mode string
+		thirds     int // minimum part of the screenshots that must succeed, in thirds
+	}{
+		{"in an open shadow root, by frames and messages", "message", 2},
+		{"by tasks", "task", 2},
+		{"by a rule of a style sheet, by frames and messages", "rule", 2},
+		{"in an allowed frame turned by 45 degrees", "turned", 2},
+		{"in an allowed frame turned by 30 degrees and slanted", "slanted", 2},
+		{"in an allowed frame in perspective", "perspective", 2},
+		{"in an allowed frame that turns", "turning", 2},
+		{"into the viewport for single frames", "flash", 2},
+		{"into the viewport now and then", "late", 2},
+		{"into the viewport by scrolling", "scroll", 2},
+		{"into the viewport by an animation", "steps", 0}, // no script can read the animated position: denied while it is out of view
+		{"while it loads again and again", "reload", 2},
+		{"on a page zoomed by pinching", "pinch", 2},
+	} {
+		s.gated(t, m.name, "", func(c *testCase, k *keeper) {
+			mode, pinch := m.mode, m.mode == "pinch"
+			if pinch {
+				mode = "message"
+			}
+			seed := rand.Uint32N(1 << 20)
+			c.Logf("seed %d", seed)
+			c.openMoving(k, mode, seed)
+			if pinch {
+				if _, err := c.exec.CDP(c.ctx, c.tab, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}); err != nil {
+					c.Fatal(err)
+				}
+			}
+			kinds := []*executor.ScreenshotOptions{
+				nil, {Target: css("#around")}, {FullPage: true}, nil, {Format: executor.FormatJPEG, Quality: 90}, nil,
+			}
+			taken, shots := 0, attackedShots
+			if m.thirds == 0 {
+				shots /= 3 // each is denied after waiting for the frame to be drawn
+			}
+			for i := range shots {
+				shot, err := c.exec.Screenshot(c.ctx, c.tab, kinds[i%len(kinds)])
+				if err != nil {
+					if code := executor.CodeOf(err); code != executor.ErrPolicyDenied && code != executor.ErrTargetGone {
+						c.Fatalf("screenshot %d: %v", i, err)
+					}
+					c.Logf("screenshot %d: %v", i, err)
+					continue
+				}
+				taken++
+				if n := deniedFramePixels(c.decode(shot)); n > 0 {
+					c.Errorf("screenshot %d shows %d pixels of a denied frame", i, n)
+				}
+			}
+			if taken*3 < attackedShots*m.thirds {
+				c.Errorf("%d of %d screenshots succeeded", taken, attackedShots)
+			}
+			k.deny(nil)
+			c.eval("shown = true; 0", nil)
+			c.wantFramesVisible("allowed again")
+		})
+	}
+}
+
+// deniedKinds tests denied documents of all kinds on a page that does not move.
+func (s *suite) deniedKinds(t *testing.T) {
+	s.gated(t, "denied documents of any kind are masked", "manyframes.html", func(c *testCase, k *keeper) {
+		// Opaque origins are never allowed.
+		k.deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
+		for _, id := range []string{"page", "dressed", "drawing"} {
+			for c.ctx.Err() == nil { // until it is drawn
+				if _, img := c.shot(&executor.ScreenshotOptions{Target: css("#" + id)}); deniedFramePixels(img) > 5000 {
+					break
+				}
+			}
+		}
+		k.deny(func(a executor.Access) bool { return a.Origin != c.origin() && a.Origin != executor.OriginInternal })
+		for what, opts := range map[string]*executor.ScreenshotOptions{
+			"viewport": nil, "full page": {FullPage: true}, "near": {Target: css("#near")}, "dressed": {Target: css("#dressed")},
+		} {
+			start := time.Now()
+			if _, img := c.shot(opts); deniedFramePixels(img) > 0 {
+				c.Errorf("%s shows %d pixels of a denied frame", what, deniedFramePixels(img))
+			}
+			c.Logf("%s took %v", what, time.Since(start))
+		}
+		k.deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
+		if _, img := c.shot(&executor.ScreenshotOptions{Target: css("#dressed")}); deniedFramePixels(img) < 5000 {
+			c.Errorf("allowed again, %d pixels of the frame are visible", deniedFramePixels(img))
+		}
+	})
+}
+
+// deniedTransition tests a view transition that started before the frames were
+// hidden, and so shows their content.
+func (s *suite) deniedTransition(t *testing.T) {
+	s.gated(t, "view transition with old page content: screenshot denied", "", func(c *testCase, k *keeper) {
+		c.openMoving(k, "still", 1)
+		c.shot(nil)
+		c.eval("document.startViewTransition(() => new Promise(() => {})).ready.catch(() => 0); 0", nil)
+		_, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrPolicyDenied, "transition")
+		c.eval("document.activeViewTransition?.skipTransition(); 0", nil)
+	})
+	// A transition of an element in a shadow root, which shows the old state of the element
+	// elsewhere.
+	s.gated(t, "view transition with old element content: screenshot denied", "", func(c *testCase, k *keeper) {
+		c.openMoving(k, "element", 1)
+		var seen int
+		c.eval(`(async () => {
+			const scope = around.shadowRoot.querySelector("div");
+			window.transition = scope.startViewTransition(() => { scope.firstChild.style.width = "179px" });
+			await transition.ready;
+			return document.getAnimations().length + (document.activeViewTransition ? 1 : 0);
+		})()`, &seen)
+		if seen != 0 {
+			c.Errorf("the document has %d animations", seen)
+		}
+		shot, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		if err == nil {
+			c.Errorf("%d pixels of denied frames are visible", deniedFramePixels(c.decode(shot)))
+		}
+		c.wantCode(err, executor.ErrPolicyDenied, "transition")
+		c.eval("transition.skipTransition(); 0", nil)
+	})
+}
+
+// deniedRestored tests a page with frames that is restored from the bfcache.
+func (s *suite) deniedRestored(t *testing.T) {
+	s.gated(t, "denied frames restored from bfcache are masked", "", func(c *testCase, k *keeper) {
+		origin := c.openMoving(k, "still", 1)
+		// Chrome may evict any page from the bfcache, and then loads it again.
+		for stayed := false; !stayed; {
+			k.deny(nil)
+			c.eval("window.stayed = true", nil)
+			if _, err := c.exec.Navigate(c.ctx, c.tab, c.url("click.html"), nil); err != nil {
+				c.Fatal(err)
+			}
+			k.deny(func(a executor.Access) bool {
+				return a.Frame != "" && a.Origin != origin && a.Origin != executor.OriginInternal
+			})
+			if _, err := c.exec.Back(c.ctx, c.tab, nil); err != nil {
+				c.Fatal(err)
+			}
+			c.eval("Boolean(window.stayed)", &stayed)
+		}
+		for _, opts := range []*executor.ScreenshotOptions{nil, {FullPage: true}} {
+			if _, img := c.shot(opts); deniedFramePixels(img) > 0 {
+				c.Errorf("%d pixels of denied frames are visible", deniedFramePixels(img))
+			}
+		}
+		k.deny(nil)
+		c.wantFramesVisible("allowed again")
+		if n := strings.Count(c.snap(nil), "SECRET heading"); n != 2 {
+			c.Errorf("allowed again, %d of 2 frames are readable", n)
+		}
+	})
+}
+
+// openMoving opens movingframes.html, checks that its frames are visible, and denies them. It
+// returns the origin of the page.
+func (c *testCase) openMoving(k *keeper, mode string, seed uint32) (origin string) {
+	c.Helper()
+	origin = fmt.Sprintf("http://moving%s.localhost:%d", c.id, c.port)
+	tab, err := c.exec.NewTab(c.ctx, fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.id, mode, seed), nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.tab = tab.ID
+	if _, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Width: 480, Height: 360}); err != nil {
+		c.Fatal(err)
+	}
+	c.wantFramesVisible("without denial")
+	c.eval("shown = false; 0", nil)
+	k.deny(func(a executor.Access) bool { return a.Origin != origin && a.Origin != executor.OriginInternal })
+	return origin
+}
+
+// wantFramesVisible waits for a screenshot that shows the frames.
+func (c *testCase) wantFramesVisible(when string) {
+	c.Helper()
+	for c.ctx.Err() == nil {
+		shot, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		if err == nil && deniedFramePixels(c.decode(shot)) > 500 {
+			return
+		}
+	}
+	c.Fatalf("%s the frames are not visible", when)
+}

@@ -1,0 +1,319 @@
+package executortest
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func (s *suite) readingText(t *testing.T) {
+	s.page(t, "text contains only visible text", "reading-seen.html", func(c *testCase) {
+		text := c.text(nil)
+		c.wantIn(text, "Seen first", "but this is", "with a size", "Seen but not told", "SHOUTED", "Closed", "Open", "In the open one", "Pear", "Far below", "Far right")
+		c.wantNotIn(text, "Hidden", "Not visible", "Left of", "Above the", "screen readers", "Without a", "Replaced", "In the closed", "template", "Without scripts",
+			"Apple", "typed in", "hunter2", "written in")
+	})
+	s.page(t, "text retains lines, columns and preformatted text", "reading-lines.html", func(c *testCase) {
+		const want = "Title\n\nOne two three\nfour\n\nfive six\na\n  b\tc\nYear\tShips\tNote\n\t12\t\n1901\t13\tfog\nred\ngreen apple\nleft\nright"
+		if got := c.text(nil); got != want {
+			c.Errorf("got:\n%q\nwant:\n%q", got, want)
+		}
+		if got, want := c.text(&executor.TextOptions{Target: css("table")}), "Year\tShips\tNote\n\t12\t\n1901\t13\tfog"; got != want {
+			c.Errorf("the table: %q, want %q", got, want)
+		}
+	})
+	s.page(t, "text of frames is at the position of the frames", "reading-frames.html", func(c *testCase) {
+		text := c.textWith("Frame cross")
+		c.wantOrder(text, "Above the frames", "Frame same", "Link of same", "Between the frames", "Frame cross", "Below the frames")
+		c.wantNotIn(text, "Frame hidden")
+		c.wantIn(c.text(&executor.TextOptions{Target: css("#same")}), "Frame same")
+	})
+	s.page(t, "text in open and closed shadow roots", "reading-shadow.html", func(c *testCase) {
+		text := c.text(nil)
+		c.wantOrder(text, "Heading from outside", "Words of the open root", "climbed the stairs", "In the open root", "Words of the closed root", "In the closed root")
+		c.wantNotIn(text, "Never shown", "No heading", "hunter2", "color: navy")
+	})
+	s.page(t, "long text is truncated at 20,000 characters", "reading-seen.html", func(c *testCase) {
+		c.eval(`document.body.innerHTML = "<p>" + "\u{1F4A1} lamp ".repeat(5000)`, nil)
+		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if n := utf8.RuneCountInString(text.Content); !text.Truncated || n != executor.DefaultMaxChars || text.Chars != 5000*7-1 || !utf8.ValidString(text.Content) {
+			c.Errorf("%d characters of %d, Truncated = %v", n, text.Chars, text.Truncated)
+		}
+	})
+	s.page(t, "HTML contains shadow roots as templates", "reading-shadow.html", func(c *testCase) {
+		for selector, parts := range map[string][]string{
+			"x-open": {`<x-open><template shadowrootmode="open"><style>`, "Words of the open root", `<h2 slot="head">Heading from outside</h2>`},
+			"#host":  {`<div id="host" style="min-height: 10px"><template shadowrootmode="closed"><p>Words of the closed root`, `id="closed"`},
+			"body":   {"<body>", "Words of the open root", "Words of the closed root"},
+		} {
+			markup, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css(selector)})
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.wantIn(markup.Content, parts...)
+			c.wantNotIn(markup.Content, "hunter2")
+		}
+		inner, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("#host"), Inner: true})
+		if err != nil || !strings.HasPrefix(inner.Content, `<template shadowrootmode="closed">`) {
+			c.Errorf("inner: %+v, %v", inner, err)
+		}
+		c.wantValue(`document.querySelector("x-open").shadowRoot.querySelector("input").value`, "hunter2")
+	})
+}
+
+func (s *suite) readingMarkdown(t *testing.T) {
+	s.page(t, "markdown contains the main content", "reading-article.html", func(c *testCase) {
+		c.waitText("Rendered late")
+		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(md.Content, "# Lamps, and how to keep them", "## What it takes", "*keeper*", "**stairs**",
+			"[the map]("+c.path("/docs/map.html#coast")+")", "[elsewhere](http://example.com/x)", "the code",
+			"- oil", "  - whale", "- wick", "3. light it\n4. trim it", "> A lamp is a promise.",
+			"| Year | Lamps |", `| 1900 | 12 \| 13 |`, "```python\ndef light():\n    return \"on\" # ``` no fence\n", "`vinegar`",
+			"![The lamp]("+c.path("/docs/guide/lamp.png")+")", "The lamp by night", "## Rendered late", "The last ship passed")
+		c.wantNotIn(md.Content, "Home page", "cookies", "Hidden by a style sheet", "Buy a lamp", "Related", "Imprint", "javascript:")
+		if md.WholePage || md.Obstacle != nil || !strings.HasPrefix(md.Title, "Lamps, and how to keep them") {
+			c.Errorf("WholePage = %v, Obstacle = %+v, Title = %q", md.WholePage, md.Obstacle, md.Title)
+		}
+	})
+	s.page(t, "markdown of the body contains all visible content", "reading-article.html", func(c *testCase) {
+		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(md.Content, "[Home page]("+c.path("/docs/guide/home.html")+")", "We use cookies", "Buy a lamp", "Related", "Imprint", "A lamp is a promise")
+		c.wantNotIn(md.Content, "Hidden by a style sheet", "setTimeout")
+	})
+	s.page(t, "visually separate words are separate in markdown", "reading-lines.html", func(c *testCase) {
+		c.eval(`document.body.insertAdjacentHTML("beforeend", "<nav style='display: flex'><a href=one.html>One</a><a href=two.html>Two</a></nav><p>in<b>side</b> <span style='display: block'>first line</span><span style='display: block'>second line</span></p><pre><code><span>a</span><span style='display: block'>b</span></code></pre>")`, nil)
+		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(md.Content, "left right", "[One]("+c.url("one.html")+") [Two]("+c.url("two.html")+")", "in**side** first line second line", "| Year | Ships | Note |", "|  | 12 |  |", "| 1901 | 13 | fog |",
+			"a\n  b\tc", "five six", "- green **apple**")
+	})
+	s.page(t, "markdown is paginated by offset", "reading-article.html", func(c *testCase) {
+		c.waitText("Rendered late")
+		c.eval(`document.querySelector("#later").insertAdjacentHTML("beforeend", "<p>" + "\u{1F4A1}\u{1F469}\u200d\u{1F680} lamps, and ships.  ".repeat(300))`, nil)
+		whole, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 1 << 20})
+		if err != nil {
+			c.Fatal(err)
+		}
+		var b strings.Builder
+		for offset, parts := 0, 0; ; parts++ {
+			part, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 1001, Offset: offset})
+			if err != nil || parts > 50 {
+				c.Fatalf("part %d at %d: %v", parts, offset, err)
+			}
+			if n := utf8.RuneCountInString(part.Content); n > 1001 || part.Chars != whole.Chars {
+				c.Errorf("part at %d has %d characters; %d in all, want %d", offset, n, part.Chars, whole.Chars)
+			}
+			b.WriteString(part.Content)
+			if offset = part.Offset; offset == 0 {
+				break
+			}
+		}
+		if b.String() != whole.Content {
+			c.Error("the parts do not add up to the complete text")
+		}
+	})
+	s.page(t, "markdown of an article in shadow roots", "reading-shadow.html", func(c *testCase) {
+		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantOrder(md.Content, "Heading from outside", "Words of the open root", "climbed the stairs", "[In the open root]("+c.url("second.html?open")+")", "Words of the closed root")
+		c.wantNotIn(md.Content, "Never shown", "No heading", "navy", "hunter2")
+	})
+	s.page(t, "markdown of articles in frames", "reading-frames.html", func(c *testCase) {
+		c.textWith("Frame cross")
+		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantOrder(md.Content, "## Frame same", "climbed the stairs", "## Frame cross", "climbed the stairs")
+		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"}); err != nil {
+			c.Fatal(err)
+		}
+		c.wantOrder(md.Content, "Above the frames", "## Frame same", "climbed the stairs", "[Link of same]("+c.url("deeper.html?same")+")",
+			"Between the frames", "## Frame cross", "[Link of cross]("+c.otherURL("deeper.html?cross")+")", "Below the frames")
+		c.wantNotIn(md.Content, "Frame hidden")
+	})
+	s.gated(t, "denied frames are omitted", "reading-frames.html", func(c *testCase, k *keeper) {
+		c.textWith("Frame cross")
+		k.denyOrigin(c.otherOrigin())
+		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		if err != nil {
+			c.Fatal(err)
+		}
+		links, err := c.exec.Links(c.ctx, c.tab, nil)
+		if err != nil || len(links.Items) != 1 {
+			c.Errorf("links: %+v, %v", links, err)
+		}
+		for _, text := range []string{md.Content, c.text(nil)} {
+			c.wantIn(text, "Frame same", "Below the frames")
+			c.wantNotIn(text, "Frame cross", "Link of cross")
+		}
+		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("#cross")})
+		if err != nil {
+			c.Errorf("text of the frame's element: %v", err)
+		}
+	})
+	s.page(t, "navigation to a PDF: reported", "second.html", func(c *testCase) {
+		nav, err := c.exec.Navigate(c.ctx, c.tab, c.url("reading-paper.pdf"), nil)
+		if err != nil || nav.HTTPStatus != 200 || nav.URL != c.url("reading-paper.pdf") || !strings.Contains(nav.Note, "PDF") {
+			c.Fatalf("%+v, %v", nav, err)
+		}
+		if _, err := c.exec.Navigate(c.ctx, c.tab, c.url("second.html"), nil); err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(c.text(nil), "the second page")
+	})
+	for _, with := range []string{"iframe", "embed"} {
+		s.page(t, "page with an embedded PDF is readable: "+with, "second.html", func(c *testCase) {
+			nav, err := c.exec.Navigate(c.ctx, c.tab, c.url("reading-pdf.html?with="+with), nil)
+			if err != nil || nav.HTTPStatus != 200 || nav.Title != "Around a PDF" {
+				c.Fatalf("%+v, %v", nav, err)
+			}
+			c.wantIn(c.text(nil), "Above the paper", "Below the paper")
+			c.click(css("#count"), nil)
+			c.await("click", "count")
+		})
+	}
+	s.page(t, "page without main content is read completely", "snapshot.html", func(c *testCase) {
+		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil || !md.WholePage {
+			c.Fatalf("%+v, %v", md, err)
+		}
+		c.wantIn(md.Content, "# Checkout", "Please check your order.", "[One](")
+		c.wantNotIn(md.Content, "Invisible")
+	})
+	for _, tc := range []struct{ name, file, markdown, text string }{
+		{"plain text is not changed", "reading-plain.txt", "A lamp & a <lamp>.\n\n* one\n* two", "A lamp & a <lamp>."},
+		{"JSON is read as a code block", "reading-data.json", "````json\n{\"lamps\": [1, 2], \"note\": \"a ``` fence\"}\n````", `"lamps": [1, 2]`},
+		{"XML is read as a code block", "reading-data.xml", "<lamp year=\"1900\">Big &amp; bright</lamp>", "Big & bright"},
+		{"image document is read as an image", "reading-picture.gif", "reading-picture.gif)", ""},
+		{"PDF document is reported as a link", "reading-paper.pdf", "[PDF document](http://", ""},
+	} {
+		s.page(t, tc.name, tc.file, func(c *testCase) {
+			md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+			if err != nil || !md.WholePage {
+				c.Fatalf("%+v, %v", md, err)
+			}
+			c.wantIn(md.Content, tc.markdown)
+			c.wantIn(c.text(nil), tc.text)
+		})
+	}
+}
+
+func (s *suite) readingLinks(t *testing.T) {
+	s.page(t, "links have the URLs that a click navigates to", "reading-links.html", func(c *testCase) {
+		res, err := c.exec.Links(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		var got []string
+		for _, l := range res.Items {
+			got = append(got, l.Text+" "+strings.TrimPrefix(l.Href, c.origin()))
+		}
+		want := []string{
+			"Relative /docs/guide/a.html", "Fragment /docs/guide/#part", "Mail mailto:ann@example.com", "Bad https://[bad", "A picture /docs/guide/picture.html",
+			"Drawn /docs/guide/drawn.html", "Old /docs/guide/old.html", "Area /docs/guide/area.html",
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			c.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if res.Truncated || res.Total != len(want) {
+			c.Errorf("Total = %d, Truncated = %v", res.Total, res.Truncated)
+		}
+		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Limit: 2, Exclude: []string{"mailto:*"}}); err != nil || len(res.Items) != 2 || res.Total != len(want)-1 || !res.Truncated {
+			c.Errorf("with a limit: %+v, %v", res, err)
+		}
+		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "svg a[href]"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "Drawn" {
+			c.Errorf("a link itself: %+v, %v", res, err)
+		}
+	})
+	s.page(t, "links in frames, with refs to click", "reading-frames.html", func(c *testCase) {
+		c.textWith("Frame cross")
+		for _, which := range []string{"same", "cross"} {
+			res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Include: []string{"*deeper.html?" + which}})
+			if err != nil || len(res.Items) != 1 {
+				c.Fatalf("%s: %+v, %v", which, res, err)
+			}
+			c.click(byRef(res.Items[0].Ref), nil)
+			if r := c.await("click", "deeper"); r.Value != which {
+				c.Errorf("the click went to %q, want %q", r.Value, which)
+			}
+		}
+		res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{SameOriginOnly: true})
+		if err != nil || len(res.Items) != 1 || !strings.HasSuffix(res.Items[0].Href, "?same") {
+			c.Errorf("of the same origin: %+v, %v", res, err)
+		}
+	})
+	s.page(t, "links in shadow roots, with refs to click", "reading-shadow.html", func(c *testCase) {
+		res, err := c.exec.Links(c.ctx, c.tab, nil)
+		if err != nil || len(res.Items) != 2 {
+			c.Fatalf("%+v, %v", res, err)
+		}
+		c.click(byRef(res.Items[1].Ref), nil)
+		c.await("click", "closed")
+		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "x-open"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "In the open root" {
+			c.Errorf("inside a host: %+v, %v", res, err)
+		}
+	})
+}
+
+// text reads the text of the page.
+func (c *testCase) text(opts *executor.TextOptions) string {
+	c.Helper()
+	text, err := c.exec.Text(c.ctx, c.tab, opts)
+	if err != nil {
+		c.Fatalf("text: %v", err)
+	}
+	return text.Content
+}
+
+// textWith reads the text until it contains part: cross-site frames may finish loading after the
+// page. The deadline of the case limits it.
+func (c *testCase) textWith(part string) string {
+	c.Helper()
+	for {
+		text := c.text(nil)
+		if strings.Contains(text, part) {
+			return text
+		}
+		if c.ctx.Err() != nil {
+			c.Fatalf("%q did not appear in the text:\n%s", part, text)
+		}
+	}
+}
+
+// waitText waits until the page shows a text.
+func (c *testCase) waitText(text string) {
+	c.Helper()
+	if res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: text}); err != nil || !res.Matched {
+		c.Fatalf("waiting for %q: %+v, %v", text, res, err)
+	}
+}
+
+// wantOrder checks that text contains the parts in this order.
+func (c *testCase) wantOrder(text string, parts ...string) {
+	c.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			c.Errorf("%q is missing or out of order in:\n%.3000s", part, text)
+			return
+		}
+		rest = after
+	}
+}

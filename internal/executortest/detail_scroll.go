@@ -1,0 +1,117 @@
+package executortest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func (s *suite) scrollEnds(t *testing.T) {
+	const page = "scrollends.html"
+	at := func(v float64) *float64 { return &v }
+	// do scrolls and checks that the reported position, "x y" and the ends reached, matches the
+	// page.
+	do := func(c *testCase, id string, o executor.ScrollOptions, want string) {
+		c.Helper()
+		res, err := c.exec.Scroll(c.ctx, c.tab, o)
+		if err != nil {
+			c.Fatalf("scroll %+v: %v", o, err)
+		}
+		got := fmt.Sprint(res.X, " ", res.Y)
+		if res.AtTop {
+			got += " top"
+		}
+		if res.AtBottom {
+			got += " bottom"
+		}
+		if got != want {
+			c.Errorf("scroll %+v ended at %q, want %q", o, got, want)
+		}
+		c.wantValue(`(({ scrollLeft: x, scrollTop: y }) => Math.round(x) + " " + Math.round(y))(`+id+`)`, fmt.Sprint(res.X, " ", res.Y))
+	}
+	for _, p := range []struct {
+		name, id string
+		o        executor.ScrollOptions
+		want     string
+	}{
+		{"beyond an end", "box", executor.ScrollOptions{Y: at(-50), DeltaX: 9999}, "200 0 top"},
+		{"far beyond the end", "box", executor.ScrollOptions{X: at(1e300), Y: at(1e300)}, "200 300 bottom"},
+		{"far before the start", "box", executor.ScrollOptions{DeltaX: -1e300, DeltaY: -1e300}, "0 0 top"},
+		{"both axes at the same time", "box", executor.ScrollOptions{X: at(30), Y: at(40)}, "30 40"},
+		{"to an end of both axes", "box", executor.ScrollOptions{DeltaX: 9999, DeltaY: 9999}, "200 300 bottom"},
+		{"sideways only", "wide", executor.ScrollOptions{DeltaX: 120}, "120 0 top bottom"},
+		{"vertical scroll in a horizontal scroller scrolls its container", "box", executor.ScrollOptions{Target: css("#wide"), DeltaY: 60}, "0 60"},
+		{"right-to-left scroller", "rtl", executor.ScrollOptions{DeltaX: -70}, "-70 0 top bottom"},
+		{"smooth scroller ends immediately", "smooth", executor.ScrollOptions{DeltaY: 150}, "0 150"},
+		{"scroll snapping", "snaps", executor.ScrollOptions{DeltaY: 190}, "0 200"},
+		{"reversed scroller, up", "chat", executor.ScrollOptions{DeltaY: -50}, "0 -50"},
+		{"reversed scroller, unchanged", "chat", executor.ScrollOptions{DeltaY: 50}, "0 0 bottom"},
+		{"reversed scroller, to its top", "chat", executor.ScrollOptions{DeltaY: -9999}, "0 -300 top"},
+		{"in a shadow root", "shade", executor.ScrollOptions{DeltaY: 80}, "0 80"},
+	} {
+		s.page(t, p.name, page, func(c *testCase) {
+			if p.o.Target.IsZero() {
+				p.o.Target = css("#" + p.id)
+			}
+			do(c, p.id, p.o, p.want)
+			c.wantValue("scrollY", "0")
+		})
+	}
+	s.page(t, "scroll at the end does not chain to the container", page, func(c *testCase) {
+		do(c, "contained", executor.ScrollOptions{Target: css("#contained"), DeltaY: 9999}, "0 300 bottom")
+		do(c, "contained", executor.ScrollOptions{Target: css("#contained"), DeltaY: 100}, "0 300 bottom")
+		c.wantValue("scrollY", "0")
+	})
+	s.page(t, "infinite list loads more items", page, func(c *testCase) {
+		target := css("#more")
+		do(c, "more", executor.ScrollOptions{Target: target, DeltaY: 9999}, "0 400")
+		c.await("loaded", "1")
+		do(c, "more", executor.ScrollOptions{Target: target, DeltaY: 9999}, "0 900")
+		c.await("loaded", "2")
+		c.wantIn(c.snap(nil), "Row 11")
+	})
+	s.page(t, "virtualized list", page, func(c *testCase) {
+		do(c, "few", executor.ScrollOptions{Target: css("#few"), Y: at(50_000)}, "0 50000")
+		c.wantIn(c.snap(nil), "Line 1000")
+		c.clicked(css("text=Line 1002"), "line-1002")
+	})
+	s.page(t, "element in nested scrollers is scrolled into view", page, func(c *testCase) {
+		if _, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: css("#innermost")}); err != nil {
+			c.Fatal(err)
+		}
+		c.wantValue(`(() => {
+			const { left, top, width, height } = innermost.getBoundingClientRect();
+			return document.elementFromPoint(left + width / 2, top + height / 2) === innermost;
+		})()`, "true")
+	})
+	s.page(t, "body is the scroller", page+"?body", func(c *testCase) {
+		do(c, "document.body", executor.ScrollOptions{DeltaY: 130}, "0 130")
+		do(c, "document.body", executor.ScrollOptions{Y: at(0)}, "0 0 top")
+	})
+	s.page(t, "page locked by a dialog: dialog content scrolls", page, func(c *testCase) {
+		c.eval("lock()", nil)
+		do(c, "terms", executor.ScrollOptions{DeltaY: 130}, "0 130")
+		c.wantValue("scrollY", "0")
+	})
+	s.page(t, "smooth-scrolling page ends immediately", page, func(c *testCase) {
+		c.eval(`document.documentElement.style.scrollBehavior = "smooth"`, nil)
+		do(c, "document.scrollingElement", executor.ScrollOptions{DeltaY: 250}, "0 250")
+		do(c, "document.scrollingElement", executor.ScrollOptions{DeltaY: 250}, "0 500")
+	})
+	s.page(t, "page overrides scroll methods", page, func(c *testCase) {
+		c.eval(`window.scrollTo = window.scrollBy = Element.prototype.scrollTo = Element.prototype.scrollBy = () => report("called", "page")`, nil)
+		do(c, "document.scrollingElement", executor.ScrollOptions{DeltaY: 250}, "0 250")
+		c.wantUntouched("page")
+	})
+	s.page(t, "cross-site frame's page, from an element in it", "actionability-frames.html", func(c *testCase) {
+		snap := c.snapWith(`"At the bottom of it all"`)
+		res, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: byRef(c.refIn(snap, "button", "At the bottom of it all")), DeltaY: 120})
+		if err != nil || res.Y != 120 || res.AtTop || res.AtBottom {
+			c.Errorf("scrolled to %+v, %v", res, err)
+		}
+		if after := c.evalString("String(scrollY > 0)"); after != "true" {
+			c.Error("the frame itself was not brought into view")
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package executortest
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+var refMark = regexp.MustCompile(` \[ref=e\d+\]`)
+
+// bare takes a snapshot and returns its lines without indents and refs, each surrounded by line
+// feeds.
+func (c *testCase) bare(opts *executor.SnapshotOptions) string {
+	c.Helper()
+	return bareLines(c.snap(opts))
+}
+
+func bareLines(text string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(refMark.ReplaceAllString(text, "")) {
+		b.WriteString(strings.TrimLeft(line, " "))
+	}
+	return b.String()
+}
+
+// wantLines checks that a snapshot without refs contains each of lines as a complete line.
+func (c *testCase) wantLines(bare string, lines ...string) {
+	c.Helper()
+	for _, line := range lines {
+		if !strings.Contains(bare, "\n- "+line+"\n") {
+			c.Errorf("line %q not found in:\n%s", line, bare)
+		}
+	}
+}
+
+func (s *suite) snapshotStates(t *testing.T) {
+	lines := func(name string, want ...string) {
+		s.page(t, name, "snapshot_states.html", func(c *testCase) { c.wantLines(c.bare(nil), want...) })
+	}
+	lines("checkbox states: checked, mixed, unchecked, native and ARIA", `checkbox "Some of them" [mixed]`, `checkbox "All of them" [checked]`,
+		`checkbox "Half custom" [mixed]`, `switch "Wifi" [checked]`, `menuitemradio "Large" [checked]`)
+	lines("disabled fieldset disables its fields except those in its legend", `textbox "Seats" [disabled]`, `button "Renew"`)
+	lines("aria-disabled is inherited until overridden", `button "Blocked" [disabled]`, `button "Free"`)
+	lines("selected options, tabs and multiple selection", `listbox "Colours" [multiple]: Red, Blue`, `tab "First" [selected]`, `tab "Second"`)
+	lines("pressed and mixed toggle buttons", `button "Bold" [pressed]`, `button "Italic" [mixed] [pressed]`)
+	lines("level of headings and tree items", `heading "States" [level=1]`, `heading "Deep heading" [level=4]`, `treeitem "leaf.go" [level=3]`)
+	lines("required and invalid fields", `textbox "Needed" [required]`, `textbox "Mail" [invalid]: nonsense`,
+		`textbox "Marked" [invalid]`, `spinbutton "Too few" [invalid]: 3`)
+	lines("read-only fields", `textbox "Fixed" [readonly]: fixed`, `textbox "Fixed too" [readonly]: steady`)
+	lines("aria-current", `link "Pay" [current=step]`, `link "Here" [current]`, `link "Done"`)
+	lines("values of sliders, meters and progress bars", `slider "Stars": 3 (three stars)`, `slider "Volume": 30 percent`,
+		`spinbutton "Guests": 7`, `meter "Disk": 6 of 10`, `progressbar "Upload": 3 of 4`, `progressbar "Waiting"`)
+	lines("values of date, time, color and file inputs", `date "Born": 2026-01-02`, `date "At" [type=time]: 13:45`, `date "Week" [type=week]: 2026-W05`,
+		`date "Month" [type=month]: 2026-03`, `date "When" [type=datetime-local]: 2026-01-02T03:04`, `color "Paint": #00ff00`, `button "Photo" [type=file]`)
+	lines("lines of a textarea are separate", `textbox "Notes": one\ntwo`)
+	lines("placeholder is shown if there is no value", `textbox "Address" [placeholder="you@example.com"]`, `textbox "Filled": here`,
+		`textbox "Empty editor" [placeholder="Write something"]`)
+	lines("description is shown if it differs from the name", `button "Remove" [description="Removes it for good"]`, `button "Same"`,
+		`textbox "Code" [description="Six digits"]`, `button "Open it" [description="In a new window"]`)
+	s.page(t, "expanded and collapsed, before and after a click", "snapshot_states.html", func(c *testCase) {
+		c.wantLines(c.bare(nil), `button "Menu" [collapsed]`, `button "Help" [collapsed]`)
+		c.click(css("#menu"), nil)
+		c.wantLines(c.bare(nil), `button "Menu" [expanded] [focused]`)
+		c.click(css("[popovertarget]"), nil)
+		c.wantLines(c.bare(nil), `button "Help" [expanded] [focused]`, `text: Help words`)
+	})
+	s.page(t, "required field is invalid after a failed submit", "snapshot_states.html", func(c *testCase) {
+		c.click(css("#form button"), nil)
+		c.wantLines(c.bare(nil), `textbox "Needed" [required] [invalid] [focused]`)
+	})
+	s.page(t, "focus in a shadow root and in frames", "frames.html", func(c *testCase) {
+		c.snapWith("Words from across")
+		c.click(css("#shadow"), nil)
+		c.wantLines(c.bare(nil), `button "In the shadow" [focused]`)
+		text := c.snap(nil)
+		c.click(byRef(c.refIn(text, "button", "Across")), nil)
+		c.wantLines(c.bare(nil), `button "Across" [focused]`)
+	})
+	s.page(t, "active option of the focused combobox", "snapshot_structure.html", func(c *testCase) {
+		c.eval("combo.focus(); 0", nil)
+		c.wantLines(c.bare(nil), `combobox "City" [expanded] [focused]: o`, `option "Oslo" [selected] [focused]`, `option "Odense"`)
+	})
+}
+
+func (s *suite) snapshotText(t *testing.T) {
+	s.page(t, "invisible text omitted: hidden, transparent, zero size, clipped, off-screen", "snapshot_text.html", func(c *testCase) {
+		text := c.snap(nil)
+		c.wantNotIn(text, "Unseen")
+		c.wantIn(text, "Seen again", "Seen after")
+	})
+	s.page(t, "doubtful text is included: on gradients, images, dark boxes, with a shadow", "snapshot_text.html", func(c *testCase) {
+		c.wantLines(c.bare(nil), "text: Seen gradient", "text: Seen shadow", "text: Seen on black", "text: Seen white", "text: Seen over a picture",
+			"text: A line with a span that hides nothing")
+	})
+	s.page(t, "text with content-visibility: auto is included", "snapshot_text.html", func(c *testCase) {
+		c.wantLines(c.bare(nil), "text: Seen when scrolled to")
+	})
+	s.page(t, "hidden text that replaces an image is included", "snapshot_text.html", func(c *testCase) {
+		c.wantLines(c.bare(nil), "text: 4.5 of 5 stars", `heading "Brand in a picture" [level=1]`)
+	})
+	s.page(t, "invisible names of controls are included", "snapshot_text.html", func(c *testCase) {
+		c.wantLines(c.bare(nil), `button "Icon button"`, `checkbox "Clear label"`)
+	})
+	s.page(t, "invisible characters, bidi controls and terminal colors are removed", "snapshot_hostile.html", func(c *testCase) {
+		text := c.bare(nil)
+		c.wantLines(text, "text: tags end", "text: bidi evil x end", "text: ansi red bold end", "text: zero width end")
+		for _, r := range text {
+			if r < ' ' && r != '\n' || r == 0x202e || r == 0x200b || r >= 0xe0000 && r <= 0xe007f {
+				c.Errorf("%q is in the snapshot", r)
+			}
+		}
+	})
+	s.page(t, "lone surrogates, joined emoji, combining marks and right-to-left text survive", "snapshot_hostile.html", func(c *testCase) {
+		text := c.bare(nil)
+		c.wantLines(text, "text: lone \ufffd and \ufffd end", "text: family \U0001f469\u200d\U0001f469\u200d\U0001f467 flag \U0001f1f3\U0001f1f4 end",
+			"text: Zoe\u0308 na\u0308ive end", "text: \u0634\u0643\u0631\u0627 \u05ea\u05d5\u05d3\u05d4 end")
+		data, err := json.Marshal(text)
+		var back string
+		if err != nil || json.Unmarshal(data, &back) != nil || back != text {
+			c.Errorf("the snapshot does not survive JSON: %v", err)
+		}
+	})
+	s.page(t, "page text cannot imitate a line or a ref", "snapshot_hostile.html", func(c *testCase) {
+		text := c.snap(nil)
+		real := regexp.MustCompile(`(?m)^ *- (text: .*|(page|heading|button|textbox|link) "(\\.|[^"\\])*"( \[ref=e\d+\]| http\S*| \[level=1\])?( \[\w+="(\\.|[^"\\])*"\])?(: .*)?)$`)
+		for line := range strings.Lines(text) {
+			if !real.MatchString(strings.TrimRight(line, "\n")) {
+				c.Errorf("invalid line: %s", line)
+			}
+			if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "- text: "); ok && (regexp.MustCompile(`(^|[^\\])\[ref=`).MatchString(rest) || strings.ContainsAny(rest[:1], `-"[…`)) {
+				c.Errorf("this text imitates syntax: %s", line)
+			}
+		}
+		if n := strings.Count(text, "\n- page"); n != 0 {
+			c.Errorf("%d further pages", n)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package executortest
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// serveAuth requests authentication and accepts no credentials.
+func serveAuth(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", map[string]string{
+		"basic": `Basic realm="test"`, "digest": `Digest realm="test", nonce="abc", qop="auth"`, "ntlm": "NTLM",
+	}[r.PathValue("scheme")])
+	http.Error(w, "a password is needed", http.StatusUnauthorized)
+}
+
+// A trigger is an element of native.html that may make the browser open a native dialog.
+type trigger struct {
+	id, about string
+	asks      bool   // the dialog blocks the input of the tab in a headless browser that opens it
+	result    string // what the page receives if the dialog is prevented; not awaited if empty
+	note      string // of the click
+}
+
+// triggers are the triggers of native.html.
+var triggers = []trigger{
+	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
+	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`},
+	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`},
+	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`},
+	{id: "mailto", about: "a mailto: link", note: `the link to "mailto:" was not opened`},
+	{id: "authFetch", about: "fetch with basic authentication", asks: true, result: "done 401"},
+	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401"},
+	{id: "authNtlm", about: "fetch with NTLM authentication", asks: true, result: "done 401"},
+	{id: "authRequest", about: "XMLHttpRequest with basic authentication", asks: true, result: "done 401"},
+	{id: "authImage", about: "image with basic authentication", asks: true, result: "done error"},
+	{id: "authFrame", about: "frame with basic authentication", asks: true, result: "done loaded"},
+	{id: "passkeyGet", about: "passkey request", asks: true},
+	{id: "passkeyCreate", about: "passkey creation"},
+	{id: "digital", about: "digital credential request", asks: true, result: "failed NotSupportedError"},
+	{id: "screen", about: "screen capture request", asks: true, result: "failed NotAllowedError"},
+	{id: "password", about: "saved password request", result: "done null"},
+	{id: "camera", about: "camera request"},
+	{id: "location", about: "geolocation request"},
+	{id: "notification", about: "notification permission request"},
+	{id: "midi", about: "MIDI request"},
+	{id: "clipboard", about: "clipboard request"},
+	{id: "usb", about: "USB device request"},
+	{id: "serial", about: "serial port request"},
+	{id: "hid", about: "HID request"},
+	{id: "openFile", about: "file picker"},
+	{id: "saveFile", about: "save file picker"},
+	{id: "folder", about: "directory picker"},
+	{id: "colour", about: "color picker"},
+	{id: "date", about: "date picker"},
+	{id: "select", about: "select popup"},
+	{id: "payment", about: "payment request"},
+	{id: "handler", about: "protocol handler registration"},
+	{id: "print", about: "printing"},
+	{id: "eyedropper", about: "eyedropper"},
+	{id: "fullscreen", about: "fullscreen request"},
+	{id: "downloads", about: "multiple downloads"},
+	{id: "save", about: "form with a password"},
+}
+
+// dialogTime is the maximum time that a dialog of the browser takes to open. Chromium first queries
+// the desktop about links to other programs.
+const dialogTime = 1500 * time.Millisecond
+
+func (s *suite) nativeDialogs(t *testing.T) {
+	for _, tr := range triggers {
+		s.page(t, tr.about, "", func(c *testCase) {
+			tab, err := c.exec.NewTab(c.ctx, c.otherURL("native.html"), nil) // passkeys require a host name
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.tab = tab.ID
+			a := c.click(css("#"+tr.id), nil)
+			note := tr.note
+			if c.h.UserAnswers && note != "" {
+				note = "which may ask the user"
+			}
+			c.wantIn(a.Note, note)
+			switch {
+			case !c.h.UserAnswers:
+				if tr.result != "" {
+					got := c.evalString(fmt.Sprintf("new Promise((done) => { const look = () => (results.%s ? done(results.%[1]s) : setTimeout(look, 10)); look(); })", tr.id))
+					if got != tr.result {
+						c.Errorf("the page received %q, want %q", got, tr.result)
+					}
+				}
+				c.takesInput(tr.asks)
+			case tr.asks:
+				c.refusesInput()
+			default:
+				c.takesInput(false)
+			}
+		})
+	}
+	for name, do := range sorted(map[string]func(c *testCase) error{
+		"click": func(c *testCase) error { _, err := c.exec.Click(c.ctx, c.tab, css("#plain"), nil); return err },
+		"hover": func(c *testCase) error { _, err := c.exec.Hover(c.ctx, c.tab, css("#plain"), nil); return err },
+		"press": func(c *testCase) error {
+			_, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")})
+			return err
+		},
+		"press of a chord, without a target": func(c *testCase) error {
+			_, err := c.exec.Press(c.ctx, c.tab, "Control+Shift+ArrowLeft", nil)
+			return err
+		},
+		"type with Enter": func(c *testCase) error {
+			_, err := c.exec.Type(c.ctx, c.tab, css("#field"), "a", &executor.TypeOptions{PressEnter: true})
+			return err
+		},
+	}) {
+		s.page(t, "input blocked by a native dialog: "+name, "native.html", func(c *testCase) {
+			if c.h.UserAnswers {
+				c.click(css("#authFetch"), nil)
+				c.refusesInput()
+				c.wantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
+				return
+			}
+			c.h.Raw(c.T, c.url("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": true})
+			c.wantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
+			c.h.Raw(c.T, c.url("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": false})
+			if err := do(c); err != nil {
+				c.Errorf("the browser no longer blocks input: %v", err)
+			}
+		})
+	}
+	s.page(t, "document with basic authentication", "native.html", func(c *testCase) {
+		n, err := c.exec.Navigate(c.ctx, c.tab, c.path("/auth/basic"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if n.HTTPStatus != http.StatusUnauthorized {
+			c.Errorf("status %d, want 401", n.HTTPStatus)
+		}
+		c.wantIn(c.snap(nil), "a password is needed")
+	})
+}
+
+// takesInput checks that the tab receives input. If long is set, it waits for dialogTime first.
+func (c *testCase) takesInput(long bool) {
+	c.Helper()
+	for start := time.Now(); ; {
+		c.click(css("#plain"), nil)
+		if r := c.await("click", "plain"); !r.Trusted {
+			c.Errorf("the page received %+v", r)
+		}
+		if !long || time.Since(start) > dialogTime {
+			break
+		}
+	}
+	if _, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")}); err != nil {
+		c.Error(err)
+	}
+	c.await("keydown", "field")
+	if _, err := c.exec.Type(c.ctx, c.tab, css("#field"), "b", nil); err != nil {
+		c.Error(err)
+	}
+	c.wantValue("field.value", "ab")
+}
+
+// refusesInput waits until a native dialog blocks the input of the tab, and checks that calls
+// report it.
+func (c *testCase) refusesInput() {
+	c.Helper()
+	var err error
+	for err == nil && c.ctx.Err() == nil {
+		_, err = c.exec.Click(c.ctx, c.tab, css("#plain"), nil)
+	}
+	c.wantCode(err, executor.ErrNotActionable, "blocked the input", "ask the user")
+	_, err = c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")})
+	c.wantCode(err, executor.ErrNotActionable, "did not receive the key", "ask the user")
+	c.wantValue("field.value", "")
+}

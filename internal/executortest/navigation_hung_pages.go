@@ -1,0 +1,200 @@
+package executortest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// spins starts an endless loop in the page of the case, navigation-spin.html.
+func (c *testCase) spins() {
+	c.Helper()
+	c.eval("setTimeout(spin); 0", nil)
+	c.await("begin", "spin")
+}
+
+// wantEnded checks that a call on a hung page ended at its deadline.
+func (c *testCase) wantEnded(what string, err error) {
+	c.Helper()
+	if err == nil || executor.CodeOf(err) != executor.ErrTimeout {
+		c.Errorf("%s: error %v, want %s", what, err, executor.ErrTimeout)
+	}
+}
+
+func (s *suite) hungPages(t *testing.T) {
+	ways := map[string]string{
+		"a loop in a timer": "setTimeout(spin); 0",
+		"microtasks":        "setTimeout(() => { report('begin', 'spin'); const f = () => Promise.resolve().then(f); f(); }); 0",
+	}
+	for way, expression := range sorted(ways) {
+		s.page(t, "hung page can be navigated, other tabs work: "+way, "navigation-spin.html", func(c *testCase) {
+			other := c.session(executor.SessionOptions{Gate: executor.AllowAll})
+			tab, err := other.NewTab(c.ctx, c.url("popup.html"), nil)
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.eval(expression, nil)
+			c.await("begin", "spin")
+			if _, err := other.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+				c.Errorf("a click in another tab: %v", err)
+			}
+			c.await("click", "inside")
+			c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
+		})
+	}
+	for _, in := range []string{"load", "parse"} {
+		s.page(t, "page that hangs during load can be navigated: "+in, "second.html", func(c *testCase) {
+			c.eval("setTimeout(() => location.assign('navigation-spin.html?in="+in+"')); 0", nil)
+			c.await("begin", "spin")
+			c.wantAt(c.goTo(c.url("popup.html"), nil), c.url("popup.html"), "Popup", 200)
+		})
+	}
+	s.page(t, "page that hangs in unload handlers can be navigated", "navigation-spin.html?in=unload", func(c *testCase) {
+		c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
+	})
+	s.page(t, "hung page can be closed", "navigation-spin.html", func(c *testCase) {
+		c.spins()
+		start := time.Now()
+		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+			c.Error(err)
+		}
+		c.wantWithin(start, 4*time.Second, "closing it")
+		if _, ok := c.find(c.tab); ok {
+			c.Error("the tab is still listed")
+		}
+	})
+	s.page(t, "calls on a hung page end at their deadline", "navigation-spin.html", func(c *testCase) {
+		ref := c.ref("button", "Button")
+		c.spins()
+		field, box := executor.Field{Target: css("#field"), Value: "x"}, css("#field")
+		calls := map[string]func(context.Context) error{
+			"snapshot":   func(ctx context.Context) error { _, err := c.exec.Snapshot(ctx, c.tab, nil); return err },
+			"text":       func(ctx context.Context) error { _, err := c.exec.Text(ctx, c.tab, nil); return err },
+			"html":       func(ctx context.Context) error { _, err := c.exec.HTML(ctx, c.tab, nil); return err },
+			"markdown":   func(ctx context.Context) error { _, err := c.exec.Markdown(ctx, c.tab, nil); return err },
+			"links":      func(ctx context.Context) error { _, err := c.exec.Links(ctx, c.tab, nil); return err },
+			"screenshot": func(ctx context.Context) error { _, err := c.exec.Screenshot(ctx, c.tab, nil); return err },
+			"eval":       func(ctx context.Context) error { _, err := c.exec.Eval(ctx, c.tab, "1", nil); return err },
+			"cdp":        func(ctx context.Context) error { _, err := c.exec.CDP(ctx, c.tab, "DOM.getDocument", nil); return err },
+			"click":      func(ctx context.Context) error { _, err := c.exec.Click(ctx, c.tab, byRef(ref), nil); return err },
+			"type":       func(ctx context.Context) error { _, err := c.exec.Type(ctx, c.tab, box, "x", nil); return err },
+			"press":      func(ctx context.Context) error { _, err := c.exec.Press(ctx, c.tab, "a", nil); return err },
+			"hover":      func(ctx context.Context) error { _, err := c.exec.Hover(ctx, c.tab, byRef(ref), nil); return err },
+			"scroll": func(ctx context.Context) error {
+				_, err := c.exec.Scroll(ctx, c.tab, executor.ScrollOptions{DeltaY: 100})
+				return err
+			},
+			"select_option": func(ctx context.Context) error {
+				_, err := c.exec.SelectOption(ctx, c.tab, css("#select"), []string{"two"}, nil)
+				return err
+			},
+			"fill_form": func(ctx context.Context) error {
+				_, err := c.exec.FillForm(ctx, c.tab, []executor.Field{field}, nil)
+				return err
+			},
+			"wait_for": func(ctx context.Context) error {
+				_, err := c.exec.WaitFor(ctx, c.tab, executor.WaitCondition{Text: "never"})
+				return err
+			},
+			"download_file": func(ctx context.Context) error {
+				_, err := c.exec.Download(ctx, c.tab, executor.DownloadOptions{Target: css("#button")})
+				return err
+			},
+		}
+		start := time.Now()
+		for name, call := range sorted(calls) {
+			ctx, cancel := contextWithTimeout(c, 60*time.Millisecond)
+			c.wantEnded(name, call(ctx))
+			cancel()
+		}
+		// Each has 60 ms; together less than one call with its default timeout.
+		c.wantWithin(start, 5*time.Second, "all of them")
+		if got := c.listed(c.tab); got.URL != c.url("navigation-spin.html") {
+			c.Errorf("listed %+v", got)
+		}
+	})
+	s.page(t, "click that hangs the page ends at the deadline or on cancel", "navigation-stuck.html", func(c *testCase) {
+		ctx, cancel := context.WithCancel(c.ctx)
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.exec.Click(ctx, c.tab, css("#loop"), nil)
+			done <- err
+		}()
+		c.await("begin", "loop")
+		start := time.Now()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			c.Errorf("error %v, want one that is context.Canceled", err)
+		}
+		c.wantWithin(start, 2*time.Second, "the canceled click")
+		ctx, cancel = contextWithTimeout(c, 300*time.Millisecond)
+		defer cancel()
+		_, err := c.exec.Reload(ctx, c.tab, nil)
+		c.wantEnded("reload", err)
+	})
+	s.page(t, "endless expression ends at the deadline", "navigation-stuck.html", func(c *testCase) {
+		ctx, cancel := contextWithTimeout(c, time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := c.exec.Eval(ctx, c.tab, "for (;;);", nil)
+		c.wantCode(err, executor.ErrTimeout)
+		c.wantWithin(start, 4*time.Second, "an expression of one second")
+		c.wantValue("document.title", "Travel stuck")
+	})
+	s.page(t, "crash ends pending calls, page can be reloaded", "tabs.html", func(c *testCase) {
+		popup := c.click(css("#window"), nil).NewTabs // it shares the renderer process
+		if len(popup) != 1 {
+			c.Fatalf("new tabs: %+v, want one", popup)
+		}
+		c.await("open", "window")
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second})
+			done <- err
+		}()
+		c.await("asked", "crash")
+		ctx, cancel := contextWithTimeout(c, 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		c.exec.CDP(ctx, popup[0].ID, "Page.crash", nil) // whether it returns or not
+		c.wantCode(<-done, executor.ErrTargetGone, "crash")
+		c.wantWithin(start, 5*time.Second, "the end of the call")
+		nav, err := c.exec.Reload(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantAt(nav, c.url("tabs.html"), "Tabs", 200)
+		c.wantValue("document.title", "Tabs")
+	})
+	s.page(t, "page of 5,000 rows is readable and clickable", "navigation-huge.html", func(c *testCase) {
+		c.click(css("#wide"), nil)
+		c.await("done", "wide")
+		if text := c.snap(nil); len([]rune(text)) > executor.DefaultMaxChars {
+			c.Errorf("a snapshot of %d characters", len([]rune(text)))
+		}
+		c.click(byRef(c.refIn(c.snap(&executor.SnapshotOptions{Find: "Last"}), "button", "Last")), nil)
+		c.await("click", "last")
+	})
+	s.page(t, "page nested 1,500 levels is readable and clickable", "navigation-huge.html", func(c *testCase) {
+		c.click(css("#deep"), nil)
+		c.await("done", "deep")
+		c.click(byRef(c.ref("button", "Bottom")), nil)
+		c.await("click", "bottom")
+		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(text.Content, "Bottom")
+	})
+	s.page(t, "page that uses 200 MB works", "navigation-huge.html", func(c *testCase) {
+		c.click(css("#fat"), nil)
+		if got := c.await("done", "fat"); got.Value != "true" {
+			c.Errorf("a gigabyte of text was accepted: %+v", got)
+		}
+		c.wantIn(c.snap(nil), "Fat")
+		c.eval("delete window.kept", nil)
+	})
+}

@@ -1,0 +1,215 @@
+package executortest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// wantWithin checks the time since start.
+func (c *testCase) wantWithin(start time.Time, limit time.Duration, what string) {
+	c.Helper()
+	if took := time.Since(start); took > limit {
+		c.Errorf("%s took %v, want at most %v", what, took, limit)
+	}
+}
+
+func (s *suite) navigationLoading(t *testing.T) {
+	until := func(u executor.WaitUntil, timeout time.Duration) *executor.NavigateOptions {
+		return &executor.NavigateOptions{Until: u, Timeout: timeout}
+	}
+	s.page(t, "slow response: commit, then DOMContentLoaded and load", "second.html", func(c *testCase) {
+		nav := c.goTo(c.navigationURL("parts/rest"), until(executor.UntilCommit, 0))
+		if nav.URL != c.navigationURL("parts/rest") || nav.HTTPStatus != 200 {
+			c.Errorf("ended at %+v", *nav)
+		}
+		c.wantIn(c.snap(nil), "the first part") // the received part is readable
+		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			start := time.Now()
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("parts/rest"), until(u, 300*time.Millisecond))
+			c.wantCode(err, executor.ErrTimeout)
+			c.wantWithin(start, 3*time.Second, string(u))
+		}
+		c.wantIn(c.snap(nil), "the first part")
+		c.release("rest")
+		c.goTo(c.navigationURL("parts/rest"), nil)
+		c.wantIn(c.snap(nil), "the second part")
+	})
+	s.page(t, "truncated response: received part is usable", "second.html", func(c *testCase) {
+		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			nav := c.goTo(c.navigationURL("short"), until(u, 20*time.Second))
+			if nav.HTTPStatus != 200 || nav.Title != "Short" {
+				c.Errorf("%s: ended at %+v", u, *nav)
+			}
+			c.wantIn(nav.Note, "ended early", "net::ERR_CONTENT_LENGTH_MISMATCH")
+		}
+		c.wantIn(c.snap(nil), "the part that came")
+		c.click(css("button"), nil)
+		c.wantValue("document.querySelector('button').textContent", "clicked")
+		c.quick(css("button"), 700*time.Millisecond)
+		if nav := c.goTo(c.url("second.html"), nil); nav.Note != "" {
+			c.Errorf("the next page's note: %q", nav.Note)
+		}
+	})
+	s.page(t, "page with scripts disabled by sandbox", "second.html", func(c *testCase) {
+		c.goTo(c.navigationURL("scriptless"), nil)
+		c.snap(nil)
+		a := c.click(css("input[type=checkbox]"), nil)
+		c.wantIn(a.Diff, "[checked]")
+		c.wantNotIn(a.Note, "busy")
+		typed, err := c.exec.Type(c.ctx, c.tab, css("[aria-label=Name]"), "Ann", nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(typed.Diff, "Ann")
+		c.wantNotIn(typed.Note, "busy")
+		c.wantIn(c.click(css("summary"), nil).Diff, "what is in it")
+		c.quick(css("input[type=checkbox]"), 700*time.Millisecond)
+	})
+	s.page(t, "slow server: each waitUntil ends at its timeout", "navigation.html", func(c *testCase) {
+		for _, u := range []executor.WaitUntil{executor.UntilCommit, executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
+			start := time.Now()
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("late"), until(u, 250*time.Millisecond))
+			c.wantCode(err, executor.ErrTimeout)
+			c.wantWithin(start, 3*time.Second, string(u))
+			c.wantValue("document.title", "Travel") // the old page still works
+		}
+		c.click(css("#push"), nil)
+		c.wantValue("document.title", "View 1")
+	})
+	s.page(t, "polling page loads but never reaches networkidle", "second.html", func(c *testCase) {
+		c.goTo(c.url("navigation-poll.html"), nil)
+		start := time.Now()
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("navigation-poll.html"), until(executor.UntilNetworkIdle, 700*time.Millisecond))
+		c.wantCode(err, executor.ErrTimeout, "networkidle")
+		c.wantWithin(start, 3*time.Second, "networkidle")
+		start = time.Now()
+		c.click(css("p"), nil)
+		c.wantWithin(start, 5*time.Second, "a click on it")
+	})
+	s.page(t, "connection reset", "navigation.html", func(c *testCase) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("reset"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		_, err = c.exec.Reload(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_") // the error page causes no requests
+		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantAt(nav, c.url("navigation.html"), "Travel", nav.HTTPStatus)
+	})
+	s.page(t, "unknown host", "navigation.html", func(c *testCase) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, "http://nowhere.invalid/", until("", 15*time.Second))
+		c.wantCode(err, executor.ErrNavigationFailed, "nowhere.invalid", "net::ERR_")
+	})
+	s.page(t, "redirect to itself", "navigation.html", func(c *testCase) {
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("loop"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_TOO_MANY_REDIRECTS")
+	})
+	s.page(t, "redirect, meta refresh and script redirect: wait_for sees the final page", "second.html", func(c *testCase) {
+		c.goTo(c.path("/redirect/3?to=/p/"+c.id+"/navigation-hop.html"), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{URL: "*/second.html", Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+		c.wantValue("document.title", "Second")
+	})
+	s.page(t, "Refresh header", "navigation.html", func(c *testCase) {
+		c.goTo(c.navigationURL("refresh?to="+c.url("second.html")), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+	})
+	s.page(t, "page that redirects during load: final URL reported", "navigation.html", func(c *testCase) {
+		nav := c.goTo(c.url("navigation-hop2.html"), nil)
+		c.wantAt(nav, c.url("second.html"), "Second", 200)
+	})
+	for name, url := range sorted(map[string]string{"javascript": "javascript:document.title='Broken in'", "JavaScript": "JavaScript:document.title='Broken in'"}) {
+		s.page(t, "a "+name+": URL is rejected", "navigation.html", func(c *testCase) {
+			_, err := c.exec.Navigate(c.ctx, c.tab, url, nil)
+			c.wantCode(err, executor.ErrBadArgs, "eval")
+			_, err = c.exec.NewTab(c.ctx, url, nil)
+			c.wantCode(err, executor.ErrBadArgs)
+			c.wantValue("document.title", "Travel")
+		})
+	}
+	s.page(t, "fragment navigation", "navigation.html", func(c *testCase) {
+		nav := c.goTo(c.url("navigation.html#part"), nil)
+		c.wantAt(nav, c.url("navigation.html#part"), "Travel", 0)
+		c.await("hashchange", "travel")
+		nav = c.goTo(c.url("navigation.html#part"), nil) // repeated: no navigation, no wait
+		if nav.URL != c.url("navigation.html#part") {
+			c.Errorf("ended at %+v", *nav)
+		}
+	})
+	s.page(t, "server error page: status reported", "navigation.html", func(c *testCase) {
+		for _, code := range []string{"403", "410", "503"} {
+			nav := c.goTo(c.path("/status/"+code), nil)
+			if nav.Title != "Status "+code || nav.HTTPStatus < 400 {
+				c.Errorf("ended at %+v", *nav)
+			}
+		}
+		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/status/404?body=none"), nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "404")
+	})
+	s.page(t, "second navigate during the first", "navigation.html", func(c *testCase) {
+		first := make(chan error, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("slow"), until("", 400*time.Millisecond))
+			first <- err
+		}()
+		c.awaitRequest("slow")
+		c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
+		c.wantCode(<-first, executor.ErrTimeout) // calls on a tab are queued
+		c.wantValue("document.title", "Second")
+	})
+	s.page(t, "click that navigates to a slow page waits for it", "navigation.html", func(c *testCase) {
+		done := make(chan *executor.Action, 1)
+		go func() {
+			a, err := c.exec.Click(c.ctx, c.tab, css("#held"), nil)
+			if err != nil {
+				c.Error(err)
+			}
+			done <- a
+		}()
+		c.awaitRequest("slow")
+		c.release("slow")
+		if a := <-done; a != nil && (a.URL != c.heldURL("slow") || a.Title != "Held slow") {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+	})
+	s.page(t, "click on link to stalled page returns after commit", "navigation.html", func(c *testCase) {
+		start := time.Now()
+		a := c.click(css("#parts"), nil)
+		c.wantWithin(start, 6*time.Second, "the click")
+		if a.URL != c.navigationURL("parts/rest") || a.Title != "Parts" {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+	})
+	s.page(t, "click on link with 204 and with dead server", "navigation.html", func(c *testCase) {
+		start := time.Now()
+		a := c.click(css("#nothing"), nil)
+		c.wantWithin(start, 3*time.Second, "the click on a link without content")
+		if a.URL != "" || a.Title != "" {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+		a = c.click(css("#dead"), nil)
+		if !strings.Contains(a.Note, "net::ERR_") {
+			c.Errorf("the click reports %+v", a.Changes)
+		}
+		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		if err != nil || nav.Title != "Travel" {
+			c.Errorf("back ended at %+v, %v", nav, err)
+		}
+	})
+	s.page(t, "click through a redirect chain", "navigation.html", func(c *testCase) {
+		c.click(css("#chain"), nil)
+		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		if err != nil || !res.Matched {
+			c.Fatalf("%+v, %v", res, err)
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package executortest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// opened clicks target, and returns the one tab that this opened, which must not be active.
+func (c *testCase) opened(selector string, opts *executor.ClickOptions) executor.Tab {
+	c.Helper()
+	start := time.Now()
+	tabs := c.click(css(selector), opts).NewTabs
+	c.wantWithin(start, 8*time.Second, "the click")
+	for len(tabs) == 0 && c.ctx.Err() == nil { // a busy browser may report it late
+		tabs = c.click(css("h1"), nil).NewTabs
+	}
+	if len(tabs) != 1 {
+		c.Fatalf("clicking %s opened %+v, want one tab", selector, tabs)
+	}
+	if tabs[0].Active || !c.listed(c.tab).Active {
+		c.Errorf("the tab that %s opened became active", selector)
+	}
+	return tabs[0]
+}
+
+// hasFocus checks that the page of the case has focus and is visible.
+func (c *testCase) hasFocus() {
+	c.Helper()
+	c.wantValue("document.hasFocus() + ' ' + document.visibilityState", "true visible")
+}
+
+func (s *suite) navigationPopups(t *testing.T) {
+	s.page(t, "delayed popup: reported once", "navigation-popups.html", func(c *testCase) {
+		tabs := c.click(css("#later"), nil).NewTabs
+		c.await("open", "later")
+		for len(tabs) == 0 && c.ctx.Err() == nil {
+			tabs = append(tabs, c.click(css("h1"), nil).NewTabs...)
+		}
+		if len(tabs) != 1 || tabs[0].URL != c.url("popup.html?by=later") {
+			c.Errorf("opened %+v", tabs)
+		}
+		if again := c.click(css("h1"), nil).NewTabs; len(again) != 0 {
+			c.Errorf("reported again: %+v", again)
+		}
+	})
+	s.page(t, "opened blank, then navigated", "navigation-popups.html", func(c *testCase) {
+		tab := c.opened("#moved", nil)
+		c.await("open", "moved")
+		if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+			c.Fatal(err)
+		}
+		c.await("click", "inside")
+		if got := c.listed(tab.ID); got.URL != c.url("popup.html?by=moved") || got.Title != "Popup" {
+			c.Errorf("listed %+v", got)
+		}
+	})
+	s.page(t, "opened and closed immediately", "navigation-popups.html", func(c *testCase) {
+		start := time.Now()
+		a := c.click(css("#gone"), nil)
+		c.wantWithin(start, 4*time.Second, "the click")
+		c.await("after", "gone")
+		for _, tab := range a.NewTabs {
+			_, err := c.exec.Text(c.ctx, tab.ID, nil)
+			c.wantGone(err)
+		}
+		c.hasFocus()
+	})
+	s.page(t, "popup window opens a popup window", "navigation-popups.html", func(c *testCase) {
+		first := c.opened("#chain", nil)
+		a, err := c.exec.Click(c.ctx, first.ID, css("#small"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.url("popup.html?by=small") {
+			c.Fatalf("the click in the popup opened %+v", a.NewTabs)
+		}
+		if again := c.click(css("h1"), nil).NewTabs; len(again) != 0 {
+			c.Errorf("the first page reports the nested popup window: %+v", again)
+		}
+		if _, err := c.exec.Click(c.ctx, a.NewTabs[0].ID, css("#inside"), nil); err != nil {
+			c.Error(err)
+		}
+		c.await("click", "inside")
+	})
+	s.page(t, "named window is reused: no new tab", "navigation-popups.html", func(c *testCase) {
+		tab := c.opened("#named", nil)
+		c.await("open", "named1")
+		start := time.Now()
+		a := c.click(css("#named"), nil)
+		c.wantWithin(start, 3*time.Second, "the second click")
+		c.await("open", "named2")
+		if len(a.NewTabs) != 0 {
+			c.Errorf("opened %+v", a.NewTabs)
+		}
+		if got := c.listed(tab.ID); got.URL != c.url("popup.html?by=named2") {
+			c.Errorf("listed %+v", got)
+		}
+	})
+	for id, title := range sorted(map[string]string{"written": "Written", "blob": "Blob", "script": "Script"}) {
+		s.page(t, "popup window without URL: "+id, "navigation-popups.html", func(c *testCase) {
+			tab := c.opened("#"+id, nil)
+			res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Expression: "document.title === " + quote(title)})
+			if err != nil || !res.Matched {
+				c.Fatalf("%+v, %v", res, err)
+			}
+			snap, err := c.exec.Snapshot(c.ctx, tab.ID, nil)
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.wantIn(snap.Text, title)
+			if id == "written" {
+				if _, err := c.exec.Click(c.ctx, tab.ID, css("button"), nil); err != nil {
+					c.Error(err)
+				}
+			}
+		})
+	}
+	s.page(t, "form submitted to a new tab", "navigation-popups.html", func(c *testCase) {
+		tab := c.opened("#form", nil)
+		res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Text: `asked by POST with "from a form"`})
+		if err != nil || !res.Matched {
+			c.Errorf("%+v, %v", res, err)
+		}
+	})
+	for name, opts := range sorted(map[string]*executor.ClickOptions{
+		"middle click":  {Button: executor.ButtonMiddle},
+		"Control+click": {Modifiers: []executor.Modifier{executor.ModControl}},
+	}) {
+		s.page(t, name+" opens a link in the background", "navigation-popups.html", func(c *testCase) {
+			tab := c.opened("#link", opts)
+			c.await("open", "link")
+			if got := c.listed(tab.ID); got.URL != c.url("popup.html?by=link") {
+				c.Errorf("listed %+v", got)
+			}
+			c.wantValue("document.title", "Travel popups")
+			c.hasFocus()
+			if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+				c.Error(err)
+			}
+			c.await("click", "inside")
+		})
+	}
+	s.page(t, "slow new tab does not delay the click", "navigation-popups.html", func(c *testCase) {
+		tab := c.opened("#slow", nil)
+		c.awaitRequest("slow")
+		c.release("slow")
+		res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Text: "held slow"})
+		if err != nil || !res.Matched {
+			c.Errorf("%+v, %v", res, err)
+		}
+	})
+	s.page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *testCase) {
+		button := byRef(c.ref("button", "Sandboxed"))
+		a := c.click(button, nil)
+		if len(a.NewTabs) != 0 {
+			c.Errorf("the sandbox opened %+v", a.NewTabs)
+		}
+		c.wantIn(a.Note, "blocked")
+		c.quick(button, 700*time.Millisecond)
+	})
+	s.page(t, "page behind a popup window behaves like a foreground page", "navigation-popups.html", func(c *testCase) {
+		c.opened("#chain", nil)
+		c.hasFocus()
+		c.wantValue("await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))", "drawn")
+		tab := c.opened("#small", nil)
+		tabs, err := c.exec.ListTabs(c.ctx)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if !slices.ContainsFunc(tabs, func(l executor.Tab) bool { return l.ID == tab.ID && strings.Contains(l.URL, "by=small") }) {
+			c.Errorf("the small window is not listed: %+v", tabs)
+		}
+	})
+}

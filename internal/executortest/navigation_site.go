@@ -1,0 +1,123 @@
+package executortest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// navigationRoutes adds the resources that the navigation cases need: delayed and truncated
+// responses, and pages that show the request method.
+func (s *site) navigationRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("/travel/{case}/posted", serveMethod)
+	mux.HandleFunc("GET /travel/{case}/parts/{name}", s.serveParts)
+	mux.HandleFunc("/travel/{case}/attachment/{name}", s.serveAttachment)
+	mux.HandleFunc("GET /travel/{case}/reset", serveReset)
+	mux.HandleFunc("GET /travel/{case}/scriptless", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy", "sandbox allow-same-origin allow-forms")
+		fmt.Fprint(w, "<!doctype html><title>Scriptless</title><label><input type=checkbox> Gift wrap</label> <input aria-label=Name> <details><summary>More</summary>what is in it</details>")
+	})
+	mux.HandleFunc("GET /travel/{case}/short", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Length", "9999")
+		fmt.Fprint(w, "<!doctype html><title>Short</title><h1>the part that came</h1><button onclick='this.textContent = `clicked`'>Part</button>")
+	})
+	mux.HandleFunc("GET /travel/{case}/loop", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Path, http.StatusFound)
+	})
+	mux.HandleFunc("GET /travel/{case}/refresh", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Refresh", "0; url="+r.URL.Query().Get("to"))
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html><title>Refresh</title>")
+	})
+}
+
+// serveMethod serves a page that shows the method and body of the request.
+func serveMethod(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(w, "<!doctype html><title>%[1]s</title><p>asked by %[1]s with %[2]q", r.Method, r.PostFormValue("field"))
+}
+
+// serveParts serves a page whose second half is sent after release(name).
+func (s *site) serveParts(w http.ResponseWriter, r *http.Request) {
+	st := s.stage(r)
+	if st == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, "<!doctype html><title>Parts</title><p>the first part")
+	w.(http.Flusher).Flush()
+	h := st.holdResponse(r.PathValue("name"))
+	h.arriving.Do(func() { close(h.arrived) })
+	select {
+	case <-h.released:
+	case <-r.Context().Done():
+		return
+	}
+	io.WriteString(w, "<p>the second part")
+}
+
+// serveAttachment serves a download named ?as=. With ?hold=, it sends only the first bytes before
+// release(?hold=). With ?cut=, it closes the connection after them. With ?length=none, it sends no
+// Content-Length. With ?late=, it starts after 150 ms.
+func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
+	st := s.stage(r)
+	if st == nil {
+		http.NotFound(w, r)
+		return
+	}
+	q := r.URL.Query()
+	if q.Get("late") != "" {
+		select {
+		case <-time.After(150 * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "text/csv")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("name")+`"`)
+	if as := q.Get("as"); as != "" {
+		w.Header().Set("Content-Disposition", as)
+	}
+	if q.Get("length") != "none" {
+		w.Header().Set("Content-Length", strconv.Itoa(len(fileContent)))
+	}
+	io.WriteString(w, fileContent[:4])
+	w.(http.Flusher).Flush()
+	if name := q.Get("hold"); name != "" {
+		h := st.holdResponse(name)
+		h.arriving.Do(func() { close(h.arrived) })
+		select {
+		case <-h.released:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if q.Get("cut") != "" {
+		panic(http.ErrAbortHandler)
+	}
+	io.WriteString(w, fileContent[4:])
+}
+
+// serveReset resets the connection without a response.
+func serveReset(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	conn.SetDeadline(time.Now())
+	conn.Close()
+}
+
+// navigationURL returns the URL of a resource of navigationRoutes.
+func (st *caseSite) navigationURL(path string) string {
+	return st.origin() + "/travel/" + st.id + "/" + path
+}

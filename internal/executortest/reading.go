@@ -1,0 +1,314 @@
+package executortest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+func (s *suite) eval(t *testing.T) {
+	s.page(t, "values", "second.html", func(c *testCase) {
+		for _, tc := range []struct{ expression, value, kind string }{
+			{"1+1", "2", "number"},
+			{"'a' + 'b'", `"ab"`, "string"},
+			{"true", "true", "boolean"},
+			{"null", "null", "null"},
+			{"[1, 'x', null]", `[1,"x",null]`, "array"},
+			{"({a: {b: [1]}})", `{"a":{"b":[1]}}`, "object"},
+			{"{a: 1}", "", ""}, // a block or an object: both are acceptable, an error is not
+			{"undefined", "", "undefined"},
+			{"Promise.resolve(7)", "7", "number"},
+			{"(async () => { await null; return [8] })()", "[8]", "array"},
+			{"const x = 1; x + 1", "2", "number"},
+			{"document.title", `"Second"`, "string"},
+			{"'\\u{1F469} \\ud800'", "", "string"},
+		} {
+			res, err := c.exec.Eval(c.ctx, c.tab, tc.expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", tc.expression, err)
+				continue
+			}
+			if !res.OK || res.Error != "" {
+				c.Errorf("%s: OK = %v, Error = %q", tc.expression, res.OK, res.Error)
+			}
+			if len(res.Value) > 0 && !json.Valid(res.Value) {
+				c.Errorf("%s: value %s is not JSON", tc.expression, res.Value)
+			}
+			if tc.value != "" && string(res.Value) != tc.value {
+				c.Errorf("%s = %s, want %s", tc.expression, res.Value, tc.value)
+			}
+			if tc.kind != "" && res.Type != tc.kind {
+				c.Errorf("typeof %s = %q, want %q", tc.expression, res.Type, tc.kind)
+			}
+		}
+	})
+	s.page(t, "values without JSON form", "second.html", func(c *testCase) {
+		for expression, want := range map[string]string{
+			"NaN": "NaN", "-Infinity": "-Infinity", "123456789012345678901234567890n": "123456789012345678901234567890",
+			"() => 1": "", "Symbol('s')": "", "document.body": "", "window": "", "(() => { const a = {}; a.a = a; return a })()": "",
+			"new Map([[1, 2]])": "", "new Date(0)": "",
+		} {
+			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", expression, err)
+				continue
+			}
+			if !res.OK || res.Type == "" || len(res.Value) > 0 && !json.Valid(res.Value) {
+				c.Errorf("%s: %+v with value %s", expression, res, res.Value)
+			}
+			if !strings.Contains(string(res.Value), want) {
+				c.Errorf("%s = %s, want it to contain %s", expression, res.Value, want)
+			}
+		}
+	})
+	s.page(t, "page overrides JSON and String methods", "second.html", func(c *testCase) {
+		c.eval("String.prototype.slice = () => 'lie'; JSON.stringify = () => '\"lie\"'; 0", nil)
+		for _, tc := range [][2]string{
+			{"({a: {b: [1, 'x']}})", `{"a":{"b":[1,"x"]}}`}, {"[1, 2]", "[1,2]"}, {"(() => { const a = {}; a.a = a; return a })()", ""},
+			{"JSON.stringify = new Proxy(JSON.stringify, {}), [3]", "[3]"}, {"delete JSON.stringify, [4]", "[4]"},
+		} {
+			expression, want := tc[0], tc[1]
+			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", expression, err)
+				continue
+			}
+			if !res.OK || want != "" && string(res.Value) != want || strings.Contains(string(res.Value), "lie") {
+				c.Errorf("%s = %s, want %s", expression, res.Value, want)
+			}
+		}
+	})
+	s.page(t, "throws", "second.html", func(c *testCase) {
+		for expression, want := range map[string]string{
+			"throw new Error('no lamps')": "no lamps", "nosuch.thing": "nosuch", "Promise.reject(new Error('later'))": "later", "throw 'a string'": "a string",
+		} {
+			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", expression, err)
+				continue
+			}
+			if res.OK || !strings.Contains(res.Error, want) {
+				c.Errorf("%s: OK = %v, Error = %q", expression, res.OK, res.Error)
+			}
+		}
+	})
+	s.page(t, "syntax error", "second.html", func(c *testCase) {
+		for _, expression := range []string{"1 +", "let let = 1", "}"} {
+			_, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			c.wantCode(err, executor.ErrEvalFailed, "SyntaxError")
+		}
+		_, err := c.exec.Eval(c.ctx, c.tab, "", nil)
+		c.wantCode(err, executor.ErrBadArgs)
+	})
+	s.page(t, "promise with await: false", "second.html", func(c *testCase) {
+		res, err := c.exec.Eval(c.ctx, c.tab, "new Promise(() => {})", &executor.EvalOptions{NoAwait: true})
+		if err != nil {
+			c.Fatal(err)
+		}
+		if !res.OK || res.Type != "promise" {
+			c.Errorf("result %+v", res)
+		}
+	})
+	s.page(t, "big value", "second.html", func(c *testCase) {
+		res, err := c.exec.Eval(c.ctx, c.tab, "'x'.repeat(300 * 1024)", nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		var text string
+		if err := json.Unmarshal(res.Value, &text); err != nil {
+			c.Fatalf("the value is not a JSON string: %v", err)
+		}
+		if !res.OK || !res.Truncated || len(res.Value) > executor.MaxEvalBytes+2 || !strings.Contains(text[:min(len(text), 10)], "xxx") {
+			c.Errorf("OK = %v, Truncated = %v, %d bytes", res.OK, res.Truncated, len(res.Value))
+		}
+	})
+	s.page(t, "huge values", "second.html", func(c *testCase) {
+		for expression, throws := range map[string]bool{
+			"'x'.repeat(1e8)": false, "Promise.resolve('x'.repeat(1e8))": false, "({a: 'x'.repeat(1e8)})": false,
+			"throw 'x'.repeat(2e7)": true, "throw new Error('x'.repeat(2e7))": true,
+		} {
+			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			if err != nil {
+				c.Errorf("%s: %v", expression, err)
+				continue
+			}
+			text := string(res.Value)
+			if throws {
+				text = res.Error
+			}
+			if res.OK == throws || !throws && !res.Truncated || len(text) > executor.MaxEvalBytes || !strings.Contains(text, "xxxxx") {
+				c.Errorf("%s: OK = %v, Truncated = %v, %d bytes: %.80s", expression, res.OK, res.Truncated, len(text), text)
+			}
+		}
+	})
+	s.page(t, "endless loop", "second.html", func(c *testCase) {
+		ctx, cancel := contextWithTimeout(c, time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := c.exec.Eval(ctx, c.tab, "for (;;);", nil)
+		c.wantCode(err, executor.ErrTimeout)
+		if took := time.Since(start); took > 6*time.Second {
+			c.Errorf("a deadline of 1 s took %v", took)
+		}
+		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+			c.Errorf("closing the tab: %v", err)
+		}
+	})
+	s.page(t, "navigates", "nav.html", func(c *testCase) {
+		// The result may be lost with the page, but the call must return.
+		if _, err := c.exec.Eval(c.ctx, c.tab, "location.assign('second.html'); new Promise(() => {})", nil); err == nil {
+			c.Error("a promise of an unloaded page was fulfilled")
+		}
+		if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"}); err != nil {
+			c.Error(err)
+		}
+	})
+}
+
+func (s *suite) read(t *testing.T) {
+	s.page(t, "text", "read.html", func(c *testCase) {
+		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(text.Content, "The lighthouse", "Navigation link", "Ships passed in the dark")
+		c.wantNotIn(text.Content, "secret words", "report(", "<p>")
+		if text.Truncated || text.Origin != c.origin() || text.Chars != utf8.RuneCountInString(text.Content) {
+			c.Errorf("Truncated = %v, Origin = %q, Chars = %d", text.Truncated, text.Origin, text.Chars)
+		}
+		if text, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("h2")}); err != nil || text.Content != "By night" {
+			c.Errorf("text of h2: %+v, %v", text, err)
+		}
+		if text, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{MaxChars: 50}); err != nil {
+			c.Error(err)
+		} else if n := utf8.RuneCountInString(text.Content); !text.Truncated || n > 50 || text.Chars <= 50 {
+			c.Errorf("%d characters of %d, Truncated = %v", n, text.Chars, text.Truncated)
+		}
+		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("#nosuch")})
+		c.wantCode(err, executor.ErrSelectorNotFound, "#nosuch")
+	})
+	s.page(t, "html", "read.html", func(c *testCase) {
+		markup, err := c.exec.HTML(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(markup.Content, "<html", "<h2>By night</h2>")
+		if markup.Origin != c.origin() || markup.Chars != utf8.RuneCountInString(markup.Content) {
+			c.Errorf("Origin = %q, Chars = %d", markup.Origin, markup.Chars)
+		}
+		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("h2")}); err != nil || markup.Content != "<h2>By night</h2>" {
+			c.Errorf("outer: %+v, %v", markup, err)
+		}
+		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("h2"), Inner: true}); err != nil || markup.Content != "By night" {
+			c.Errorf("inner: %+v, %v", markup, err)
+		}
+		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{MaxChars: 50}); err != nil || !markup.Truncated || utf8.RuneCountInString(markup.Content) > 50 {
+			c.Errorf("cut: %+v, %v", markup, err)
+		}
+		_, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("#nosuch")})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+	})
+	s.page(t, "markdown", "read.html", func(c *testCase) {
+		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(md.Content, "## By night", "[map of the coast]("+c.url("second.html")+")", "| Year | Ships |", "```go\nfunc main() {}\n```", "A link to code")
+		c.wantNotIn(md.Content, "Navigation link", "Imprint", "secret words", "javascript:")
+		if md.WholePage || md.Truncated || md.Title != "The lighthouse" || md.Origin != c.origin() {
+			c.Errorf("WholePage = %v, Truncated = %v, Title = %q, Origin = %q", md.WholePage, md.Truncated, md.Title, md.Origin)
+		}
+		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"}); err != nil {
+			c.Error(err)
+		} else {
+			c.wantIn(md.Content, "Navigation link", "Imprint")
+			if !md.WholePage {
+				c.Error("WholePage = false for the body")
+			}
+		}
+		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "table"}); err != nil {
+			c.Error(err)
+		} else {
+			c.wantIn(md.Content, "1900")
+			c.wantNotIn(md.Content, "By night")
+		}
+		_, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "#nosuch"})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+	})
+	s.page(t, "markdown pagination", "read.html", func(c *testCase) {
+		whole, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		var b strings.Builder
+		for offset := 0; ; {
+			part, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 200, Offset: offset})
+			if err != nil {
+				c.Fatal(err)
+			}
+			b.WriteString(part.Content)
+			if part.Offset == 0 {
+				break
+			}
+			if !part.Truncated || part.Offset <= offset {
+				c.Fatalf("offset %d is followed by %d, Truncated = %v", offset, part.Offset, part.Truncated)
+			}
+			offset = part.Offset
+		}
+		if b.String() != whole.Content {
+			c.Errorf("the parts are\n%s\nthe complete text is\n%s", b.String(), whole.Content)
+		}
+	})
+	s.page(t, "links", "read.html", func(c *testCase) {
+		links := func(opts *executor.LinksOptions) []string {
+			c.Helper()
+			res, err := c.exec.Links(c.ctx, c.tab, opts)
+			if err != nil {
+				c.Fatalf("links %+v: %v", opts, err)
+			}
+			var hrefs []string
+			for _, l := range res.Items {
+				hrefs = append(hrefs, l.Href)
+			}
+			return hrefs
+		}
+		second, elsewhere, nav := c.url("second.html"), "https://example.com/elsewhere", c.url("nav.html")
+		for name, tc := range map[string]struct {
+			opts *executor.LinksOptions
+			want []string
+		}{
+			"all":         {nil, []string{nav, second, elsewhere}},
+			"duplicates":  {&executor.LinksOptions{KeepDuplicates: true}, []string{nav, second, elsewhere, second}},
+			"inside":      {&executor.LinksOptions{Selector: "nav"}, []string{nav}},
+			"same origin": {&executor.LinksOptions{SameOriginOnly: true}, []string{nav, second}},
+			"include":     {&executor.LinksOptions{Include: []string{"*second*"}}, []string{second}},
+			"exclude":     {&executor.LinksOptions{Exclude: []string{"*/p/*"}}, []string{elsewhere}},
+			"limit":       {&executor.LinksOptions{Limit: 1}, []string{nav}},
+		} {
+			var got []string
+			for _, href := range links(tc.opts) {
+				if !strings.HasPrefix(href, "javascript:") { // may be listed or omitted
+					got = append(got, href)
+				}
+			}
+			if strings.Join(got, " ") != strings.Join(tc.want, " ") {
+				c.Errorf("%s: %q, want %q", name, got, tc.want)
+			}
+		}
+		res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Include: []string{"*second*"}})
+		if err != nil || len(res.Items) != 1 {
+			c.Fatalf("%+v, %v", res, err)
+		}
+		if res.Items[0].Text != "map of the coast" {
+			c.Errorf("text = %q", res.Items[0].Text)
+		}
+		c.click(byRef(res.Items[0].Ref), nil)
+		c.wantValue("document.title", "Second")
+		_, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "#nosuch"})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+	})
+}

@@ -1,0 +1,156 @@
+package executortest
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// shot takes a screenshot, decodes it and checks that its size matches the result.
+func (c *testCase) shot(opts *executor.ScreenshotOptions) (*executor.Screenshot, image.Image) {
+	c.Helper()
+	s, err := c.exec.Screenshot(c.ctx, c.tab, opts)
+	if err != nil {
+		c.Fatalf("screenshot: %v", err)
+	}
+	mime := "image/png"
+	if opts != nil && opts.Format == executor.FormatJPEG {
+		mime = "image/jpeg"
+	}
+	if s.MIMEType != mime {
+		c.Errorf("MIMEType = %q, want %q", s.MIMEType, mime)
+	}
+	return s, c.decode(s)
+}
+
+// decode decodes a screenshot and checks its size.
+func (c *testCase) decode(s *executor.Screenshot) image.Image {
+	c.Helper()
+	decode := png.Decode
+	if s.MIMEType == "image/jpeg" {
+		decode = jpeg.Decode
+	}
+	img, err := decode(bytes.NewReader(s.Data))
+	if err != nil {
+		c.Errorf("the screenshot cannot be decoded: %v", err)
+		return image.NewRGBA(image.Rect(0, 0, s.Width, s.Height))
+	}
+	if size := img.Bounds().Size(); size.X != s.Width || size.Y != s.Height {
+		c.Errorf("the screenshot is %v, the result reports %d×%d", size, s.Width, s.Height)
+	}
+	return img
+}
+
+// wantColor checks one pixel, with a tolerance for JPEG compression.
+func (c *testCase) wantColor(img image.Image, x, y int, want color.RGBA) {
+	c.Helper()
+	r, g, b, _ := img.At(x, y).RGBA()
+	near := func(a uint32, b uint8) bool { d := int(a>>8) - int(b); return -20 < d && d < 20 }
+	if !near(r, want.R) || !near(g, want.G) || !near(b, want.B) {
+		c.Errorf("pixel %d,%d is %d,%d,%d, want %v", x, y, r>>8, g>>8, b>>8, want)
+	}
+}
+
+func (s *suite) screenshot(t *testing.T) {
+	red, blue, white := color.RGBA{R: 255}, color.RGBA{B: 255}, color.RGBA{255, 255, 255, 255}
+	s.page(t, "viewport", "screenshot.html", func(c *testCase) {
+		shot, img := c.shot(nil)
+		if shot.Width != 1280 || shot.Height != 720 || shot.Truncated {
+			c.Errorf("%d×%d, Truncated = %v, want 1280×720", shot.Width, shot.Height, shot.Truncated)
+		}
+		c.wantColor(img, 200, 100, red)
+		c.wantColor(img, 20, 20, white)
+		c.wantValue("innerWidth + 'x' + innerHeight", "1280x720")
+	})
+	s.page(t, "whatever the device's scale", "screenshot.html", func(c *testCase) {
+		_, err := c.exec.CDP(c.ctx, c.tab, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 2, "mobile": false})
+		if err != nil {
+			c.Fatal(err)
+		}
+		shot, img := c.shot(nil)
+		if shot.Width != 1280 || shot.Height != 720 {
+			c.Errorf("%d×%d, want 1280×720", shot.Width, shot.Height)
+		}
+		c.wantColor(img, 290, 140, red)
+	})
+	s.page(t, "jpeg", "screenshot.html", func(c *testCase) {
+		_, img := c.shot(&executor.ScreenshotOptions{Format: executor.FormatJPEG, Quality: 60})
+		c.wantColor(img, 200, 100, red)
+	})
+	s.page(t, "element", "screenshot.html", func(c *testCase) {
+		shot, img := c.shot(&executor.ScreenshotOptions{Target: css("#below")})
+		if shot.Width != 300 || shot.Height != 120 {
+			c.Errorf("%d×%d, want 300×120", shot.Width, shot.Height)
+		}
+		c.wantColor(img, 5, 5, blue)
+		c.wantColor(img, 295, 115, blue)
+	})
+	s.page(t, "full page", "screenshot.html", func(c *testCase) {
+		shot, img := c.shot(&executor.ScreenshotOptions{FullPage: true})
+		if shot.Width != 1280 || shot.Height != 3000 || shot.Truncated {
+			c.Errorf("%d×%d, Truncated = %v, want 1280×3000", shot.Width, shot.Height, shot.Truncated)
+		}
+		c.wantColor(img, 200, 100, red)
+		c.wantColor(img, 100, 2060, blue)
+		c.wantValue("innerWidth + 'x' + innerHeight", "1280x720") // unchanged
+	})
+	s.page(t, "too tall", "tall.html", func(c *testCase) {
+		shot, _ := c.shot(&executor.ScreenshotOptions{FullPage: true, Format: executor.FormatJPEG, Quality: 10})
+		if shot.Height != executor.MaxScreenshotHeight || !shot.Truncated || shot.FullHeight != 20000 {
+			c.Errorf("height %d, Truncated = %v, FullHeight = %d", shot.Height, shot.Truncated, shot.FullHeight)
+		}
+	})
+	s.page(t, "labels leave no trace", "screenshot.html", func(c *testCase) {
+		c.snap(nil)
+		before := c.evalString("document.documentElement.outerHTML")
+		_, plain := c.shot(nil)
+		_, labelled := c.shot(&executor.ScreenshotOptions{Labels: true})
+		same := true
+		for y := 30; y < 90 && same; y++ {
+			for x := 480; x < 620 && same; x++ {
+				same = plain.At(x, y) == labelled.At(x, y)
+			}
+		}
+		if same {
+			c.Error("no label at the button")
+		}
+		if after := c.evalString("document.documentElement.outerHTML"); after != before {
+			c.Errorf("the document was\n%s\nand is now\n%s", before, after)
+		}
+		_, again := c.shot(nil)
+		c.wantColor(again, 20, 20, white)
+	})
+	s.page(t, "tab not in front", "screenshot.html", func(c *testCase) {
+		front := c.open("second.html")
+		start := time.Now()
+		shot, img := c.shot(nil)
+		if took := time.Since(start); took > 5*time.Second {
+			c.Errorf("took %v", took)
+		}
+		if shot.Width != 1280 || shot.Height != 720 {
+			c.Errorf("%d×%d, want 1280×720", shot.Width, shot.Height)
+		}
+		c.wantColor(img, 200, 100, red)
+		if !c.listed(front).Active {
+			c.Error("a screenshot of a tab made it active")
+		}
+	})
+	s.page(t, "bad arguments", "screenshot.html", func(c *testCase) {
+		for _, opts := range []executor.ScreenshotOptions{
+			{Target: css("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
+		} {
+			_, err := c.exec.Screenshot(c.ctx, c.tab, &opts)
+			c.wantCode(err, executor.ErrBadArgs)
+		}
+		_, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#nosuch")})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+		_, err = c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#none")})
+		c.wantCode(err, executor.ErrNotActionable)
+	})
+}

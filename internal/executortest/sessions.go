@@ -1,0 +1,182 @@
+package executortest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// quote returns s as a JavaScript string.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return string(b)
+}
+
+func (s *suite) sessions(t *testing.T) {
+	allowAll := executor.SessionOptions{Gate: executor.AllowAll}
+	s.page(t, "separate active tabs and refs", "click.html", func(c *testCase) {
+		other := c.session(allowAll)
+		tab, err := other.NewTab(c.ctx, c.url("type.html"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		ref := c.ref("button", "Plain")
+		_, err = other.Click(c.ctx, "", byRef(ref), nil)
+		c.wantCode(err, executor.ErrRefExpired) // this session has not taken a snapshot
+		if _, err := c.exec.Click(c.ctx, "", byRef(ref), nil); err != nil {
+			c.Fatalf("the first session's active tab: %v", err)
+		}
+		c.await("click", "plain")
+		if _, err := other.Type(c.ctx, "", css("#name"), "Bo", nil); err != nil {
+			c.Fatalf("the second session's active tab: %v", err)
+		}
+		c.await("input", "name")
+		if c.exec.Status(c.ctx).ActiveTabID != c.tab || other.Status(c.ctx).ActiveTabID != tab.ID {
+			c.Errorf("active tabs are %s and %s", c.exec.Status(c.ctx).ActiveTabID, other.Status(c.ctx).ActiveTabID)
+		}
+	})
+	s.page(t, "close", "tabs.html", func(c *testCase) {
+		other := c.session(allowAll)
+		tab, err := other.NewTab(c.ctx, c.url("tabs.html"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		for range 2 { // Close is idempotent
+			if err := other.Close(); err != nil {
+				c.Fatal(err)
+			}
+		}
+		c.await("pagehide", "page")
+		if _, ok := c.find(tab.ID); ok {
+			c.Error("a tab of the closed session is still there")
+		}
+		c.wantValue("document.title", "Tabs") // the tab of the other session is still open
+		if _, err := other.ListTabs(c.ctx); err == nil {
+			c.Error("a closed session still works")
+		}
+	})
+	s.page(t, "status and ping", "click.html", func(c *testCase) {
+		if err := c.exec.Ready(c.ctx); err != nil {
+			c.Error(err)
+		}
+		if err := c.exec.Ping(c.ctx); err != nil {
+			c.Error(err)
+		}
+		if st := c.exec.Status(c.ctx); !st.Ready || st.Backend == "" || st.ActiveTabID != c.tab {
+			c.Errorf("status %+v", st)
+		}
+	})
+}
+
+func (s *suite) concurrency(t *testing.T) {
+	s.page(t, "calls on one tab are ordered, tabs are parallel", "second.html", func(c *testCase) {
+		slow := c.open("nav.html")
+		type title struct {
+			value string
+			err   error
+		}
+		navigated, evaluated := make(chan error, 1), make(chan title, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, slow, c.heldURL("page"), nil)
+			navigated <- err
+		}()
+		c.awaitRequest("page")
+		go func() {
+			res, err := c.exec.Text(c.ctx, slow, nil)
+			if err != nil {
+				evaluated <- title{err: err}
+				return
+			}
+			evaluated <- title{value: res.Content}
+		}()
+		// The other tab is not slowed down.
+		for range 10 {
+			c.wantValue("document.title", "Second")
+		}
+		select {
+		case got := <-evaluated:
+			c.Errorf("a call overtook the one before it: %+v", got)
+		case err := <-navigated:
+			c.Errorf("the navigation ended before its response: %v", err)
+		default:
+		}
+		c.release("page")
+		if err := <-navigated; err != nil {
+			c.Error(err)
+		}
+		if got := <-evaluated; got.err != nil || got.value != "held page" {
+			c.Errorf("the call after the navigation returned %+v, want the new page", got)
+		}
+	})
+	s.page(t, "queued call can be canceled", "second.html", func(c *testCase) {
+		navigated, queued := make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("page"), nil)
+			navigated <- err
+		}()
+		c.awaitRequest("page")
+		ctx, cancel := context.WithCancel(c.ctx)
+		go func() {
+			_, err := c.exec.Text(ctx, c.tab, nil)
+			queued <- err
+		}()
+		cancel()
+		select {
+		case err := <-queued:
+			if err == nil {
+				c.Error("a canceled call succeeded")
+			}
+		case <-time.After(3 * time.Second):
+			c.Error("a queued call outlived its context by 3 s")
+		}
+		c.release("page")
+		if err := <-navigated; err != nil {
+			c.Error(err)
+		}
+	})
+	s.page(t, "many concurrent tabs", "click.html", func(c *testCase) {
+		tabs := []executor.TabID{c.tab, c.open("click.html"), c.open("click.html"), c.open("click.html")}
+		var wg sync.WaitGroup
+		for _, tab := range tabs {
+			wg.Go(func() {
+				for range 5 {
+					if _, err := c.exec.Click(c.ctx, tab, css("#plain"), nil); err != nil {
+						c.Errorf("click in %s: %v", tab, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for range 5 * len(tabs) {
+			c.await("click", "plain")
+		}
+	})
+	s.page(t, "many calls on one tab", "type.html", func(c *testCase) {
+		var wg sync.WaitGroup
+		for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
+			wg.Go(func() {
+				if _, err := c.exec.Type(c.ctx, c.tab, css("#name"), letter+letter, nil); err != nil {
+					c.Errorf("type: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		typed := c.evalString("document.querySelector('#name').value")
+		var pairs []string
+		for i := 0; i+1 < len(typed); i += 2 {
+			pairs = append(pairs, typed[i:i+2])
+		}
+		slices.Sort(pairs)
+		if !slices.Equal(pairs, []string{"aa", "bb", "cc", "dd", "ee", "ff"}) {
+			c.Errorf("typed %q, want six pairs of letters in any order", typed)
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package executortest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// listed returns the entry of tab in the list, or fails the case.
+func (c *testCase) listed(tab executor.TabID) executor.Tab {
+	c.Helper()
+	t, ok := c.find(tab)
+	if !ok {
+		c.Fatalf("tab %s is not in the list", tab)
+	}
+	return t
+}
+
+func (c *testCase) find(tab executor.TabID) (executor.Tab, bool) {
+	c.Helper()
+	tabs, err := c.exec.ListTabs(c.ctx)
+	if err != nil {
+		c.Fatalf("list tabs: %v", err)
+	}
+	i := slices.IndexFunc(tabs, func(t executor.Tab) bool { return t.ID == tab })
+	if i < 0 {
+		return executor.Tab{}, false
+	}
+	return tabs[i], true
+}
+
+// stale returns an id in the form of tab, but of another browser instance.
+func stale(tab executor.TabID) executor.TabID {
+	backend, _, raw, err := tab.Split()
+	if err != nil {
+		panic(err)
+	}
+	return executor.NewTabID(backend, "bygone", raw)
+}
+
+func (s *suite) tabs(t *testing.T) {
+	s.page(t, "list", "tabs.html", func(c *testCase) {
+		second := c.open("popup.html")
+		a, b := c.listed(c.tab), c.listed(second)
+		if a.URL != c.url("tabs.html") || a.Title != "Tabs" || b.URL != c.url("popup.html") || b.Title != "Popup" {
+			c.Errorf("listed %+v and %+v", a, b)
+		}
+		if a.Active || !b.Active {
+			c.Errorf("the tab opened last is not the only active one: %+v, %+v", a, b)
+		}
+		if a.Index >= b.Index {
+			c.Errorf("tabs are not in the order they were opened: %d, %d", a.Index, b.Index)
+		}
+	})
+	s.page(t, "select", "tabs.html", func(c *testCase) {
+		second := c.open("popup.html")
+		sel, err := c.exec.SelectTab(c.ctx, c.tab)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if sel.ID != c.tab || !sel.Active || sel.Title != "Tabs" {
+			c.Errorf("selected %+v", sel)
+		}
+		if c.listed(second).Active || !c.listed(c.tab).Active {
+			c.Error("the list does not show the selection")
+		}
+		text, err := c.exec.Text(c.ctx, "", nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.wantIn(text.Content, "Open window") // an empty id means the active tab
+	})
+	s.page(t, "inactive", "tabs.html", func(c *testCase) {
+		tab, err := c.exec.NewTab(c.ctx, c.url("popup.html"), &executor.NewTabOptions{Inactive: true})
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.await("open", "")
+		if tab.Active || c.listed(tab.ID).Active || !c.listed(c.tab).Active {
+			c.Error("a tab opened inactive became active")
+		}
+		if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+			c.Fatalf("clicking in the inactive tab: %v", err)
+		}
+		if !c.await("click", "inside").Trusted {
+			c.Error("the click in the inactive tab was not trusted")
+		}
+	})
+	s.pageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *testCase) {
+		tab, err := c.exec.NewTab(c.ctx, "", nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if tab.URL != "about:blank" || !tab.Active {
+			c.Errorf("opened %+v", tab)
+		}
+		nav, err := c.exec.Navigate(c.ctx, "", c.url("popup.html"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if nav.TabID != tab.ID {
+			c.Errorf("navigated tab %s, want the active one, %s", nav.TabID, tab.ID)
+		}
+	})
+	s.page(t, "close", "tabs.html", func(c *testCase) {
+		second := c.open("tabs.html")
+		closed, err := c.exec.CloseTab(c.ctx, second)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
+			c.Errorf("closing our tab returned %+v", *closed)
+		}
+		c.await("pagehide", "page")
+		if _, ok := c.find(second); ok {
+			c.Error("the closed tab is still listed")
+		}
+		_, err = c.exec.Text(c.ctx, second, nil)
+		c.wantGone(err)
+		_, err = c.exec.CloseTab(c.ctx, second)
+		c.wantGone(err)
+	})
+	s.page(t, "close during a call", "tabs.html", func(c *testCase) {
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("page"), nil)
+			done <- err
+		}()
+		c.awaitRequest("page")
+		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+			c.Errorf("closing the tab that loads: %v", err)
+		}
+		c.wantCode(<-done, executor.ErrTargetGone)
+	})
+	s.page(t, "page closes itself", "tabs.html", func(c *testCase) {
+		a := c.click(css("#window"), nil)
+		if len(a.NewTabs) != 1 {
+			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
+		}
+		popup := a.NewTabs[0].ID
+		c.await("open", "window")
+		// The tab may close before or after the call that closes it returns.
+		if _, err := c.exec.Click(c.ctx, popup, css("#suicide"), nil); err != nil {
+			c.wantCode(err, executor.ErrTargetGone)
+		}
+		c.await("click", "suicide")
+		_, err := c.exec.Text(c.ctx, popup, nil)
+		c.wantGone(err)
+	})
+	s.page(t, "crash", "tabs.html", func(c *testCase) {
+		crash, cancel := contextWithTimeout(c, 3*time.Second)
+		defer cancel()
+		// A crashing page may or may not respond.
+		if _, err := c.exec.CDP(crash, c.tab, "Page.crash", nil); err == nil {
+			c.Log("Page.crash was answered")
+		}
+		start := time.Now()
+		_, err := c.exec.Text(c.ctx, c.tab, nil)
+		c.wantCode(err, executor.ErrTargetGone, "crash")
+		if took := time.Since(start); took > 3*time.Second {
+			c.Errorf("reporting the crash took %v", took)
+		}
+		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+			c.Errorf("closing the crashed tab: %v", err)
+		}
+		c.tab = c.open("popup.html") // the browser still works
+		c.wantValue("document.title", "Popup")
+	})
+	s.page(t, "unknown", "tabs.html", func(c *testCase) {
+		backend, session, _, err := c.tab.Split()
+		if err != nil {
+			c.Fatal(err)
+		}
+		unknown := executor.NewTabID(backend, session, "nosuch")
+		_, err = c.exec.SelectTab(c.ctx, unknown)
+		c.wantCode(err, executor.ErrTabNotFound)
+		_, err = c.exec.Snapshot(c.ctx, unknown, nil)
+		c.wantCode(err, executor.ErrTabNotFound)
+		_, err = c.exec.CloseTab(c.ctx, unknown)
+		c.wantCode(err, executor.ErrTabNotFound)
+	})
+	s.page(t, "stale", "tabs.html", func(c *testCase) {
+		_, err := c.exec.Click(c.ctx, stale(c.tab), css("#window"), nil)
+		c.wantCode(err, executor.ErrStaleTab)
+		_, err = c.exec.SelectTab(c.ctx, stale(c.tab))
+		c.wantCode(err, executor.ErrStaleTab)
+		c.wantUntouched("window")
+	})
+	s.page(t, "malformed", "tabs.html", func(c *testCase) {
+		for _, id := range []executor.TabID{"7", "cdp:", "tab:1:2", "cdp::x"} {
+			_, err := c.exec.Text(c.ctx, id, nil)
+			c.wantCode(err, executor.ErrBadArgs, string(id))
+		}
+	})
+	s.page(t, "invalid URL", "tabs.html", func(c *testCase) {
+		_, err := c.exec.NewTab(c.ctx, "http://127.0.0.1:1/", nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		if !c.listed(c.tab).Active {
+			c.Error("a tab that did not open became active")
+		}
+	})
+}
+
+// wantGone checks for the error of a tab that was closed.
+func (c *testCase) wantGone(err error) {
+	c.Helper()
+	if code := executor.CodeOf(err); code != executor.ErrTabNotFound && code != executor.ErrTargetGone {
+		c.Errorf("error %v, want %s or %s", err, executor.ErrTabNotFound, executor.ErrTargetGone)
+	}
+}
+
+func (s *suite) popups(t *testing.T) {
+	for _, by := range []string{"window", "blank", "noopener"} {
+		s.page(t, by, "tabs.html", func(c *testCase) {
+			a := c.click(css("#"+by), nil)
+			c.await("open", by)
+			if len(a.NewTabs) != 1 {
+				c.Fatalf("new tabs: %+v, want one", a.NewTabs)
+			}
+			popup := a.NewTabs[0]
+			if want := c.url("popup.html?by=" + by); popup.URL != want || popup.Active {
+				c.Errorf("new tab %+v, want %s and not active", popup, want)
+			}
+			c.wantNotIn(a.Note, "blocked")
+			if !c.listed(c.tab).Active || c.listed(popup.ID).Active {
+				c.Error("the popup became the active tab")
+			}
+			if _, err := c.exec.Click(c.ctx, popup.ID, css("#inside"), nil); err != nil {
+				c.Fatalf("clicking in the popup: %v", err)
+			}
+			if !c.await("click", "inside").Trusted {
+				c.Error("the click in the popup was not trusted")
+			}
+			// The opener still works, although it is in the background.
+			if _, err := c.exec.Hover(c.ctx, c.tab, css("#window"), nil); err != nil {
+				c.Errorf("hovering in the opener: %v", err)
+			}
+			if _, err := c.exec.CloseTab(c.ctx, popup.ID); err != nil {
+				c.Errorf("closing the popup: %v", err)
+			}
+		})
+	}
+	s.page(t, "several window.open calls: opened tab listed, blocked ones counted", "tabs.html", func(c *testCase) {
+		c.eval(`document.querySelector("#window").onclick = () => { for (const by of [1, 2, 3]) report("after", "window", { value: String(!!window.open("popup.html?by=" + by)) }); }; 0`, nil)
+		a := c.click(css("#window"), nil)
+		opened := 0
+		for range 3 { // the reports may arrive in any order
+			if c.await("after", "window").Value == "true" {
+				opened++
+			}
+		}
+		if opened != 1 {
+			c.Fatalf("the browser opened %d windows, want 1", opened)
+		}
+		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.url("popup.html?by=1") || a.NewTabs[0].Title != "Popup" {
+			c.Errorf("new tabs %+v, want one with its title", a.NewTabs)
+		}
+		c.wantIn(a.Note, "2 popup windows of the page were blocked")
+	})
+	s.page(t, "popup window closed by its opener", "tabs.html", func(c *testCase) {
+		a := c.click(css("#window"), nil)
+		if len(a.NewTabs) != 1 {
+			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
+		}
+		c.await("open", "window")
+		c.click(css("#close"), nil)
+		_, err := c.exec.Text(c.ctx, a.NewTabs[0].ID, nil)
+		c.wantGone(err)
+	})
+}

@@ -1,0 +1,211 @@
+package executortest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A testCase is one case: a session, its tab, and the site that its pages report to.
+type testCase struct {
+	*testing.T
+	*suite
+	*caseSite
+	ctx  context.Context
+	exec executor.Executor
+	tab  executor.TabID
+}
+
+// session returns another session on the backend. It is closed with the case.
+func (c *testCase) session(opts executor.SessionOptions) executor.Executor {
+	c.Helper()
+	ex := c.h.NewSession(c.T, opts)
+	c.Cleanup(func() {
+		if err := ex.Close(); err != nil {
+			c.Errorf("closing the session: %v", err)
+		}
+	})
+	return ex
+}
+
+// open opens file in a new tab, which becomes the active one.
+func (c *testCase) open(file string) executor.TabID {
+	c.Helper()
+	tab, err := c.exec.NewTab(c.ctx, c.url(file), nil)
+	if err != nil {
+		c.Fatalf("opening %s: %v", file, err)
+	}
+	return tab.ID
+}
+
+// css and byRef return targets.
+func css(selector string) executor.Target    { return executor.Target{Selector: selector} }
+func byRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
+
+// click clicks target and fails the case if that fails.
+func (c *testCase) click(target executor.Target, opts *executor.ClickOptions) *executor.Action {
+	c.Helper()
+	a, err := c.exec.Click(c.ctx, c.tab, target, opts)
+	if err != nil {
+		c.Fatalf("click %+v: %v", target, err)
+	}
+	if !a.OK {
+		c.Errorf("click %+v: OK = false with no error", target)
+	}
+	return a
+}
+
+// eval evaluates expression in the page and decodes the result into v, unless v is nil.
+func (c *testCase) eval(expression string, v any) {
+	c.Helper()
+	res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+	if err != nil {
+		c.Fatalf("eval %s: %v", expression, err)
+	}
+	if !res.OK {
+		c.Fatalf("eval %s: exception %s", expression, res.Error)
+	}
+	if v == nil {
+		return
+	}
+	if err := json.Unmarshal(res.Value, v); err != nil {
+		c.Fatalf("eval %s returned %s: %v", expression, res.Value, err)
+	}
+}
+
+// slowMachineAllowance returns the additional time that a call may take on this machine under its
+// current load: three times the duration of an animation frame, which is 50 ms on an idle machine.
+func (c *testCase) slowMachineAllowance() time.Duration {
+	c.Helper()
+	worst := time.Duration(0)
+	for range 3 {
+		start := time.Now()
+		c.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))", nil)
+		worst = max(worst, time.Since(start))
+	}
+	return 3 * worst
+}
+
+// evalString is eval for an expression whose value is a string.
+func (c *testCase) evalString(expression string) string {
+	c.Helper()
+	var v string
+	c.eval(expression, &v)
+	return v
+}
+
+// wantValue checks the current value of expression in the page.
+func (c *testCase) wantValue(expression, want string) {
+	c.Helper()
+	if got := c.evalString("String(" + expression + ")"); got != want {
+		c.Errorf("%s = %q, want %q", expression, got, want)
+	}
+}
+
+// wantUntouched fails if the page has logged a report of the element, of any kind. It reads the
+// page's own log, which contains all delivered events, because waiting for an absent report would
+// take time.
+func (c *testCase) wantUntouched(id string) {
+	c.Helper()
+	var log []report
+	c.eval("log", &log)
+	for _, r := range log {
+		if r.ID == id {
+			c.Errorf("#%s received %+v", id, r)
+		}
+	}
+}
+
+// snap takes a snapshot and returns its text.
+func (c *testCase) snap(opts *executor.SnapshotOptions) string {
+	c.Helper()
+	s, err := c.exec.Snapshot(c.ctx, c.tab, opts)
+	if err != nil {
+		c.Fatalf("snapshot: %v", err)
+	}
+	return s.Text
+}
+
+// ref takes a snapshot and returns the ref of the element with that role and
+// name.
+func (c *testCase) ref(role, name string) executor.Ref {
+	c.Helper()
+	return c.refIn(c.snap(nil), role, name)
+}
+
+// refIn returns the ref of the element with that role and name in a snapshot.
+func (c *testCase) refIn(snapshot, role, name string) executor.Ref {
+	c.Helper()
+	m := regexp.MustCompile(`(?m)^\s*- ` + role + ` "` + regexp.QuoteMeta(name) + `".*\[ref=(e\d+)\]`).FindStringSubmatch(snapshot)
+	if m == nil {
+		c.Fatalf("%s %q with a ref not found in the snapshot:\n%s", role, name, snapshot)
+	}
+	return executor.Ref(m[1])
+}
+
+// wantCode checks that err is an *executor.Error with the code, whose text and hint contain each of
+// parts, ignoring case.
+func (c *testCase) wantCode(err error, code executor.Code, parts ...string) {
+	c.Helper()
+	if err == nil {
+		c.Fatalf("no error, want %s", code)
+	}
+	var e *executor.Error
+	if !errors.As(err, &e) {
+		c.Fatalf("error %v is not an *executor.Error", err)
+	}
+	if !errors.Is(err, code) || executor.CodeOf(err) != code {
+		c.Fatalf("error %s (%v), want %s", executor.CodeOf(err), err, code)
+	}
+	said := strings.ToLower(e.Error() + " " + e.Hint)
+	for _, part := range parts {
+		if !strings.Contains(said, strings.ToLower(part)) {
+			c.Errorf("error %q (hint %q) does not name %q", e.Error(), e.Hint, part)
+		}
+	}
+}
+
+// wantIn and wantNotIn check the content of a text.
+func (c *testCase) wantIn(text string, parts ...string) {
+	c.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			c.Errorf("%q is missing in:\n%.3000s", part, text)
+		}
+	}
+}
+
+func (c *testCase) wantNotIn(text string, parts ...string) {
+	c.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			c.Errorf("%q should not be in:\n%.3000s", part, text)
+		}
+	}
+}
+
+// wantReported checks in the page's own log that its reports, each given as kind and id, arrived in
+// this order. It waits for the last one.
+func (c *testCase) wantReported(reports ...string) {
+	c.Helper()
+	kind, id, _ := strings.Cut(reports[len(reports)-1], " ")
+	c.await(kind, id)
+	var log []string
+	c.eval("log.map((r) => r.kind + ' ' + r.id)", &log)
+	at := -1
+	for _, r := range reports {
+		next := slices.Index(log, r)
+		if next < 0 || next < at {
+			c.Errorf("the page reported %q, want the first of each in the order %q", log, reports)
+			return
+		}
+		at = next
+	}
+}

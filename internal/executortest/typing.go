@@ -1,0 +1,196 @@
+package executortest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// typeInto types and fails the case if that fails.
+func (c *testCase) typeInto(selector, text string, opts *executor.TypeOptions) *executor.Action {
+	c.Helper()
+	a, err := c.exec.Type(c.ctx, c.tab, css(selector), text, opts)
+	if err != nil {
+		c.Fatalf("type into %s: %v", selector, err)
+	}
+	return a
+}
+
+func (s *suite) typing(t *testing.T) {
+	s.page(t, "input", "type.html", func(c *testCase) {
+		c.typeInto("#name", "Ann Lee", nil)
+		c.await("focus", "name")
+		if r := c.await("input", "name"); !r.Trusted {
+			c.Errorf("input event: %+v", r)
+		}
+		c.wantValue("document.querySelector('#name').value", "Ann Lee")
+	})
+	s.page(t, "appends", "type.html", func(c *testCase) {
+		c.typeInto("#filled", " and more", nil)
+		c.wantValue("filled.value", "old text and more")
+	})
+	s.page(t, "clear", "type.html", func(c *testCase) {
+		c.typeInto("#filled", "new", &executor.TypeOptions{Clear: true})
+		c.wantValue("filled.value", "new")
+		c.typeInto("#filled", "", &executor.TypeOptions{Clear: true})
+		c.wantValue("filled.value", "")
+	})
+	s.page(t, "textarea", "type.html", func(c *testCase) {
+		c.typeInto("#area", "one\ntwo", nil)
+		c.await("input", "area")
+		c.wantValue("area.value", "one\ntwo")
+	})
+	s.page(t, "contenteditable", "type.html", func(c *testCase) {
+		c.typeInto("#rich", "new words", &executor.TypeOptions{Clear: true})
+		c.await("input", "rich")
+		c.wantValue("rich.innerText.trim()", "new words")
+	})
+	s.page(t, "ref", "type.html", func(c *testCase) {
+		if _, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "Name")), "Bo", nil); err != nil {
+			c.Fatal(err)
+		}
+		c.wantValue("document.querySelector('#name').value", "Bo")
+	})
+	s.page(t, "press enter", "type.html", func(c *testCase) {
+		c.typeInto("#query", "lamps", &executor.TypeOptions{PressEnter: true})
+		if r := c.await("submit", "form"); r.Value != "lamps" {
+			c.Errorf("submitted %q", r.Value)
+		}
+	})
+	s.page(t, "key events", "type.html", func(c *testCase) {
+		c.typeInto("#name", "abc", &executor.TypeOptions{KeyEvents: true})
+		for range 3 {
+			if !c.await("keydown", "name").Trusted {
+				c.Error("a key was not trusted")
+			}
+		}
+		c.wantValue("document.querySelector('#name').value", "abc")
+	})
+	s.page(t, "emoji and CJK", "type.html", func(c *testCase) {
+		const text = "héllo 你好 👩‍💻 שלום"
+		c.typeInto("#name", text, nil)
+		c.wantValue("document.querySelector('#name').value", text)
+		c.typeInto("#area", text, &executor.TypeOptions{KeyEvents: true})
+		c.wantValue("area.value", text)
+	})
+	s.page(t, "max length", "type.html", func(c *testCase) {
+		for _, opts := range []*executor.TypeOptions{nil, {KeyEvents: true}, {PressEnter: true}} {
+			_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "1234567", opts)
+			c.wantCode(err, executor.ErrNotActionable, `at most 5 characters and held "12345"; its old value was put back`)
+			c.wantValue("document.querySelector('#short').value", "")
+		}
+	})
+	s.page(t, "text rejected by the page", "rejects-input.html", func(c *testCase) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "987654", nil)
+		c.wantCode(err, executor.ErrNotActionable, `held "987"`)
+		c.wantIn(c.typeInto("#empties", "x", nil).Note, "empty")
+		if note := c.typeInto("#rich", " words", nil).Note; note != "" {
+			c.Errorf("note %q on accepted text", note)
+		}
+	})
+	s.page(t, "controlled", "type.html", func(c *testCase) {
+		c.typeInto("#controlled", "ab1c d", nil)
+		c.typeInto("#name", "x", nil) // blur writes the model back
+		c.wantValue("controlled.value", "ABC D")
+	})
+	s.page(t, "email and number", "type.html", func(c *testCase) {
+		c.typeInto("#email", "ann@example.com", nil)
+		c.wantValue("email.value", "ann@example.com")
+		c.typeInto("#number", "12.5", nil)
+		c.wantValue("number.value", "12.5")
+		_, err := c.exec.Type(c.ctx, c.tab, css("#number"), "2,5", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "old value was put back")
+		c.wantValue("number.value + number.validity.badInput", "12.5false")
+		_, err = c.exec.Type(c.ctx, c.tab, css("#number"), "abc", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "became empty; its old value was put back")
+		c.wantValue("number.value", "12.5")
+	})
+	s.page(t, "readonly", "type.html", func(c *testCase) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#readonly"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		c.wantCode(err, executor.ErrNotActionable, "read")
+		c.wantUntouched("readonly")
+	})
+	s.page(t, "disabled", "type.html", func(c *testCase) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#off"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		c.wantCode(err, executor.ErrNotActionable, "disabled")
+		c.wantValue("off.value", "")
+	})
+	s.page(t, "not a field", "type.html", func(c *testCase) {
+		_, err := c.exec.Type(c.ctx, c.tab, css("#button"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		c.wantCode(err, executor.ErrNotActionable)
+		_, err = c.exec.Type(c.ctx, c.tab, css("#nosuch"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+	})
+}
+
+// key presses a key and fails the case if that fails.
+func (c *testCase) key(key string, opts *executor.PressOptions) *executor.Action {
+	c.Helper()
+	a, err := c.exec.Press(c.ctx, c.tab, key, opts)
+	if err != nil {
+		c.Fatalf("press %s: %v", key, err)
+	}
+	return a
+}
+
+func (s *suite) press(t *testing.T) {
+	s.page(t, "Enter submits the form", "type.html", func(c *testCase) {
+		c.typeInto("#query", "lamps", nil)
+		c.key("Enter", nil)
+		if r := c.await("submit", "form"); r.Value != "lamps" {
+			c.Errorf("submitted %q", r.Value)
+		}
+		var submits int
+		c.eval("log.filter((r) => r.kind === 'submit').length", &submits)
+		if submits != 1 {
+			c.Errorf("submitted %d times", submits)
+		}
+	})
+	s.page(t, "Enter inserts one line break", "type.html", func(c *testCase) {
+		c.typeInto("#area", "a", nil)
+		c.key("Enter", nil)
+		c.typeInto("#area", "b", nil)
+		c.wantValue("area.value", "a\nb")
+	})
+	s.page(t, "select all", "type.html", func(c *testCase) {
+		c.key("Control+a", &executor.PressOptions{Target: css("#filled")})
+		c.key("x", nil)
+		c.wantValue("filled.value", "x")
+	})
+	s.page(t, "separate modifiers", "type.html", func(c *testCase) {
+		c.key("a", &executor.PressOptions{Target: css("#name"), Modifiers: []executor.Modifier{executor.ModShift}})
+		if r := c.await("keydown", "name"); r.Mods != "S" {
+			c.Errorf("modifiers = %q, want S", r.Mods)
+		}
+		c.wantValue("document.querySelector('#name').value", "A")
+	})
+	s.page(t, "editing keys", "type.html", func(c *testCase) {
+		c.typeInto("#name", "abcd", nil)
+		c.key("Backspace", nil)
+		c.key("Home", nil)
+		c.key("Delete", nil)
+		c.key("End", nil)
+		c.key("Control+Shift+ArrowLeft", nil)
+		c.key("Z", nil)
+		c.wantValue("document.querySelector('#name').value", "Z")
+	})
+	s.page(t, "Tab moves the focus", "type.html", func(c *testCase) {
+		c.key("Tab", &executor.PressOptions{Target: css("#query")})
+		c.await("focus", "second")
+		c.wantValue("document.activeElement.id", "second")
+		c.key("Shift+Tab", nil)
+		c.wantValue("document.activeElement.id", "query")
+	})
+	s.page(t, "unknown key", "type.html", func(c *testCase) {
+		for _, key := range []string{"", "Bogus", "Control+", "Hyper+a", "ab"} {
+			_, err := c.exec.Press(c.ctx, c.tab, key, &executor.PressOptions{Target: css("#name")})
+			c.wantCode(err, executor.ErrBadArgs)
+		}
+		c.wantUntouched("name")
+	})
+	s.page(t, "no such target", "type.html", func(c *testCase) {
+		_, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
+		c.wantCode(err, executor.ErrSelectorNotFound)
+	})
+}

@@ -1,0 +1,113 @@
+package executortest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// contextWithTimeout returns a context for one call of a case.
+func contextWithTimeout(c *testCase, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.ctx, d)
+}
+
+func (s *suite) waitFor(t *testing.T) {
+	wait := func(c *testCase, cond executor.WaitCondition) *executor.WaitResult {
+		c.Helper()
+		res, err := c.exec.WaitFor(c.ctx, c.tab, cond)
+		if err != nil {
+			c.Fatalf("wait for %+v: %v", cond, err)
+		}
+		return res
+	}
+	rows := map[string]struct {
+		later string // what the page does after a delay
+		cond  executor.WaitCondition
+	}{
+		"selector":     {`soon(() => document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>"))`, executor.WaitCondition{Selector: "#new"}},
+		"visible":      {`soon(() => never.style.display = "block")`, executor.WaitCondition{Selector: "#never"}},
+		"text":         {`soon(() => document.body.append("fresh text"))`, executor.WaitCondition{Text: "fresh text"}},
+		"text is gone": {`soon(() => old.remove())`, executor.WaitCondition{TextGone: "old text"}},
+		"gone":         {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: "#old"}},
+		"url":          {`soon(() => history.pushState({}, "", "pushed.html?x=1"))`, executor.WaitCondition{URL: "*/pushed.html*"}},
+		"expression":   {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "window.ready"}},
+		"two":          {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: "#old"}},
+		"navigation":   {`soon(() => location.assign("second.html"))`, executor.WaitCondition{Text: "the second page"}},
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		tc := rows[name]
+		s.page(t, name, "wait.html", func(c *testCase) {
+			c.eval(tc.later+"; 0", nil)
+			res := wait(c, tc.cond)
+			if !res.Matched || len(res.Unmet) != 0 {
+				c.Errorf("result %+v", *res)
+			}
+			if tc.cond.Selector != "" {
+				if res.Ref == "" {
+					c.Fatal("the element has no ref")
+				}
+				if _, err := c.exec.Hover(c.ctx, c.tab, byRef(res.Ref), nil); err != nil {
+					c.Errorf("the ref %s does not work: %v", res.Ref, err)
+				}
+			}
+		})
+	}
+	s.page(t, "condition already met", "wait.html", func(c *testCase) {
+		if res := wait(c, executor.WaitCondition{Text: "old text"}); !res.Matched || res.Waited > 1000 {
+			c.Errorf("result %+v", *res)
+		}
+	})
+	s.page(t, "time", "wait.html", func(c *testCase) {
+		if res := wait(c, executor.WaitCondition{Time: 150 * time.Millisecond}); !res.Matched || res.Waited < 150 {
+			c.Errorf("result %+v", *res)
+		}
+	})
+	s.page(t, "condition not met", "wait.html", func(c *testCase) {
+		start := time.Now()
+		res := wait(c, executor.WaitCondition{Selector: "#never", Text: "old text", Timeout: 300 * time.Millisecond})
+		if res.Matched || !slices.Contains(res.Unmet, "selector") || res.Waited < 300 {
+			c.Errorf("result %+v", *res)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			c.Errorf("300 ms took %v", took)
+		}
+	})
+	s.page(t, "ref of a removed element", "wait.html", func(c *testCase) {
+		c.eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
+		ref := c.ref("button", "New")
+		c.eval(`soon(() => document.querySelector("#new").remove()); 0`, nil)
+		if res := wait(c, executor.WaitCondition{Gone: string(ref)}); !res.Matched {
+			c.Errorf("result %+v", *res)
+		}
+	})
+	s.page(t, "no condition", "wait.html", func(c *testCase) {
+		_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Timeout: time.Second})
+		c.wantCode(err, executor.ErrBadArgs)
+		_, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Selector: "#a["})
+		c.wantCode(err, executor.ErrBadArgs)
+	})
+	s.page(t, "cancelled", "wait.html", func(c *testCase) {
+		ctx, cancel := context.WithCancel(c.ctx)
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.exec.WaitFor(ctx, c.tab, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: 30 * time.Second})
+			done <- err
+		}()
+		c.await("asked", "wait")
+		cancel()
+		select {
+		case err := <-done:
+			if err == nil || !errors.Is(err, context.Canceled) {
+				c.Errorf("error %v, want one that is context.Canceled", err)
+			}
+		case <-time.After(3 * time.Second):
+			c.Fatal("WaitFor continued for 3 s after its context was canceled")
+		}
+		c.wantValue("document.title", "Wait")
+	})
+}

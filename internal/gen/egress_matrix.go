@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+)
+
+const (
+	matrixBegin = "<!-- leaks: generated, see internal/leaktest -->\n"
+	matrixEnd   = "<!-- /leaks -->\n"
+)
+
+// writeEgressMatrix writes the network egress test matrix into the document name,
+// between the two markers.
+func writeEgressMatrix(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), matrixBegin)
+	_, after, there := strings.Cut(rest, matrixEnd)
+	if !ok || !there {
+		return fmt.Errorf("%s has no %q and %q", name, matrixBegin, matrixEnd)
+	}
+	table, err := tables()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(before+matrixBegin+"\n"+table+"\n"+matrixEnd+after), 0o644)
+}
+
+// tables returns the tables as Markdown.
+func tables() (string, error) {
+	told, err := leaktest.PublishedResults()
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	names := map[string]string{"chromium": "managed browser", "attached": "attached browser, in our own browser context", "extension": "user's own Chrome"}
+	for _, backend := range leaktest.Backends {
+		fires := 0
+		for _, r := range leaktest.Routes() {
+			if told[backend][r.Name][leaktest.NoEnforcement] == "fires" {
+				fires++
+			}
+		}
+		fmt.Fprintf(&b, "In the %s %d of %d routes fire without a policy.\n\n", names[backend], fires, len(leaktest.Routes()))
+	}
+	b.WriteString("| route | what it is | managed: no policy | `same` | `public` | private | attached: no policy | `same` | `public` | private | own Chrome: no policy | `same` | `public` | private |\n")
+	b.WriteString("| --- | --- |" + strings.Repeat(" --- |", 4*len(leaktest.Backends)) + "\n")
+	for _, r := range leaktest.Routes() {
+		fmt.Fprintf(&b, "| %s | %s ", r.Name, r.Kind)
+		for _, backend := range leaktest.Backends {
+			for _, wall := range []leaktest.Tier{leaktest.NoEnforcement, leaktest.Same, leaktest.Public, leaktest.Private} {
+				cell := told[backend][r.Name][wall]
+				if cell == "passes" {
+					cell = "**passes**"
+				}
+				fmt.Fprintf(&b, "| %s ", cell)
+			}
+		}
+		b.WriteString("|\n")
+	}
+	for _, backend := range leaktest.Backends {
+		why := map[string][]string{}
+		var order []string
+		for _, r := range leaktest.Routes() {
+			if reason := r.Open(backend); reason != "" {
+				if why[reason] == nil {
+					order = append(order, reason)
+				}
+				why[reason] = append(why[reason], r.Name)
+			}
+		}
+		for i, reason := range order {
+			if i == 0 {
+				fmt.Fprintf(&b, "\nNot enforced in the %s:\n\n", names[backend])
+			}
+			writeItem(&b, strings.Join(why[reason], ", ")+": "+reason)
+		}
+	}
+	for i, r := range untried() {
+		if i == 0 {
+			b.WriteString("\nNot tested in any browser:\n\n")
+		}
+		writeItem(&b, r.Name+": "+r.Untried())
+	}
+	return b.String(), nil
+}
+
+// untried returns the routes that no test can take.
+func untried() (routes []leaktest.Route) {
+	for _, r := range leaktest.Routes() {
+		if r.Untried() != "" {
+			routes = append(routes, r)
+		}
+	}
+	return routes
+}
+
+// writeItem writes an item of a list, wrapped at 100 columns.
+func writeItem(b *bytes.Buffer, text string) {
+	const columns = 100
+	line := "*"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > columns {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+}

@@ -1,0 +1,299 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// actionabilityOptions are the ActionabilityOptions of js/actionability.js.
+type actionabilityOptions struct {
+	Hit      *bool `json:"hit,omitempty"`
+	Editable bool  `json:"editable,omitempty"`
+	Field    bool  `json:"-"` // wait for the field that the element represents: see fieldOf in js/fields.js
+	// Entry, if not nil, starts the text entry when the field accepts text.
+	Entry   *entryStart `json:"entry,omitempty"`
+	Timeout int64       `json:"timeout"` // milliseconds
+	// Patience is how long, in milliseconds, an actionability failure must last,
+	// with nothing in progress, before the script returns it. Again means that
+	// the script returned one before.
+	Patience int64 `json:"patience"`
+	Again    bool  `json:"again"`
+	// Selector is the selector that found the element, or "" for a ref. While the element is not
+	// visible, another match of the selector may become visible.
+	Selector string `json:"selector,omitempty"`
+}
+
+// actionabilityResult is the ActionPoint or the ActionabilityFailure of js/actionability.js.
+type actionabilityResult struct {
+	OK      bool         `json:"ok"`
+	X       float64      `json:"x"`
+	Y       float64      `json:"y"`
+	Pinch   [2]float64   `json:"pinch"`
+	Moved   bool         `json:"moved"`
+	Frame   int          `json:"frame"`
+	Problem string       `json:"problem"`
+	Detail  string       `json:"detail"`
+	Busy    bool         `json:"busy"`
+	Info    *fieldInfo   `json:"info"`
+	Entry   *focusResult `json:"entry"`
+	By      *struct {
+		ID int `json:"id"`
+		refDescription
+	} `json:"by"`
+}
+
+// An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
+// relative to the document that was reached between the element's own and the top one.
+type actionPoint struct {
+	x, y float64
+	path []*document // from the element's document to the top document
+	// inner is the same point in the viewport of the element's own document.
+	inner [2]float64
+	// frame is the document of the frame that the point is in, if the element is an iframe or has
+	// one at the point. That document receives the events.
+	frame *document
+	// moved means that the element moved or was scrolled before it was stable, or that one of the
+	// frames around it is an out-of-process iframe.
+	moved bool
+	// field describes the field, if Field was set.
+	field *fieldInfo
+	// entry is the result of the start of the text entry, if it was started.
+	entry *focusResult
+}
+
+const (
+	// actionabilityPatience is how long a failure must persist, with nothing in progress, before
+	// waitActionable returns it. Overlays and validations often end with a timer, which cannot be
+	// observed.
+	actionabilityPatience = 3 * time.Second
+	// requestPatience is how long the page may take, while requests are in flight, to resolve a
+	// failure after one of them has ended.
+	requestPatience = 500 * time.Millisecond
+)
+
+// waitActionable waits until el is actionable and returns the action point in the tab's viewport.
+// It returns ErrNotActionable with the reason if el does not become actionable before the deadline
+// of ctx, or if the failure persists for actionabilityPatience with nothing in progress.
+func (v *View) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(executor.DefaultActionTimeout)
+	}
+	ctx, cancel := extend(ctx, scriptGrace)
+	defer cancel()
+	opts.Patience, opts.Selector = actionabilityPatience.Milliseconds(), el.selector
+	for quiet := time.Now(); ; {
+		// The page script ends in time and returns the reason.
+		opts.Timeout = max(time.Until(deadline).Milliseconds(), 50)
+		p, problem, err := v.checkActionability(ctx, el, opts)
+		switch {
+		case errors.Is(err, errDocumentDetached), problem != nil && problem.Problem == "gone":
+			return nil, v.detachedBeforeActionError(ctx, el)
+		case err != nil:
+			return nil, timeoutAs(err, "the element to become actionable")
+		case problem == nil:
+			return p, nil
+		}
+		if problem.Busy {
+			quiet = time.Now()
+		}
+		again := problem.retry && time.Since(quiet) < actionabilityPatience
+		if !again && v.tab.hasInflightRequests() && v.pause(ctx) {
+			again = true
+			opts.Patience, opts.Again = requestPatience.Milliseconds(), true
+		}
+		if !again || time.Until(deadline) < 300*time.Millisecond {
+			return nil, v.notActionable(ctx, el, problem)
+		}
+	}
+}
+
+// An actionabilityFailure is the reason why an element is not actionable.
+type actionabilityFailure struct {
+	actionabilityResult
+	doc   *document // the document in which the failure was found
+	retry bool      // doc is above the element's own document, so another check may help
+}
+
+func (v *View) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
+	var a actionabilityResult
+	script := "waitActionable"
+	if opts.Field {
+		script = "waitEditable"
+	}
+	if err := el.doc.call(ctx, &a, script, el.id, opts); err != nil {
+		return nil, nil, err
+	}
+	if a.Problem == "click" {
+		return &actionPoint{field: a.Info}, nil, nil // the click waits itself
+	}
+	if !a.OK {
+		return nil, &actionabilityFailure{actionabilityResult: a, doc: el.doc}, nil
+	}
+	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*document{el.doc}, field: a.Info, entry: a.Entry}
+	if a.Frame != 0 {
+		if p.frame = v.frameAt(ctx, el.doc, a.Frame); p.frame == nil {
+			return nil, nil, executor.Errorf(executor.ErrNotActionable, "Act on an element inside the frame.",
+				"the document of frame %s is unknown", v.describe(ctx, el))
+		}
+		if err := v.check(ctx, p.frame, executor.OpAct, ""); err != nil {
+			return nil, nil, err
+		}
+	}
+	pinch := a.Pinch
+	for d := el.doc; !d.top(); {
+		parent, err := d.parentDocument(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		owner, err := d.owner(ctx, parent)
+		if err != nil {
+			return nil, nil, err
+		}
+		var up actionabilityResult
+		start := time.Now()
+		if err := parent.call(ctx, &up, "toParentDocument", owner, p.x, p.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
+			return nil, nil, err
+		}
+		if !up.OK {
+			// An element that covers a frame may be about to disappear. Check again, but not
+			// immediately.
+			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < time.Second && v.pause(ctx)}, nil
+		}
+		p.x, p.y, pinch = up.X, up.Y, up.Pinch
+		p.moved = p.moved || up.Moved || parent.sess != d.sess
+		p.path = append(p.path, parent)
+		d = parent
+	}
+	if p.x < 0 || p.y < 0 || math.IsNaN(p.x) || math.IsNaN(p.y) {
+		return nil, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "outside"}, doc: el.doc}, nil
+	}
+	// Input coordinates are relative to the visual viewport, also on a pinch-zoomed page.
+	p.x, p.y = p.x-pinch[0], p.y-pinch[1]
+	return p, nil, nil
+}
+
+// frameAt returns the document of the frame in the element of parent with the given element id, or
+// nil if it is unknown.
+func (v *View) frameAt(ctx context.Context, parent *document, id int) *document {
+	for _, d := range v.tab.documents() {
+		if d.parent != parent.frame {
+			continue
+		}
+		if owner, err := d.owner(ctx, parent); err == nil && owner == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// pause waits for about two animation frames of the top document. It reports whether it succeeded.
+func (v *View) pause(ctx context.Context) bool {
+	d, err := v.tab.document(ctx)
+	return err == nil && d.call(ctx, nil, "waitForQuiet", "", quietOptions{}) == nil
+}
+
+// notActionable returns the error for the failure o of el.
+func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
+	name := v.describe(ctx, el)
+	e := &executor.Error{Code: executor.ErrNotActionable, Retryable: true}
+	switch o.Problem {
+	case "covered":
+		e.Err = fmt.Errorf("%s is covered by %s", name, v.describeInterceptor(ctx, o))
+		e.Hint = "Dismiss or move the covering element first."
+	case "clipped":
+		e.Err = fmt.Errorf("%s is clipped: %s receives the pointer events", name, v.describeInterceptor(ctx, o))
+		e.Hint = "Open or scroll its container, or act on the container."
+	case "folded":
+		e.Err = fmt.Errorf("%s is in a collapsed list", name)
+		e.Hint = "Choose it with select_option on the list."
+	case "disabled":
+		e.Err = fmt.Errorf("%s is disabled", name)
+		e.Hint = "Another field may have to be filled or another option chosen first."
+	case "hidden", "no box":
+		e.Err = fmt.Errorf("%s is not visible", name)
+		e.Hint = "Open its container, or take a snapshot to see the page."
+	case "moving":
+		e.Err = fmt.Errorf("%s is not stable", name)
+		e.Hint = "Wait for the animation to end, with wait_for."
+	case "read-only":
+		e.Err = fmt.Errorf("%s is read-only", name)
+		e.Hint = "Use another element to change its value."
+	case "not editable":
+		e.Err = fmt.Errorf("%s does not accept text", name)
+		e.Hint = cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
+		e.Retryable = false
+	case "inert":
+		e.Err = fmt.Errorf("%s is inert", name)
+		e.Hint = "Take a snapshot and look for an open dialog."
+	case "pointer-events":
+		e.Err = fmt.Errorf("%s has pointer-events: none", name)
+		e.Hint = "Act on the element around or behind it."
+	default:
+		e.Err = fmt.Errorf("%s cannot be scrolled into view", name)
+		e.Hint = "Scroll its container, or make the element visible first."
+	}
+	return e
+}
+
+// alternativeToTyping maps kinds of fields that accept no text to hints.
+var alternativeToTyping = map[string]string{
+	"select": "Use select_option.",
+	"check":  "Use click, or fill_form with true or false.",
+	"radio":  "Use click, or fill_form with true.",
+	"file":   "Use upload_file, if the user has allowed it.",
+}
+
+// describeInterceptor describes the intercepting element of a failure, with a ref if its document
+// may be read.
+func (v *View) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
+	if v.check(ctx, o.doc, executor.OpRead, "") != nil {
+		return o.By.refDescription.String()
+	}
+	return fmt.Sprintf("%s [ref=%s]", o.By.refDescription, v.refFor(o.doc.world, o.By.ID, o.By.refDescription))
+}
+
+// scriptGrace is how long a page script may take to return the reason after its timeout.
+const scriptGrace = 1500 * time.Millisecond
+
+// callerKey is the context key under which the context of an action stores the caller's context.
+type callerKey struct{}
+
+// parentContext returns the caller's context of an action. It limits what the action may do after
+// its own timeout.
+func parentContext(ctx context.Context) context.Context {
+	if caller, ok := ctx.Value(callerKey{}).(context.Context); ok {
+		return caller
+	}
+	return ctx
+}
+
+// actionContext returns the context in which an action waits for its element. It ends slightly
+// before the caller's context, so that the action can still return the reason.
+func actionContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		timeout = executor.DefaultActionTimeout
+	}
+	caller := parentContext(ctx)
+	return context.WithTimeout(context.WithValue(ctx, callerKey{}, caller), min(timeout, callLimit(caller)))
+}
+
+// extend returns a context that ends grace after the deadline of ctx, or grace from now if that
+// deadline has passed, but not after the caller's context.
+func extend(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	if now := time.Now(); deadline.Before(now) {
+		deadline = now
+	}
+	caller := parentContext(ctx)
+	return context.WithDeadline(context.WithValue(caller, callerKey{}, caller), deadline.Add(grace))
+}

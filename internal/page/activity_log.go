@@ -1,0 +1,267 @@
+package page
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// Limits of the activity log, in addition to executor.MaxRecords.
+const (
+	maxRecordBytes = 256 << 10 // of each of the three rings, in bytes
+	maxRecordText  = 2000      // characters of one message, error or URL
+	bodyBuffer     = 8 << 20   // bytes of response bodies that the browser retains per process
+	maxKeptBody    = 1 << 20   // bytes of one response body that the browser retains
+)
+
+// An activityLog holds the console messages, uncaught errors and requests of a tab. Tab.mu guards
+// it. The methods lost and detached do nothing if the log is nil.
+type activityLog struct {
+	console  ring[consoleRecord]
+	errors   ring[errorRecord]
+	requests ring[*requestRecord]
+	running  map[network.RequestID]*requestRecord // pending requests, the newest for each id
+	newest   runtime.Timestamp                    // time of the newest console message or error
+	seen     runtime.Timestamp                    // newest when the tab was last detached; older messages and errors are duplicates
+}
+
+func newActivityLog() *activityLog {
+	return &activityLog{running: make(map[network.RequestID]*requestRecord)}
+}
+
+// A ring retains the newest items that are put into it.
+type ring[T any] struct {
+	items []numbered[T]
+	last  int // number of the newest item
+	bytes int
+}
+
+type numbered[T any] struct {
+	item   T
+	number int
+	bytes  int
+	path   []*document // the document of the item and the documents around it; nil means unknown; see View.visibilityFilter
+}
+
+// put adds an item of the given size. It returns the items that were dropped to make space.
+func (r *ring[T]) put(item T, bytes int, path []*document) (dropped []T) {
+	bytes += 200 // estimated overhead
+	r.last++
+	r.bytes += bytes
+	r.items = append(r.items, numbered[T]{item, r.last, bytes, path})
+	for len(r.items) > executor.MaxRecords || r.bytes > maxRecordBytes {
+		dropped = append(dropped, r.items[0].item)
+		r.bytes -= r.items[0].bytes
+		r.items[0] = numbered[T]{}
+		r.items = r.items[1:]
+	}
+	return dropped
+}
+
+// skip counts n items that were dropped before they were put into the ring.
+func (r *ring[T]) skip(n int) { r.last += n }
+
+// droppedSince returns how many items after the given number were dropped.
+func (r *ring[T]) droppedSince(number int) int {
+	n := r.last - number
+	for _, e := range r.items {
+		if e.number > number {
+			n--
+		}
+	}
+	return max(n, 0)
+}
+
+// Record starts recording the activity of the tab. Recording stops when StopRecording has been
+// called as often as Record.
+func (t *Tab) Record() {
+	t.mu.Lock()
+	t.recorders++
+	isNew := t.activity == nil
+	if isNew {
+		t.activity = newActivityLog()
+	}
+	var list []*cdpconn.Session
+	if isNew && !t.isDetached {
+		list = t.sessions()
+	}
+	t.mu.Unlock()
+	for _, s := range list {
+		if _, err := s.Start(context.Background(), "Network.enable", t.networkEnableParams()); err != nil {
+			t.log.Debug("retaining response bodies", "error", err)
+		}
+	}
+}
+
+// StopRecording undoes one call of Record.
+func (t *Tab) StopRecording() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.recorders--; t.recorders <= 0 {
+		t.recorders, t.activity = 0, nil
+	}
+}
+
+// lost counts events that were dropped before they could be decoded.
+func (r *activityLog) lost(ev cdpconn.Event) {
+	switch {
+	case r == nil:
+	case ev.Method == "Runtime.consoleAPICalled":
+		r.console.skip(ev.Lost)
+	case ev.Method == "Runtime.exceptionThrown":
+		r.errors.skip(ev.Lost)
+	}
+}
+
+func (t *Tab) recording() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.activity != nil
+}
+
+// sessions returns the CDP sessions of the page and of its frames. t.mu must be held.
+func (t *Tab) sessions() []*cdpconn.Session {
+	list := []*cdpconn.Session{t.sess}
+	seen := map[*cdpconn.Session]bool{t.sess: true}
+	for _, f := range t.frames {
+		if f.sess != nil && !seen[f.sess] {
+			seen[f.sess] = true
+			list = append(list, f.sess)
+		}
+	}
+	return list
+}
+
+// networkEnableParams returns the parameters of Network.enable. The browser retains response bodies
+// only while the tab is recording.
+func (t *Tab) networkEnableParams() map[string]any {
+	total, each := 0, 0
+	if t.recording() {
+		total, each = bodyBuffer, maxKeptBody
+	}
+	return map[string]any{"maxTotalBufferSize": total, "maxResourceBufferSize": each}
+}
+
+// pause is called when the tab is detached. It marks pending requests as ended, and the present
+// messages and errors as seen, because the browser reports them again when the tab is attached.
+func (r *activityLog) pause() {
+	if r == nil {
+		return
+	}
+	r.seen = r.newest
+	for _, q := range r.running {
+		q.Running, q.Error = false, "the tab was detached during the request"
+	}
+	clear(r.running)
+}
+
+// alreadyRecorded reports whether a message or error with the time at was recorded before the tab
+// was last detached.
+func (r *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
+	if at <= r.seen {
+		return true
+	}
+	r.newest = max(r.newest, at)
+	return false
+}
+
+// path returns the document of f and the documents around it, or nil if one of them is unknown, so
+// that the gate cannot be queried. t.mu must be held.
+func (t *Tab) path(f *frame) []*document {
+	var path []*document
+	for ; f != nil; f = t.frames[f.parent] {
+		d := t.documentOf(f)
+		switch {
+		case d != nil:
+		case f.mainWorld == nil || f.sess == nil:
+			return nil
+		default: // activity from before the attachment is reported before our isolated world exists
+			if d = t.documentIn(f, f.mainWorld); d.url == "" {
+				d.url = d.origin + "/"
+			}
+		}
+		path = append(path, d)
+	}
+	if len(path) == 0 || !path[len(path)-1].top() {
+		return nil
+	}
+	return path
+}
+
+// visibilityFilter returns a function that reports whether a record may be returned to the client.
+// The documents of the record must be known, and the gate must allow reading each of them with the
+// URL that it had at that time. The function queries the gate once per document.
+func (v *View) visibilityFilter(ctx context.Context) func(path []*document) bool {
+	type key struct{ world, url string }
+	known := make(map[key]bool)
+	return func(path []*document) bool {
+		if path == nil {
+			return false
+		}
+		for _, d := range path {
+			k := key{d.world, d.url}
+			ok, cached := known[k]
+			if !cached {
+				ok = v.check(ctx, d, executor.OpRead, "") == nil
+				known[k] = ok
+			}
+			if !ok {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// urlVisibilityFilter returns a function that reports whether a URL may be returned to the client.
+// If not, only its origin may be returned.
+func (v *View) urlVisibilityFilter(ctx context.Context) func(url string) bool {
+	known := make(map[string]bool)
+	return func(url string) bool {
+		ok, cached := known[url]
+		if !cached {
+			d := &document{tab: v.tab, frame: v.tab.main, url: url, origin: originOfURL(url)}
+			ok = v.check(ctx, d, executor.OpList, "") == nil
+			known[url] = ok
+		}
+		return ok
+	}
+}
+
+// newestOf returns the last limit items of list. If limit is not positive, executor.DefaultRecords
+// is the limit.
+func newestOf[T any](list []T, limit int) []T {
+	if limit <= 0 {
+		limit = executor.DefaultRecords
+	}
+	return list[max(len(list)-limit, 0):]
+}
+
+// recordOf returns the top document, which the gate must allow to be read. If the tab is recording,
+// it calls use with the activity log while the tab is locked.
+func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*document, error) {
+	d, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	v.tab.mu.Lock()
+	defer v.tab.mu.Unlock()
+	if v.tab.activity != nil {
+		use(v.tab.activity)
+	}
+	return d, nil
+}
+
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	if r := []rune(s[:min(len(s), 4*limit)]); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// exposeClosedShadowRoots hands the closed shadow roots of a document to our scripts,
+// which cannot find them: to a script, even in an isolated world, the
+// shadowRoot of such a host is null. ids are hosts that may have one. It
+// reports whether there were any.
+//
+// It is asked once for each host: js/closed_shadow_roots.js remembers whom it named.
+func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) bool {
+	any := false
+	for len(ids) > 0 {
+		found := false
+		for _, id := range ids {
+			found = d.openClosedRoot(ctx, id) || found
+		}
+		any = any || found
+		ids = nil
+		if found { // closed roots nest
+			if d.call(ctx, &ids, "closedCandidates") != nil {
+				break
+			}
+		}
+	}
+	return any
+}
+
+func (d *document) openClosedRoot(ctx context.Context, id int) bool {
+	group, release := d.objectGroup(ctx)
+	defer release()
+	host, err := d.object(ctx, id, group)
+	if err != nil || host == "" {
+		return false
+	}
+	var node dom.DescribeNodeResult
+	err = d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": host, "depth": 1, "pierce": true}, &node)
+	if err != nil || node.Node == nil {
+		return false
+	}
+	for _, root := range node.Node.ShadowRoots {
+		if root.ShadowRootType != "closed" {
+			continue
+		}
+		object, err := d.handle(ctx, root.BackendNodeID, group)
+		if err != nil {
+			return false
+		}
+		var answer struct {
+			Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+		}
+		err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
+			"functionDeclaration": "function(root) { globalThis.__cm.addClosedRoot(this, root) }",
+			"objectId":            host, "arguments": []map[string]any{{"objectId": object}}, "silent": true,
+		}, &answer)
+		return err == nil && answer.Exception == nil
+	}
+	return false
+}
+
+// objectGroup returns the name of a new group of remote objects and a function that
+// releases them. A remote object that is not released prevents its element from being
+// garbage-collected.
+func (d *document) objectGroup(ctx context.Context) (name string, release func()) {
+	name = rand.Text()
+	return name, func() {
+		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: name})
+	}
+}
+
+// object returns an object of our world for the element with a number; empty
+// when it is gone.
+func (d *document) object(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
+	if err := d.install(ctx); err != nil {
+		return "", err
+	}
+	var answer struct {
+		Result struct {
+			ObjectID runtime.RemoteObjectID `json:"objectId"`
+		} `json:"result"`
+	}
+	err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
+		"functionDeclaration": "function(id) { return globalThis.__cm.byId(id) }",
+		"uniqueContextId":     d.world, "arguments": []map[string]any{{"value": id}}, "silent": true, "objectGroup": group,
+	}, &answer)
+	return answer.Result.ObjectID, d.failure(err)
+}

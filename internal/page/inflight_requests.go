@@ -1,0 +1,108 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+)
+
+// inflightRequests counts the requests of a tab that are in flight. Tab.mu guards it.
+type inflightRequests struct {
+	seq     int                       // sequence number of the newest request
+	ended   int                       // number of requests that have ended
+	pending map[network.RequestID]int // request id to sequence number
+}
+
+// A navigation is a pending navigation of a frame.
+type navigation struct {
+	loader       cdp.LoaderID
+	sameDocument bool
+}
+
+func newInflightRequests() inflightRequests {
+	return inflightRequests{pending: make(map[network.RequestID]int)}
+}
+
+// maxPending is the maximum number of requests that are tracked at the same time.
+const maxPending = 2000
+
+func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
+	switch e.Type {
+	case network.ResourceTypeWebSocket, network.ResourceTypeEventSource, network.ResourceTypePing,
+		network.ResourceTypeMedia, network.ResourceTypePrefetch, network.ResourceTypeCSPViolationReport:
+		return // these may stay open indefinitely, or a page does not depend on them
+	}
+	if _, ok := tr.pending[e.RequestID]; ok {
+		return // a redirect of the same request
+	}
+	tr.seq++
+	if len(tr.pending) < maxPending {
+		tr.pending[e.RequestID] = tr.seq
+	}
+}
+
+func (tr *inflightRequests) done(id network.RequestID) {
+	if _, ok := tr.pending[id]; ok {
+		delete(tr.pending, id)
+		tr.ended++
+	}
+}
+
+// since returns the number of requests in flight that started after request seq.
+func (tr *inflightRequests) since(seq int) int {
+	n := 0
+	for _, s := range tr.pending {
+		if s > seq {
+			n++
+		}
+	}
+	return n
+}
+
+// hasInflightRequests reports whether any request is in flight.
+func (t *Tab) hasInflightRequests() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.inflight.since(0) > 0
+}
+
+func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind string) {
+	if id == t.main && t.first == "" {
+		t.first = url
+	}
+	if programScheme(url) != "" {
+		t.recordHandover(id, url)
+		return // the document does not change
+	}
+	same := kind == "sameDocument" || kind == "historySameDocument"
+	if id == t.main && !same {
+		t.navigationsStarted++
+	}
+	t.started[id] = navigation{loader: loader, sameDocument: same}
+}
+
+// A response describes the HTTP response of a top document.
+type response struct {
+	status int
+	pdf    bool // the browser shows it in its PDF viewer
+	proxy  bool // the egress proxy sent it, or its headers claim so
+}
+
+// proxyHeaders are the headers that mark the egress proxy's own responses. See internal/egress.
+var proxyHeaders = []string{"x-chrome-mcp-denied", "x-chrome-mcp-error"}
+
+func (t *Tab) responded(loader cdp.LoaderID, r *network.Response) {
+	res := response{status: int(r.Status), pdf: r.MimeType == "application/pdf"}
+	for name := range r.Headers {
+		res.proxy = res.proxy || slices.Contains(proxyHeaders, strings.ToLower(name))
+	}
+	for old := range t.status { // a page may request any number of documents that are never loaded
+		if old != t.frames[t.main].loader {
+			delete(t.status, old)
+		}
+	}
+	t.status[loader] = res
+	t.lastStatus, t.pdf, t.innerPDF = res.status, res.pdf, false
+}

@@ -1,0 +1,406 @@
+// @ts-check
+// Actionability: waits until an element can be acted on, and finds the action point, a point
+// of the element that receives events.
+
+import { nameOf } from './accessible_names.js';
+import { allOver, boxesOf, imageOf, labelBoxes, middles, pointsAlong, pointsOf, shown } from './action_points.js';
+import { animated, animatedWithin, hasFiniteAnimation, leastStep, nextFrame, timelineOf } from './animations.js';
+import { roleOf } from './aria_roles.js';
+import { allIn, attributeOf, bodyOf, boxOf, bringIntoView, byId, clientHeightOf, clientLeftOf, clientTopOf, clientWidthOf, closestTo, collapse, containsNode, elementFrom, firstIn, flatParent, hasAttribute, idOf, innerTextOf, labelsFor, matchesCSS, readyOf, rectsOf, scrollElementBy, scrollingOf, shadowOf, tagOf, tagWord, topOf, withCaches } from './dom.js';
+import { notEditable } from './fields.js';
+import { inPage, pinch } from './frame_coordinates.js';
+import { named } from './hit_target_check.js';
+import { isPositionStable, waitForLayout } from './mutations.js';
+import { query } from './query.js';
+import { isScroller } from './scroll.js';
+
+/**
+ * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patience: number, again?: boolean, selector?: string, entry?: {token: string, all: boolean}}} ActionabilityOptions
+ *   hit false means that no hit test is required. calm: no point is pressed, so an element without
+ *   animations counts as stable. patience is how long a failure must persist, with nothing in
+ *   progress, before waiting ends early. again: an earlier call ended that way.
+ * @typedef {{ok: true, x: number, y: number, pinch: [number, number], moved: boolean, frame: number}} ActionPoint
+ *   x and y are in the document's viewport. pinch is the offset of the visual viewport on a
+ *   pinch-zoomed page. moved: the element moved or was scrolled during the call. frame is the id of
+ *   the iframe element at the point, or 0.
+ * @typedef {{problem: string, by?: {id: number, role: string, name: string}, detail?: string, busy?: boolean}} ActionabilityFailure
+ *   busy: something in progress may resolve the failure
+ */
+
+/** How long, in ms, changes elsewhere in the document count as something in progress. */
+const OTHER_MATCH_TIMEOUT_MS = 1500;
+
+/**
+ * within reports whether inner is outer or a descendant of it in the flat tree.
+ * @param {Element | null} inner
+ * @param {Element} outer
+ */
+export function within(inner, outer) {
+  for (let el = inner; el; el = flatParent(el)) if (el === outer) return true;
+  return false;
+}
+
+/**
+ * elementAt returns the innermost element at a point of the viewport, including elements in shadow
+ * roots.
+ * @param {number} x
+ * @param {number} y
+ * @returns {Element | null}
+ */
+export function elementAt(x, y) {
+  let el = elementFrom(document, x, y);
+  for (;;) {
+    const root = el && shadowOf(el);
+    const inner = root && root.elementFromPoint(x, y);
+    if (!inner || inner === el) return el;
+    el = inner;
+  }
+}
+
+/**
+ * Elements in a label whose clicks do not activate the label's control. In Chromium, a tabindex
+ * alone does not have this effect.
+ */
+const LABEL_INTERACTIVE_CONTENT = 'a[href], button, input:not([type=hidden]), select, textarea, details, iframe, embed, audio[controls], video[controls], img[usemap], [contenteditable]';
+
+/**
+ * isHitFor reports whether an event on hit reaches el: on the element, its descendants
+ * or its label, except interactive content of the label.
+ * @param {Element | null} hit
+ * @param {Element} el
+ */
+export function isHitFor(hit, el) {
+  if (!hit) return false;
+  if (within(hit, el)) return true;
+  for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
+    if (at instanceof HTMLLabelElement) return at.control === el;
+    if (matchesCSS(at, LABEL_INTERACTIVE_CONTENT)) return false;
+  }
+  return false;
+}
+
+/**
+ * isDisabled reports whether a control is disabled, natively or by ARIA.
+ * @param {Element} el
+ */
+export function isDisabled(el) {
+  if (matchesCSS(el, ':disabled')) return true;
+  for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) {
+    if (attributeOf(at, 'aria-disabled') === 'true') return true;
+    if (at !== el && matchesCSS(at, 'fieldset, form, body')) break;
+  }
+  return false;
+}
+
+/**
+ * isInert reports whether an element is inert by the inert attribute.
+ * @param {Element} el
+ */
+function isInert(el) {
+  for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) if (hasAttribute(at, 'inert')) return true;
+  return false;
+}
+
+/**
+ * checkActionability returns the action point of an element, or why there is none.
+ * @param {Element} el
+ * @param {ActionabilityOptions} opts
+ * @returns {{point: [number, number], box: DOMRect, hit: Element | null} | ActionabilityFailure}
+ */
+function checkActionability(el, opts) {
+  if (isDisabled(el)) return { problem: 'disabled' };
+  if (opts.editable) {
+    const why = notEditable(el);
+    if (why) return { problem: why };
+  }
+  let boxes = boxesOf(el);
+  const labels = labelBoxes(el);
+  if (!boxes.length && !labels.length) {
+    if (tagOf(el) === 'option' && closestTo(el, 'select')) return { problem: 'folded' };
+    return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
+  }
+  if (opts.hit === false && isInert(el)) return { problem: 'inert' };
+  boxes = boxes.concat(labels);
+  if (opts.hit === false) {
+    for (const box of boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
+    return { problem: 'outside' };
+  }
+  /** @type {Element | null} */
+  let cover = null;
+  for (const parts of [middles, allOver]) {
+    for (const box of boxes) {
+      const points = pointsOf(box, parts);
+      if (parts === allOver) points.unshift(...pointsAlong(el));
+      for (const point of points) {
+        const hit = elementAt(...point);
+        if (isHitFor(hit, el)) return { point, box, hit };
+        cover ||= hit;
+      }
+    }
+  }
+  return cover ? isInertBehindModal(cover, el) : { problem: 'outside' };
+}
+
+/**
+ * isInertBehindModal returns why an element in the viewport receives no events.
+ * @param {Element} cover the element that receives them
+ * @param {Element} el
+ * @returns {ActionabilityFailure}
+ */
+export function isInertBehindModal(cover, el) {
+  if (isInert(el)) return { problem: 'inert' };
+  if (!within(el, cover)) return { problem: 'covered', by: describeInterceptor(cover, el) };
+  // An ancestor received the event: the element lets events through or is clipped.
+  if (getComputedStyle(el).pointerEvents === 'none') return { problem: 'pointer-events' };
+  const modal = [...allIn(document, 'dialog:modal')].findLast((d) => !within(el, d));
+  if (modal) return { problem: 'covered', by: describeInterceptor(modal, el) };
+  return { problem: 'clipped', by: named(cover) };
+}
+
+/**
+ * roleAndName returns the role and name of an element as messages show them.
+ * @param {Element} el
+ * @returns {[string, string]}
+ */
+export function roleAndName(el) {
+  return withCaches(() => {
+    const role = roleOf(el);
+    return [role && role !== 'generic' && role !== 'none' ? role : tagWord(el), nameOf(el, role)];
+  });
+}
+
+/**
+ * describeInterceptor describes the intercepting element: its outermost ancestor that does not
+ * contain the target, or the nearest dialog.
+ * @param {Element} cover
+ * @param {Element} el
+ */
+function describeInterceptor(cover, el) {
+  /** @type {Element} */
+  let best = cover;
+  for (let at = /** @type {Element | null} */ (cover); at && !within(el, at); at = flatParent(at)) {
+    best = at;
+    if (matchesCSS(at, 'dialog, [role=dialog], [role=alertdialog], [aria-modal=true]')) break;
+  }
+  const [role, name] = roleAndName(best);
+  const [role2, name2] = name ? [role, name] : roleAndName(cover);
+  return { id: idOf(name ? best : cover), role: name ? role : role2 || role, name: name || name2 || excerpt(best) };
+}
+
+/**
+ * excerpt returns the beginning of an element's visible text, to identify an element without a
+ * name. For the root and the body it is empty.
+ * @param {Element} el
+ */
+export function excerpt(el) {
+  return el === topOf(document) || el === bodyOf(document) ? '' : collapse(innerTextOf(el)).slice(0, 60);
+}
+
+/**
+ * isFrame reports whether events at an element are sent to another document.
+ * @param {Element | null} el
+ * @returns {el is Element}
+ */
+export function isFrame(el) {
+  return !!el && /^(iframe|frame|object|embed|fencedframe)$/.test(tagOf(el));
+}
+
+/**
+ * The positions to which an element is scrolled, as fractions of the width and height of its scroll
+ * container, in the order in which they are tried. Several are needed because bars and sticky
+ * headers and columns cover the edges.
+ */
+export const SCROLL_POSITIONS = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.5, 0.5], [0.78, 0.78], [0.22, 0.22], [0.5, 0.88], [0.5, 0.12], [0.78, 0.22], [0.22, 0.78]]);
+
+/**
+ * scrollElementTo scrolls all scroll containers of an element so that a point of it is at a
+ * position in each of them.
+ * @param {Element} el
+ * @param {() => [number, number]} where returns the current position of the point
+ * @param {[number, number]} position
+ */
+export function scrollElementTo(el, where, [px, py]) {
+  const root = scrollingOf(document) || topOf(document);
+  for (let at = flatParent(el); at; at = flatParent(at)) {
+    if (at === root || !isScroller(at)) continue;
+    const port = boxOf(at);
+    const [x, y] = where();
+    scrollElementBy(at, {
+      left: x - port.left - clientLeftOf(at) - clientWidthOf(at) * px, top: y - port.top - clientTopOf(at) - clientHeightOf(at) * py, behavior: 'instant',
+    });
+  }
+  const [x, y] = where();
+  scrollElementBy(root, { left: x - innerWidth * px, top: y - innerHeight * py, behavior: 'instant' });
+}
+
+/**
+ * scrollNear scrolls to an element, or to its label or image if it has no box itself.
+ * @param {Element} el
+ * @param {number} position an index of SCROLL_POSITIONS
+ */
+function scrollNear(el, position) {
+  const boxes = boxesOf(el);
+  const label = labelsFor(el).find(shown);
+  // A control may be positioned anywhere if its label is what users click. Try the label also.
+  const byLabel = label && (!boxes.length || position % 2 === 1);
+  const subject = byLabel ? label : tagOf(el) === 'area' ? imageOf(el) || el : el;
+  if (position === 0 && rectsOf(subject).length) {
+    bringIntoView(subject, { block: 'center', inline: 'center', behavior: /** @type {ScrollBehavior} */ ('instant') });
+    return;
+  }
+  scrollElementTo(subject, () => {
+    const b = (byLabel ? rectsOf(subject) : boxesOf(el))[0] || boxOf(subject);
+    return [b.left + b.width / 2, b.top + b.height / 2];
+  }, SCROLL_POSITIONS[position]);
+}
+
+/**
+ * fillsWindow reports whether the intercepting element covers the complete viewport, so that
+ * scrolling cannot help.
+ * @param {ActionabilityFailure} found
+ */
+function fillsWindow(found) {
+  const cover = found.by && byId(found.by.id);
+  if (!cover || getComputedStyle(cover).position !== 'fixed') return false;
+  const b = boxOf(cover);
+  return b.left <= 0 && b.top <= 0 && b.right >= innerWidth && b.bottom >= innerHeight;
+}
+
+/**
+ * waitActionable waits until an element is attached, visible, stable, enabled and receives
+ * events at a point, and returns the action point in CSS pixels of this document's
+ * viewport. It returns the failure before its timeout if nothing has been in progress for
+ * opts.patience ms.
+ * @param {number} id
+ * @param {ActionabilityOptions} opts
+ * @returns {Promise<ActionPoint | ActionabilityFailure>}
+ */
+export async function waitActionable(id, opts) {
+  const start = performance.now();
+  let lastChange = opts.again ? -Infinity : start;
+  /** @type {Element | null} */
+  let cover = null;
+  const observer = new MutationObserver((records) => {
+    const now = performance.now();
+    const el = byId(id);
+    const near = (/** @type {Node | null} */ of, /** @type {Node} */ node) => !!of && (containsNode(node, of) || containsNode(of, node));
+    // A change elsewhere may lead to a change here, but a ticking clock does not.
+    if ((!opts.again && now - start < OTHER_MATCH_TIMEOUT_MS) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
+  });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  let lastQuery = start; // the last search for another match of the selector
+  let position = opts.again ? SCROLL_POSITIONS.length : 0; // an earlier call has tried them all
+  let scrolled = false;
+  let justScrolled = false;
+  let inFrame = false;
+  let lastClock = -Infinity; // the animation clock when lastBox was measured
+  /** @type {DOMRect | null} */
+  let lastBox = null;
+  try {
+    for (;;) {
+      const el = byId(id);
+      if (!el) return { problem: 'gone' };
+      const found = checkActionability(el, opts);
+      const now = performance.now();
+      if ('point' in found) {
+        const b = found.box;
+        // Animations advance only from frame to frame. Between frames, their clock stops or
+        // runs slightly ahead of the next frame's.
+        const clock = Number(timelineOf.call(document).currentTime);
+        const comparable = !animated(el, () => true) || (inFrame && clock - lastClock >= leastStep);
+        const same = comparable && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
+        if (same && scrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
+        if (same || (!lastBox && (opts.calm ? !animated(el, () => true) : !scrolled && isPositionStable(el)))) return { ok: true, x: found.point[0], y: found.point[1], pinch: pinch(), moved: same || scrolled, frame: isFrame(found.hit) ? idOf(found.hit) : 0 };
+        if (now - start > opts.timeout) return { problem: 'moving' };
+        if (comparable) {
+          lastBox = b;
+          lastClock = clock;
+        }
+        inFrame = await (justScrolled ? waitForLayout(el) : nextFrame());
+        justScrolled = false;
+        continue;
+      }
+      lastBox = null;
+      if ((found.problem === 'hidden' || found.problem === 'no box') && opts.selector && lastQuery < lastChange) {
+        // If another match is visible by now, the selector refers to that one.
+        lastQuery = now;
+        const others = query(opts.selector, { limit: 1 });
+        if ('matches' in others && others.matches.some(([, visible]) => visible)) return { problem: 'gone' };
+      }
+      const reachable = found.problem === 'outside' || found.problem === 'clipped' || found.problem === 'covered';
+      if (reachable && position < SCROLL_POSITIONS.length && !fillsWindow(found)) {
+        scrollNear(el, position++);
+        scrolled = justScrolled = true;
+        continue;
+      }
+      if (now - start > opts.timeout) return found;
+      cover = found.by ? byId(found.by.id) : null;
+      if (inProgress(el, found)) lastChange = now;
+      if (now - Math.max(lastChange, start) > opts.patience) return found;
+      inFrame = await nextFrame();
+      if (now - lastChange < 50) position = 0; // something changed: scrolling may help again
+    }
+  } finally {
+    observer.disconnect();
+  }
+}
+
+/**
+ * inProgress reports whether something in progress may resolve a failure: the document loads, the
+ * target or the intercepting element is animated, or something in the intercepting element is, as
+ * in a loading overlay.
+ * @param {Element} el
+ * @param {ActionabilityFailure} found
+ */
+export function inProgress(el, found) {
+  const cover = found.by && byId(found.by.id);
+  return readyOf(document) !== 'complete' || hasFiniteAnimation(el) || (!!cover && (hasFiniteAnimation(cover) || animatedWithin(cover)));
+}
+
+/**
+ * nextPaint waits until a scrolled page has been painted. The browser selects the process that
+ * receives a press by what was last painted.
+ */
+export async function nextPaint() {
+  await nextFrame();
+  await nextFrame();
+}
+
+export const pixelRatio = () => devicePixelRatio;
+
+/**
+ * box returns the box of an element in this viewport, for the top document in page coordinates, for
+ * screenshots.
+ * @param {number} id
+ */
+export const box = (id) => {
+  const el = byId(id);
+  if (!el) return null;
+  const b = boxOf(el);
+  return [...inPage(b.left, b.top), b.width, b.height];
+};
+
+/** @param {number} id */
+export const reveal = (id) => {
+  const el = byId(id);
+  if (!el) return false;
+  // Scroll it into view in its scroll containers, which may be in the viewport themselves.
+  bringIntoView(el, { block: 'nearest', inline: 'nearest', behavior: /** @type {ScrollBehavior} */ ('instant') });
+  const b = boxOf(el);
+  if (b.top < 0 || b.left < 0 || b.bottom > innerHeight || b.right > innerWidth) {
+    bringIntoView(el, { block: b.height > innerHeight ? 'start' : 'center', inline: 'center', behavior: /** @type {ScrollBehavior} */ ('instant') });
+  }
+  return true;
+};
+
+/**
+ * hits reports whether a point of this viewport is still in an element or in the
+ * element's frame.
+ * @param {number} id
+ * @param {number} x
+ * @param {number} y
+ */
+export const hits = (id, x, y) => {
+  const el = byId(id);
+  return !!el && isHitFor(elementAt(x, y), el);
+};

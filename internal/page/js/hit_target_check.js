@@ -1,0 +1,219 @@
+// @ts-check
+// The hit target check: listeners, installed before input is sent, that verify which element
+// received it.
+
+import { boxesOf, labelBoxes } from './action_points.js';
+import { elementAt, excerpt, isHitFor, roleAndName } from './actionability.js';
+import { after } from './animations.js';
+import { byId, closedRoots, closestTo, focusedElement, idOf, isConnectedOf, matchesCSS, rootOf, typeOfNode } from './dom.js';
+import { pageScheduledWork } from './settle.js';
+import { collectInvalid, formOf } from './submit.js';
+/** @import { InvalidField } from './submit.js' */
+
+/**
+ * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, invalid: () => InvalidField[], el: Element | null, until: number}>}
+ */
+const pendingChecks = new Map();
+
+export const { addEventListener: addListener, removeEventListener: removeListener } = EventTarget.prototype;
+
+/**
+ * report sends a message to Go, which arrives even if a dialog or a navigation discards the result
+ * of the current call.
+ * @param {object} message
+ */
+export function report(message) {
+  const send = Object.hasOwn(globalThis, '__cmReport') && /** @type {any} */ (globalThis).__cmReport;
+  if (typeof send === 'function') send(JSON.stringify(message));
+}
+
+/** The maximum time for which text input is blocked, in ms. */
+const BLOCK_TIMEOUT_MS = 15000;
+
+/** The events of a press, and those that enter text. */
+const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
+const entryTypes = ['keydown', 'beforeinput'];
+
+/** The time in which a press is expected, in ms. Later presses are not ours. */
+const PRESS_WINDOW_MS = 5000;
+
+/** How late the presses after the first may arrive, in ms. */
+const busyLimit = 4000;
+
+/**
+ * @typedef {object} Expected
+ * @property {string[]} types the types of events to report
+ * @property {[number, number]} [at] where in this viewport the element was found
+ * @property {number} [presses] the number of presses to expect. One that starts on another element
+ *   is blocked
+ * @property {number} [late] how many ms after it was sent the first press may arrive. A later press
+ *   is blocked whatever its target: a dialog may have stopped the page, and the press was reported
+ *   as not done
+ * @property {boolean} [submits] the press is expected to submit a form, whatever the element is
+ * @property {boolean} [text] blocks keys and text for other elements, until the first text has
+ *   reached the element: then the page may move the focus
+ * @property {boolean} [below] the input is for a frame in this document, so no element of this
+ *   document may receive it
+ */
+
+/**
+ * @typedef {'' | 'removed' | 'hidden' | 'moved'} Departure why an element is no longer at a point; empty if it is there, covered or not
+ */
+
+/**
+ * departure returns why an element is no longer at a point.
+ * @param {Element} el
+ * @param {[number, number]} at
+ * @returns {Departure}
+ */
+function departure(el, [x, y]) {
+  if (!isConnectedOf(el)) return 'removed';
+  if (isHitFor(elementAt(x, y), el)) return '';
+  const boxes = boxesOf(el).concat(labelBoxes(el));
+  if (!boxes.length) return 'hidden';
+  return boxes.some((b) => b.left <= x && x <= b.right && b.top <= y && y <= b.bottom) ? '' : 'moved';
+}
+
+/**
+ * startCheck listens for trusted events until finishCheck is called. It records each event and
+ * reports it immediately, with whether its target was the element (any element if id is 0).
+ * @param {string} token
+ * @param {number} id
+ * @param {Expected} want
+ * @returns {string} empty if it listens, or else the problem
+ */
+export function startCheck(token, id, want) {
+  const el = id ? byId(id) : null;
+  if (id && !el) return 'gone';
+  if (el && want.at && !isHitFor(elementAt(...want.at), el)) return 'moved';
+  listen(token, el, want);
+  return '';
+}
+
+/**
+ * listen is startCheck for an element. If it is null, any element is accepted.
+ * @param {string} token
+ * @param {Element | null} el
+ * @param {Expected} want
+ */
+export function listen(token, el, want) {
+  dropExpired();
+  /** @type {object[]} */
+  const seen = [];
+  const handled = new WeakSet();
+  let blockingText = !!want.text;
+  const expiry = performance.now() + BLOCK_TIMEOUT_MS; // in case finishCheck is never called
+  let presses = want.presses || 0;
+  let blocking = false; // the current press
+  let late = false; // it arrived too late
+  /** @type {Departure} */
+  let released = ''; // the element's departure when the button was released
+  const left = () => (el && want.at ? released || departure(el, want.at) : el && !isConnectedOf(el) ? 'removed' : '');
+  const until = performance.now() + PRESS_WINDOW_MS;
+  const listener = (/** @type {Event} */ e) => {
+    if (!e.isTrusted || handled.has(e)) return;
+    handled.add(e);
+    if (e.type === 'pointerup') released = left();
+    const observed = want.types.includes(e.type);
+    if (!observed && !blocking) return;
+    const hit = /** @type {Element | null} */ (e.composedPath().find((n) => n instanceof Element || (n !== window && typeOfNode(/** @type {Node} */ (n)) === 1)) || null);
+    const inner = innermost(hit, e);
+    const forTarget = !want.below && (!el || isHitFor(inner, el) || (hit !== inner && isHitFor(hit, el)));
+    if (forTarget && e.type === 'beforeinput') blockingText = false;
+    if (e.type === 'pointerdown') {
+      // timeStamp is when it was sent, however long the page was busy since.
+      late = presses > 0 && performance.now() - e.timeStamp > (presses === want.presses ? want.late || busyLimit : busyLimit);
+      blocking = presses-- > 0 && (late || (!forTarget && e.timeStamp < until));
+    }
+    const ok = forTarget && !(blocking && late);
+    const pressed = pressTypes.includes(e.type) && !byKey(e);
+    const held = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
+    if (held) {
+      e.preventDefault();
+      e.stopImmediatePropagation();
+      // Its click follows immediately. A later one belongs to another press.
+      if (e.type === 'pointerup') after(0, () => (blocking = false));
+    }
+    if (!observed) return;
+    const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), held, late: held && late };
+    seen.push(record);
+    report(record);
+  };
+  const roots = new Set(/** @type {EventTarget[]} */ ([window]));
+  for (let at = el; at; ) {
+    const root = rootOf(at);
+    roots.add(root);
+    at = typeOfNode(root) === 11 ? /** @type {ShadowRoot} */ (root).host : null;
+  }
+  const form = formOf(el);
+  const validation = collectInvalid(presses && (form || want.submits) ? roots : [], want.submits ? null : form);
+  const types = new Set([...want.types, ...(presses ? pressTypes : [])]);
+  for (const root of roots) for (const type of types) addListener.call(root, type, listener, { capture: true, passive: false });
+  // This set's listener was installed before the page's, which may stop the event.
+  const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;
+  early?.add(listener);
+  pendingChecks.set(token, {
+    seen, left, el, until, invalid: validation.fields,
+    stop: () => {
+      validation.stop();
+      early?.delete(listener);
+      for (const root of roots) for (const type of types) removeListener.call(root, type, listener, { capture: true });
+    },
+  });
+  pageScheduledWork();
+}
+
+/**
+ * byKey reports whether a click was caused by a key or a script, not by a pointer. The page may
+ * never receive the release of a press during which a dialog was open, so the end of a blocked
+ * press may not be visible.
+ * @param {Event} e
+ */
+function byKey(e) {
+  return e.type === 'click' && /** @type {PointerEvent} */ (e).pointerId === -1;
+}
+
+/** dropExpired ends checks that no action will finish, because a dialog interrupted it. */
+function dropExpired() {
+  for (const [token, old] of pendingChecks) {
+    if (old.until + 30_000 > performance.now()) continue;
+    old.stop();
+    pendingChecks.delete(token);
+  }
+}
+
+/**
+ * innermost returns the target of an event in a closed shadow root, where the event itself only
+ * shows the host.
+ * @param {Element | null} hit
+ * @param {Event} e
+ */
+function innermost(hit, e) {
+  if (!hit || !closedRoots.has(hit)) return hit;
+  return (e instanceof MouseEvent ? elementAt(e.clientX, e.clientY) : focusedElement()) || hit;
+}
+
+/** @param {Element} el */
+export function named(el) {
+  const [role, name] = roleAndName(el);
+  return { id: idOf(el), role, name: name || excerpt(el) };
+}
+
+/**
+ * finishCheck returns the events seen and the state of the element. It stops listening
+ * unless more is set.
+ * @param {string} token
+ * @param {boolean} more
+ */
+export function finishCheck(token, more) {
+  const e = pendingChecks.get(token);
+  if (!more) {
+    pendingChecks.delete(token);
+    e?.stop();
+  }
+  const el = e?.el;
+  return {
+    seen: e ? e.seen : [], left: e ? e.left() : '', invalid: e ? e.invalid() : [],
+    disabled: !!el && matchesCSS(el, ':disabled'), file: !!el && !!closestTo(el, 'a[download][href], area[download][href]'),
+  };
+}

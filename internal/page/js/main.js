@@ -1,0 +1,103 @@
+// @ts-check
+// The entry point of the page scripts: the functions that Go calls in the isolated
+// world of a document.
+
+import { box, hits, pixelRatio, reveal, waitActionable } from './actionability.js';
+import { candidates } from './candidates.js';
+import { closedCandidates } from './closed_shadow_roots.js';
+import { addClosedRoot, byId, idOf } from './dom.js';
+import { dragState, endDrag, frameAtPoint, watchDrag } from './drag.js';
+import { focus, focusedFrame, inspectField, waitChecked, waitEditable } from './fields.js';
+import { outward, toParentDocument } from './frame_coordinates.js';
+import { framesInView, watchFrames } from './frames_in_view.js';
+import { finishCheck, startCheck } from './hit_target_check.js';
+import { internalsCandidates, setInternals } from './internals.js';
+import { addListening } from './listeners.js';
+import { readable } from './markup.js';
+import { hasActiveViewTransition } from './mutations.js';
+import { firstInDocumentOrder, query } from './query.js';
+import { moveScroller } from './scroll.js';
+import { listOption, pickRadio, putBack, selectOptions, setValue } from './select_options.js';
+import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
+import { snapshot } from './snapshot.js';
+import { allItems, removeItems, setItem, setItems, storedItems } from './storage.js';
+import { leaveField } from './submit.js';
+import { beginEntry, entryFocus, focusedField, prefill } from './text_entry.js';
+import { describe, html, links, main, text, textParts } from './text_extraction.js';
+import { discardFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
+import { viewport } from './viewport.js';
+import { hasText, isShown, nextChange, painted } from './wait_conditions.js';
+
+const api = {
+  addClosedRoot,
+  addListening,
+  allItems,
+  beginEntry,
+  box,
+  byId,
+  candidates,
+  closedCandidates,
+  describe,
+  discardFiles,
+  dragState,
+  endDrag,
+  entryFocus,
+  fileInput,
+  finishCheck,
+  firstInDocumentOrder,
+  focus,
+  focusedField,
+  focusedFrame,
+  frameAtPoint,
+  framesInView,
+  hasActiveViewTransition,
+  hasText,
+  hits,
+  html,
+  idOf,
+  inspectField,
+  internalsCandidates,
+  isShown,
+  leaveField,
+  links,
+  listOption,
+  main,
+  moveScroller,
+  nextChange,
+  outward,
+  painted,
+  pickRadio,
+  pixelRatio,
+  prefill,
+  putBack,
+  query,
+  readable,
+  receiveFileChunk,
+  removeItems,
+  reveal,
+  selectOptions,
+  setInputFiles,
+  setInternals,
+  setItem,
+  setItems,
+  setValue,
+  snapshot,
+  startCheck,
+  startTracking,
+  stopTracking,
+  storedItems,
+  text,
+  textParts,
+  title,
+  toParentDocument,
+  viewport,
+  waitActionable,
+  waitChecked,
+  waitEditable,
+  waitForQuiet,
+  watchDrag,
+  watchFrames,
+};
+
+// The property must be the window's own: <div id="__cm"> adds one of that name in every world.
+Object.defineProperty(globalThis, '__cm', { value: api });

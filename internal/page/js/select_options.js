@@ -1,0 +1,214 @@
+// @ts-check
+// Values that are selected, not typed: in selects, radio buttons, and inputs with the browser's
+// own picker, such as a date.
+
+import { nextChange } from './wait_conditions.js';
+import { shown } from './action_points.js';
+import { isDisabled, roleAndName } from './actionability.js';
+import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
+import { fieldOf, textOfField } from './fields.js';
+import { isMasked } from './secret_fields.js';
+
+/**
+ * native returns the browser's own setter of a property. A framework that
+ * tracks values may have overridden it on the element.
+ * @param {Element} el
+ * @param {string} property
+ */
+export function native(el, property) {
+  for (let p = Object.getPrototypeOf(el); p; p = Object.getPrototypeOf(p)) {
+    const d = Object.getOwnPropertyDescriptor(p, property);
+    if (d?.set) return d.set;
+  }
+  return null;
+}
+
+/** @param {Element} el */
+function dispatchInputAndChange(el) {
+  dispatch(el, new InputEvent('input', { bubbles: true, composed: true }));
+  dispatch(el, new Event('change', { bubbles: true }));
+}
+
+/**
+ * normalized returns a value as the browser stores it in an input of that
+ * type, or '' if it is invalid.
+ * @param {HTMLInputElement} el
+ * @param {string} value
+ */
+function normalized(el, value) {
+  if (el.type === 'color' && !CSS.supports('color', value)) return '';
+  const scratch = /** @type {HTMLInputElement} */ (documents.createElement.call(document, 'input'));
+  scratch.type = el.type;
+  scratch.value = value.trim();
+  return scratch.value;
+}
+
+/**
+ * setValue sets the value of an input that cannot be typed, such as a date. If the
+ * browser rejects the value, the old one is restored.
+ * @param {number} id
+ * @param {string} value
+ */
+export function setValue(id, value) {
+  const el = /** @type {HTMLInputElement | null} */ (byId(id));
+  if (!el) return null;
+  const before = el.value;
+  const set = native(el, 'value');
+  giveFocus(el, { preventScroll: true });
+  set?.call(el, value.trim());
+  const got = el.value;
+  const { rangeUnderflow, rangeOverflow, stepMismatch } = el.validity;
+  const same = el.type === 'range' ? value.trim() !== '' && Number(got) === Number(value)
+    : got === normalized(el, value) && (got !== '' || value === '') && !rangeUnderflow && !rangeOverflow && !stepMismatch;
+  if (!same) {
+    set?.call(el, before);
+    return { ok: false, type: el.type, masked: isMasked(el), min: el.min, max: el.max, step: el.step };
+  }
+  if (got !== before) dispatchInputAndChange(el);
+  return { ok: true, type: el.type, masked: isMasked(el), value: el.value, set: got };
+}
+
+/** @param {string} s plain normalizes the case and white space of a label */
+function plain(s) {
+  return collapse(s).toLowerCase();
+}
+
+/**
+ * choice finds an option or radio button by its value, its label, or its label in another case.
+ * @template {Element} T
+ * @param {T[]} list
+ * @param {string} wanted
+ * @param {(el: T) => string} value
+ * @param {(el: T) => string} label
+ * @returns {{el?: T, disabled?: boolean}}
+ */
+function choice(list, wanted, value, label) {
+  const tests = [(/** @type {T} */ x) => value(x) === wanted, (/** @type {T} */ x) => collapse(label(x)) === collapse(wanted), (/** @type {T} */ x) => plain(label(x)) === plain(wanted)];
+  for (const test of tests) {
+    const el = list.find((x) => test(x) && !isDisabled(x));
+    if (el) return { el };
+  }
+  return { disabled: list.some((x) => tests.some((test) => test(x))) };
+}
+
+/** The maximum number of options that an error lists. */
+const namedOptions = 40;
+
+/** @param {HTMLOptionElement} o */
+const optionLabel = (o) => o.label || textIn(o) || '';
+
+/**
+ * pick finds the options for values, or returns the problem.
+ * @param {HTMLSelectElement} el
+ * @param {string[]} values
+ */
+function pick(el, values) {
+  const options = [...el.options];
+  const picked = /** @type {HTMLOptionElement[]} */ ([]);
+  for (const v of values) {
+    const found = choice(options, v, (o) => o.value, optionLabel);
+    if (!found.el) {
+      return {
+        problem: found.disabled ? 'disabled option' : 'no option', value: v, total: options.length,
+        options: options.slice(0, namedOptions).map((o) => (collapse(optionLabel(o)) || o.value).slice(0, 80)),
+      };
+    }
+    picked.push(found.el);
+  }
+  return { picked };
+}
+
+/**
+ * selectOptions selects exactly the options with the given values or labels. If one does not exist
+ * after patience milliseconds, it returns the existing options.
+ * @param {number} id
+ * @param {string[]} values
+ * @param {number} patience how long to wait for options, in ms
+ */
+export async function selectOptions(id, values, patience) {
+  const end = performance.now() + patience;
+  for (;;) {
+    const given = byId(id);
+    if (!given) return null;
+    const el = fieldOf(given);
+    if (!(el instanceof HTMLSelectElement)) return { problem: 'not a select' };
+    if (!el.multiple && values.length !== 1) return { problem: 'single' };
+    const found = pick(el, values);
+    const left = end - performance.now();
+    if (found.picked) return selectExactly(el, found.picked);
+    if (left <= 0) return found;
+    await nextChange(left);
+  }
+}
+
+/**
+ * @param {HTMLSelectElement} el
+ * @param {HTMLOptionElement[]} picked
+ */
+function selectExactly(el, picked) {
+  giveFocus(el, { preventScroll: true });
+  const options = [...el.options];
+  const changed = options.some((o) => o.selected !== picked.includes(o));
+  if (el.multiple) for (const o of options) o.selected = picked.includes(o);
+  else picked[0].selected = true;
+  const values = picked.map((o) => o.value);
+  if (changed) dispatchInputAndChange(el);
+  const selected = [...el.selectedOptions].map((o) => o.value);
+  const kept = selected.length === values.length && selected.every((v) => values.includes(v));
+  return { selected, problem: kept ? '' : 'reverted' };
+}
+
+/**
+ * pickRadio finds a radio button by its value or label in the group that an element is in
+ * or contains.
+ * @param {number} id
+ * @param {string} wanted
+ */
+export function pickRadio(id, wanted) {
+  const el = byId(id);
+  if (!el) return null;
+  const radios = 'input[type=radio], [role=radio], [role=menuitemradio]';
+  /** @type {Element[]} */
+  let group;
+  if (el instanceof HTMLInputElement && el.name) {
+    group = [...allIn(rootOf(el), 'input[type=radio]')].filter((r) => r.name === el.name && r.form === el.form);
+  } else {
+    const holder = matchesCSS(el, radios) ? closestTo(el, '[role=radiogroup], fieldset') || parentElementOf(el) || el : el;
+    group = [...allIn(holder, radios)];
+  }
+  const label = (/** @type {Element} */ r) => roleAndName(r)[1];
+  const found = choice(group, wanted, (r) => (r instanceof HTMLInputElement ? r.value : attributeOf(r, 'data-value') || attributeOf(r, 'value') || ''), label);
+  if (found.el) return { id: idOf(found.el) };
+  return { disabled: !!found.disabled, total: group.length, options: group.slice(0, namedOptions).map((r) => (collapse(label(r)) || textOfField(r, 'radio')).slice(0, 80)) };
+}
+
+/**
+ * listOption returns the visible option with a label in a custom list of the page, or null.
+ * @param {number} id
+ * @param {string} wanted
+ */
+export function listOption(id, wanted) {
+  const el = byId(id);
+  if (!el) return null;
+  for (const list of [el, ...elementsNamed(el, 'aria-controls'), ...elementsNamed(el, 'aria-owns')]) {
+    for (const option of allIn(list, '[role=option], [role=menuitemradio], [role=treeitem]')) {
+      if (!shown(option)) continue;
+      const [role, name] = roleAndName(option);
+      if (plain(name) === plain(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name };
+    }
+  }
+  return null;
+}
+
+/**
+ * putBack restores the old value of a field, and reports whether the field has it afterwards.
+ * @param {number} id
+ * @param {string} value
+ */
+export function putBack(id, value) {
+  const el = byId(id);
+  if (!(el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement)) return false;
+  native(el, 'value')?.call(el, value);
+  dispatchInputAndChange(el);
+  return el.value === value;
+}

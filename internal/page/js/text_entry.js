@@ -1,0 +1,128 @@
+// @ts-check
+// Text entry into a field: the focus, the caret, and a listener that blocks text for other
+// elements.
+
+import { isFrame, within } from './actionability.js';
+import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf } from './dom.js';
+import { fieldKind, hostOf, inspectField, notEditable, textOfField } from './fields.js';
+import { listen, named } from './hit_target_check.js';
+import { native } from './select_options.js';
+
+/** @returns {Promise<void>} nextTask resolves in a task after those that are pending */
+function nextTask() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => { port1.close(); resolve(); };
+    port2.postMessage(0);
+  });
+}
+
+/**
+ * selectedPart returns the start and end of the selection in a focused field, or null if nothing is
+ * selected. For an editable element, it returns [0, 0] if there is a selection.
+ * @param {Element} el
+ * @returns {[number, number] | null}
+ */
+function selectedPart(el) {
+  if (!hasFocus(el)) return null;
+  if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) {
+    const { selectionStart: from, selectionEnd: to } = el; // null where the type has no selection
+    return from !== null && to !== null && from < to ? [from, to] : null;
+  }
+  const s = getSelection();
+  return s && !s.isCollapsed && containsNode(el, s.anchorNode) && containsNode(el, s.focusNode) ? [0, 0] : null;
+}
+
+/** @param {Element} el hasFocus reports whether the focus is in a field */
+function hasFocus(el) {
+  const at = focusedElement();
+  return at === el || within(at, el) || within(at, hostOf(el));
+}
+
+/**
+ * placeCaret selects a field's complete text, or places the caret at its end. It reports whether it
+ * succeeded.
+ * @param {Element} el
+ * @param {boolean} all
+ */
+function placeCaret(el, all) {
+  if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) {
+    if (all) {
+      el.select();
+      return true;
+    }
+    try {
+      const end = el.value.length;
+      el.setSelectionRange(end, end);
+      return el.selectionEnd === end;
+    } catch {
+      return false; // number and email have no selection
+    }
+  }
+  const selection = getSelection();
+  selection?.selectAllChildren(el);
+  if (!all) selection?.collapseToEnd();
+  return true;
+}
+
+/**
+ * beginEntry focuses a field and selects the text to replace: all of it, or the existing selection,
+ * or nothing at its end. Until finishCheck(token) is called, keys and text for other elements are
+ * blocked.
+ * @param {number} id
+ * @param {string} token
+ * @param {boolean} all
+ */
+export async function beginEntry(id, token, all) {
+  const el = byId(id);
+  if (!el) return null;
+  const part = all ? null : selectedPart(el);
+  giveFocus(hostOf(el), { preventScroll: true });
+  const placed = part !== null || placeCaret(el, all);
+  // Editors get the caret position by an event in a separate task. By then a page may
+  // have moved the focus.
+  await nextTask();
+  if (!isConnectedOf(el)) return null;
+  listen(token, hostOf(el), { types: ['beforeinput', 'input', 'keydown'], text: true });
+  const at = focusedElement();
+  const focused = hasFocus(el);
+  return { focused, placed, part, empty: textOfField(el, fieldKind(el)) === '' && !(el instanceof HTMLInputElement && el.validity.badInput), by: !focused && at && acceptsTyping(at) ? named(at) : null };
+}
+
+/**
+ * prefill sets the text of a textarea without events, and places the caret at its end.
+ * @param {number} id
+ * @param {string} text
+ */
+export function prefill(id, text) {
+  const el = byId(id);
+  if (!(el instanceof HTMLTextAreaElement)) return;
+  native(el, 'value')?.call(el, text);
+  placeCaret(el, false);
+}
+
+/** @param {Element} el acceptsTyping reports whether an element accepts typed text */
+export function acceptsTyping(el) {
+  const kind = fieldKind(el);
+  return (kind === 'text' || kind === 'editable') && !notEditable(el) || isFrame(el);
+}
+
+/**
+ * entryFocus returns, after a click that should focus a field, whether it has the focus, and which
+ * element does.
+ * @param {number} id
+ */
+export function entryFocus(id) {
+  const el = byId(id);
+  if (!el) return null;
+  const at = focusedElement();
+  return { focused: hasFocus(el), by: at ? named(at) : null };
+}
+
+/**
+ * focusedField describes the focused field, or returns null if no field has the focus.
+ */
+export function focusedField() {
+  const at = focusedElement();
+  return at && acceptsTyping(at) && !isFrame(at) ? { ...inspectField(idOf(at)), ...named(at), id: idOf(at) } : null;
+}

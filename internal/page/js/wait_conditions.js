@@ -1,0 +1,52 @@
+// @ts-check
+// The conditions of the wait_for tool, and what is awaited before a screenshot.
+
+import { text } from './text_extraction.js';
+import { boxesOf, labelBoxes, shown } from './action_points.js';
+import { after, nextFrame, onFrame } from './animations.js';
+import { byId, collapse } from './dom.js';
+
+/**
+ * nextChange resolves after the next change of the document, or after ms.
+ * @param {number} ms
+ */
+export const nextChange = (ms) => new Promise((resolve) => {
+  const observer = new MutationObserver(done);
+  const timer = after(ms, done);
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  function done() {
+    clearTimeout(timer);
+    observer.disconnect();
+    onFrame(() => resolve(true));
+    after(30, () => resolve(true));
+  }
+});
+
+/**
+ * hasText returns for each of two texts whether the document shows it, ignoring case and white
+ * space.
+ * @param {string} a
+ * @param {string} b
+ */
+export const hasText = (a, b) => {
+  const shownText = collapse(text(0) || '').toLowerCase();
+  const has = (/** @type {string} */ s) => s !== '' && shownText.includes(collapse(s).toLowerCase());
+  return [has(a), has(b)];
+};
+
+/** @param {number} id isShown reports whether an element is visible */
+export const isShown = (id) => {
+  const el = byId(id);
+  return !!el && shown(el) && (boxesOf(el).length > 0 || labelBoxes(el).length > 0);
+};
+
+/** Whether painted has already waited. An empty document is never painted. */
+let awaitedPaint = false;
+
+/** painted resolves when the document has been painted once, or is currently not painted. */
+export const painted = async () => {
+  for (let n = 0; n < 15 && !awaitedPaint && performance.getEntriesByType('paint').length === 0; n++) {
+    if (!await nextFrame()) return; // not displayed
+  }
+  awaitedPaint = true;
+};

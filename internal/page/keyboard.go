@@ -1,0 +1,207 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
+	var o executor.PressOptions
+	if opts != nil {
+		o = *opts
+	}
+	c, err := parseChord(name, o.Modifiers)
+	if err != nil {
+		return nil, err
+	}
+	actx, cancel := actionContext(ctx, o.Timeout)
+	defer cancel()
+	var note string
+	d, err := v.document(actx, executor.OpAct)
+	if err != nil {
+		return nil, err
+	}
+	v.releaseButtons(ctx)
+	w := v.watch()
+	defer w.end()
+	if !o.Target.IsZero() {
+		el, err := v.waitForElement(actx, o.Target, o.Timeout > 0)
+		if err != nil {
+			return nil, err
+		}
+		d, note = el.doc, el.note()
+		if err := v.focus(actx, el); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
+		return nil, err
+	}
+	changes, err := w.finish(ctx)
+	changes.Note = joinNotes(note, changes.Note)
+	return &executor.Action{OK: true, Changes: changes}, err
+}
+
+// focus moves the focus to an element.
+func (v *View) focus(ctx context.Context, el *element) error {
+	no := false
+	if _, err := v.waitActionable(ctx, el, actionabilityOptions{Hit: &no}); err != nil {
+		return err
+	}
+	var focused *bool
+	if err := el.doc.call(ctx, &focused, "focus", el.id); err != nil {
+		return v.mapDetached(ctx, el, err)
+	}
+	if focused == nil {
+		return v.refExpiredError(ctx, el)
+	}
+	if !*focused {
+		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", v.describe(ctx, el)),
+			Hint: "Press the key without a target, or on an element that accepts keys."}
+	}
+	return nil
+}
+
+// ignoreInterruption returns nil for the errors that the input itself may have caused, an open
+// dialog and a detached document, and err otherwise.
+func ignoreInterruption(err error) error {
+	if errors.Is(err, executor.ErrDialogOpen) || errors.Is(err, errDocumentDetached) {
+		return nil
+	}
+	return err
+}
+
+func selectAll() *chord {
+	m := executor.ModControl
+	if runtime.GOOS == "darwin" {
+		m = executor.ModMeta
+	}
+	k, _ := keyOf('a')
+	return &chord{key: k, modifiers: []executor.Modifier{m}}
+}
+
+// insertTime is the additional time that the browser may take for each byte of inserted text: an
+// editor with many lines is slow.
+const insertTime = 300 * time.Microsecond
+
+// insertText inserts text in one event, as an input method does. Like pressChord, it returns
+// ErrPolicyDenied if a denied document has the focus.
+func (v *View) insertText(ctx context.Context, d *document, text string) error {
+	if err := v.focusAllowed(ctx, nil); err != nil {
+		return err
+	}
+	p, err := v.startInput(ctx, input.CommandInsertText, input.InsertTextParams{Text: text})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, inputTimeout+time.Duration(len(text))*insertTime)
+	defer cancel()
+	return d.wait(ctx, p, nil)
+}
+
+// pressChordChecked is like pressChord, for a chord that the caller requested. It returns
+// ErrNotActionable if the focused document received no key of the chord.
+func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) (stopped bool, err error) {
+	c := v.newHitTargetCheck(nil, nil)
+	defer c.end()
+	if stopped, err = v.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
+		return stopped, err
+	}
+	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
+	err = c.path[0].call(ctx, &got, "finishCheck", c.token, false)
+	if err != nil || len(got.Seen) > 0 {
+		return err != nil, ignoreInterruption(err)
+	}
+	if err := v.unblock(ctx); err != nil {
+		return true, err
+	}
+	return true, v.inputNotReceived("the page did not receive the key")
+}
+
+// inputNotReceived returns the ErrNotActionable error for input that no document received. The page
+// responds to commands, so the browser itself blocked the input.
+func (v *View) inputNotReceived(what string) error {
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
+		Err:  fmt.Errorf("%s: the browser blocked the input", what),
+		Hint: nativeDialogHint}
+}
+
+// nativeDialogHint is the hint for input that the browser did not pass to a page. No CDP command
+// reports the browser's self dialogs.
+const nativeDialogHint = "A dialog of the browser itself may be open over the page, such as a request for a password, a passkey, a permission or another program: " +
+	"ask the user to answer it in the browser's window and try again, or open the page in another tab."
+
+// pressChord presses and releases a chord. A dialog or a detached document, which the chord itself
+// may cause, is not an error; stopped is true then, because further input would reach another page
+// or wait for the dialog. pressChord returns ErrPolicyDenied, and presses nothing, if a denied
+// document has the focus.
+func (v *View) pressChord(ctx context.Context, d *document, c *chord) (stopped bool, err error) {
+	return v.pressChordWithCheck(ctx, d, c, nil)
+}
+
+// pressChordWithCheck is like pressChord, with a hit target check that observes the keys. A nil
+// check means none.
+func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, check *hitTargetCheck) (stopped bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, inputTimeout)
+	defer cancel()
+	if err := v.focusAllowed(ctx, check); err != nil {
+		return true, ignoreInterruption(err)
+	}
+	var pending []*cdpconn.Pending
+	send := func(kind input.DispatchKeyEventType, k key, bits int64, text string) error {
+		p := input.DispatchKeyEventParams{
+			Type: kind, Modifiers: bits, Key: k.key, Code: k.code,
+			WindowsVirtualKeyCode: k.windows, NativeVirtualKeyCode: k.windows, Text: text, UnmodifiedText: text,
+		}
+		if kind != input.DispatchKeyEventTypeKeyUp {
+			p.Commands = editingCommands(k, bits)
+		}
+		pend, err := v.startInput(ctx, input.CommandDispatchKeyEvent, p)
+		if err == nil {
+			pending = append(pending, pend)
+		}
+		return err
+	}
+	var bits int64
+	for _, m := range c.modifiers {
+		bits |= modifierKeys[m].bit
+		if err := send(input.DispatchKeyEventTypeRawKeyDown, modifierKeys[m].key, bits, ""); err != nil {
+			return false, err
+		}
+	}
+	text := c.key.text
+	if bits&(bitControl|bitAlt|bitMeta) != 0 {
+		text = "" // a shortcut inserts no text
+	}
+	kind := input.DispatchKeyEventTypeKeyDown
+	if text == "" {
+		kind = input.DispatchKeyEventTypeRawKeyDown
+	}
+	self := modifierKeys[executor.Modifier(c.key.key)].bit // for a modifier that is pressed alone
+	if err := send(kind, c.key, bits|self, text); err != nil {
+		return false, err
+	}
+	if err := send(input.DispatchKeyEventTypeKeyUp, c.key, bits, ""); err != nil {
+		return false, err
+	}
+	for i := len(c.modifiers) - 1; i >= 0; i-- {
+		bits &^= modifierKeys[c.modifiers[i]].bit
+		if err := send(input.DispatchKeyEventTypeKeyUp, modifierKeys[c.modifiers[i]].key, bits, ""); err != nil {
+			return false, err
+		}
+	}
+	for _, p := range pending {
+		if err := d.wait(ctx, p, nil); err != nil {
+			return true, ignoreInterruption(err)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,220 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// EventDetached is an event that a backend adds to the CDP events of the session of a tab that
+// [AttachLazily] created. It reports that the debugger was detached from the target. Its parameters
+// are a [Detached]. The backend reports the frames and workers of the tab as detached before it.
+const EventDetached = "ChromeMCP.detached"
+
+// Detached says why a target was detached.
+type Detached struct {
+	Code      executor.Code `json:"code"`
+	Message   string        `json:"message"`
+	Hint      string        `json:"hint"`
+	Permanent bool          `json:"final"`   // the target cannot be attached again
+	NeedsUser bool          `json:"lasting"` // the user must act before the target can be attached again
+}
+
+// attachTimeout bounds attaching to a target. A responsive page takes milliseconds. A page that is
+// blocked by a dialog from before the attachment never responds.
+const attachTimeout = 10 * time.Second
+
+// lastKnownPage describes the page of a tab that is not attached.
+type lastKnownPage struct{ url, title string }
+
+// AttachLazily returns a Tab for the page of sess without attaching to the page. No other code may
+// read the events of sess. The first call that needs the page attaches to it with opts.Attach, and
+// so does the first call after an [EventDetached]. Until then, the tab reports what
+// [Tab.SetLastKnown] was called with. Refs stay valid across a detachment if the document does.
+func AttachLazily(sess *cdpconn.Session, opts Options) *Tab {
+	t := newTab(sess, opts)
+	t.mu.Lock()
+	t.isDetached = true
+	t.mu.Unlock()
+	return t
+}
+
+// SetLastKnown sets the URL and title that the tab reports while it is not attached.
+func (t *Tab) SetLastKnown(url, title string) {
+	t.mu.Lock()
+	t.lastKnown = lastKnownPage{url, title}
+	t.mu.Unlock()
+}
+
+// EnsureAttached attaches to the target unless it is attached.
+func (t *Tab) EnsureAttached(ctx context.Context) error {
+	if attached, err := t.attachState(); attached || err != nil {
+		return err
+	}
+	select {
+	case t.attaching <- struct{}{}:
+		defer func() { <-t.attaching }()
+	case <-ctx.Done():
+		return busyError(ctx)
+	}
+	if attached, err := t.attachState(); attached || err != nil {
+		return err
+	}
+	limit, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	err := t.reattach(limit)
+	if err != nil && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout)) {
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("the page does not respond"),
+			Hint: "The page may be busy, or blocked by a dialog that opened earlier. Ask the user to answer the dialog, or use another tab."}
+	}
+	return err
+}
+
+// Attached reports whether the target is attached.
+func (t *Tab) Attached() bool {
+	attached, _ := t.attachState()
+	return attached
+}
+
+// attachState reports whether the target is attached. The error says why the tab is gone.
+func (t *Tab) attachState() (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.isDetached, t.gone
+}
+
+// reattach attaches to the target and enables what the tab needs.
+func (t *Tab) reattach(ctx context.Context) error {
+	if err := t.opts.Attach(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.isDetached, t.detachErr = false, nil
+	t.notify()
+	t.mu.Unlock()
+	// The debugger may have been attached all along, for another client or while nothing read its
+	// events. Disabling these domains first makes the browser report their state again.
+	for _, c := range []struct {
+		method string
+		params any
+	}{{"Runtime.disable", nil}, {"Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}}} {
+		if _, err := t.sess.Start(ctx, c.method, c.params); err != nil {
+			return t.markDetached(err)
+		}
+	}
+	// A page that opens a dialog in the meantime responds when the dialog is answered, a crashed
+	// page when it is reloaded. Do not wait for either.
+	var enabled error
+	done := make(chan struct{})
+	t.wg.Go(func() {
+		enabled = t.enable(context.Background(), t.sess, false)
+		close(done)
+		t.mu.Lock()
+		t.notify()
+		t.mu.Unlock()
+	})
+	err := t.await(ctx, func() (bool, error) {
+		select {
+		case <-done:
+			return true, enabled
+		default:
+			return t.dialog != nil || t.crashed, nil
+		}
+	})
+	if err != nil {
+		return t.markDetached(err)
+	}
+	return nil
+}
+
+// markDetached marks the tab as detached again after attaching failed with err. It returns err.
+func (t *Tab) markDetached(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.detachErr == nil {
+		t.detachErr = err
+	}
+	t.resetAttachedState()
+	return err
+}
+
+// detached handles an EventDetached. t.mu must be held.
+func (t *Tab) detached(ev cdpconn.Event) {
+	var d Detached
+	if ev.Session != t.sess || t.opts.Attach == nil || json.Unmarshal(ev.Params, &d) != nil {
+		return
+	}
+	err := executor.Errorf(d.Code, d.Hint, "%s", d.Message)
+	err.Retryable = !d.Permanent && !d.NeedsUser
+	t.detachErr = err
+	if d.Permanent {
+		t.gone = err
+	}
+	t.resetAttachedState()
+}
+
+// resetAttachedState discards all state that is valid only while the debugger is attached. t.mu
+// must be held.
+func (t *Tab) resetAttachedState() {
+	f := t.frames[t.main]
+	if f.url != "" {
+		t.lastKnown.url = f.url
+	}
+	t.isDetached, t.crashed, t.rendering = true, false, false
+	t.activity.pause()
+	t.setDialog(nil)
+	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
+	clear(t.scripts)
+	clear(t.started)
+	clear(t.status)
+	t.inflight.pending = newInflightRequests().pending
+	t.notify()
+}
+
+// bestKnownDocument returns the top document. Between two documents, after a crash and while the
+// tab is not attached, no script can run in the result, and it has only the URL and origin that are
+// known. t.mu must be held.
+func (t *Tab) bestKnownDocument() *document {
+	if d := t.documentOf(t.frames[t.main]); d != nil {
+		return d
+	}
+	d := &document{tab: t, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
+	dialog := t.dialog != nil && t.dialog.frameOr(t.main) == t.main && t.dialog.url != ""
+	switch {
+	case dialog: // it blocks the page, so nothing else is known
+		d.url = t.dialog.url
+	case t.isDetached && t.lastKnown.url != "":
+		d.url = t.lastKnown.url
+	}
+	if t.isDetached || dialog {
+		d.origin = originOfURL(d.url)
+		if t.blankIsOurs() && d.url == "about:blank" {
+			d.origin = executor.OriginInternal
+		}
+	}
+	return d
+}
+
+// originOfURL returns the origin of the document at url, or executor.OriginOpaque if the URL does
+// not determine it. url must come from the browser, not from a page.
+func originOfURL(url string) string {
+	rest := strings.TrimPrefix(url, "blob:")
+	scheme, rest, ok := strings.Cut(rest, "://")
+	if !ok || (scheme != "http" && scheme != "https") {
+		return executor.OriginOpaque
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	host, _, _ = strings.Cut(host, "?")
+	host, _, _ = strings.Cut(host, "#")
+	if host == "" || strings.ContainsAny(host, "@\\ ") {
+		return executor.OriginOpaque
+	}
+	return scheme + "://" + host
+}

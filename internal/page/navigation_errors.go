@@ -1,0 +1,156 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
+)
+
+// redirected adds to a policy denial that the denied site is the target of a redirect, if it is not
+// the site of the URL that was to be loaded.
+func (v *View) redirected(n *navigationResult, err error) error {
+	var e *executor.Error
+	if n.url == "" || !errors.As(err, &e) || e.Code != executor.ErrPolicyDenied {
+		return err
+	}
+	last := v.reloadURL()
+	if hostOf(last) == hostOf(n.url) || hostOf(last) == noHost {
+		return err
+	}
+	redirect := *e
+	redirect.Err = fmt.Errorf("%s redirects to another site, which is denied: %s", hostOf(n.url), e.Message())
+	return &redirect
+}
+
+// deniedNavigationError returns the gate's denial if the top document is the browser's error page
+// for n and the gate does not allow reading it. The navigation was then blocked by policy and not
+// by a network error. It returns nil for any other document.
+func (v *View) deniedNavigationError(ctx context.Context, n *navigationResult) error {
+	t := v.tab
+	t.mu.Lock()
+	d, f := t.bestKnownDocument(), t.frames[t.main]
+	isErrorPage := f.unreachable != "" && f.loader == n.loader
+	t.mu.Unlock()
+	if !isErrorPage {
+		return nil
+	}
+	err := v.check(ctx, d, executor.OpRead, "")
+	if errors.Is(err, executor.ErrPolicyDenied) {
+		return err
+	}
+	return nil
+}
+
+// netErrInvalidAuth is the network error of a document whose server requires a user name and
+// password when none are available.
+const netErrInvalidAuth = "net::ERR_INVALID_AUTH_CREDENTIALS"
+
+// noteAuth is the note on such a document.
+const noteAuth = "the server asks for a user name and password"
+
+// failedURL returns the URL at which a navigation failed, which may be the target of a redirect.
+func (v *View) failedURL(n *navigationResult) string {
+	v.tab.mu.Lock()
+	defer v.tab.mu.Unlock()
+	return cmp.Or(v.tab.lastDocumentURL, n.url)
+}
+
+// policyError returns the error of the network policy or of the gate if one of them prevented the
+// document from loading.
+func (v *View) policyError(ctx context.Context, n *navigationResult) error {
+	if v.tab.opts.ProxyError != nil {
+		if err := v.tab.opts.ProxyError(hostOf(v.failedURL(n))); err != nil {
+			return err
+		}
+	}
+	return v.deniedNavigationError(ctx, n)
+}
+
+// navigationError returns the error of a failed navigation: the result of policyError if the policy
+// denied it, otherwise an error for the network error.
+func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
+	if err := v.policyError(ctx, n); err != nil {
+		return err
+	}
+	hint, retryable := "Check the URL.", true
+	switch n.failure {
+	case netErrInvalidAuth:
+		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: obstacle.FromResponse(v.failedURL(n), "", http.StatusUnauthorized).Advice,
+			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(v.failedURL(n)), noteAuth)}
+	case netErrAborted:
+		hint = "The page itself or the end of its process aborted the navigation. Try again."
+	case "net::ERR_BLOCKED_BY_CLIENT":
+		hint, retryable = "The user blocks it, by the block list of the chrome-mcp extension or by another extension.", false
+	case "net::ERR_NAME_NOT_RESOLVED":
+		hint = "Check the host name."
+	case "net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_CONNECTION_TIMED_OUT", "net::ERR_EMPTY_RESPONSE":
+		hint = "Check that the server is running, then try again."
+	case "net::ERR_SSL_PROTOCOL_ERROR", "net::ERR_SSL_VERSION_OR_CIPHER_MISMATCH":
+		hint = "Check the scheme and the port: the server does not use https, or no version that the browser accepts."
+	case "net::ERR_UNSAFE_PORT":
+		hint, retryable = "Browsers block this port.", false
+	case "net::ERR_INTERNET_DISCONNECTED", "net::ERR_NETWORK_CHANGED", "net::ERR_ADDRESS_UNREACHABLE":
+		hint = "Check the network of this machine, then try again."
+	case "net::ERR_TOO_MANY_REDIRECTS":
+		hint, retryable = "Redirect loop. Try another URL of the site.", false
+	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
+		hint = fmt.Sprintf("The server responded with HTTP status %d and no page.", v.lastDocumentStatus())
+	default:
+		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
+			hint = "The browser does not accept the site's certificate."
+		}
+	}
+	return &executor.Error{Code: executor.ErrNavigationFailed, Hint: hint, Retryable: retryable,
+		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), n.failure)}
+}
+
+// LoadFailure returns why the page that a click navigated to did not load, or nil if it did.
+func (v *View) LoadFailure(ctx context.Context) error { return v.loadFailure(ctx) }
+
+// loadFailure returns why the top document is an error page of the browser or of the egress proxy
+// instead of the requested page, or nil if it is neither.
+func (v *View) loadFailure(ctx context.Context) error {
+	t := v.tab
+	t.mu.Lock()
+	f := t.frames[t.main]
+	n := navigationResult{loader: f.loader, url: f.unreachable, failure: t.lastNetError}
+	t.mu.Unlock()
+	if n.url != "" {
+		return v.navigationError(ctx, &n)
+	}
+	return v.proxyFailure()
+}
+
+// proxyFailure returns the error of the egress proxy if the top document is the proxy's own
+// response. Over plain http, the proxy can report an error only as a page.
+func (v *View) proxyFailure() error {
+	t := v.tab
+	t.mu.Lock()
+	f := t.frames[t.main]
+	r, host := t.status[f.loader], hostOf(f.url)
+	t.mu.Unlock()
+	if !r.proxy || t.opts.ProxyError == nil {
+		return nil
+	}
+	return t.opts.ProxyError(host)
+}
+
+// hostOf returns the host and port of a URL for messages, or noHost. The rest of a URL may contain
+// secrets.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return noHost
+	}
+	return u.Host
+}
+
+// noHost is the result of hostOf for a URL without a host.
+const noHost = "the page"

@@ -1,0 +1,374 @@
+package page
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// worldName is the name of the isolated world of our scripts in each document. The scripts share
+// the DOM with the page and no JavaScript.
+const worldName = "chrome-mcp"
+
+// bindingName is the binding through which page scripts report to Go. It exists only in our
+// isolated world. Its calls arrive even if a dialog or a navigation prevents the response to the
+// command that caused them.
+const bindingName = "__cmReport"
+
+//go:generate go tool -modfile=../../tools/go.mod esbuild js/main.js js/document_start.js --bundle --format=iife --target=chrome120 --charset=utf8 --minify-whitespace --legal-comments=none --log-level=warning --outdir=bundle
+//go:generate go test -run ^TestEarlyDigests$ -count=1 . -update
+
+// mainScript installs the page scripts: the functions that js/main.js lists.
+//
+//go:embed bundle/main.js
+var mainScript string
+
+// listenScript is js/document_start.js.
+//
+//go:embed bundle/document_start.js
+var listenScript string
+
+// installScript returns a script that installs the page scripts in a document that does not have
+// them. A document that is restored from the back/forward cache has them, and a second copy would
+// assign new element ids. The check requires the window's own property, because an element such as
+// <div id="__cm"> adds a property of that name in every world.
+func installScript() string {
+	return "if (!Object.hasOwn(globalThis, '__cm')) " + mainScript
+}
+
+// documentStartScript returns the script that runs in our isolated world before any script of a
+// document. It adds listeners to the window for the events that confirm input. Therefore a page
+// that stops these events cannot hide them, and a press that another element would receive can be
+// blocked. The script does nothing until one of our calls requests it.
+//
+// If bundled is set, the script also installs the page scripts if the document is the top document
+// of a tab, and reports that. They are needed there immediately, and the browser caches the
+// compiled code for the next document. It does not cache the compiled code of scripts that are sent
+// to each document.
+//
+// The script also runs in denied documents. The extension allows no other script there: it
+// identifies the script by its digest.
+func documentStartScript(bundled bool) string {
+	script := listenScript
+	if bundled {
+		script += "if (self === top) {\n" + installScript() + bindingName + "('" + installedReport + "');\n}"
+	}
+	return script
+}
+
+// installedReport is what a document reports when the page scripts are installed in it.
+const installedReport = `{"installed":true}`
+
+// errDocumentDetached is returned by calls on a document that no longer exists.
+var errDocumentDetached = errors.New("the document is gone")
+
+// A document is one document of a frame, as it was when it was looked up. Calls on it run in our
+// isolated world of exactly this document, or fail: a navigation between two calls cannot redirect
+// a call to another document.
+type document struct {
+	tab    *Tab
+	sess   *cdpconn.Session
+	frame  cdp.FrameID
+	parent cdp.FrameID
+	loader cdp.LoaderID
+	world  string // CDP's unique id of our isolated world; identifies the document
+	main   string // CDP's unique id of the main world; may be empty
+	url    string
+	origin string
+}
+
+// top reports whether d is the tab's top document.
+func (d *document) top() bool { return d.frame == d.tab.main }
+
+// documentOf returns the document of f, or nil if its isolated world is not known. t.mu must be
+// held.
+func (t *Tab) documentOf(f *frame) *document {
+	if f == nil || f.world == nil || f.sess == nil {
+		return nil
+	}
+	return t.documentIn(f, f.world)
+}
+
+// documentIn is documentOf for a given isolated world w of the frame. t.mu must be held.
+func (t *Tab) documentIn(f *frame, w *executionContext) *document {
+	d := &document{
+		tab: t, sess: f.sess, frame: f.id, parent: f.parent, loader: f.loader,
+		world: w.id, url: f.url, origin: w.origin,
+	}
+	if f.mainWorld != nil {
+		d.main = f.mainWorld.id
+	}
+	if f.id == t.main && d.origin == executor.OriginOpaque {
+		blank := t.blankIsOurs() && isBlank(f.url)
+		if blank || strings.HasPrefix(f.url, "chrome-error:") {
+			d.origin = executor.OriginInternal
+		}
+	}
+	if f.unreachable != "" {
+		d.url = f.unreachable
+	}
+	return d
+}
+
+func isBlank(url string) bool { return url == "about:blank" || url == "" }
+
+// document returns the tab's top document. It waits for the document's isolated world if the
+// browser has not reported it yet.
+func (t *Tab) document(ctx context.Context) (*document, error) {
+	return t.frameDocument(ctx, t.main)
+}
+
+func (t *Tab) frameDocument(ctx context.Context, id cdp.FrameID) (*document, error) {
+	var d *document
+	err := t.await(ctx, func() (bool, error) {
+		if t.dialog != nil {
+			return false, t.dialog.error()
+		}
+		f := t.frames[id]
+		if f == nil {
+			return false, errDocumentDetached
+		}
+		d = t.documentOf(f)
+		return d != nil, nil
+	})
+	if err != nil {
+		return nil, timeoutAs(err, "the document to start")
+	}
+	return d, nil
+}
+
+// documents returns the documents of all frames whose isolated world is known, parents first.
+func (t *Tab) documents() []*document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []*document
+	for _, f := range t.inOrder() {
+		if d := t.documentOf(f); d != nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// current reports whether d is still the document of its frame.
+func (d *document) current() bool {
+	d.tab.mu.Lock()
+	defer d.tab.mu.Unlock()
+	f := d.tab.frames[d.frame]
+	return f != nil && f.world != nil && f.world.id == d.world
+}
+
+// call runs the page script function name with args in the document and decodes its result, or the
+// value of the promise that it returns, into result. It returns errDocumentDetached if the document
+// no longer exists and ErrDialogOpen if a dialog opens during the call.
+func (d *document) call(ctx context.Context, result any, name string, args ...any) error {
+	p, err := d.start(ctx, name, args...)
+	if err != nil {
+		return err
+	}
+	return d.finish(ctx, p, result)
+}
+
+// start sends the command of call without waiting for the response. Commands run in the order in
+// which they were started.
+func (d *document) start(ctx context.Context, name string, args ...any) (*cdpconn.Pending, error) {
+	if err := d.install(ctx); err != nil {
+		return nil, err
+	}
+	params := functionCall{
+		Function: "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
+		World:    d.world, ByValue: true, Await: true, Silent: true,
+	}
+	if args == nil {
+		args = []any{}
+	}
+	// Arguments are passed as text, because chrome.debugger omits null members of objects,
+	// including arguments.
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the arguments of %s: %w", name, err)
+	}
+	for _, arg := range []string{name, string(text)} {
+		value, err := json.Marshal(arg)
+		if err != nil {
+			return nil, err
+		}
+		params.Arguments = append(params.Arguments, argument{value})
+	}
+	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, params)
+	return p, d.failure(err)
+}
+
+// A functionCall holds the parameters of Runtime.callFunctionOn. cdproto's type omits arguments
+// that are empty strings.
+type functionCall struct {
+	Function  string     `json:"functionDeclaration"`
+	World     string     `json:"uniqueContextId,omitempty"`
+	Object    string     `json:"objectId,omitempty"`
+	Arguments []argument `json:"arguments,omitempty"`
+	ByValue   bool       `json:"returnByValue"`
+	Await     bool       `json:"awaitPromise"`
+	Silent    bool       `json:"silent"`
+}
+
+type argument struct {
+	Value jsonv2.Value `json:"value"`
+}
+
+// yes is a pointer to true, for cdproto's optional flags.
+var yes = func() *bool { b := true; return &b }()
+
+// install sends the page scripts to the document's isolated world, unless they are installed there.
+// It does not wait: commands that are sent later find the scripts installed.
+func (d *document) install(ctx context.Context) error {
+	d.tab.mu.Lock() // until the scripts are sent: no other command may overtake them
+	if d.tab.scripts[d.world] {
+		d.tab.mu.Unlock()
+		return nil
+	}
+	_, err := d.sess.Start(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: installScript(), UniqueContextID: d.world, Silent: yes,
+	})
+	if err == nil {
+		d.tab.scripts[d.world] = true
+	}
+	d.tab.mu.Unlock()
+	return d.failure(err)
+}
+
+// finish waits for the response to a command of start and decodes its result. See call.
+func (d *document) finish(ctx context.Context, p *cdpconn.Pending, result any) error {
+	var answer struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	if err := d.wait(ctx, p, &answer); err != nil {
+		return err
+	}
+	if answer.Exception != nil {
+		return d.scriptError(answer.Exception)
+	}
+	if result == nil || len(answer.Result.Value) == 0 {
+		return nil
+	}
+	if err := cdpconn.Unmarshal(answer.Result.Value, result); err != nil {
+		return fmt.Errorf("decoding the result of a page script: %w", err)
+	}
+	return nil
+}
+
+// wait waits for the response to a command that runs a script in the document. It returns early if
+// a dialog opens, because the browser responds only after the dialog is answered.
+func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) error {
+	ctx, cancel := cdpconn.Bounded(ctx)
+	defer cancel()
+	var grace <-chan time.Time
+	for {
+		d.tab.mu.Lock()
+		dialog, gone, changed := d.tab.dialog, d.tab.goneError(), d.tab.changed
+		d.tab.mu.Unlock()
+		if dialog != nil || gone != nil {
+			select {
+			case <-p.Done(): // the response arrived earlier
+			default:
+				if gone != nil {
+					return gone // a crashed page does not respond
+				}
+				return dialog.error()
+			}
+		}
+		if grace == nil && d.tab.dialogInOtherTab() != nil {
+			grace = time.After(otherTabGrace)
+		}
+		select {
+		case <-p.Done():
+			return d.failure(p.Wait(ctx, result))
+		case <-grace:
+			if err := d.tab.blockedByOtherTab(ctx); err != nil {
+				return err
+			}
+		case <-changed:
+		case <-ctx.Done():
+			return d.failure(p.Wait(ctx, result))
+		}
+	}
+}
+
+// failure is like documentError. In addition, it returns errDocumentDetached for an out-of-process
+// iframe whose CDP session has ended, because that session ends with the document.
+func (d *document) failure(err error) error {
+	if errors.Is(err, executor.ErrTargetGone) && d.frame != "" && !d.top() {
+		d.tab.mu.Lock()
+		defer d.tab.mu.Unlock()
+		if d.tab.goneError() == nil {
+			return fmt.Errorf("%w: %w", errDocumentDetached, err)
+		}
+	}
+	return documentError(err)
+}
+
+// documentError adds errDocumentDetached to errors by which the browser reports that an execution
+// context no longer exists.
+func documentError(err error) error {
+	var ce *cdpconn.Error
+	if errors.As(err, &ce) {
+		for _, s := range []string{
+			"uniqueContextId not found", "Cannot find context", "context was destroyed", "Promise was collected",
+			"Inspected target navigated or closed", "Session with given id not found", "Cannot find execution context",
+		} {
+			if strings.Contains(ce.Message, s) {
+				return fmt.Errorf("%w: %w", errDocumentDetached, err)
+			}
+		}
+	}
+	return err
+}
+
+// maxLoggedError is the maximum number of bytes of an exception that are logged. A page may have
+// thrown the exception.
+const maxLoggedError = 2 << 10
+
+// scriptError returns the error for an exception in a page script. The cause is a bug in the
+// script, or a page that changed objects that the script uses. Only the log gets the stack trace.
+func (d *document) scriptError(details *runtime.ExceptionDetails) error {
+	text := details.Text
+	if details.Exception != nil && details.Exception.Description != "" {
+		text = details.Exception.Description
+	}
+	d.tab.log.Warn("a page script failed", "error", text[:min(len(text), maxLoggedError)])
+	return executor.Errorf(executor.ErrInternal, "Take a new snapshot and try again.", "a page script failed: %s", pagetext.Text(text))
+}
+
+// firstLine returns the first line of s, truncated to 300 characters.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return pagetext.Truncate(s, 300)
+}
+
+// timeoutAs returns an ErrTimeout that names what was waited for if err is an exceeded deadline. It
+// returns other errors unchanged.
+func timeoutAs(err error, what string) error {
+	if errors.Is(err, cdpconn.ErrCallTimeout) {
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s: %w", what, cdpconn.ErrCallTimeout),
+			Hint: cdpconn.HungHint}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s", what),
+			Hint: executor.HintMoreTime + " Take a snapshot to see where the page is."}
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+)
+
+// attach returns a tab of the browser b, with the target id "T".
+func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
+	t.Helper()
+	conn := cdpconn.New(b)
+	b.Attach("", "T", "page")
+	ev, err := conn.BrowserSession().Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := Attach(t.Context(), ev.Child, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		tab.Wait()
+	})
+	return tab
+}
+
+// load commits the nth document in tab and returns it.
+func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
+	t.Helper()
+	b.Emit("T", "Page.frameNavigated", fmt.Sprintf(
+		`{"frame":{"id":"T","loaderId":"L%d","url":"https://a.test/%d","domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, n, n))
+	b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
+		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, worldName, n))
+	for {
+		d, err := tab.document(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.world == fmt.Sprint("W", n) {
+			return d
+		}
+		err = tab.await(t.Context(), func() (bool, error) {
+			f := tab.frames[tab.main]
+			return f.world != nil && f.world.id != d.world, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// worlds returns a browser that knows which isolated worlds have the page scripts. As in a real
+// browser, calls in other worlds fail.
+func worlds() *cdptest.FakeTransport {
+	installed := make(map[string]int)
+	return cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+		var params struct {
+			World string `json:"uniqueContextId"`
+		}
+		json.Unmarshal(cmd.Params, &params)
+		switch cmd.Method {
+		case "Runtime.evaluate":
+			installed[params.World]++
+			b.Reply(cmd, `{"result":{"type":"undefined"}}`)
+		case "Runtime.callFunctionOn":
+			if installed[params.World] != 1 {
+				b.Reply(cmd, fmt.Sprintf(`{"result":{"type":"object"},"exceptionDetails":{"exceptionId":1,"text":"the scripts were installed %d times","lineNumber":0,"columnNumber":0}}`, installed[params.World]))
+				return
+			}
+			b.Reply(cmd, `{"result":{"type":"string","value":"the title"}}`)
+		default:
+			b.Reply(cmd, "{}")
+		}
+	})
+}
+
+// TestInstallCanceled checks that a call that is canceled before it is sent leaves the document
+// usable for other calls.
+func TestInstallCanceled(t *testing.T) {
+	b := worlds()
+	tab := attach(t, b)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n := range 50 { // whether the command is sent is random
+		d := load(t, b, tab, n+1)
+		d.call(canceled, nil, "title")
+		if title, err := d.title(t.Context()); err != nil || title != "the title" {
+			t.Fatalf("document %d: %q, %v", n+1, title, err)
+		}
+	}
+}
+
+// TestScriptsInstalledBeforeFirstCall checks that the scripts are sent before all calls when
+// several calls on a new document run at the same time.
+func TestScriptsInstalledBeforeFirstCall(t *testing.T) {
+	b := worlds()
+	tab := attach(t, b)
+	for n := range 50 {
+		d := load(t, b, tab, n+1)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if title, err := d.title(t.Context()); err != nil || title != "the title" {
+					t.Errorf("document %d: %q, %v", n+1, title, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestScriptsInstalledOnce checks that the scripts are not sent to a document that reported them as
+// installed, and are sent if the report came from another world.
+func TestScriptsInstalledOnce(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		world int
+		sent  int
+	}{{"its own world", 1, 0}, {"another world", 2, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			sent := 0
+			b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+				switch cmd.Method {
+				case "Runtime.evaluate":
+					sent++
+					b.Reply(cmd, `{"result":{"type":"undefined"}}`)
+				case "Runtime.callFunctionOn":
+					b.Reply(cmd, fmt.Sprintf(`{"result":{"type":"string","value":"sent %d times"}}`, sent))
+				default:
+					b.Reply(cmd, "{}")
+				}
+			})
+			tab := attach(t, b)
+			d := load(t, b, tab, 1)
+			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, bindingName, installedReport, c.world))
+			received := make(chan struct{})
+			tab.mu.Lock()
+			tab.reports["after"] = func([]byte) { close(received) }
+			tab.mu.Unlock()
+			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, bindingName))
+			<-received // so the report before it was received
+			title, err := d.title(t.Context())
+			if want := fmt.Sprintf("sent %d times", c.sent); err != nil || title != want {
+				t.Errorf("the scripts were %s, want %s (%v)", title, want, err)
+			}
+		})
+	}
+}
+
+// TestDocumentError checks which of the browser's errors mean that the document no longer exists.
+func TestDocumentError(t *testing.T) {
+	for text, gone := range map[string]bool{
+		"uniqueContextId not found":             true,
+		"Cannot find context with specified id": true,
+		"Execution context was destroyed.":      true,
+		"Promise was collected":                 true,
+		"Inspected target navigated or closed":  true,
+		"Session with given id not found.":      true,
+		"Could not compute box model.":          false,
+		"Invalid parameters":                    false,
+		"No node with given id found":           false,
+		"Not attached to an active page":        false,
+		"Internal error":                        false,
+		"'Foo.bar' wasn't found":                false,
+	} {
+		err := documentError(&cdpconn.Error{Method: "Runtime.callFunctionOn", Code: -32000, Message: text})
+		if got := strings.HasPrefix(err.Error(), errDocumentDetached.Error()); got != gone || executor.CodeOf(err) != executor.ErrCDP {
+			t.Errorf("%q: %v, code %s", text, err, executor.CodeOf(err))
+		}
+	}
+}
+
+func TestScriptError(t *testing.T) {
+	var log strings.Builder
+	d := &document{tab: &Tab{log: slog.New(slog.NewTextHandler(&log, nil))}}
+	err := d.scriptError(&runtime.ExceptionDetails{Exception: &runtime.RemoteObject{
+		Description: "RangeError: too deep\n    at mayGenerate (<anonymous>:5155:21)",
+	}})
+	if s := err.Error(); !strings.Contains(s, "RangeError: too deep") || strings.Contains(s, "mayGenerate") {
+		t.Errorf("error: %q", s)
+	}
+	if !strings.Contains(log.String(), "mayGenerate") {
+		t.Errorf("log: %q", log.String())
+	}
+}
+
+func TestInOrder(t *testing.T) {
+	tab := &Tab{main: "T", frames: map[cdp.FrameID]*frame{"T": {id: "T"}}, started: map[cdp.FrameID]navigation{}}
+	for _, id := range []cdp.FrameID{"a", "b", "c"} {
+		tab.frameAttached(nil, id, "T")
+	}
+	tab.frameAttached(nil, "in b", "b")
+	tab.dropFrame("a")
+	tab.frameAttached(nil, "d", "T") // must not get the number of an existing frame
+	tab.dropFrame("c")
+	tab.frameAttached(nil, "e", "T")
+	seen := make(map[int]bool)
+	var got []string
+	for _, f := range tab.inOrder() {
+		if seen[f.order] {
+			t.Errorf("%s has the same number as another frame", f.id)
+		}
+		seen[f.order] = true
+		got = append(got, string(f.id))
+	}
+	if s := strings.Join(got, ", "); s != "T, b, in b, d, e" {
+		t.Errorf("order of the frames: %s", s)
+	}
+}
+
+func TestManyFrames(t *testing.T) {
+	tab := &Tab{main: "T", frames: map[cdp.FrameID]*frame{"T": {id: "T"}}}
+	for i := range 5000 {
+		tab.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
+	}
+	start := time.Now()
+	if n := len(tab.inOrder()); n != 5001 {
+		t.Errorf("%d frames", n)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v: probably quadratic in the number of frames", took)
+	}
+}

@@ -1,0 +1,109 @@
+package page
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// A RequestFilter filters the requests of a tab until the tab is released. It is for attached
+// browsers, which have no other network enforcement. Requests that CDP does not report bypass it:
+// WebSockets, and requests that workers and frames send before we attach to them.
+type RequestFilter struct {
+	// FromAttach starts request interception when we attach to the tab, not at the first call on
+	// it, and rejects HTTP authentication. It is for browser contexts whose tabs are all ours.
+	FromAttach bool
+	// DocumentsOnly means that Check is called only for the documents of the tab itself. With
+	// FromAttach, all other requests are also intercepted, and then continued.
+	DocumentsOnly bool
+	// Check returns why a request is denied, or nil if it is allowed. document reports whether the
+	// request is for the tab's top document; Check is called at each redirect hop. It must not
+	// block.
+	Check func(url string, document bool) error
+}
+
+// enableRequestFilter enables request interception in the tab, if it has a RequestFilter.
+func (t *Tab) enableRequestFilter(ctx context.Context) error {
+	if t.opts.RequestFilter == nil {
+		return nil
+	}
+	t.mu.Lock()
+	enabled := t.intercepting
+	t.intercepting = true
+	sessions := t.sessions()
+	t.mu.Unlock()
+	if enabled {
+		return nil
+	}
+	command := t.opts.RequestFilter.command()
+	for _, s := range sessions {
+		if err := s.Call(ctx, command.method, command.params, nil); err != nil && s == t.sess { // a frame may be removed at any time
+			t.mu.Lock()
+			t.intercepting = false
+			t.mu.Unlock()
+			return executor.Errorf(executor.ErrPolicyDenied, "Try again, or use another tab.", "enabling request interception: %w", err)
+		}
+	}
+	return nil
+}
+
+// WithoutRequestFilter calls f while request interception is off, so that f can answer the requests
+// of the tab. It enables interception again if f succeeds.
+func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
+	t.mu.Lock()
+	enabled := t.intercepting
+	t.intercepting = false
+	t.mu.Unlock()
+	err := f()
+	if enabled && err == nil {
+		err = t.enableRequestFilter(ctx)
+	}
+	return err
+}
+
+// requestFilterEnabled reports whether request interception is enabled.
+func (t *Tab) requestFilterEnabled() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.intercepting
+}
+
+// command returns the command that enables request interception for the filter.
+func (w *RequestFilter) command() command {
+	pattern := map[string]any{"urlPattern": "*", "requestStage": "Request"}
+	if w.DocumentsOnly && !w.FromAttach {
+		pattern["resourceType"] = network.ResourceTypeDocument
+	}
+	// The browser reports authentication only for intercepted requests.
+	return command{"Fetch.enable", map[string]any{"patterns": []any{pattern}, "handleAuthRequests": w.FromAttach}}
+}
+
+// authRequired rejects a request for a user name and password, for which the browser would
+// otherwise prompt the user. The page receives the 401 response.
+func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
+	if t.requestFilterEnabled() {
+		s.Start(context.Background(), "Fetch.continueWithAuth", map[string]any{
+			"requestId": e.RequestID, "authChallengeResponse": map[string]any{"response": fetch.AuthChallengeResponseResponseCancelAuth},
+		})
+	}
+}
+
+// requestPaused continues or fails a paused request, as the request filter decides. If the filter
+// is not enabled, another component paused the request and answers it.
+func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
+	if !t.requestFilterEnabled() {
+		return
+	}
+	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
+	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
+	if e.Request != nil && (document || !t.opts.RequestFilter.DocumentsOnly) {
+		if err := t.opts.RequestFilter.Check(e.Request.URL, document); err != nil {
+			method, params["errorReason"] = "Fetch.failRequest", network.ErrorReasonBlockedByClient
+		}
+	}
+	s.Start(context.Background(), method, params)
+}

@@ -1,0 +1,456 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// An element is a DOM element that a target was resolved to.
+type element struct {
+	doc            *document
+	id             int
+	ref            executor.Ref   // if the target was a ref
+	selector       string         // if the target was a selector
+	useFullTimeout bool           // wait until the caller's timeout for what is missing, such as an option
+	matches        int            // matches of the selector in all searched documents
+	watch          *changeTracker // of the action, if its input on the element is the action's last; nil otherwise
+	submits        bool           // a press on it is expected to submit a form
+}
+
+// queryResult is the result of the page script function query.
+type queryResult struct {
+	Error   string  `json:"error"`
+	Total   int     `json:"total"`
+	Matches []match `json:"matches"`
+}
+
+// A match is [id, visible], as js/query.js returns it.
+type match struct {
+	ID      int
+	Visible bool
+}
+
+// UnmarshalJSON decodes the two elements.
+func (m *match) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&m.ID, &m.Visible})
+}
+
+// resolve finds the element of a target and checks with the gate whether op is allowed on its
+// document.
+func (v *View) resolve(ctx context.Context, target executor.Target, op executor.Operation) (*element, error) {
+	if err := target.Validate(); err != nil {
+		return nil, err
+	}
+	if target.Ref != "" {
+		return v.resolveRef(ctx, target.Ref, op)
+	}
+	el, err := v.query(ctx, target.Selector, op)
+	if err == nil && el == nil && v.exposeClosedContent(ctx, op) {
+		el, err = v.query(ctx, target.Selector, op)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if el == nil {
+		return nil, &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
+			Err:        fmt.Errorf("nothing matches %s", target.Selector),
+			Hint:       "Take a snapshot and use a ref.",
+			Candidates: v.candidates(ctx, "", target.Selector),
+		}
+	}
+	return el, nil
+}
+
+// selectorWaitTimeout is how long an action waits for a match of its selector after the document
+// has been parsed, if the caller set no timeout.
+const selectorWaitTimeout = 700 * time.Millisecond
+
+// waitForElement is like resolve, for an action: it waits for the selector to match, for
+// selectorWaitTimeout or, if useFullTimeout is set, until ctx is done.
+func (v *View) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
+	asking, cancel := extend(ctx, scriptGrace) // a slow response also counts
+	defer cancel()
+	since := time.Now() // when the document was last found to be unparsed or new
+	var world string
+	for {
+		el, err := v.resolve(asking, target, executor.OpAct)
+		if el != nil {
+			el.useFullTimeout = useFullTimeout
+		}
+		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, errDocumentDetached) {
+			return el, err
+		}
+		d, derr := v.tab.document(ctx)
+		if derr == nil {
+			isNew := d.world != world
+			if isNew || !v.tab.parsed() {
+				world, since = d.world, time.Now()
+			}
+			if isNew && errors.Is(err, errDocumentDetached) {
+				continue // search the new document
+			}
+			derr = d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+		}
+		switch {
+		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > selectorWaitTimeout:
+			return nil, err
+		case derr != nil && !errors.Is(derr, errDocumentDetached):
+			return nil, cmp.Or(ignoreDocumentGone(err), derr)
+		}
+	}
+}
+
+// ignoreDocumentGone returns nil if err is errDocumentDetached, and err otherwise.
+func ignoreDocumentGone(err error) error {
+	if errors.Is(err, errDocumentDetached) {
+		return nil
+	}
+	return err
+}
+
+// parsed reports whether the top document has been parsed completely.
+func (t *Tab) parsed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.frames[t.main].reached["DOMContentLoaded"]
+}
+
+// resolveRef finds the element of a ref and checks with the gate whether op is allowed on its
+// document.
+func (v *View) resolveRef(ctx context.Context, given executor.Ref, op executor.Operation) (*element, error) {
+	ref, err := executor.ParseRef(string(given))
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	n, known := v.refs[ref]
+	label := v.labels[ref]
+	v.mu.Unlock()
+	for _, d := range v.tab.documents() {
+		if known && d.world == n.world {
+			return &element{doc: d, id: n.id, ref: ref, matches: 1}, v.checkFrame(ctx, d.frame, op, "")
+		}
+	}
+	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", "ref %s belongs to a document that was unloaded", ref)
+	if !known {
+		e.Err = fmt.Errorf("ref %s does not exist on this page", ref)
+	}
+	e.Candidates = v.candidates(ctx, label.Role, label.Name)
+	return nil, e
+}
+
+// refExpiredError returns the error for an element that was removed from its document:
+// ErrRefExpired for a ref, ErrSelectorNotFound for an element that was found by a selector.
+func (v *View) refExpiredError(ctx context.Context, el *element) error {
+	if el.ref == "" {
+		return &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
+			Err: errors.New("the element was removed during the wait"), Hint: "Take a new snapshot."}
+	}
+	v.mu.Lock()
+	label := v.labels[el.ref]
+	v.mu.Unlock()
+	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", "ref %s: element was removed from the document", el.ref)
+	e.Candidates = v.candidates(ctx, label.Role, label.Name)
+	return e
+}
+
+// A detachedBeforeAction is the error for an element that was removed before the action sent any
+// input. The action can be repeated with the element that matches the selector now.
+type detachedBeforeAction struct{ error }
+
+func (e detachedBeforeAction) Unwrap() error { return e.error }
+
+// detachedBeforeActionError is refExpiredError for an element that received no input yet.
+func (v *View) detachedBeforeActionError(ctx context.Context, el *element) error {
+	return detachedBeforeAction{v.refExpiredError(ctx, el)}
+}
+
+// query finds the first visible match of a selector, or else the first match, in document order of
+// the top document and the frames with its origin. It returns nil if there is no match.
+func (v *View) query(ctx context.Context, selector string, op executor.Operation) (*element, error) {
+	top, err := v.document(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	hidden, shown := make(map[cdp.FrameID]*element), make(map[cdp.FrameID]*element) // the first match in each document
+	total := 0
+	for _, d := range v.sameOrigin(ctx, top, op) {
+		var f queryResult
+		if err := d.call(ctx, &f, "query", selector, map[string]any{"limit": 50}); err != nil {
+			if errors.Is(err, errDocumentDetached) && !d.top() {
+				continue
+			}
+			return nil, err
+		}
+		if f.Error != "" {
+			return nil, executor.Errorf(executor.ErrBadArgs, "Use CSS, text=…, role=button[name=\"…\"], or a ref from a snapshot.", "%s", f.Error)
+		}
+		total += f.Total
+		for _, m := range f.Matches {
+			el := &element{doc: d, id: m.ID}
+			if m.Visible && shown[d.frame] == nil {
+				shown[d.frame] = el
+			}
+			if hidden[d.frame] == nil {
+				hidden[d.frame] = el
+			}
+		}
+	}
+	if len(shown) == 0 {
+		shown = hidden
+	}
+	el, err := v.firstInDocumentOrder(ctx, shown)
+	if el != nil {
+		el.matches, el.selector = total, selector
+	}
+	return el, err
+}
+
+// firstInDocumentOrder returns which of the elements comes first in the page. found maps frames to
+// elements in their documents. It queries the order only in documents that contain more than one of
+// the elements, directly or in frames.
+func (v *View) firstInDocumentOrder(ctx context.Context, found map[cdp.FrameID]*element) (*element, error) {
+	if len(found) < 2 {
+		for _, el := range found {
+			return el, nil
+		}
+		return nil, nil
+	}
+	type candidate struct {
+		el *element
+		in *document // the child document that contains el; nil if el is in the document itself
+	}
+	docs := v.tab.documents()
+	below := make(map[cdp.FrameID][]candidate)
+	var first *element
+	for _, d := range slices.Backward(docs) { // children before parents
+		list := below[d.frame]
+		if el := found[d.frame]; el != nil {
+			list = append(list, candidate{el: el})
+		}
+		if len(list) == 0 {
+			continue
+		}
+		first = list[len(list)-1].el
+		if len(list) > 1 {
+			at := make(map[int]*element)
+			var ids []int
+			for _, c := range list {
+				id := c.el.id
+				if c.in != nil {
+					var err error
+					if id, err = c.in.owner(ctx, d); errors.Is(err, errDocumentDetached) {
+						continue
+					} else if err != nil {
+						return nil, err
+					}
+				}
+				at[id], ids = c.el, append(ids, id)
+			}
+			var id int
+			if err := d.call(ctx, &id, "firstInDocumentOrder", ids); err != nil {
+				return nil, err
+			}
+			if at[id] != nil {
+				first = at[id]
+			}
+		}
+		below[d.parent] = append(below[d.parent], candidate{first, d})
+	}
+	return first, nil
+}
+
+// exposeClosedContent exposes the closed shadow roots and element internals of the documents in
+// which a selector is matched. It reports whether it found new ones.
+func (v *View) exposeClosedContent(ctx context.Context, op executor.Operation) bool {
+	top, err := v.document(ctx, op)
+	if err != nil {
+		return false
+	}
+	found := false
+	for _, d := range v.sameOrigin(ctx, top, op) {
+		var ids []int
+		if d.call(ctx, &ids, "closedCandidates") == nil {
+			found = d.exposeClosedShadowRoots(ctx, ids) || found
+		}
+		if d.call(ctx, &ids, "internalsCandidates") == nil {
+			found = d.readInternals(ctx, ids) || found
+		}
+	}
+	return found
+}
+
+// sameOrigin returns top and the documents below it that have the same origin and that the gate
+// allows op on.
+func (v *View) sameOrigin(ctx context.Context, top *document, op executor.Operation) []*document {
+	list := []*document{top}
+	for _, d := range v.tab.documents() {
+		if d.top() || d.origin != top.origin || d.origin == executor.OriginOpaque {
+			continue
+		}
+		if v.checkFrame(ctx, d.frame, op, "") == nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// note returns the note that several elements matched, or "".
+func (e *element) note() string {
+	if e.matches > 1 {
+		return fmt.Sprintf("%d elements match; the first visible one was used", e.matches)
+	}
+	return ""
+}
+
+// maxCandidates is the maximum number of candidates in an error.
+const maxCandidates = 5
+
+// candidates returns elements that the caller possibly meant by a role and name, or by the words of
+// a selector.
+func (v *View) candidates(ctx context.Context, role, text string) []executor.Candidate {
+	var list []executor.Candidate
+	for _, d := range v.allowed(ctx, executor.OpRead) {
+		var got []struct {
+			ID   int    `json:"id"`
+			Role string `json:"role"`
+			Name string `json:"name"`
+		}
+		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list)); err != nil {
+			continue
+		}
+		for _, c := range got {
+			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Ref: v.refFor(d.world, c.ID, refDescription{c.Role, c.Name})})
+		}
+		if len(list) >= maxCandidates {
+			break
+		}
+	}
+	return list
+}
+
+// A refDescription is the role and name of an element as they were reported with its ref. It is
+// used to find the element again.
+type refDescription struct {
+	Role string `json:"role"`
+	Name string `json:"name"`
+}
+
+// String returns the description as snapshots print it.
+func (l refDescription) String() string {
+	name := pagetext.Truncate(strings.Join(strings.Fields(l.Name), " "), 80)
+	if l.Role == "" {
+		l.Role = "element"
+	}
+	if name == "" {
+		return l.Role
+	}
+	return fmt.Sprintf("%s %s", l.Role, pagetext.Text(name))
+}
+
+// describe returns a description of an element for messages.
+func (v *View) describe(ctx context.Context, el *element) string {
+	var l refDescription
+	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil {
+		v.tab.log.Debug("describing an element failed", "error", err)
+	}
+	s := l.String()
+	if el.ref != "" {
+		s += fmt.Sprintf(" [ref=%s]", el.ref)
+	}
+	return s
+}
+
+// owner returns the element id, in the parent document, of the frame element that contains d.
+func (d *document) owner(ctx context.Context, parent *document) (int, error) {
+	t := d.tab
+	t.mu.Lock()
+	f := t.frames[d.frame]
+	if f != nil && f.owner.world == parent.world {
+		defer t.mu.Unlock()
+		return f.owner.id, nil
+	}
+	t.mu.Unlock()
+	var got dom.GetFrameOwnerResult
+	if err := parent.sess.Call(ctx, dom.CommandGetFrameOwner, dom.GetFrameOwnerParams{FrameID: d.frame}, &got); err != nil {
+		return 0, parent.failure(err)
+	}
+	group, release := parent.objectGroup(ctx)
+	defer release()
+	id, _, err := parent.elementIDOf(ctx, got.BackendNodeID, group)
+	if err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.frames[d.frame]; f != nil {
+		f.owner = node{world: parent.world, id: id}
+	}
+	return id, nil
+}
+
+// elementIDOf returns the element id of a DOM node of the document, and the remote object of the
+// node in our isolated world, which prevents the node from being collected.
+func (d *document) elementIDOf(ctx context.Context, backend cdp.BackendNodeID, group string) (int, runtime.RemoteObjectID, error) {
+	if err := d.install(ctx); err != nil {
+		return 0, "", err
+	}
+	object, err := d.handle(ctx, backend, group)
+	if err != nil {
+		return 0, "", err
+	}
+	var answer struct {
+		Result struct {
+			Value int `json:"value"`
+		} `json:"result"`
+	}
+	if err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
+		FunctionDeclaration: "function() { return globalThis.__cm.idOf(this) }",
+		ObjectID:            object, ReturnByValue: yes, Silent: yes,
+	}, &answer); err != nil {
+		return 0, "", d.failure(err)
+	}
+	return answer.Result.Value, object, nil
+}
+
+// handle resolves a backend node id to a remote object in the document's isolated world. group may
+// be empty.
+func (d *document) handle(ctx context.Context, id cdp.BackendNodeID, group string) (runtime.RemoteObjectID, error) {
+	d.tab.mu.Lock()
+	f := d.tab.frames[d.frame]
+	var number runtime.ExecutionContextID
+	if f != nil && f.world != nil && f.world.id == d.world {
+		number = f.world.number
+	}
+	d.tab.mu.Unlock()
+	if number == 0 {
+		return "", errDocumentDetached
+	}
+	var res dom.ResolveNodeResult
+	err := d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: id, ExecutionContextID: number, ObjectGroup: group}, &res)
+	if err != nil {
+		return "", d.failure(err)
+	}
+	return res.Object.ObjectID, nil
+}
+
+// parentDocument returns the document that contains d's frame, or nil for the top document.
+func (d *document) parentDocument(ctx context.Context) (*document, error) {
+	if d.top() {
+		return nil, nil
+	}
+	return d.tab.frameDocument(ctx, d.parent)
+}

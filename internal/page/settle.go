@@ -1,0 +1,405 @@
+package page
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+const (
+	// settleLimit bounds the wait for requests that an action started.
+	settleLimit = 500 * time.Millisecond
+	// commitLimit bounds the wait for the navigations that an action started, until the page is
+	// quiet.
+	commitLimit = 10 * time.Second
+	// contentLimit bounds the wait for the content of a document that an action navigated to.
+	contentLimit = 2 * time.Second
+	// downloadLimit bounds the wait for a download to start if a navigation did not commit, and
+	// linkLimit if a download link was clicked.
+	downloadLimit = 400 * time.Millisecond
+	linkLimit     = time.Second
+	// quietPeriod is the time without a DOM mutation after which a document that has changed counts
+	// as settled.
+	quietPeriod = 20 * time.Millisecond
+)
+
+// A changeTracker records the state of a page before an action, to report what the action changed.
+type changeTracker struct {
+	v              *View
+	token          string
+	doc            *document        // the top document before; nil if there was none
+	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
+	loader         cdp.LoaderID
+	url            string
+	moves          int // same-document navigations before
+	seq            int // sequence number of the newest request before
+	errCount       int
+	popups         popupCounts       // popup windows that the page had requested
+	choosers       int               // file choosers that the page had requested
+	navigations    int               // navigations of the top frame that had started
+	handovers      int               // navigations to other programs before
+	downloads      int               // downloads that had started
+	autoClosed     int               // dialogs that had been closed automatically
+	file           bool              // the click was on a download link, which starts no navigation
+	changed        bool              // earlier input of the action may have changed the page
+	invalid        bool              // the click submitted no form, because fields are invalid
+	brief          bool              // do not wait for an animation frame if the DOM has not changed
+	plain          bool              // also do not wait for one if the page did nothing
+	hung           bool              // the page has not responded for a long time: do not wait for it again
+	quietContextID string            // isolated world of the top document when it was quiet
+	newTitle       string            // title of that document
+	mutated        bool              // the DOM of a document has changed since
+	seen           prefetchedOutline // outline of that document
+	pendingQuiet   *cdpconn.Pending  // query that begin sent to doc; nil if it sent none
+	ended          int               // number of requests that had ended when the page was last queried
+}
+
+// watch starts to track changes. It does not wait.
+func (v *View) watch() *changeTracker {
+	t := v.tab
+	w := &changeTracker{v: v, token: rand.Text()}
+	t.mu.Lock()
+	f := t.frames[t.main]
+	w.doc = t.documentOf(f)
+	w.loader, w.url, w.moves = f.loader, f.url, f.sameDocumentNavigations
+	w.seq, w.errCount, w.popups, w.choosers = t.inflight.seq, t.errCount, t.popupsRequested, t.fileChoosersRequested
+	w.navigations, w.autoClosed, w.handovers = t.navigationsStarted, t.autoClosedCount, t.handoverCount
+	dialog := t.dialog != nil
+	t.mu.Unlock()
+	if v.opts.Downloads != nil {
+		w.downloads = v.opts.Downloads.Started()
+	}
+	t.interceptFileChoosers(true)
+	if w.doc != nil && !dialog {
+		w.title, _ = w.doc.start(context.Background(), "startTracking", w.token)
+	}
+	return w
+}
+
+// end removes what watch installed in the page.
+func (w *changeTracker) end() {
+	w.v.tab.interceptFileChoosers(false)
+	if w.doc != nil && w.title != nil && w.doc.current() {
+		w.doc.start(context.Background(), "stopTracking", w.token)
+	}
+}
+
+// finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
+// document would have received input.
+func (w *changeTracker) finish(ctx context.Context) (executor.Changes, error) {
+	if err := w.v.unblock(ctx); err != nil && !w.v.tab.detachedByHandover(err, w.handovers) {
+		return executor.Changes{}, err
+	}
+	return w.settle(ctx)
+}
+
+// settle waits until the page has settled and returns what changed. If a change cannot be read, the
+// result has a note. settle returns an error only if the caller canceled the call.
+func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err error) {
+	// The page may be busy for a long time. Report what is known by then.
+	limit, cancel := context.WithTimeout(ctx, commitLimit)
+	defer cancel()
+	err = w.waitForQuiet(limit)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return c, context.Cause(ctx) // the caller canceled the call
+	}
+	t := w.v.tab
+	t.mu.Lock()
+	gone := t.goneError()
+	dialog := t.dialog
+	c.Pending = t.inflight.since(w.seq)
+	chooser := ""
+	if t.fileChoosersRequested != w.choosers {
+		chooser = chooserNote
+	}
+	files, filesLimit := 0, downloadLimit
+	if (t.navigationsStarted != w.navigations || w.file) && t.frames[t.main].loader == w.loader && t.dialog == nil {
+		files = 1 // a navigation that did not commit, or a download link
+	}
+	if w.file {
+		filesLimit = linkLimit
+	}
+	errs := slices.Clone(t.errors[max(0, len(t.errors)-(t.errCount-w.errCount)):])
+	t.mu.Unlock()
+	if dialog != nil {
+		redacted := w.v.redactedDialog(ctx, dialog)
+		c.Dialog = &redacted
+	}
+	for _, e := range errs {
+		if w.v.CanRead(ctx, string(e.frame)) {
+			c.Errors = append(c.Errors, e.text)
+		}
+	}
+	blocked := ""
+	defer func() {
+		c.Note = joinNotes(chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
+	}()
+	if w.v.opts.NewTabs != nil {
+		c.NewTabs, blocked = w.newTabs(ctx)
+	}
+	if w.v.opts.Downloads != nil {
+		limit, cancel := context.WithTimeout(ctx, filesLimit)
+		d := w.v.opts.Downloads.News(limit, w.downloads, files)
+		c.Downloads, c.EarlierDownloads, c.MoreDownloads = d.Started, d.Earlier, d.More
+		cancel()
+	}
+	switch {
+	case t.detachedByHandover(gone, w.handovers):
+		return c, nil // the note of the handover says why
+	case gone != nil:
+		c.Note = "the tab is gone: " + gone.Error()
+		return c, nil
+	case c.Dialog != nil:
+		w.titleBefore(ctx) // for the changeTracker of the answer
+		return c, nil      // no command is answered before the dialog is
+	case errors.Is(err, executor.ErrDialogOpen):
+		var e *executor.Error
+		if errors.As(err, &e) {
+			c.Note = e.Message() + "; " + strings.ToLower(e.Hint[:1]) + strings.TrimSuffix(e.Hint[1:], ".")
+		}
+		return c, nil
+	case errors.Is(err, cdpconn.ErrCallTimeout):
+		c.Note = "page is busy; changes were not read"
+		return c, nil
+	case err == nil || errors.Is(err, executor.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errDocumentDetached):
+		limit, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		err = w.fillChanges(limit, &c)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return c, context.Cause(ctx)
+	}
+	c.Note = joinNotes(c.Note, unreadNote(err))
+	return c, nil
+}
+
+// unreadNote returns the note on a page that could not be read after an action. That is not an
+// error, because the action is done.
+func unreadNote(err error) string {
+	if err == nil {
+		return ""
+	}
+	err = timeoutAs(err, "its response")
+	text := err.Error()
+	var e *executor.Error
+	if errors.As(err, &e) {
+		text = e.Message()
+	}
+	return "the page could not be read: " + firstLine(text)
+}
+
+// begin queries the page for its quiet state as soon as the input is handled: the next animation
+// frame then shows the result of the input.
+func (w *changeTracker) begin(ctx context.Context) {
+	if w.doc != nil && w.doc.current() {
+		w.pendingQuiet, _ = w.queryQuiet(ctx, w.doc, settleLimit)
+	}
+}
+
+// quietOptions is QuietOptions of js/settle.js. Durations are in milliseconds.
+type quietOptions struct {
+	Quiet   int64 `json:"quiet"`
+	Max     int64 `json:"max"`
+	Brief   bool  `json:"brief,omitempty"`
+	Plain   bool  `json:"plain,omitempty"`
+	Unseen  bool  `json:"unseen,omitempty"`
+	Outline bool  `json:"outline,omitempty"`
+}
+
+// queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
+func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.Duration) (*cdpconn.Pending, error) {
+	w.v.tab.mu.Lock()
+	w.ended = w.v.tab.inflight.ended
+	w.v.tab.mu.Unlock()
+	return d.start(ctx, "waitForQuiet", w.token, quietOptions{
+		Quiet: quietPeriod.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.reportsOutline(ctx),
+	})
+}
+
+// waitForQuiet waits for the navigations, requests and DOM mutations that the action caused.
+func (w *changeTracker) waitForQuiet(ctx context.Context) error {
+	start := time.Now()
+	for {
+		if err := w.waitForNavigation(ctx); err != nil {
+			return err
+		}
+		d, err := w.v.tab.document(ctx)
+		if err != nil {
+			return err
+		}
+		left := settleLimit - time.Since(start)
+		if left < quietPeriod {
+			left = quietPeriod
+		}
+		grace := scriptGrace
+		if w.hung {
+			grace = 0
+		}
+		limit, cancel := context.WithTimeout(ctx, left+grace)
+		var at struct {
+			Title   string       `json:"title"`
+			Changed bool         `json:"changed"`
+			Outline jsonv2.Value `json:"outline"`
+		}
+		p := w.pendingQuiet
+		if w.pendingQuiet = nil; p == nil || d.world != w.doc.world {
+			p, err = w.queryQuiet(ctx, d, left)
+		}
+		if err == nil {
+			err = d.finish(limit, p, &at)
+		}
+		cancel()
+		if errors.Is(err, errDocumentDetached) {
+			continue // another document has committed
+		}
+		if err != nil {
+			return err
+		}
+		w.quietContextID, w.newTitle, w.mutated = d.world, at.Title, w.mutated || at.Changed
+		w.seen = prefetchedOutline{world: d.world, surveyed: at.Changed, raw: at.Outline}
+		busy, err := w.waitForRequests(ctx, settleLimit-time.Since(start))
+		if err != nil {
+			return err
+		}
+		if !busy {
+			return nil
+		}
+	}
+}
+
+// waitForNavigation waits while a navigation of the top frame is pending, until the new document
+// has its content.
+func (w *changeTracker) waitForNavigation(ctx context.Context) error {
+	t := w.v.tab
+	err := t.await(ctx, func() (bool, error) {
+		if t.dialog != nil {
+			return false, t.dialog.error()
+		}
+		n, navigating := t.started[t.main]
+		return !navigating || n.sameDocument, nil
+	})
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	moved := t.frames[t.main].loader != w.loader
+	t.mu.Unlock()
+	if !moved {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, contentLimit)
+	defer cancel()
+	err = t.await(limit, func() (bool, error) {
+		if t.dialog != nil {
+			return false, t.dialog.error()
+		}
+		f := t.frames[t.main]
+		return f.world != nil && f.reached["DOMContentLoaded"], nil
+	})
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// waitForRequests waits for the requests that started after watch was called. It reports whether
+// any request has ended since the page was last queried: the page may have changed because of it.
+func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
+	t := w.v.tab
+	t.mu.Lock()
+	n, ended := t.inflight.since(w.seq), t.inflight.ended != w.ended
+	_, navigating := t.started[t.main]
+	t.mu.Unlock()
+	if navigating {
+		return true, nil
+	}
+	if n == 0 || left <= 0 {
+		return ended && left > 0, nil
+	}
+	limit, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	err = t.await(limit, func() (bool, error) {
+		if t.dialog != nil {
+			return false, t.dialog.error()
+		}
+		_, navigating := t.started[t.main]
+		return navigating || t.inflight.since(w.seq) == 0, nil
+	})
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	return true, err
+}
+
+// deniedNote returns the note on an action that navigated to a document that the gate denies,
+// whether the document has loaded or was blocked by network enforcement.
+func deniedNote(err error) string {
+	note := "navigation denied by policy. " + string(executor.ErrPolicyDenied)
+	var e *executor.Error
+	if !errors.As(err, &e) {
+		return note + "."
+	}
+	return strings.TrimSpace(note + ": " + e.Message() + ". " + e.Hint)
+}
+
+// titleBefore returns the title of the document before the action. If a dialog blocked the
+// document, it returns the title that was last read.
+func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bool) {
+	t := w.v.tab
+	if w.doc == nil {
+		return "", false
+	}
+	if w.title == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.title.text, t.title.world == w.doc.world
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if w.doc.finish(ctx, w.title, &title) != nil {
+		return "", false
+	}
+	t.noteTitle(w.doc.world, title)
+	return title, true
+}
+
+// fillChanges sets the current URL and title of the page, and how the page differs from what this
+// client last received.
+func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) error {
+	d, err := w.v.document(ctx, executor.OpRead)
+	if err != nil {
+		if errors.Is(err, executor.ErrPolicyDenied) {
+			c.Note = deniedNote(err)
+			return nil
+		}
+		return err
+	}
+	c.Origin = d.origin
+	if err := w.v.loadFailure(ctx); err != nil {
+		c.Note = "the page that it navigated to did not load: " + err.Error()
+		return nil
+	}
+	moved := d.loader != w.loader || d.url != w.url
+	if moved {
+		c.URL = d.url
+	}
+	title := w.newTitle
+	if d.world != w.quietContextID {
+		title, _ = d.title(ctx)
+	}
+	before, known := w.titleBefore(ctx)
+	if known && title != before || d.loader != w.loader {
+		c.Title = title
+	}
+	w.v.tab.noteTitle(d.world, title)
+	return w.v.changes(ctx, d, c, w.mutated || moved || d.world != w.quietContextID, w.seen)
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+)
+
+// maxPastDocuments is the maximum number of past documents that are remembered.
+const maxPastDocuments = 100
+
+// rememberPastDocument remembers the document of a frame before it is discarded, because a view
+// transition continues to show it. Documents from before the current top document are remembered
+// until the top document is replaced, because a view transition can also go from one top document
+// to the next. t.mu must be held.
+func (t *Tab) rememberPastDocument(f *frame) {
+	d := t.documentOf(f)
+	if d == nil || len(t.pastDocuments) == maxPastDocuments || slices.ContainsFunc(t.pastDocuments[t.pastDocumentsStart:], func(l *document) bool {
+		return l.frame == d.frame && l.origin == d.origin && l.url == d.url
+	}) {
+		return
+	}
+	t.pastDocuments = append(t.pastDocuments, d)
+}
+
+// queryViewTransitions asks the documents that may be read whether a view transition is active in
+// them. The caller gets the answer from the returned function.
+func (v *View) queryViewTransitions(ctx context.Context) (func() (bool, error), error) {
+	docs := v.allowed(ctx, executor.OpRead)
+	pending := make([]*cdpconn.Pending, len(docs))
+	for i, d := range docs {
+		p, err := d.start(ctx, "hasActiveViewTransition")
+		if errors.Is(err, errDocumentDetached) && !d.top() {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		pending[i] = p
+	}
+	return func() (bool, error) {
+		for i, p := range pending {
+			if p == nil {
+				continue // the document no longer exists
+			}
+			var runs bool
+			if err := docs[i].finish(ctx, p, &runs); err != nil && !errors.Is(err, errDocumentDetached) {
+				return false, err
+			}
+			if runs {
+				return true, nil
+			}
+		}
+		return false, nil
+	}, nil
+}
+
+// checkViewTransition returns ErrPolicyDenied if an active view transition may show a past document
+// that the gate denies, or a denied document that was hidden after the transition started. active
+// is a result of queryViewTransitions.
+func (v *View) checkViewTransition(ctx context.Context, active func() (bool, error), hidden bool) error {
+	if runs, err := active(); err != nil || !runs {
+		return err
+	}
+	t := v.tab
+	t.mu.Lock()
+	past := slices.Clone(t.pastDocuments)
+	t.mu.Unlock()
+	denied := hidden || len(past) == maxPastDocuments // there may be more
+	for _, d := range past {
+		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil
+	}
+	if denied {
+		return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or try again when the transition has ended.",
+			"a view transition may show a document that the policy denies")
+	}
+	return nil
+}
+
+// hasRemovedFrames reports whether a past document was in a frame other than the top frame.
+func (t *Tab) hasRemovedFrames() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range t.pastDocuments {
+		if !d.top() {
+			return true
+		}
+	}
+	return false
+}

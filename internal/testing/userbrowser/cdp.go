@@ -1,0 +1,167 @@
+package userbrowser
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An Answer is the browser's to one command.
+type Answer struct {
+	ID     int             `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func (b *Browser) read(out *os.File) {
+	defer out.Close()
+	for r := bufio.NewReader(out); ; {
+		text, err := r.ReadBytes(0)
+		b.mu.Lock()
+		if err != nil {
+			for _, ch := range b.pending {
+				close(ch)
+			}
+			b.pending = nil
+			b.mu.Unlock()
+			return
+		}
+		var m Answer
+		if json.Unmarshal(text[:len(text)-1], &m) == nil && b.pending[m.ID] != nil {
+			b.pending[m.ID] <- m
+			delete(b.pending, m.ID)
+		}
+		b.mu.Unlock()
+	}
+}
+
+// Send sends a command, to the browser itself when session is empty. The
+// channel is dismissed when the browser ends.
+func (b *Browser) Send(session, method string, params any) <-chan Answer {
+	ch := make(chan Answer, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending == nil {
+		close(ch)
+		return ch
+	}
+	b.lastID++
+	m := map[string]any{"id": b.lastID, "method": method}
+	if session != "" {
+		m["sessionId"] = session
+	}
+	if params != nil {
+		m["params"] = params
+	}
+	data, err := json.Marshal(m)
+	if err == nil {
+		_, err = b.in.Write(append(data, 0))
+	}
+	if err != nil {
+		close(ch)
+		return ch
+	}
+	b.pending[b.lastID] = ch
+	return ch
+}
+
+// Call carries out a command and decodes its result.
+func (b *Browser) Call(t testing.TB, session, method string, params, result any) {
+	t.Helper()
+	select {
+	case m, ok := <-b.Send(session, method, params):
+		switch {
+		case !ok:
+			t.Fatalf("%s: the browser is gone", method)
+		case m.Error != nil:
+			t.Fatalf("%s: %s", method, m.Error.Message)
+		case result != nil:
+			if err := json.Unmarshal(m.Result, result); err != nil {
+				t.Fatal(err)
+			}
+		}
+	case <-time.After(WaitTimeout):
+		t.Fatalf("%s was not answered", method)
+	}
+}
+
+// A Target is a page, a worker or whatever else can be looked at.
+type Target struct {
+	ID   string `json:"targetId"`
+	Type string `json:"type"`
+	URL  string `json:"url"`
+}
+
+// Targets lists all targets.
+func (b *Browser) Targets(t testing.TB) []Target {
+	t.Helper()
+	var res struct {
+		Infos []Target `json:"targetInfos"`
+	}
+	b.Call(t, "", "Target.getTargets", map[string]any{"filter": []map[string]any{{}}}, &res)
+	return res.Infos
+}
+
+// Find waits for a target of a kind whose URL has a part.
+func (b *Browser) Find(t testing.TB, kind, urlPart string) Target {
+	t.Helper()
+	var found Target
+	Eventually(t, "a "+kind+" at "+urlPart, func() bool {
+		for _, x := range b.Targets(t) {
+			if x.Type == kind && strings.Contains(x.URL, urlPart) {
+				found = x
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// WithSession runs work with a session on a target. It ends with work: whoever looks at
+// a worker keeps it alive.
+func (b *Browser) WithSession(t testing.TB, target string, work func(session string)) {
+	t.Helper()
+	var res struct {
+		SessionID string `json:"sessionId"`
+	}
+	b.Call(t, "", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}, &res)
+	defer b.Send("", "Target.detachFromTarget", map[string]any{"sessionId": res.SessionID})
+	work(res.SessionID)
+}
+
+// Eval runs an expression, as a gesture of the user, in a session's target and
+// decodes what it resolves to.
+func (b *Browser) Eval(t testing.TB, session, expression string, result any) {
+	t.Helper()
+	var res struct {
+		Result struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"result"`
+		Exception *struct {
+			Exception struct {
+				Description string `json:"description"`
+			} `json:"exception"`
+		} `json:"exceptionDetails"`
+	}
+	b.Call(t, session, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}, &res)
+	if res.Exception != nil {
+		t.Fatalf("%s: %s", expression, res.Exception.Exception.Description)
+	}
+	if result != nil {
+		if err := json.Unmarshal(res.Result.Value, result); err != nil {
+			t.Fatalf("%s gave %s: %v", expression, res.Result.Value, err)
+		}
+	}
+}
+
+// EvalInTarget is Eval in a target.
+func (b *Browser) EvalInTarget(t testing.TB, target, expression string, result any) {
+	t.Helper()
+	b.WithSession(t, target, func(session string) { b.Eval(t, session, expression, result) })
+}

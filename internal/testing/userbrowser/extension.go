@@ -1,0 +1,53 @@
+package userbrowser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/extension"
+)
+
+// Worker runs an expression in the extension's worker.
+func (b *Browser) Worker(t testing.TB, expression string, result any) {
+	t.Helper()
+	b.WithSession(t, b.Find(t, "service_worker", extension.ID()).ID, func(session string) {
+		Eventually(t, "the worker to begin", func() bool {
+			var begun bool
+			b.Eval(t, session, "typeof chrome === 'object' && !!chrome.debugger", &begun)
+			return begun
+		})
+		b.Eval(t, session, expression, result)
+	})
+}
+
+// Popup opens the popup as the toolbar button does, works in it and closes it.
+func (b *Browser) Popup(t testing.TB, work func(session string)) {
+	t.Helper()
+	b.Worker(t, "chrome.action.openPopup()", nil)
+	p := b.Find(t, "page", "/popup.html")
+	b.WithSession(t, p.ID, work)
+	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": p.ID})
+	Eventually(t, "the popup to close", func() bool {
+		for _, x := range b.Targets(t) {
+			if x.ID == p.ID {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Click waits for an element that can be clicked and shows a text, and clicks
+// it.
+func (b *Browser) Click(t testing.TB, session, selector, text string) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("%s %q", selector, text), func() bool {
+		var done bool
+		b.Eval(t, session, fmt.Sprintf(`(() => {
+			const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.trim() === %q && !e.disabled);
+			e?.click();
+			return !!e;
+		})()`, selector, text), &done)
+		return done
+	})
+}

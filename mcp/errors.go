@@ -1,0 +1,179 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// metaError is the key of the machine-readable error in a result's _meta.
+const metaError = "chrome-mcp/error"
+
+// errorMeta is the value of metaError.
+type errorMeta struct {
+	Code       executor.Code        `json:"code"`
+	Message    string               `json:"message"`
+	Hint       string               `json:"hint,omitempty"`
+	Retryable  bool                 `json:"retryable"`
+	Candidates []executor.Candidate `json:"candidates,omitempty"`
+	ID         string               `json:"id,omitempty"` // of an internal error; the log entry has the same id
+}
+
+// Limits of error texts. Names of elements are page text and can be arbitrarily long.
+const (
+	maxErrorText  = 2000 // characters
+	maxName       = 100  // characters
+	maxCandidates = 5
+)
+
+// classifyError returns the error to report for err, the error of a call with context ctx. If the
+// call was canceled, an unclassified error, such as the EOF that ended the session, is a result of
+// the cancellation and not a bug. A panic is always a bug.
+func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) error {
+	var p *panicError
+	if ctx.Err() == nil || executor.CodeOf(err) != executor.ErrInternal || errors.As(err, &p) {
+		return err
+	}
+	s.log.Debug("call canceled", "tool", t.name, "error", err)
+	return &executor.Error{Code: executor.ErrTimeout, Err: errCanceled, Retryable: true}
+}
+
+var errCanceled = errors.New("the call was canceled before it finished")
+
+// failed renders err as a result with isError.
+func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
+	m := errorMeta{Code: executor.CodeOf(err)}
+	var e *executor.Error
+	switch {
+	case errors.As(err, &e):
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), t.hint(e.Hint, e.Retryable), e.Retryable
+		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
+	case errors.Is(err, context.Canceled):
+		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCanceled.Error(), true
+	case errors.Is(err, context.DeadlineExceeded):
+		m.Code, m.Message, m.Retryable = executor.ErrTimeout, "deadline exceeded", true
+	case m.Code != executor.ErrInternal:
+		e = &executor.Error{Code: m.Code}
+		if err != error(m.Code) {
+			e.Err = err
+		}
+		m.Message = e.Message()
+	}
+	if m.Code == executor.ErrInternal {
+		m.ID = strings.ToLower(rand.Text()[:10])
+		attrs := []any{"id", m.ID, "tool", t.name, "error", err}
+		var p *panicError
+		if errors.As(err, &p) {
+			attrs = append(attrs, "stack", string(p.stack))
+		}
+		s.log.Error("internal error", attrs...)
+		if m.Message == "" {
+			m.Message = "internal error in chrome-mcp"
+		}
+		m.Message += " (id " + m.ID + ")"
+		m.Hint = strings.TrimSpace(m.Hint + " The log entry with this id has the details.")
+	}
+	m.Message, m.Hint = oneLine(m.Message), oneLine(m.Hint)
+	for i, c := range m.Candidates {
+		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: pagetext.Truncate(clean(c.Name), maxErrorText), Ref: c.Ref}
+	}
+	return &sdk.CallToolResult{
+		IsError: true,
+		Content: []sdk.Content{&sdk.TextContent{Text: m.text(t)}},
+		Meta:    sdk.Meta{metaError: m},
+	}
+}
+
+// text returns "CODE: What happened. What to do next." and the candidates, one per line.
+func (m *errorMeta) text(t *tool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", m.Code)
+	if m.Code == executor.ErrBadArgs && t.hasParam(firstWord(m.Message)) {
+		b.WriteString(withPeriod(m.Message))
+	} else {
+		b.WriteString(withPeriod(capitalize(m.Message)))
+	}
+	if m.Hint != "" {
+		b.WriteString(" " + withPeriod(capitalize(m.Hint)))
+	}
+	for i, c := range m.Candidates {
+		if i == 0 {
+			b.WriteString("\nCandidates:")
+		}
+		fmt.Fprintf(&b, "\n%s %s [ref=%s]", roleOf(c.Role), quote(c.Name, maxName), c.Ref)
+	}
+	return b.String()
+}
+
+// maxRole is the length of the longest role, menuitemcheckbox.
+const maxRole = 16
+
+// roleOf returns the role of a candidate, quoted if it may be page text. Our
+// executors only return roles of a fixed list.
+func roleOf(role string) own {
+	if len(role) <= maxRole && isWord(role) {
+		return own(role)
+	}
+	return quote(role, maxName)
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
+
+// capitalize returns s with an upper-case first letter. It returns s unchanged if the first word
+// has characters other than lower-case letters (a flag, a URL scheme, a quoted text), is the name
+// of a tool, or describes a quoted text after it, as in: button "Pay" is disabled.
+func capitalize(s string) string {
+	word := firstWord(s)
+	for _, r := range strings.TrimRight(word, ".,;") {
+		if r < 'a' || r > 'z' {
+			return s
+		}
+	}
+	if s == "" || strings.HasPrefix(s[len(word):], ` "`) || isTool(word) {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// withPeriod returns s with a period at the end, unless it already ends in punctuation.
+func withPeriod(s string) string {
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:") || strings.HasSuffix(s, "…") {
+		return s
+	}
+	return s + "."
+}
+
+func isTool(name string) bool { return toolsetOf(name) != "" }
+
+func (t *tool) hasParam(name string) bool {
+	return slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.name == name })
+}
+
+// oneLine returns s cleaned, with its lines joined, truncated to maxErrorText characters.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(clean(s)), " ")
+	n, quoted, escaped := 0, false, false
+	for i, r := range s {
+		if n++; n > maxErrorText {
+			if s = s[:i] + "…"; quoted {
+				s += `"` // close the truncated quote
+			}
+			return s
+		}
+		if r == '"' && !escaped {
+			quoted = !quoted
+		}
+		escaped = r == '\\' && !escaped
+	}
+	return s
+}

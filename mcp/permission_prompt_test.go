@@ -1,0 +1,453 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// A promptFixture is a server whose guard allows no site, and its user.
+type promptFixture struct {
+	prompts     atomic.Int32 // elicitations that the client received
+	navigations atomic.Int32 // completed navigations
+	guard       *policy.Guard
+	server      *Server
+}
+
+func newPromptFixture(t *testing.T) *promptFixture {
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &promptFixture{guard: policy.NewGuard(rules, nil)}
+	h.server = NewServer(h.guard.Wrap(&fake{
+		navigate: func(_ context.Context, _ executor.TabID, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+			h.navigations.Add(1)
+			return &executor.Navigation{TabID: tab1, URL: url}, nil
+		},
+		status: func(context.Context) executor.Status { return executor.Status{} },
+	}), &Options{PromptForPermission: true})
+	return h
+}
+
+// user returns the options of a client whose user answers prompts with answer.
+func (h *promptFixture) user(answer func(context.Context) (*sdk.ElicitResult, error)) *sdk.ClientOptions {
+	return &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		h.prompts.Add(1)
+		return answer(ctx)
+	}}
+}
+
+// legacy is a protocol version in which servers send elicitation requests to the client.
+const legacy = "2025-11-25"
+
+const shopCall = `{"url":"https://shop.example.com/"}`
+
+// errorText returns the text of a result that must be an error.
+func errorText(t *testing.T, res *sdk.CallToolResult) string {
+	t.Helper()
+	if !res.IsError {
+		t.Fatalf("the call succeeded: %v", res.Content[0].(*sdk.TextContent).Text)
+	}
+	return res.Content[0].(*sdk.TextContent).Text
+}
+
+// TestInvalidElicitationResults checks that a call is denied after an invalid or missing answer,
+// and that the next calls work.
+func TestInvalidElicitationResults(t *testing.T) {
+	accept := func(content map[string]any) func(context.Context) (*sdk.ElicitResult, error) {
+		return func(context.Context) (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: "accept", Content: content}, nil
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(context.Context) (*sdk.ElicitResult, error)
+		want   string
+	}{
+		"unknown value":  {accept(map[string]any{"answer": "always"}), "not once, session or no"},
+		"no content":     {accept(nil), "not once, session or no"},
+		"number":         {accept(map[string]any{"answer": 1}), "not once, session or no"},
+		"unknown field":  {accept(map[string]any{"ok": true}), "not once, session or no"},
+		"unknown action": {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "maybe"}, nil }, "not once, session or no"},
+		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "not once, session or no"},
+		"dismissed":      {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "dismissed the prompt"},
+		"declined":       {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "user denied permission"},
+		"timeout": {func(ctx context.Context) (*sdk.ElicitResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, "did not answer within 55 seconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newPromptFixture(t)
+				cs := connectAs(t, h.server, h.user(c.answer), legacy)
+				begin := time.Now()
+				text := errorText(t, callTool(t, cs, "navigate", shopCall))
+				if !strings.HasPrefix(text, "POLICY_DENIED: ") || !strings.Contains(text, c.want) {
+					t.Errorf("result: %s", text)
+				}
+				if took := time.Since(begin); took > promptTimeout+time.Second {
+					t.Errorf("it took %v", took)
+				}
+				again := errorText(t, callTool(t, cs, "navigate", shopCall))
+				if n, want := h.prompts.Load(), map[bool]int32{true: 2, false: 1}[name == "dismissed"]; n != want || !strings.Contains(again, c.want) {
+					t.Errorf("%d prompts; then: %s", n, again)
+				}
+				if text := callTool(t, cs, "chrome_status", "{}").Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "allowed domains: none") {
+					t.Errorf("status: %s", text)
+				}
+				if h.navigations.Load() != 0 {
+					t.Error("the page was opened")
+				}
+			})
+		})
+	}
+}
+
+// TestConcurrentCallsShareOnePrompt checks that concurrent calls that lack the same permission
+// cause one prompt whose answer applies to all of them, and that canceling one call does not cancel
+// the prompt.
+func TestConcurrentCallsShareOnePrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newPromptFixture(t)
+		shown := make(chan struct{})
+		cs := connectAs(t, h.server, h.user(func(ctx context.Context) (*sdk.ElicitResult, error) {
+			select {
+			case <-shown:
+				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}), legacy)
+		first, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			cs.CallTool(first, &sdk.CallToolParams{Name: "navigate", Arguments: rawArgs(shopCall)})
+		})
+		synctest.Wait()
+		for range 4 {
+			calls.Go(func() {
+				if res := callTool(t, cs, "navigate", shopCall); res.IsError {
+					t.Error(errorText(t, res))
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(shown)
+		calls.Wait()
+		if h.prompts.Load() != 1 || h.navigations.Load() != 4 {
+			t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
+		}
+		if n := len(h.guard.Policy().Config().AllowDomains); n != 0 {
+			t.Errorf("%d sites are still allowed", n)
+		}
+	})
+}
+
+// TestOnceGrantLimitedToCall checks that a once grant does not apply to a call that waits for the
+// prompt of a different call, and that the user is prompted for that call separately.
+func TestOnceGrantLimitedToCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newPromptFixture(t)
+		cs := connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) {
+			time.Sleep(time.Second)
+			answer := "once"
+			if h.prompts.Load() > 1 {
+				answer = "no"
+			}
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}, nil
+		}), legacy)
+		var calls sync.WaitGroup
+		for i := range 4 {
+			calls.Go(func() {
+				callTool(t, cs, "navigate", fmt.Sprintf(`{"url":"https://shop.example.com/%d"}`, i))
+			})
+		}
+		calls.Wait()
+		if h.prompts.Load() != 2 || h.navigations.Load() != 1 {
+			t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
+		}
+	})
+}
+
+// TestOnceGrantNotUsableInBatch checks that a batch whose client cannot be prompted during the
+// batch does not use the once grant of a concurrent call.
+func TestOnceGrantNotUsableInBatch(t *testing.T) {
+	h := newPromptFixture(t)
+	h.server.tools = allTools()
+	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context()), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer revoke()
+	cs := connectAs(t, h.server, h.user(nil), "2026-07-28")
+	for tool, args := range map[string]string{
+		"batch":      fmt.Sprintf(`{"calls":[{"tool":"navigate","args":%s}]}`, shopCall),
+		"run_script": fmt.Sprintf(`{"script":"navigate(%s)"}`, strings.ReplaceAll(shopCall, `"`, `'`)),
+	} {
+		callTool(t, cs, tool, args)
+		if h.navigations.Load() != 0 {
+			t.Errorf("%s opened the page", tool)
+		}
+	}
+}
+
+// TestCanceledPrompt checks that the elicitation is canceled when no call waits for its answer.
+func TestCanceledPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newPromptFixture(t)
+		closed := make(chan struct{})
+		cs := connectAs(t, h.server, h.user(func(ctx context.Context) (*sdk.ElicitResult, error) {
+			<-ctx.Done()
+			close(closed)
+			return nil, ctx.Err()
+		}), legacy)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		cs.CallTool(ctx, &sdk.CallToolParams{Name: "navigate", Arguments: rawArgs(shopCall)})
+		<-closed
+	})
+}
+
+// TestSessionGrantEndsWithSession checks that a session grant does not apply to a later session of
+// the same server.
+func TestSessionGrantEndsWithSession(t *testing.T) {
+	h := newPromptFixture(t)
+	yes := func(context.Context) (*sdk.ElicitResult, error) {
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}, nil
+	}
+	t.Run("first", func(t *testing.T) {
+		cs := connectAs(t, h.server, h.user(yes), legacy)
+		for range 2 {
+			if res := callTool(t, cs, "navigate", shopCall); res.IsError {
+				t.Error(errorText(t, res))
+			}
+		}
+	})
+	t.Run("second", func(t *testing.T) {
+		cs := connectAs(t, h.server, nil, legacy)
+		errorText(t, callTool(t, cs, "navigate", shopCall))
+	})
+	if h.prompts.Load() != 1 || h.navigations.Load() != 2 {
+		t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
+	}
+}
+
+// TestInputRequests checks that, if prompts are returned in results, an answer is accepted once,
+// only for the same call, and only if there was a prompt.
+func TestInputRequests(t *testing.T) {
+	h := newPromptFixture(t)
+	opts := h.user(func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("unexpected elicitation") })
+	opts.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
+	cs := connectAs(t, h.server, opts, "2026-07-28")
+	call := func(args string, answers sdk.InputResponseMap) *sdk.CallToolResult {
+		t.Helper()
+		res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "navigate", Arguments: rawArgs(args), InputResponses: answers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	once := func(res *sdk.CallToolResult) sdk.InputResponseMap {
+		t.Helper()
+		answers := sdk.InputResponseMap{}
+		for id := range res.InputRequests {
+			answers[id] = &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}
+		}
+		if len(answers) != 1 {
+			t.Fatalf("%d prompts", len(answers))
+		}
+		return answers
+	}
+	forged := sdk.InputResponseMap{"x": &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}}
+	asked := call(shopCall, forged)
+	if !asked.NeedsInput() {
+		t.Fatal("an answer without a prompt was accepted")
+	}
+	answers := once(asked)
+	if other := call(`{"url":"https://shop.example.com/other"}`, answers); !other.NeedsInput() {
+		t.Error("the answer was accepted for another call")
+	} else if res := call(`{"url":"https://shop.example.com/other"}`, once(other)); res.IsError || res.NeedsInput() {
+		t.Error("the answer was not accepted")
+	} else if res := call(`{"url":"https://shop.example.com/other"}`, once(other)); !res.NeedsInput() {
+		t.Error("the answer was accepted twice")
+	}
+	if h.navigations.Load() != 1 {
+		t.Errorf("%d navigations", h.navigations.Load())
+	}
+}
+
+// TestTooManyPrompts checks that a user who has denied maxDenied prompts is not prompted again, and
+// that a client with maxUnanswered unanswered prompts is prompted again after repromptDelay.
+func TestTooManyPrompts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer *sdk.ElicitResult
+		limit  int32
+		ends   bool
+	}{
+		"denied":       {&sdk.ElicitResult{Action: "decline"}, maxDenied, false},
+		"not answered": {&sdk.ElicitResult{Action: "maybe"}, maxUnanswered, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newPromptFixture(t)
+				cs := connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) { return tt.answer, nil }), legacy)
+				visit := func(n int32) string {
+					return errorText(t, callTool(t, cs, "navigate", fmt.Sprintf(`{"url":"https://shop%d.example.com/"}`, n)))
+				}
+				for n := range tt.limit {
+					visit(n)
+				}
+				if text := visit(tt.limit); !strings.Contains(text, "too many prompts") || h.prompts.Load() != tt.limit {
+					t.Errorf("%d prompts, want %d; then: %s", h.prompts.Load(), tt.limit, text)
+				}
+				time.Sleep(repromptDelay)
+				visit(tt.limit)
+				if again := h.prompts.Load() > tt.limit; again != tt.ends {
+					t.Errorf("prompted again after repromptDelay: %t", again)
+				}
+			})
+		})
+	}
+}
+
+// TestUnansweredPromptsBounded checks that the number of stored prompts is limited if a client
+// never repeats its calls.
+func TestUnansweredPromptsBounded(t *testing.T) {
+	a := newPrompter(nil, nil, nil)
+	defer a.close()
+	for i := range 10 * maxPending {
+		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}
+		if _, _, err := a.askOnce(t.Context(), &promptChannel{inputRequests: true}, &prompt{id: fmt.Sprint(i), missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
+			t.Fatal(err)
+		}
+	}
+	if len(a.open) > maxPending || len(a.pending) > maxPending {
+		t.Errorf("%d prompts are open and %d are stored, want at most %d", len(a.open), len(a.pending), maxPending)
+	}
+}
+
+// TestDeniedWithoutPrompt checks that calls are denied without a prompt if the client does not
+// support form elicitation, if the option is not set, and in batches that the client would have to
+// repeat.
+func TestDeniedWithoutPrompt(t *testing.T) {
+	h := newPromptFixture(t)
+	yes := h.user(func(context.Context) (*sdk.ElicitResult, error) {
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}, nil
+	})
+	silent := *h.server
+	silent.opts.PromptForPermission = false
+	h.server.tools = allTools()
+	urlOnly := *yes
+	urlOnly.Capabilities = &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{URL: &sdk.URLElicitationCapabilities{}}}
+	batch := fmt.Sprintf(`{"calls":[{"tool":"navigate","args":%s}]}`, shopCall)
+	for _, version := range []string{legacy, "2026-07-28"} {
+		errorText(t, callTool(t, connectAs(t, h.server, nil, version), "navigate", shopCall))
+		errorText(t, callTool(t, connectAs(t, h.server, &urlOnly, version), "navigate", shopCall))
+		errorText(t, callTool(t, connectAs(t, &silent, yes, version), "navigate", shopCall))
+	}
+	if h.prompts.Load() != 0 || h.navigations.Load() != 0 {
+		t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
+	}
+	if text := callTool(t, connectAs(t, h.server, yes, "2026-07-28"), "batch", batch).Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "0 of 1 call") {
+		t.Error(text)
+	}
+	if text := callTool(t, connectAs(t, h.server, yes, legacy), "batch", batch).Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "1 of 1 call") {
+		t.Error(text)
+	}
+	if h.prompts.Load() != 1 {
+		t.Errorf("%d prompts", h.prompts.Load())
+	}
+}
+
+// A fakePopup is a fake of the extension popup's prompts.
+type fakePopup struct {
+	connected bool
+	answer    func(executor.PermissionPrompt) (executor.PromptAnswer, error)
+}
+
+func (p *fakePopup) Connected() bool { return p.connected }
+
+func (p *fakePopup) Prompt(_ context.Context, q executor.PermissionPrompt) (executor.PromptAnswer, error) {
+	return p.answer(q)
+}
+
+// TestPopupPrompts checks that the extension popup shows the prompts while the extension is
+// connected, even if the client supports elicitation. A call that the user does not answer fails
+// with CONSENT_REQUIRED; a repeated call succeeds after the answer.
+func TestPopupPrompts(t *testing.T) {
+	for _, version := range []string{legacy, "2026-07-28"} {
+		h := newPromptFixture(t)
+		var shown []executor.PermissionPrompt
+		answer, failure := executor.PromptAnswer(""), error(executor.ErrConsentRequired)
+		p := &fakePopup{connected: true, answer: func(q executor.PermissionPrompt) (executor.PromptAnswer, error) {
+			shown = append(shown, q)
+			return answer, failure
+		}}
+		h.server.opts.Prompter = p
+		h.server.tools = allTools()
+		cs := connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: "decline"}, nil
+		}), version)
+		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.HasPrefix(text, "CONSENT_REQUIRED: ") || !strings.Contains(text, "popup") {
+			t.Errorf("without an answer: %s", text)
+		}
+		failure = executor.ErrExtensionDisconnected
+		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.HasPrefix(text, "POLICY_DENIED: ") {
+			t.Errorf("after the extension disconnected: %s", text)
+		}
+		answer, failure = executor.AnswerOnce, nil
+		batch := fmt.Sprintf(`{"calls":[{"tool":"navigate","args":%s}]}`, shopCall)
+		if text := callTool(t, cs, "batch", batch).Content[0].(*sdk.TextContent).Text; !strings.Contains(text, "1 of 1 call") {
+			t.Error(text)
+		}
+		want := executor.PermissionPrompt{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, Site: "https://shop.example.com", Tool: "navigate"}
+		if len(shown) != 3 || shown[2] != want || h.prompts.Load() != 0 {
+			t.Errorf("popup prompts %+v, %d client prompts", shown, h.prompts.Load())
+		}
+		p.connected = false
+		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.Contains(text, "user denied permission") || h.prompts.Load() != 1 {
+			t.Errorf("without the popup: %s, %d client prompts", text, h.prompts.Load())
+		}
+	}
+}
+
+// TestCallKey checks that calls have equal keys only if client, tool and arguments
+// are equal.
+func TestCallKey(t *testing.T) {
+	type args struct {
+		Ref  string `json:"ref"`
+		Text string `json:"text"`
+	}
+	click, fill := &tool{name: "click"}, &tool{name: "fill_form"}
+	one, two := &toolSession{client: "one"}, &toolSession{client: "two"}
+	key := one.callKey(click, args{"e1", "x"})
+	if key.Client != "one" || key.Hash == "" || key != one.callKey(click, args{"e1", "x"}) {
+		t.Errorf("equal calls have the keys %+v and %+v", key, one.callKey(click, args{"e1", "x"}))
+	}
+	for what, other := range map[string]executor.CallKey{
+		"arguments": one.callKey(click, args{"e2", "x"}),
+		"tool":      one.callKey(fill, args{"e1", "x"}),
+		"client":    two.callKey(click, args{"e1", "x"}),
+	} {
+		if other.Hash == key.Hash {
+			t.Errorf("a call with another %s has the same key", what)
+		}
+	}
+	if key := one.callKey(click, func() {}); key.Hash != "" {
+		t.Errorf("a call with unknown arguments has the key %+v", key)
+	}
+}

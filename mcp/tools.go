@@ -1,0 +1,122 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// coreTools are the tools of [ToolsCore], in the order of the documentation. Names, arguments and
+// results are part of the contract in docs/tools.md.
+var coreTools = []tool{
+	def("tabs_list", reads, (*toolSession).tabsList, "List open tabs."),
+	def("tab_select", navigates.idempotent(), (*toolSession).tabSelect, "Make a tab the active tab, the default of every tabId. The browser's focus does not move."),
+	def("tab_new", navigates, (*toolSession).tabNew, "Open a tab and wait for it to load."),
+	def("tab_close", navigates.destructive().idempotent(), (*toolSession).tabClose, "Close a tab. A tab that the user shared is detached instead."),
+	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL in a tab and wait for it."),
+	def("back", navigates, (*toolSession).back, "Go back in a tab's history."),
+	def("forward", navigates, (*toolSession).forward, "Go forward in a tab's history."),
+	def("reload", navigates, (*toolSession).reload, "Load the page again."),
+	def("click", mutates, (*toolSession).click, "Click an element: ref from snapshot, or selector (CSS, text=Sign in, role=button[name=\"Save\"]). Waits until it can be clicked and reports what changed."),
+	def("type", mutates, (*toolSession).typeText, "Type text into an element."),
+	def("press", mutates, (*toolSession).press, "Press a key or chord."),
+	def("hover", mutates.nonDestructive().idempotent(), (*toolSession).hover, "Move the pointer onto an element."),
+	def("scroll", navigates, (*toolSession).scroll, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
+	def("select_option", mutates.idempotent(), (*toolSession).selectOption, "Select the given options of a select element, and only those."),
+	def("snapshot", reads, (*toolSession).snapshot, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
+	def("screenshot", reads, (*toolSession).screenshot, "Screenshot of the viewport, the full page or one element."),
+	def("get_text", reads, (*toolSession).getText, "Rendered text of the page or an element."),
+	def("get_html", reads, (*toolSession).getHTML, "HTML of the page or an element."),
+	def("eval", evaluates, (*toolSession).eval, "Run JavaScript in the page. Requires the eval grant."),
+	def("wait_for", waits, (*toolSession).waitFor, "Wait until all conditions hold. On timeout, matched is false."),
+	def("extract_links", reads, (*toolSession).extractLinks, "List links, each with a ref."),
+	def("read_as_markdown", reads, (*toolSession).readAsMarkdown, "Main content of the page as markdown."),
+	def("fill_form", mutates, (*toolSession).fillForm, "Fill several fields in order, then submit if asked to."),
+	def("download_file", downloads, (*toolSession).downloadFile, "Download a URL, or click an element that starts a download (exactly one)."),
+	def("handle_dialog", answers, (*toolSession).handleDialog, "Answer the open JavaScript dialog."),
+	def("chrome_status", reads.closedWorld(), (*toolSession).chromeStatus, "Current browser and policy. Never fails."),
+}
+
+// A tool is one entry of a toolset's table.
+type tool struct {
+	name   string
+	kind   kind
+	desc   string
+	args   reflect.Type // a struct, see paramsOf
+	result reflect.Type
+
+	decode func(json.RawMessage) (any, error)
+	run    func(s *toolSession, ctx context.Context, args any) (result, error)
+}
+
+// A result is the result of a handler. It renders itself as text for a model. Its JSON encoding is
+// the structured content.
+type result interface {
+	render(*text)
+}
+
+// def returns a tool with handler h, whose arguments are decoded into A.
+func def[A any, R result](name string, k kind, h func(*toolSession, context.Context, A) (R, error), desc string) tool {
+	return tool{
+		name: name, kind: k, desc: desc,
+		args: reflect.TypeFor[A](), result: reflect.TypeFor[R](),
+		decode: func(raw json.RawMessage) (any, error) {
+			var args A
+			err := decode(name, raw, &args)
+			return args, err
+		},
+		run: func(s *toolSession, ctx context.Context, args any) (result, error) {
+			return h(s, ctx, args.(A))
+		},
+	}
+}
+
+// A kind is a class of tools: the grant that they need and their annotations.
+type kind struct {
+	letter string // of the grant, as in docs/tools.md
+	hints  hints
+}
+
+// hints are the annotations of a tool. The server sends all of them explicitly.
+type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+// The kinds.
+var (
+	reads     = kind{"R", hints{readOnly: true, idempotent: true, openWorld: true}}
+	waits     = kind{"R, E with expression", reads.hints}
+	navigates = kind{"N", hints{openWorld: true}}
+	mutates   = kind{"M", hints{destructive: true, openWorld: true}}
+	answers   = kind{"N, M to accept", hints{destructive: true, openWorld: true}}
+	evaluates = kind{"E", hints{destructive: true, openWorld: true}}
+	downloads = kind{"D", hints{openWorld: true}}
+	stores    = kind{"R, S for values and changes", hints{destructive: true, openWorld: true}}
+	states    = kind{"with --state-dir", hints{destructive: true, openWorld: true}}
+	uploads   = kind{"M, with --uploads-dir", mutates.hints}
+)
+
+func (k kind) idempotent() kind     { k.hints.idempotent = true; return k }
+func (k kind) destructive() kind    { k.hints.destructive = true; return k }
+func (k kind) nonDestructive() kind { k.hints.destructive = false; return k }
+func (k kind) closedWorld() kind    { k.hints.openWorld = false; return k }
+
+// describe returns the entry of the tool in the tools/list result.
+func (t *tool) describe(structured bool) *sdk.Tool {
+	h := t.kind.hints
+	d := &sdk.Tool{
+		Name:        t.name,
+		Description: t.desc,
+		InputSchema: json.RawMessage(inputSchema(t.args)),
+		Annotations: &sdk.ToolAnnotations{
+			ReadOnlyHint:    h.readOnly,
+			DestructiveHint: &h.destructive,
+			IdempotentHint:  h.idempotent,
+			OpenWorldHint:   &h.openWorld,
+		},
+	}
+	if structured {
+		d.OutputSchema = json.RawMessage(outputSchema(t.result))
+	}
+	return d
+}

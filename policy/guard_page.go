@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// Wrap returns an Executor that forwards to next the calls that the policy allows. The backend of
+// next must use the Guard as its Gate. Wrap adds these checks:
+//
+//   - If the policy allows no site, only ListTabs, Ready, Ping, Status and Close are allowed, so
+//     that no browser is started, unless the user can be prompted about the call
+//     ([Guard.WithCall]).
+//   - Click, Type, Press, Hover, Drag, Mouse, SelectOption, FillForm and accepting a
+//     dialog need Config.Mutations. Eval, CDP and WaitFor with an expression need Config.Eval.
+//     Download and SavePDF need Config.Downloads. Upload needs Config.Mutations and
+//     Config.UploadsDir. Cookies and Items with values, SetCookie, DeleteCookies, SetItem and
+//     RemoveItems need Config.Storage. SaveState and LoadState need Config.StateDir.
+//   - A URL in the arguments must be allowed by [Policy.CheckURL], and is forwarded in the form
+//     that CheckURL returns.
+//   - A result of a denied page is not returned: the call returns ErrPolicyDenied, or the denied
+//     part of the result is redacted (in ListTabs and executor.Changes).
+//   - Status returns the policy.
+//
+// The result is also an executor.PermissionGranter. Closing it closes next.
+func (g *Guard) Wrap(next executor.Executor) executor.Executor {
+	return &guarded{guard: g, next: next}
+}
+
+// guarded is the Executor that Wrap returns. Each role has its own file. guarded embeds nothing, so
+// that a new method of the interface does not compile until its checks are written.
+type guarded struct {
+	guard *Guard
+	next  executor.Executor
+}
+
+var (
+	_ executor.Executor          = (*guarded)(nil)
+	_ executor.PermissionGranter = (*guarded)(nil)
+)
+
+// checkCall checks a call without its arguments: the policy must allow at least one site, and must
+// grant what the call needs.
+func (x *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
+	p := x.guard.policyForCall(ctx)
+	if p.deniesAll() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
+		return x.denialError(ctx, op, tab, "", deniedEmpty())
+	}
+	for _, n := range needs {
+		if !p.granted(n) {
+			return x.denialError(ctx, op, tab, "", deniedGrant(n))
+		}
+	}
+	return nil
+}
+
+// url checks a URL in a call's arguments and returns the form to forward.
+func (x *guarded) url(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
+	u, err := x.guard.policyForCall(ctx).CheckURL(raw)
+	if err != nil {
+		return "", x.denialError(ctx, op, tab, raw, err)
+	}
+	return u, nil
+}
+
+// checkOrigin checks the origin that a result was read from.
+func (x *guarded) checkOrigin(ctx context.Context, op string, tab executor.TabID, origin string) error {
+	if err := x.guard.policyForCall(ctx).checkOriginOnly(origin); err != nil {
+		return x.denialError(ctx, op, tab, origin, err)
+	}
+	return nil
+}
+
+// denialError logs and reports err, and returns it as an error of operation op. where is the URL or
+// the origin that err is about, or "".
+func (x *guarded) denialError(ctx context.Context, op string, tab executor.TabID, where string, err error) error {
+	x.guard.reportDecision(ctx, executor.Access{Tab: tab, Op: executor.Operation(op), Destination: where}, err)
+	x.guard.logDenial(ctx, slog.LevelInfo, op, tab, err)
+	return executor.Wrap(op, tab, err)
+}
+
+// isHidden reports whether the policy denies a page at url, which is as the browser serializes it.
+func (x *guarded) isHidden(ctx context.Context, url string) bool {
+	return url == executor.DeniedURL || x.guard.policyForCall(ctx).checkSerializedURL(url) != nil
+}
+
+func (x *guarded) Ready(ctx context.Context) error { return x.next.Ready(ctx) }
+
+func (x *guarded) Ping(ctx context.Context) error { return x.next.Ping(ctx) }
+
+// Status adds the policy.
+func (x *guarded) Status(ctx context.Context) executor.Status {
+	s := x.next.Status(ctx)
+	s.Policy = x.guard.policyForCall(ctx).Status()
+	return s
+}
+
+func (x *guarded) Close() error { return x.next.Close() }
+
+// CDP needs the eval grant: a raw command can do everything that a script can.
+func (x *guarded) CDP(ctx context.Context, tab executor.TabID, method string, params any) (executor.RawJSON, error) {
+	if err := x.checkCall(ctx, "cdp", tab, grantEval); err != nil {
+		return nil, err
+	}
+	return x.next.CDP(ctx, tab, method, params)
+}

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A runtimeGrant is a permission that the user granted at run time.
+type runtimeGrant struct {
+	executor.Permission
+	pattern Pattern     // for PermitSite
+	call    *callGrants // the call of a once grant; nil means every call
+}
+
+// A callGrants identifies a call for which the user can be prompted. Its policy is the session
+// policy plus the once grants of the call, or nil if it has none.
+type callGrants struct{ policy atomic.Pointer[Policy] }
+
+type callKey struct{}
+
+// WithCall implements executor.PermissionGranter.
+func (g *Guard) WithCall(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, &callGrants{})
+}
+
+func callOf(ctx context.Context) *callGrants {
+	c, _ := ctx.Value(callKey{}).(*callGrants)
+	return c
+}
+
+// promptsUser reports whether the user can be prompted about the call of ctx.
+func promptsUser(ctx context.Context) bool { return callOf(ctx) != nil }
+
+// policyForCall returns the current policy for the call of ctx. Without a call, the cause is an
+// action of a page, which any call can have triggered, so the widest policy applies.
+func (g *Guard) policyForCall(ctx context.Context) *Policy {
+	c := callOf(ctx)
+	if c == nil {
+		return g.widestPolicy.Load()
+	}
+	if own := c.policy.Load(); own != nil {
+		return own
+	}
+	return g.sessionPolicy.Load()
+}
+
+// OnChange sets a function that is called after each change of the run-time grants, for example to
+// send the new policy to the extension. Its calls do not overlap. Call OnChange before the Guard is
+// used.
+func (g *Guard) OnChange(changed func()) { g.changed = changed }
+
+// Grant implements executor.PermissionGranter. A Guard without a policy grants nothing.
+func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (revoke func(), err error) {
+	added := &runtimeGrant{Permission: p}
+	if once {
+		added.call = callOf(ctx)
+	}
+	if g.policy == nil || once && added.call == nil {
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "permission %s has no subject", p.Kind)
+	}
+	switch p.Kind {
+	case executor.PermitSite:
+		s, err := parseOrigin(p.Origin)
+		if err != nil {
+			return nil, err
+		}
+		if !s.promptable() {
+			return nil, executor.Errorf(executor.ErrBadArgs, "", "host %q can only be allowed by configuration", s.host)
+		}
+		if added.pattern, err = ParsePattern(s.pattern()); err != nil {
+			return nil, err
+		}
+	case executor.PermitMutations, executor.PermitDownloads:
+	default:
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "unknown permission %q", p.Kind)
+	}
+	g.change(func() { g.permitted = append(g.permitted, added) })
+	return func() {
+		g.change(func() {
+			if added.call != nil {
+				added.call.policy.Store(nil)
+			}
+			g.permitted = slices.DeleteFunc(slices.Clone(g.permitted), func(p *runtimeGrant) bool { return p == added })
+		})
+	}, nil
+}
+
+// change calls change to update g.permitted, and then updates the current policies.
+func (g *Guard) change(change func()) {
+	g.mu.Lock()
+	change()
+	sessionPolicy := g.policy.withGrants(g.permitted, nil)
+	g.sessionPolicy.Store(sessionPolicy)
+	widest := sessionPolicy
+	done := map[*callGrants]bool{}
+	for _, p := range g.permitted {
+		if p.call == nil || done[p.call] {
+			continue
+		}
+		done[p.call] = true
+		p.call.policy.Store(sessionPolicy.withGrants(g.permitted, p.call))
+		widest = widest.withGrants(g.permitted, p.call)
+	}
+	g.widestPolicy.Store(widest)
+	g.mu.Unlock()
+	if g.changed != nil {
+		g.changeMu.Lock() // otherwise the last call could read an outdated policy
+		defer g.changeMu.Unlock()
+		g.changed()
+	}
+}
+
+// withGrants returns p extended by the once grants of c or, if c is nil, by the session grants.
+func (p *Policy) withGrants(permitted []*runtimeGrant, c *callGrants) *Policy {
+	wide := *p
+	wide.allow, wide.config.AllowDomains = slices.Clip(p.allow), slices.Clip(p.config.AllowDomains)
+	for _, extra := range permitted {
+		if extra.call != c {
+			continue
+		}
+		switch extra.Kind {
+		case executor.PermitSite:
+			wide.allow = append(wide.allow, extra.pattern)
+			wide.config.AllowDomains = append(wide.config.AllowDomains, extra.pattern.String())
+		case executor.PermitMutations:
+			wide.config.Mutations = true
+		case executor.PermitDownloads:
+			wide.config.Downloads = true
+		}
+	}
+	return &wide
+}
+
+// promptable reports whether the user can be prompted about a site that is not in the allow list:
+// one pattern allows exactly this site, and the site is public, judged by its name. From a prompt,
+// the user cannot find out who owns a name without a registry or what is at a private address.
+func (s site) promptable() bool {
+	if s.scheme == "" || s.port == 0 || s.pattern() == "" || s.loopback() {
+		return false
+	}
+	if s.addr.IsValid() {
+		return IsPublic(s.addr)
+	}
+	_, icann := publicsuffix.PublicSuffix(s.host)
+	top := s.host[strings.LastIndexByte(s.host, '.')+1:]
+	return icann && strings.Contains(s.host, ".") && !reservedTLDs[top]
+}
+
+// origin returns the origin of s as a browser serializes it.
+func (s site) origin() string { return s.scheme + "://" + s.host + portSuffix(s.scheme, s.port) }
+
+// deniedAll is the denial of a document of origin by a policy that allows no site.
+func (p *Policy) deniedAll(origin string) error {
+	e := deniedEmpty()
+	s, err := parseOrigin(origin)
+	if p == nil || err != nil || p.blocked(s, true) != nil || !s.promptable() {
+		return e
+	}
+	e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
+	return e
+}
+
+// WithCall implements executor.PermissionGranter.
+func (x *guarded) WithCall(ctx context.Context) context.Context { return x.guard.WithCall(ctx) }
+
+// Grant implements executor.PermissionGranter.
+func (x *guarded) Grant(ctx context.Context, p executor.Permission, once bool) (func(), error) {
+	return x.guard.Grant(ctx, p, once)
+}
