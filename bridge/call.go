@@ -12,11 +12,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// answerGrace is how much longer the server waits than it tells the extension
-// that it does, so that the extension's own word on a timeout comes first.
-const answerGrace = 500 * time.Millisecond
+// responseGrace is how much longer the server waits than the timeout that it sends to the extension,
+// so that the extension reports a timeout first.
+const responseGrace = 500 * time.Millisecond
 
-// A pending command waits for its answer.
+// A pending is a command without a response.
 type pending struct {
 	done    func(json.RawMessage, error)
 	ordered bool // done is called from Next
@@ -24,44 +24,41 @@ type pending struct {
 	stop    func() bool // of the caller's context
 }
 
-// Call sends a command and waits for its answer, which it decodes into result
-// unless that is nil. It does not wait for events before the answer to be
-// read; [Instance.Queue] does.
+// Call sends a command, waits for its response, and decodes it into result unless result is nil. It
+// does not wait until earlier events are read; [Conn.Queue] does.
 //
-// A call ends with its context, with the timeout of its method ([wire.Timeout])
-// or with the connection: ErrTimeout or the context's error, and
-// ErrExtensionDisconnected. The connection outlives a call that ends early.
-// What the extension says of a command that it did not do is a *Problem.
+// Call returns ErrTimeout after the timeout of the method, the error of ctx if ctx is done, and
+// ErrExtensionDisconnected if the connection ends. A call that ends early does not end the
+// connection. If the command fails in the extension, the error wraps a *[CommandError].
 func (i *Conn) Call(ctx context.Context, method string, params, result any) error {
-	type answer struct {
+	type response struct {
 		data json.RawMessage
 		err  error
 	}
-	answered := make(chan answer, 1)
-	err := i.begin(ctx, method, params, false, func(data json.RawMessage, err error) { answered <- answer{data, err} })
+	responses := make(chan response, 1)
+	err := i.begin(ctx, method, params, false, func(data json.RawMessage, err error) { responses <- response{data, err} })
 	if err != nil {
 		return err
 	}
-	a := <-answered
-	if a.err != nil || result == nil {
-		return a.err
+	r := <-responses
+	if r.err != nil || result == nil {
+		return r.err
 	}
-	if err := json.Unmarshal(a.data, result); err != nil {
+	if err := json.Unmarshal(r.data, result); err != nil {
 		return executor.Errorf(executor.ErrInternal, "Update chrome-mcp and reload its extension.",
-			"the extension's answer to %s is malformed: %w", method, err)
+			"the extension's response to %s is malformed: %w", method, err)
 	}
 	return nil
 }
 
-// Queue sends a command and does not wait. done is called exactly once, from
-// [Instance.Next], in the place that the answer had among the events; it must
-// not wait for a call of the same instance. The errors are those of
-// [Instance.Call]. When Queue returns an error, done is not called.
+// Queue sends a command and does not wait. [Conn.Next] calls done exactly once, in the order in which
+// the response arrived among the events. done must not wait for a call of the same Conn. The errors
+// are those of [Conn.Call]. If Queue returns an error, done is not called.
 func (i *Conn) Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
 	return i.begin(ctx, method, params, true, done)
 }
 
-// begin sends a command. done is called exactly once if it returns nil.
+// begin sends a command. If it returns nil, done is called exactly once.
 func (i *Conn) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
 	if ctx.Err() != nil {
 		return contextError(ctx, method)
@@ -75,30 +72,29 @@ func (i *Conn) begin(ctx context.Context, method string, params any, ordered boo
 		timeout = max(min(timeout, time.Until(deadline)), time.Millisecond)
 	}
 	id := wire.NewID()
-	frame, err := wire.Encode(&wire.Command{ID: id, Method: method, Params: raw, TimeoutMs: max(timeout.Milliseconds(), 1)})
+	msg, err := wire.Encode(&wire.Command{ID: id, Method: method, Params: raw, TimeoutMs: max(timeout.Milliseconds(), 1)})
 	if err != nil {
 		return executor.Errorf(executor.ErrInternal, "", "%s: %w", method, err)
 	}
 
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.enqueue(frame); err != nil {
+	if err := i.enqueue(msg); err != nil {
 		return err
 	}
 	p := &pending{done: done, ordered: ordered}
 	i.pending[id] = p
-	p.timer = time.AfterFunc(timeout+answerGrace, func() {
+	p.timer = time.AfterFunc(timeout+responseGrace, func() {
 		i.finish(id, nil, &executor.Error{
 			Code: executor.ErrTimeout, Retryable: true,
-			Err: fmt.Errorf("the extension did not answer %s within %v", method, timeout.Round(time.Millisecond)),
+			Err: fmt.Errorf("the extension did not respond to %s within %v", method, timeout.Round(time.Millisecond)),
 		})
 	})
 	p.stop = context.AfterFunc(ctx, func() { i.finish(id, nil, contextError(ctx, method)) })
 	return nil
 }
 
-// finish gives a pending command its answer. It reports whether somebody was
-// waiting for it.
+// finish completes a pending command. It reports whether the command was pending.
 func (i *Conn) finish(id string, data json.RawMessage, err error) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -111,28 +107,28 @@ func (i *Conn) finish(id string, data json.RawMessage, err error) bool {
 	return true
 }
 
-// complete hands over an answer. i.mu is held, so that no answer comes into the
-// events after their end.
+// complete passes a response to its command. i.mu must be held, so that no response is queued after
+// the end of the events.
 func (i *Conn) complete(p *pending, data json.RawMessage, err error) {
 	p.timer.Stop()
 	p.stop()
 	if p.ordered {
 		i.events.Put(item{answer: func() { p.done(data, err) }})
 	} else {
-		p.done(data, err) // only puts it where the call waits
+		p.done(data, err) // does not block
 	}
 }
 
-// contextError is the error of a call whose context is done.
+// contextError returns the error of a call whose context is done.
 func contextError(ctx context.Context, method string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("the extension did not answer %s in time", method)}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
 	}
 	return fmt.Errorf("%s: %w", method, cause)
 }
 
-// encodeParams writes params, nil as {}, without escapes that only pages need.
+// encodeParams encodes params as JSON without HTML escapes. It encodes nil as {}.
 func encodeParams(params any) (json.RawMessage, error) {
 	if params == nil {
 		return json.RawMessage("{}"), nil

@@ -32,7 +32,7 @@ func command(t *testing.T, p *Peer) *wire.Command {
 	}
 }
 
-// bubble runs f with a connection and a clock of their own.
+// bubble runs f with a connection and a fake clock.
 func bubble(t *testing.T, f func(t *testing.T, i *Conn, p *Peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestCallFails(t *testing.T) {
 	})
 }
 
-// TestTimeout: by method, a little after the extension's own; the connection
-// goes on, and a late answer is for nobody.
+// TestTimeout checks that a call ends shortly after the timeout that the extension was given. The
+// connection stays open, and a late response is ignored.
 func TestTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		ids := make(chan string, 10)
@@ -123,7 +123,7 @@ func TestTimeout(t *testing.T) {
 		} {
 			began := time.Now()
 			err := i.Call(t.Context(), tt.method, tt.params, nil)
-			if took := time.Since(began); !errors.Is(err, executor.ErrTimeout) || took != tt.want+answerGrace {
+			if took := time.Since(began); !errors.Is(err, executor.ErrTimeout) || took != tt.want+responseGrace {
 				t.Errorf("%s: %v after %v", tt.method, err, took)
 			}
 			send(p, &wire.Result{ID: <-ids, Data: []byte("{}")})
@@ -135,7 +135,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("with a deadline: %v after %v", err, time.Since(began))
 		}
 		if err := i.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
-			t.Errorf("the connection does not go on: %v", err)
+			t.Errorf("the connection does not continue: %v", err)
 		}
 		if len(i.pending) != 0 {
 			t.Errorf("%d commands are left pending", len(i.pending))
@@ -170,7 +170,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestEndRejectsAll: nobody waits for a connection that has ended.
+// TestEndRejectsAll checks that the end of a connection ends all its calls.
 func TestEndRejectsAll(t *testing.T) {
 	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		var wg sync.WaitGroup
@@ -227,7 +227,7 @@ func TestOrder(t *testing.T) {
 			told = append(told, e.Name)
 		}
 		if got, want := strings.Join(told, ", "), "a, answer 1{}<nil>, b, answer 0[]<nil>, answer 2taken, c"; got != want {
-			t.Errorf("told %s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

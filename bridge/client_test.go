@@ -23,7 +23,7 @@ const (
 	otherID = "ponmlkjihgfedcbaponmlkjihgfedcba"
 )
 
-// start returns a server that listens, its data folder and its log.
+// start returns a listening server, its data directory and its log.
 func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 	t.Helper()
 	dir, log := filepath.Join(t.TempDir(), "data"), &testlog.Buffer{}
@@ -85,7 +85,7 @@ type client struct {
 	tr       *wire.Transcript
 }
 
-// timeout is for what happens at once.
+// timeout bounds what happens immediately.
 const timeout = 10 * time.Second
 
 func soon(t *testing.T) context.Context {
@@ -186,12 +186,12 @@ func (c *client) receive() wire.Message {
 	return f
 }
 
-// refused expects to be refused for a reason, and the connection to close.
-func (c *client) refused(reason string) *wire.RejectedMessage {
+// rejected checks that the server rejects the connection for a reason and closes it.
+func (c *client) rejected(reason string) *wire.Rejection {
 	c.t.Helper()
-	f, ok := c.receive().(*wire.RejectedMessage)
+	f, ok := c.receive().(*wire.Rejection)
 	if !ok || f.Reason != reason || f.Message == "" {
-		c.t.Fatalf("got %+v, want to be refused for %s", f, reason)
+		c.t.Fatalf("got %+v, want a rejection for %s", f, reason)
 	}
 	c.closed(wire.CloseRefused)
 	return f
@@ -267,7 +267,7 @@ func works(t *testing.T, i *Conn) {
 	t.Helper()
 	var got struct{ TabID int }
 	if err := i.Call(soon(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
-		t.Errorf("the real connection does not go on: %+v, %v", got, err)
+		t.Errorf("the real connection does not continue: %+v, %v", got, err)
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// TestClockJump: when the clock is set, the start of each process is another
-// time, as Linux tells it. The servers that run still run, and who sweeps up
-// leaves their files.
+// TestClockJump sets the clock, after which Linux reports other start times of all processes. The
+// files of running servers are not removed.
 func TestClockJump(t *testing.T) {
 	s, dir, _ := start(t)
 	before, err := processid.Started(os.Getpid())
@@ -31,11 +30,11 @@ func TestClockJump(t *testing.T) {
 	}
 	(&dataDirectory{dir}).sweep()
 	if s.published.removed() {
-		t.Error("the file of a server that runs was swept up")
+		t.Error("the file of a running server was removed")
 	}
 }
 
-// laterProc makes a /proc like the system's after the clock was put forward.
+// laterProc returns a copy of /proc as it is after the clock was set forward.
 func laterProc(t *testing.T, jump time.Duration) string {
 	t.Helper()
 	proc := t.TempDir()

@@ -13,31 +13,30 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A Conn is one connection of one installation of the extension. When
-// that connects anew there is a new Instance with the same ID. Its methods are
-// safe for concurrent use.
+// A Conn is a connection of an installation of the extension. If the installation connects again,
+// there is a new Conn with the same ID. Its methods are safe for concurrent use.
 type Conn struct {
 	server   *Server
 	st       stream
 	id       string
 	session  string
 	ext      wire.Ext
-	key      string // the kind of key it proved: wire.KeyBoot, …
-	sequence int64  // the how many-th connection of the server
+	key      string // the kind of its key, such as wire.KeyToken
+	sequence int64  // number of the connection, from 1
 	events   *notify.Queue[item]
 	done     chan struct{}
 	wg       sync.WaitGroup
-	ctx      context.Context // of the stream; done when its end was told
+	ctx      context.Context // of the stream; done when end has finished
 	cancel   context.CancelFunc
-	wake     chan struct{} // holds one token when there may be something to write
+	wake     chan struct{} // holds a token if queue may contain something
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	pending     map[string]*pending
-	queue       [][]byte // frames to write
-	queued      int      // bytes in queue, and in the frame that is being written
-	missedPings int      // pings since the last frame came
+	queue       [][]byte // messages to write
+	queued      int      // bytes in queue, and in the message that is being written
+	missedPings int      // pings since the last received message
 	heardAt     time.Time
-	err         error // why it ended
+	err         error // why the connection ended; nil while it is open
 }
 
 func (s *Server) newInstance(st stream, hello *wire.Hello, session string, dial int64) *Conn {
@@ -50,12 +49,12 @@ func (s *Server) newInstance(st stream, hello *wire.Hello, session string, dial 
 	return i
 }
 
-// ID names the installation: a profile of a browser. It stays the same when
-// the extension, the browser or the server starts again.
+// ID returns the id of the installation, which is a profile of a browser. A restart of the
+// extension, the browser or the server does not change it.
 func (i *Conn) ID() string { return i.id }
 
-// InstanceID is a short name for the installation in this run of its browser and
-// of the server. Numbers of tabs mean the same for as long as it is the same.
+// InstanceID returns a short id of the installation in this run of its browser and of the server.
+// Tab ids of the browser are valid as long as it does not change.
 func (i *Conn) InstanceID() string { return i.session }
 
 // Chrome returns the version of the browser.
@@ -64,20 +63,20 @@ func (i *Conn) Chrome() string { return i.ext.Chrome }
 // Version returns the version of the extension.
 func (i *Conn) Version() string { return i.ext.Version }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (i *Conn) Done() <-chan struct{} { return i.done }
 
-// Err returns why the connection ended, with ErrExtensionDisconnected; nil
-// while it lives.
+// Err returns why the connection ended, as ErrExtensionDisconnected. It returns nil while the
+// connection is open.
 func (i *Conn) Err() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.err
 }
 
-// run reads and writes until the connection ends.
+// run reads and writes messages until the connection ends.
 func (i *Conn) run() {
-	i.st.SetReadLimit(wire.MaxFrame)
+	i.st.SetReadLimit(wire.MaxMessage)
 	i.wg.Go(i.write)
 	i.wg.Go(i.sendHeartbeats)
 	i.read()
@@ -90,46 +89,46 @@ func (i *Conn) read() {
 		switch {
 		case errors.Is(err, errBinary):
 			i.server.log.once(errBinary.Error(), "instance", i.id)
-			i.end(errBinary, closeUnsupported, "binary frame")
+			i.end(errBinary, closeUnsupported, "binary message")
 			return
 		case errors.Is(err, errTooLong):
 			i.server.log.once(errTooLong.Error(), "instance", i.id)
-			i.end(fmt.Errorf("%w: more than %d MiB", errTooLong, wire.MaxFrame>>20), closeTooBig, "frame too long")
+			i.end(fmt.Errorf("%w: more than %d MiB", errTooLong, wire.MaxMessage>>20), closeTooBig, "message too long")
 			return
 		case err != nil:
-			i.end(errors.New("the extension closed the connection, or its browser ended"), closeNormal, "")
+			i.end(errors.New("the extension closed the connection, or its browser exited"), closeNormal, "")
 			return
 		}
 		i.touch()
-		frame, err := wire.Decode(data)
+		msg, err := wire.Decode(data)
 		if err != nil {
-			// It has proved itself, so this is a bug of ours. The rest of the
-			// connection is none the worse.
-			i.server.log.once("a frame of the extension is malformed", "instance", i.id, "error", err)
+			// The extension is authenticated, so this is a bug of ours. It does not affect other
+			// messages.
+			i.server.log.once("malformed message from the extension", "instance", i.id, "error", err)
 			continue
 		}
-		i.handleMessage(frame)
+		i.handleMessage(msg)
 	}
 }
 
-// handleMessage does what a frame says.
-func (i *Conn) handleMessage(frame wire.Message) {
+// handleMessage handles a message of the extension.
+func (i *Conn) handleMessage(msg wire.Message) {
 	known := true
-	switch f := frame.(type) {
+	switch m := msg.(type) {
 	case *wire.Result:
-		known = i.finish(f.ID, f.Data, nil)
+		known = i.finish(m.ID, m.Data, nil)
 	case *wire.Failure:
-		known = i.finish(f.ID, nil, failed(&f.Error))
+		known = i.finish(m.ID, nil, failed(&m.Error))
 	case *wire.Event:
-		i.events.Put(item{event: &Event{f.Event, f.Data}})
+		i.events.Put(item{event: &Event{m.Event, m.Data}})
 	case *wire.Ping:
-		i.send(&wire.Pong{TS: f.TS})
+		i.send(&wire.Pong{TS: m.TS})
 	case *wire.Pong:
 	default:
-		i.server.log.once("unexpected message type from the extension", "instance", i.id, "type", frame.Type())
+		i.server.log.once("unexpected message type from the extension", "instance", i.id, "type", msg.Type())
 	}
-	if !known { // an answer after its timeout, or to nobody
-		i.server.log.Debug("unexpected reply from the extension", "instance", i.id)
+	if !known { // after the timeout, or without a command
+		i.server.log.Debug("unexpected response from the extension", "instance", i.id)
 	}
 }
 
@@ -141,12 +140,12 @@ func (i *Conn) write() {
 			return
 		}
 		for {
-			data := i.nextFrame()
+			data := i.nextMessage()
 			if data == nil {
 				break
 			}
 			if err := i.st.Write(i.ctx, data); err != nil {
-				i.end(errors.New("the extension could not be written to"), closeNormal, "")
+				i.end(errors.New("writing to the extension failed"), closeNormal, "")
 				return
 			}
 			i.mu.Lock()
@@ -156,7 +155,7 @@ func (i *Conn) write() {
 	}
 }
 
-func (i *Conn) nextFrame() []byte {
+func (i *Conn) nextMessage() []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.queue) == 0 || i.err != nil {
@@ -168,7 +167,7 @@ func (i *Conn) nextFrame() []byte {
 	return data
 }
 
-// sendHeartbeats pings, and ends a connection that answers nothing.
+// sendHeartbeats sends pings, and ends a connection that does not respond.
 func (i *Conn) sendHeartbeats() {
 	tick := time.NewTicker(wire.Heartbeat)
 	defer tick.Stop()
@@ -184,34 +183,34 @@ func (i *Conn) sendHeartbeats() {
 		i.mu.Unlock()
 		if silent >= wire.MissedHeartbeats {
 			i.server.log.Warn("extension timed out; closing connection", "instance", i.id)
-			i.end(fmt.Errorf("the extension did not answer %d pings", silent), closeGoingAway, "no answer to pings")
+			i.end(fmt.Errorf("the extension did not respond to %d pings", silent), closeGoingAway, "no response to pings")
 			return
 		}
 		i.send(&wire.Ping{TS: time.Now().UnixMilli()})
 	}
 }
 
-// touch notes that the other side lives.
+// touch records that a message was received.
 func (i *Conn) touch() {
 	i.mu.Lock()
 	i.missedPings, i.heardAt = 0, time.Now()
 	i.mu.Unlock()
 }
 
-// LastMessageAt returns when the last frame came from the extension, the zero time
-// before the first one after the handshake.
+// LastMessageAt returns when the last message was received from the extension. It returns the zero
+// time before the first message after the handshake.
 func (i *Conn) LastMessageAt() time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.heardAt
 }
 
-// send queues a frame that nobody waits for. Too much in the queue means that
-// the other side does not read, which beat will find out.
-func (i *Conn) send(f wire.Message) {
-	data, err := wire.Encode(f)
+// send queues a message that has no response. If the queue is full, the extension does not read, and
+// sendHeartbeats ends the connection.
+func (i *Conn) send(msg wire.Message) {
+	data, err := wire.Encode(msg)
 	if err != nil {
-		i.server.log.Error("a frame cannot be sent", "error", err)
+		i.server.log.Error("encoding a message failed", "error", err)
 		return
 	}
 	i.mu.Lock()
@@ -219,7 +218,7 @@ func (i *Conn) send(f wire.Message) {
 	_ = i.enqueue(data)
 }
 
-// enqueue queues a frame, or says why it cannot. i.mu is held.
+// enqueue queues an encoded message, or returns why it cannot. i.mu must be held.
 func (i *Conn) enqueue(data []byte) error {
 	switch {
 	case i.err != nil:
@@ -228,7 +227,7 @@ func (i *Conn) enqueue(data []byte) error {
 		return &executor.Error{
 			Code: executor.ErrBackpressure, Retryable: true,
 			Err:  errors.New("send queue to the extension is full (8 MiB)"),
-			Hint: "Wait for the calls that run, and try again.",
+			Hint: "Wait for the running calls, and try again.",
 		}
 	}
 	i.queue = append(i.queue, data)
@@ -240,12 +239,13 @@ func (i *Conn) enqueue(data []byte) error {
 	return nil
 }
 
-// end ends the connection once: whoever waits for an answer gets why.
+// end closes the connection. Calls that wait for a response fail with why. Only the first call has
+// an effect; the others wait for it.
 func (i *Conn) end(why error, code int, reason string) {
 	i.mu.Lock()
 	if i.err != nil {
 		i.mu.Unlock()
-		<-i.ctx.Done() // somebody else is at it
+		<-i.ctx.Done() // another goroutine is ending it
 		return
 	}
 	i.err = disconnected(why)
@@ -263,27 +263,27 @@ func (i *Conn) end(why error, code int, reason string) {
 	i.cancel()
 }
 
-// hintStopped is what to do after chrome-mcp stop.
-const hintStopped = "Do not go on: the user stopped this. It does not connect again until the user restarts the program that started chrome-mcp, " +
+// hintStopped is the hint after chrome-mcp stop.
+const hintStopped = "Do not continue: the user stopped it. The extension does not reconnect until the user restarts the program that started chrome-mcp, " +
 	"or sends chrome-mcp the signal HUP."
 
-// disconnected returns the error of calls that wait for a connection when it
-// ends. It is no reason to try again when the user ended it.
+// disconnected returns the error of calls on a connection that ended because of why. It is not
+// retryable if the user ended the connection.
 func disconnected(why error) error {
 	e := &executor.Error{Code: executor.ErrExtensionDisconnected, Err: why}
 	switch {
 	case errors.Is(why, ErrStoppedByUser):
 		e.Hint = hintStopped
 	case errors.Is(why, ErrUnpaired):
-		e.Hint = "The user revoked this browser's key. Ask before you continue."
+		e.Hint = "The user revoked this browser's key. Ask the user before you continue."
 	default:
 		e.Retryable = true
-		e.Hint = "Try again: the extension connects again by itself while its browser runs."
+		e.Hint = "Try again: the extension reconnects automatically while its browser is running."
 	}
 	return e
 }
 
-// failed makes an error of what the extension says.
+// failed returns the error of a command that failed in the extension.
 func failed(p *wire.Problem) error {
 	problem := &CommandError{Code: p.Code, Message: p.Message, Data: p.Data}
 	for _, known := range executor.Codes() {
@@ -291,23 +291,23 @@ func failed(p *wire.Problem) error {
 		case p.Code != known:
 		case known == executor.ErrConsentRequired:
 			return &executor.Error{Code: known, Err: problem, Retryable: true,
-				Hint: "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
+				Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
 		default:
 			return &executor.Error{Code: known, Err: problem}
 		}
 	}
 	return &executor.Error{
-		Code: executor.ErrInternal, Err: fmt.Errorf("the extension answered with a code that is not known: %w", problem),
+		Code: executor.ErrInternal, Err: fmt.Errorf("the extension returned an unknown error code: %w", problem),
 		Hint: "Update chrome-mcp and reload its extension.",
 	}
 }
 
-// A CommandError is what the extension said of a command that it did not do. It is
-// the Err of the *executor.Error.
+// A CommandError is the error of a command that failed in the extension. It is the Err of the
+// *executor.Error.
 type CommandError struct {
 	Code    executor.Code
 	Message string
-	Data    json.RawMessage // with CDP_ERROR: the browser's own {code, message}; else mostly empty
+	Data    json.RawMessage // for CDP_ERROR, the browser's {code, message}; otherwise usually empty
 }
 
 // Error returns the message.

@@ -18,34 +18,33 @@ const handshakesName = "handshakes"
 
 const dataDirHint = "Choose another directory with --data, or make this one writable only by you."
 
-// A dataDirectory is the data folder. A nil folder holds nothing.
+// A dataDirectory is the data directory. A nil dataDirectory has no pairings.
 type dataDirectory struct{ path string }
 
-// openDataDir makes the data folder, and in it the one for handshake files, and
-// checks that nobody else can put anything there.
+// openDataDir creates the data directory and its subdirectory for handshake files, and checks that
+// only the user can write to them. It also deletes the files that killed servers did not remove.
 func openDataDir(path string) (*dataDirectory, error) {
 	if path == "" {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge needs a data folder")
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge requires a data directory")
 	}
 	path, err := filepath.Abs(path)
 	if err == nil {
 		err = makeDirs(path)
 	}
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "data folder %s: %w", path, err)
+		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "data directory %s: %w", path, err)
 	}
-	f := &dataDirectory{path}
-	f.sweep()
-	return f, nil
+	d := &dataDirectory{path}
+	d.sweep()
+	return d, nil
 }
 
-// EnsureDir makes a folder of a data folder, or the data folder itself, unless
-// it is there. It returns an [executor.ErrNoBackend] when others than its user
-// may put something into it: what is in it is trusted, and the extension's code
-// runs in the user's browser.
+// EnsureDir creates a data directory, or a directory in it, if it does not exist. It returns an
+// [executor.ErrNoBackend] if other users can write to the directory: its files are trusted, and
+// the extension's code runs in the user's browser.
 func EnsureDir(path string) error {
 	if err := owneronly.MakeDir(path); err != nil {
-		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "folder %s: %w", path, err)
+		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "directory %s: %w", path, err)
 	}
 	return nil
 }
@@ -71,15 +70,14 @@ func makeDirs(path string) error {
 	return nil
 }
 
-// writePrivate writes a file that only its user can read, all of it or none,
-// and returns what it is on the disk.
+// writePrivate writes a file atomically, readable only by the user, and returns its Lstat result.
 func writePrivate(path string, data []byte) (fs.FileInfo, error) {
 	temporary := filepath.Join(filepath.Dir(path), ".new-"+wire.NewID())
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(temporary) // gone already when all went well
+	defer os.Remove(temporary) // fails after a successful rename
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
@@ -98,10 +96,11 @@ func writePrivate(path string, data []byte) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// maxPrivate bounds what is read of a file.
+// maxPrivate is the maximum number of bytes that readPrivate reads.
 const maxPrivate = 1 << 20
 
-// readPrivate reads what writePrivate wrote, and nothing else.
+// readPrivate reads a file that writePrivate wrote. It rejects a file that fails
+// [owneronly.CheckFile], and a file that is replaced while it is opened.
 func readPrivate(path string) ([]byte, fs.FileInfo, error) {
 	named, err := os.Lstat(path)
 	if err == nil {
@@ -122,7 +121,7 @@ func readPrivate(path string) ([]byte, fs.FileInfo, error) {
 	return data, named, err
 }
 
-// readJSON reads a private file. Its error holds nothing of it.
+// readJSON decodes a private file into v. Its error does not repeat the file's content.
 func readJSON(path string, v any) error {
 	data, _, err := readPrivate(path)
 	if err != nil {

@@ -1,23 +1,21 @@
-// Package bridge is the server to which the extension in a user's own Chrome
-// connects.
+// Package bridge is the server that the extension in a user's own Chrome connects to.
 //
-// A [Server] listens on loopback and leaves its port and a token in a file
-// that only its user can read. The extension gets them by native messaging
-// ([ServeNative]), or was given a key of its own by a pairing string. Both
-// sides prove that they hold the key; the key itself is never sent. From then
-// on the connection is an [Instance]: one installation of the extension, to
-// which commands go and from which events come.
+// A [Server] listens on loopback, and writes its port and a token to a file that only its user can
+// read. The extension receives both by native messaging ([ServeNative]), or uses its own key from a
+// pairing string. Both sides prove that they have the key; the key itself is never sent. Then the
+// connection is a [Conn]: it sends commands to one installation of the extension, and receives
+// events from it.
 //
-// What holds, whoever dials:
+// These rules apply to every process that connects:
 //
-//   - only the extension with the pinned id is spoken to, on a loopback
-//     address with our own port in Host;
-//   - before the proof there are small frames, short deadlines and few
-//     connections, and whatever is wrong ends that connection and no other;
-//   - only the same installation replaces its own connection;
-//   - deleting the handshake file, [Server.Rotate] and [Server.Close] end every
-//     session within a second;
-//   - no token, key or pairing string is in a log, an error or a URL.
+//   - The server accepts only the extension with the pinned id, on a loopback address, with its own
+//     port in the Host header.
+//   - Before the proof, messages are small, deadlines are short and connections are few. An error
+//     closes that connection and no other.
+//   - Only the same installation can replace its own connection.
+//   - Deletion of the handshake file, [Server.Rotate] and [Server.Close] close every connection
+//     within a second.
+//   - No token, key or pairing string appears in a log, an error or a URL.
 //
 // Every error is an *executor.Error, unless its function says otherwise.
 package bridge

@@ -9,26 +9,24 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// watchInterval is how often the files are looked at, so that a session ends
-// well within a second. Two stats cost less than a watch that every system
-// does differently.
+// watchInterval is how often watch checks the files, so that a connection closes well within a
+// second. Two stat calls are cheap, and file notifications differ between operating systems.
 const watchInterval = 250 * time.Millisecond
 
-// ErrStoppedByUser is in the chain of the errors of a connection that the user ended
-// with chrome-mcp stop, or by removing the handshake file. None begins until the
-// server is started again, or told to start afresh.
-var ErrStoppedByUser = errors.New("the user stopped it with chrome-mcp stop, or removed its handshake file")
+// ErrStoppedByUser is in the error chain of a connection that the user closed with chrome-mcp stop,
+// or by removing the handshake file. The server accepts no further connections until it is
+// restarted or [Server.Rotate] is called.
+var ErrStoppedByUser = errors.New("the user stopped the server with chrome-mcp stop or removed its handshake file")
 
-// ErrUnpaired is in the chain of the errors of a connection whose key was taken
-// away.
+// ErrUnpaired is in the error chain of a connection whose key was revoked.
 var ErrUnpaired = errors.New("the extension was unpaired")
 
-// watch ends sessions whose file or key was taken away, and tells the
-// extensions when other servers come and go.
+// watch closes connections whose handshake file was removed or whose key was revoked, and notifies
+// the extensions when other servers start or stop.
 func (s *Server) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	servers := s.folder.recordPaths()
+	servers := s.dataDir.recordPaths()
 	for {
 		select {
 		case <-tick.C:
@@ -37,43 +35,43 @@ func (s *Server) watch() {
 		}
 		s.watchHandshake()
 		s.watchPairings()
-		if now := s.folder.recordPaths(); !slices.Equal(now, servers) {
+		if now := s.dataDir.recordPaths(); !slices.Equal(now, servers) {
 			servers = now
 			s.notifyServersChanged()
 		}
 	}
 }
 
-// notifyServersChanged has every extension look for servers. One without a native
-// messaging host hears of a new one in no other way before its next round.
+// notifyServersChanged makes each extension search for servers. Without a native messaging host, an
+// extension otherwise finds a new server only in its next periodic search.
 func (s *Server) notifyServersChanged() {
-	for _, i := range s.Instances() {
-		i.send(&wire.ServersChange{})
+	for _, c := range s.Instances() {
+		c.send(&wire.ServersChange{})
 	}
 }
 
 func (s *Server) watchHandshake() {
 	s.mu.Lock()
-	gone := s.published != nil && s.published.removed()
-	if gone {
+	removed := s.published != nil && s.published.removed()
+	if removed {
 		s.published = nil
 	}
 	s.mu.Unlock()
-	if gone {
+	if removed {
 		s.log.Warn("handshake file removed: closed all connections; restart the server to accept new ones")
 		s.closeAll(ErrStoppedByUser, wire.CloseStopped)
 	}
 }
 
 func (s *Server) watchPairings() {
-	path := s.folder.pairingPath(os.Getpid())
+	path := s.dataDir.pairingPath(os.Getpid())
 	if info, err := os.Lstat(path); err == nil && expired(info, time.Now()) {
 		os.Remove(path)
 	}
-	for _, i := range s.Instances() {
-		if i.key != wire.KeyToken && s.folder.pairedKey(i.id) == nil {
-			s.log.Info("an extension was unpaired", "instance", i.id)
-			i.end(ErrUnpaired, wire.CloseRefused, wire.ReasonNotPaired)
+	for _, c := range s.Instances() {
+		if c.key != wire.KeyToken && s.dataDir.pairedKey(c.id) == nil {
+			s.log.Info("extension unpaired", "instance", c.id)
+			c.end(ErrUnpaired, wire.CloseRefused, wire.ReasonNotPaired)
 		}
 	}
 }

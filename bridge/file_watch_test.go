@@ -8,8 +8,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestServersChangedNotification: an extension that is connected hears of servers that
-// come and go, however they go.
+// TestServersChangedNotification checks that connected extensions are notified when servers start and
+// end, however they end.
 func TestServersChangedNotification(t *testing.T) {
 	s, dir, _ := start(t)
 	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))

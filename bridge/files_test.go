@@ -84,12 +84,12 @@ func TestRejectsPlantedFiles(t *testing.T) {
 
 func TestPrivateDirs(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes are another matter there")
+		t.Skip("Windows has no modes")
 	}
 	wide := t.TempDir()
 	os.Chmod(wide, 0o777)
 	if _, err := openDataDir(wide); err == nil || !strings.Contains(err.Error(), "written to by others") {
-		t.Errorf("a folder for everybody: %v", err)
+		t.Errorf("a directory that everyone can write to: %v", err)
 	}
 	readable := t.TempDir()
 	os.Chmod(readable, 0o755)
@@ -114,8 +114,8 @@ func TestPrivateDirs(t *testing.T) {
 	}
 }
 
-// TestDeletedHandshakeFileClosesConnections: within a second, and nobody gets in again until
-// the server is told to start afresh.
+// TestDeletedHandshakeFileClosesConnections checks that connections close within a second, and that
+// no extension can connect until Rotate.
 func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
@@ -132,7 +132,7 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	hello, _ := again.hello()
 	again.send(hello)
-	contains(t, again.refused(wire.ReasonNotPaired).Message, "told to stop")
+	contains(t, again.rejected(wire.ReasonNotPaired).Message, "was stopped")
 	contains(t, log.String(), "the handshake file was removed")
 	if err := s.Err(); executor.CodeOf(err) != executor.ErrNoBackend || !strings.Contains(err.Error(), "chrome-mcp stop") {
 		t.Errorf("the reason is %v", err)
@@ -145,7 +145,7 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	}
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	if err := s.Err(); err != nil {
-		t.Errorf("nobody can connect: %v", err)
+		t.Errorf("no extension can connect: %v", err)
 	}
 	s.Close()
 	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "closed") {
@@ -179,7 +179,7 @@ func TestRotate(t *testing.T) {
 	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	c.challenge()
 	c.send(&wire.Proof{MAC: c.tr.ClientMAC(old)})
-	c.refused(wire.ReasonBadProof)
+	c.rejected(wire.ReasonBadProof)
 }
 
 // TestLive: only servers that run count, by number and start of their process.
@@ -220,6 +220,6 @@ func TestLive(t *testing.T) {
 		}
 	}
 	if got := RunningServers(filepath.Join(dir, "no such")); got != nil {
-		t.Errorf("in no folder: %v", got)
+		t.Errorf("in a directory that does not exist: %v", got)
 	}
 }

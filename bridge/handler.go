@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Handler returns the handler of the WebSocket, for a server that mounts it
-// on a loopback listener of its own. [Server.Start] serves it too.
+// Handler returns the handler of the WebSocket, for a caller that serves it on its own loopback
+// listener. [Server.Start] serves it, too.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -23,14 +23,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	port, err := s.checkRequest(r)
 	if err != nil {
 		s.log.once(err.Error(), "remote", r.RemoteAddr)
-		http.Error(w, "This is for the extension of chrome-mcp only.", http.StatusForbidden)
+		http.Error(w, "Only the extension of chrome-mcp can connect.", http.StatusForbidden)
 		return
 	}
 	hijack := &hijackRecorder{ResponseWriter: w}
 	ws, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
-		OriginPatterns: []string{s.origin()}, // checked above, and once more
+		OriginPatterns: []string{s.origin()}, // checked again by the library
 	})
-	if err != nil { // it has answered
+	if err != nil { // Accept has responded
 		s.log.once("not a WebSocket handshake")
 		return
 	}
@@ -51,11 +51,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) origin() string { return "chrome-extension://" + s.opts.ExtensionID }
 
-// checkRequest says why a request is refused, in words that do not depend on
-// what it says. It returns the port on which it came.
+// checkRequest returns the port on which a request arrived, or why the request is rejected. The
+// error contains nothing of the request.
 //
-// A page can make a browser dial any port of this machine, by any name that
-// resolves to it. It cannot choose its Origin; and Host is the name it used.
+// A page can make a browser connect to any port of this machine, by any name that resolves to it. It
+// cannot choose its Origin, and Host is the name that it used.
 func (s *Server) checkRequest(r *http.Request) (port int, err error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -78,7 +78,7 @@ func (s *Server) checkRequest(r *http.Request) (port int, err error) {
 	return local.Port, nil
 }
 
-// A hijackRecorder keeps the connection that a handler takes over.
+// A hijackRecorder records the connection that a handler hijacks.
 type hijackRecorder struct {
 	http.ResponseWriter
 	conn net.Conn

@@ -63,10 +63,10 @@ func TestAllowedOriginsAndHosts(t *testing.T) {
 		})
 	}
 	if n := strings.Count(log.String(), "level=WARN msg=\"the Origin header is that of a page"); n != 1 {
-		t.Errorf("pages are warned of %d times", n)
+		t.Errorf("%d warnings about pages, want 1", n)
 	}
 	if strings.Contains(log.String(), "evil.example") {
-		t.Error("strangers write the log")
+		t.Error("the log contains text of a page")
 	}
 }
 
@@ -189,11 +189,11 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("Close took %v", took)
 	}
 	if i.Err() == nil {
-		t.Error("a session goes on")
+		t.Error("a connection stays open")
 	}
 	c.closed(closeGoingAway)
 	if _, _, err := silent.Read(soon(t)); err == nil {
-		t.Error("a handshake goes on")
+		t.Error("a handshake continues")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -203,7 +203,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
-// TestSetName: people tell servers apart by their names.
+// TestSetName checks that the extension receives the name.
 func TestSetName(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "first"})

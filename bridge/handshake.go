@@ -8,94 +8,93 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// refusals are the sentences that a user of the extension reads.
-var refusals = map[string]string{
-	wire.ReasonBadProof:  "The extension and the server do not hold the same key. Reload the extension; if that does not help, pair it again.",
+// rejectionMessages are the messages to the user of the extension, by reason.
+var rejectionMessages = map[string]string{
+	wire.ReasonBadProof:  "The extension and the server do not have the same key. Reload the extension. If that does not help, pair it again.",
 	wire.ReasonTimeout:   "Handshake timed out.",
 	wire.ReasonBadHello:  "Invalid handshake. Update chrome-mcp and reload the extension.",
-	wire.ReasonNotPaired: "The extension is not paired with this server, or no longer. Pair it in the extension's options.",
+	wire.ReasonNotPaired: "The extension is not paired with this server. Pair it in the extension's options.",
 }
 
-// stopped is for a server whose sessions were ended by its user.
-const stopped = "This server was told to stop: its handshake file was removed. Start it again to go on."
+// stopped is the message of a server that the user stopped.
+const stopped = "This server was stopped: its handshake file was removed. Restart it to continue."
 
-// A handshakeError is why a handshake failed.
+// A handshakeError reports why a handshake failed.
 type handshakeError struct {
-	reason       string
-	message      string // for the user; the reason's own when empty
-	cause        string // for the log: one of our texts
-	peerNotified bool   // the other side knows, and its connection is closed
-	expected     bool   // nothing to warn of: a browser tries its keys on every port
+	reason       string // one of wire.Reasons
+	message      string // for the user; empty means the default message of the reason
+	cause        string // for the log; contains nothing that the client sent
+	peerNotified bool   // the client was notified and its connection is closed
+	expected     bool   // not logged as a warning: a browser tries its keys on every port
 }
 
-// handshake proves both sides to each other over st. It returns the
-// connection, which has joined the server's instances, or nil after it has
-// refused and closed it.
+// handshake authenticates both sides of st. It returns the registered connection. If the handshake
+// fails, it rejects and closes st and returns nil.
 func (s *Server) handshake(st stream, port int) *Conn {
 	s.mu.Lock()
 	s.dialed++
 	dial := s.dialed
 	s.mu.Unlock()
 
-	st.SetReadLimit(wire.MaxHandshakeFrame)
-	i, r := s.handshakeSteps(st, port, dial)
+	st.SetReadLimit(wire.MaxHandshakeMessage)
+	c, r := s.handshakeSteps(st, port, dial)
 	if r == nil {
-		return i
+		return c
 	}
 	if r.expected {
-		s.log.Debug("a connection was refused: "+r.cause, "reason", r.reason)
+		s.log.Debug("connection rejected: "+r.cause, "reason", r.reason)
 	} else {
-		s.log.once("a connection was refused: "+r.cause, "reason", r.reason)
+		s.log.once("connection rejected: "+r.cause, "reason", r.reason)
 	}
 	if !r.peerNotified {
-		s.refuse(st, r)
+		s.reject(st, r)
 	}
 	return nil
 }
 
-// refuse tells st why, and closes it.
-func (s *Server) refuse(st stream, r *handshakeError) {
+// reject sends the reason to the client and closes the connection.
+func (s *Server) reject(st stream, r *handshakeError) {
 	message := r.message
 	if message == "" {
-		message = refusals[r.reason]
+		message = rejectionMessages[r.reason]
 	}
-	if data, err := wire.Encode(&wire.RejectedMessage{Reason: r.reason, Message: message}); err == nil {
+	if data, err := wire.Encode(&wire.Rejection{Reason: r.reason, Message: message}); err == nil {
 		_ = st.Write(s.ctx, data)
 	}
 	st.Close(wire.CloseRefused, r.reason)
 }
 
 func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handshakeError) {
-	frame, r := s.receive(st, "hello")
+	m, r := s.receive(st, "hello")
 	if r != nil {
 		return nil, r
 	}
-	hello, ok := frame.(*wire.Hello)
+	hello, ok := m.(*wire.Hello)
 	switch {
 	case !ok:
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "first message is not hello"}
 	case hello.Ext.ID != s.opts.ExtensionID:
-		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "hello names another extension"}
+		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "hello has the id of another extension"}
 	}
 	key, r := s.key(hello)
 	if r != nil {
 		return nil, r
 	}
 	t := &wire.Transcript{ExtensionID: hello.Ext.ID, Instance: hello.Instance, Port: port, NonceS: wire.NewKey()}
-	t.NonceC, _ = wire.DecodeKey(hello.Nonce) // the decoder has checked it
+	t.NonceC, _ = wire.DecodeKey(hello.Nonce) // Decode checked it
 	if r := s.sendHandshake(st, &wire.Challenge{Nonce: wire.EncodeKey(t.NonceS), MAC: t.ServerMAC(key)}); r != nil {
 		return nil, r
 	}
-	frame, r = s.receive(st, "proof")
+	m, r = s.receive(st, "proof")
 	if r != nil {
 		return nil, r
 	}
-	proof, ok := frame.(*wire.Proof)
+	proof, ok := m.(*wire.Proof)
 	switch {
 	case !ok:
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "second message is not proof"}
 	case !t.VerifyClient(key, proof.MAC):
-		return nil, &handshakeError{reason: wire.ReasonBadProof, cause: "the proof is wrong"}
+		return nil, &handshakeError{reason: wire.ReasonBadProof, cause: "invalid proof"}
 	}
 
 	welcome := &wire.Welcome{
@@ -105,31 +104,31 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 		Policy:      s.policy(),
 	}
 	if hello.Key == wire.KeyPairing {
-		newKey, err := s.folder.redeem(key, hello)
+		newKey, err := s.dataDir.usePairingString(key, hello)
 		if err != nil {
 			s.log.Error("saving the pairing failed", "error", err)
-			return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "a pairing string was used up, or the pairing could not be kept"}
+			return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "the pairing string was already used, or saving the pairing failed"}
 		}
 		welcome.Pairing = &wire.Pairing{Key: t.Seal(key, newKey)}
-		s.log.Info("an extension was paired", "instance", hello.Instance)
+		s.log.Info("extension paired", "instance", hello.Instance)
 	}
-	i := s.newInstance(st, hello, welcome.Session, dial)
-	i.send(welcome) // the first frame of its queue
-	if !s.register(i) {
-		i.cancel()
+	c := s.newInstance(st, hello, welcome.Session, dial)
+	c.send(welcome) // the first message in its queue
+	if !s.register(c) {
+		c.cancel()
 		st.Close(wire.CloseDisplaced, "displaced")
-		return nil, &handshakeError{peerNotified: true, cause: "a newer connection of the same browser was there first, or the server ended"}
+		return nil, &handshakeError{peerNotified: true, cause: "a newer connection of the same browser exists, or the server is closed"}
 	}
-	if r := s.revalidateKey(hello, key); r != nil { // the key may have been taken back meanwhile
-		i.end(errors.New("key revoked"), wire.CloseRefused, r.reason)
+	if r := s.revalidateKey(hello, key); r != nil { // the key may have been revoked during the handshake
+		c.end(errors.New("key revoked"), wire.CloseRefused, r.reason)
 	}
-	return i, nil
+	return c, nil
 }
 
-// revalidateKey reports whether the key of a connection is still good.
+// revalidateKey returns an error if key is no longer the key that hello refers to.
 func (s *Server) revalidateKey(hello *wire.Hello, key []byte) *handshakeError {
 	if hello.Key == wire.KeyPairing {
-		return nil // it is used up, for this connection
+		return nil // this connection already used it
 	}
 	now, r := s.key(hello)
 	if r == nil && string(now) != string(key) {
@@ -138,7 +137,7 @@ func (s *Server) revalidateKey(hello *wire.Hello, key []byte) *handshakeError {
 	return r
 }
 
-// key returns the key that a hello names.
+// key returns the key that hello refers to.
 func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	s.mu.Lock()
 	file := s.published
@@ -150,58 +149,58 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	case wire.KeyToken:
 		return file.token, nil
 	case wire.KeyPaired:
-		if key := s.folder.pairedKey(hello.Instance); key != nil {
+		if key := s.dataDir.pairedKey(hello.Instance); key != nil {
 			return key, nil
 		}
-		return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "it is not paired", expected: true}
+		return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "installation is not paired", expected: true}
 	}
-	if secret := s.folder.pairingSecret(time.Now()); secret != nil {
+	if secret := s.dataDir.pairingSecret(time.Now()); secret != nil {
 		return secret, nil
 	}
 	return nil, &handshakeError{
 		reason: wire.ReasonNotPaired, cause: "no active pairing string",
-		message: "This pairing string was used, or is older than 5 minutes. Get a new one with chrome-mcp --print-pairing.",
+		message: "This pairing string was already used or is older than 5 minutes. Get a new one with chrome-mcp --print-pairing.",
 	}
 }
 
-// receive reads the next frame of a handshake, in time.
-func (s *Server) receive(st stream, what string) (wire.Message, *handshakeError) {
-	late := &handshakeError{reason: wire.ReasonTimeout, cause: "no " + what + " came in time", peerNotified: true}
-	// The timer refuses by itself: a context that expired would close the
-	// connection without a word.
-	told := make(chan struct{})
-	timer := time.AfterFunc(wire.HelloTimeout, func() { s.refuse(st, late); close(told) })
+// receive reads the next handshake message, which should be of type want. If none arrives within
+// [wire.HelloTimeout], it closes the connection.
+func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError) {
+	late := &handshakeError{reason: wire.ReasonTimeout, cause: "no " + want + " within the timeout", peerNotified: true}
+	// The timer rejects the connection. An expired context would close it without a message.
+	rejected := make(chan struct{})
+	timer := time.AfterFunc(wire.HelloTimeout, func() { s.reject(st, late); close(rejected) })
 	data, err := st.Read(s.ctx)
 	if !timer.Stop() {
-		<-told
+		<-rejected
 		return nil, late
 	}
 	switch {
 	case errors.Is(err, errBinary), errors.Is(err, errTooLong):
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: err.Error()}
 	case err != nil:
-		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "it ended before its " + what}
+		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "connection closed before " + want}
 	}
-	frame, err := wire.Decode(data)
+	m, err := wire.Decode(data)
 	if version, ok := errors.AsType[*wire.VersionError](err); ok {
 		return nil, &handshakeError{
-			reason: wire.ReasonBadVersion, cause: "it speaks another version of the protocol",
+			reason: wire.ReasonBadVersion, cause: "protocol version mismatch",
 			message: "Update chrome-mcp and reload its extension: " + version.Error() + ".",
 		}
 	}
 	if err != nil {
-		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "its " + what + " is malformed"}
+		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: want + " is malformed"}
 	}
-	return frame, nil
+	return m, nil
 }
 
-func (s *Server) sendHandshake(st stream, f wire.Message) *handshakeError {
-	data, err := wire.Encode(f)
+func (s *Server) sendHandshake(st stream, m wire.Message) *handshakeError {
+	data, err := wire.Encode(m)
 	if err == nil {
 		err = st.Write(s.ctx, data)
 	}
 	if err != nil {
-		return &handshakeError{reason: wire.ReasonBadHello, cause: "it ended during the handshake"}
+		return &handshakeError{reason: wire.ReasonBadHello, cause: "connection closed during the handshake"}
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestBadInput: whatever a stranger does to one connection, it is refused, and
-// the real one goes on.
+// TestBadInput checks that invalid input on one connection is rejected, and that it does not affect
+// the real connection.
 func TestBadInput(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
@@ -74,24 +74,24 @@ func TestBadInput(t *testing.T) {
 		{"wrong proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(wire.NewKey())})
-			c.refused(wire.ReasonBadProof)
+			c.rejected(wire.ReasonBadProof)
 		}},
 		{"the server's own proof", func(t *testing.T, c *client) {
 			ch := c.challenge()
 			c.send(&wire.Proof{MAC: ch.MAC})
-			c.refused(wire.ReasonBadProof)
+			c.rejected(wire.ReasonBadProof)
 		}},
 		{"the proof of another installation", func(t *testing.T, c *client) {
 			c.challenge()
 			c.tr.Instance = "real"
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
-			c.refused(wire.ReasonBadProof)
+			c.rejected(wire.ReasonBadProof)
 		}},
 		{"the proof for another port", func(t *testing.T, c *client) {
 			c.challenge()
 			c.tr.Port++
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
-			c.refused(wire.ReasonBadProof)
+			c.rejected(wire.ReasonBadProof)
 		}},
 		{"replay", func(t *testing.T, c *client) {
 			hello, nonce := c.hello()
@@ -100,69 +100,69 @@ func TestBadInput(t *testing.T) {
 			ch := tap.receive().(*wire.Challenge)
 			tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: s.Port(), NonceC: nonce}
 			tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
-			heard := &wire.Proof{MAC: tr.ClientMAC(key)}
-			tap.send(heard)
+			recorded := &wire.Proof{MAC: tr.ClientMAC(key)}
+			tap.send(recorded)
 			if _, ok := tap.receive().(*wire.Welcome); !ok {
-				t.Fatal("the one who was heard was not welcome")
+				t.Fatal("the recorded handshake was rejected")
 			}
 			c.send(hello)
 			if c.receive().(*wire.Challenge).Nonce == ch.Nonce {
 				t.Error("the server repeats its nonce")
 			}
-			c.send(heard)
-			c.refused(wire.ReasonBadProof)
+			c.send(recorded)
+			c.rejected(wire.ReasonBadProof)
 		}},
 		{"proof without hello", func(t *testing.T, c *client) {
 			c.send(&wire.Proof{MAC: wire.EncodeKey(wire.NewKey())})
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"hello twice", func(t *testing.T, c *client) {
 			c.challenge()
 			hello, _ := c.hello()
 			c.send(hello)
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"event before hello", func(t *testing.T, c *client) {
 			c.send(&wire.Event{Event: wire.EventStopped, Data: []byte("{}")})
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"result before proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.send(&wire.Result{ID: wire.NewID(), Data: []byte("{}")})
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"wrong version", func(t *testing.T, c *client) {
 			c.sendText(`{"type":"hello","v":2,"token":"x"}`)
-			f := c.refused(wire.ReasonBadVersion)
+			f := c.rejected(wire.ReasonBadVersion)
 			contains(t, f.Message, "version 2")
 			contains(t, f.Message, "Update chrome-mcp")
 		}},
 		{"junk", func(t *testing.T, c *client) {
 			c.sendText("GET / HTTP/1.1")
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"empty", func(t *testing.T, c *client) {
 			c.sendText("")
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"unknown keys", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			data, _ := wire.Encode(hello)
 			c.sendText(strings.Replace(string(data), "{", `{"token":"x",`, 1))
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"another extension in hello", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			hello.Ext.ID = otherID
 			c.send(hello)
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"not paired", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			hello.Key = wire.KeyPaired
 			c.send(hello)
-			c.refused(wire.ReasonNotPaired)
-			if text := log.String(); !strings.Contains(text, `level=DEBUG msg="a connection was refused: it is not paired"`) {
+			c.rejected(wire.ReasonNotPaired)
+			if text := log.String(); !strings.Contains(text, `level=DEBUG msg="connection rejected: installation is not paired"`) {
 				t.Errorf("a key that is tried is logged so: %s", text)
 			}
 		}},
@@ -170,7 +170,7 @@ func TestBadInput(t *testing.T) {
 			hello, _ := c.hello()
 			hello.Key = wire.KeyPairing
 			c.send(hello)
-			c.refused(wire.ReasonNotPaired)
+			c.rejected(wire.ReasonNotPaired)
 		}},
 		{"binary", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
@@ -178,21 +178,21 @@ func TestBadInput(t *testing.T) {
 			if err := c.ws.Write(t.Context(), websocket.MessageBinary, data); err != nil {
 				t.Fatal(err)
 			}
-			c.refused(wire.ReasonBadHello)
+			c.rejected(wire.ReasonBadHello)
 		}},
 		{"oversized", func(t *testing.T, c *client) {
-			go c.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxHandshakeFrame+1))
+			go c.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxHandshakeMessage+1))
 			_, _, err := c.ws.Read(soon(t))
 			if err == nil {
 				t.Fatal("it is answered")
 			}
-			for deadline := time.Now().Add(timeout); !strings.Contains(log.String(), "refused: a frame was too long"); time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(timeout); !strings.Contains(log.String(), "rejected: message too long"); time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("nothing is logged")
 				}
 			}
 		}},
-		{"gone at once", func(t *testing.T, c *client) { c.ws.CloseNow() }},
+		{"closed immediately", func(t *testing.T, c *client) { c.ws.CloseNow() }},
 		{"gone before the proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.ws.CloseNow()
@@ -208,23 +208,23 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
-	if n := strings.Count(log.String(), "the proof is wrong"); n == 0 {
+	if n := strings.Count(log.String(), "invalid proof"); n == 0 {
 		t.Error("nothing is logged")
 	}
-	if n := strings.Count(log.String(), "level=WARN msg=\"a connection was refused: the proof is wrong"); n != 1 {
+	if n := strings.Count(log.String(), "level=WARN msg=\"connection rejected: invalid proof"); n != 1 {
 		t.Errorf("wrong proofs are warned of %d times", n)
 	}
 }
 
-// TestHelloTimeout: who says nothing is told so after 5 s, over a real socket.
+// TestHelloTimeout checks that a silent connection is rejected after 5 s, over a real socket.
 func TestHelloTimeout(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := start(t)
 	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: token(t, s, dir)}
 	half.challenge()
-	silent.refused(wire.ReasonTimeout)
-	half.refused(wire.ReasonTimeout)
+	silent.rejected(wire.ReasonTimeout)
+	half.rejected(wire.ReasonTimeout)
 }
 
 // TestLateHello: the clock runs to 5 s and no further.
@@ -257,7 +257,7 @@ func TestLateHello(t *testing.T) {
 			if late {
 				want = wire.ReasonTimeout
 			}
-			if r, ok := f.(*wire.RejectedMessage); !ok || r.Reason != want {
+			if r, ok := f.(*wire.Rejection); !ok || r.Reason != want {
 				t.Errorf("late %v: %+v, want %s", late, f, want)
 			}
 			if b.shared.code != wire.CloseRefused {
@@ -342,7 +342,7 @@ func TestDisplacement(t *testing.T) {
 	other.answer(echo)
 	two := waitInstance(t, s, "b")
 	if s.Displaced() != nil {
-		t.Error("another installation displaced somebody")
+		t.Error("another installation displaced a connection")
 	}
 
 	// A connection that began before the next one, and proves itself after.
@@ -380,7 +380,7 @@ func TestJunkAfterWelcome(t *testing.T) {
 	for _, junk := range []string{
 		"", "junk", "[]", `{"type":"result"}`, `{"type":"result","v":2}`, string(helloText),
 		`{"type":"command","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","method":"cdp","params":{},"timeoutMs":1}`,
-		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`, // nobody asked
+		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`, // without a command
 		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`,
 		`{"type":"error","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","error":{"code":"DETACHED","message":"x"}}`,
 	} {
@@ -395,7 +395,7 @@ func TestJunkAfterWelcome(t *testing.T) {
 	})
 	works(t, i)
 	works(t, i)
-	if n := strings.Count(log.String(), "level=WARN msg=\"a frame of the extension is malformed"); n != 1 {
+	if n := strings.Count(log.String(), "level=WARN msg=\"malformed message from the extension"); n != 1 {
 		t.Errorf("malformed frames are warned of %d times", n)
 	}
 	c.send(&wire.Ping{TS: 5}) // it still listens
@@ -419,9 +419,9 @@ func TestLargeFrames(t *testing.T) {
 	}
 }
 
-// TestFrameFlood: one that proved itself and then sends more than anybody
-// wants hurts no other, and fills no log.
-func TestFrameFlood(t *testing.T) {
+// TestMessageFlood checks that an authenticated connection that sends too much does not affect others
+// and does not fill the log.
+func TestMessageFlood(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
 	real := connect(t, s, "real", wire.KeyToken, key)
@@ -442,9 +442,9 @@ func TestFrameFlood(t *testing.T) {
 
 	// A frame that is too long ends its own connection.
 	j := waitInstance(t, s, "mad")
-	go mad.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxFrame+1))
+	go mad.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxMessage+1))
 	ended(t, j, 6*timeout)
 	contains(t, j.Err().Error(), "too long")
-	contains(t, log.String(), "level=WARN msg=\"a frame was too long\"")
+	contains(t, log.String(), "level=WARN msg=\"message too long\"")
 	works(t, i)
 }

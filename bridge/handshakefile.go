@@ -14,27 +14,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A handshakeRecord is what a handshake file holds.
+// A handshakeRecord is the content of a handshake file.
 type handshakeRecord struct {
 	V           int    `json:"v"`
 	Port        int    `json:"port"`
 	Token       string `json:"token"`
 	PID         int    `json:"pid"`
-	Started     int64  `json:"started"`           // of the process, in milliseconds since 1970
-	Process     string `json:"process,omitempty"` // tells the process from others with its number
+	Started     int64  `json:"started"`           // when the process started, in milliseconds since 1970
+	Process     string `json:"process,omitempty"` // result of identity; distinguishes processes with the same PID
 	Name        string `json:"name"`
 	ExtensionID string `json:"extensionId"`
 }
 
-// A handshakeFile is the file of this server. A nil one is gone.
+// A handshakeFile is the handshake file of this server. Nil means no file is published.
 type handshakeFile struct {
 	path  string
 	info  fs.FileInfo
 	token []byte
 }
 
-// publish writes a handshake file with a new token.
-func (f *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) {
+// publish writes a handshake file with a new token for a server that listens on port.
+func (d *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) {
 	started, err := processid.Started(os.Getpid())
 	if err != nil {
 		return nil, executor.Errorf(executor.ErrInternal, "", "cannot read process start time: %w", err)
@@ -51,7 +51,7 @@ func (f *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) 
 	if err != nil {
 		return nil, executor.Errorf(executor.ErrInternal, "", "handshake file: %w", err)
 	}
-	path := filepath.Join(f.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
+	path := filepath.Join(d.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
 	info, err := writePrivate(path, append(data, '\n'))
 	if err != nil {
 		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "handshake file: %w", err)
@@ -59,80 +59,79 @@ func (f *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) 
 	return &handshakeFile{path, info, token}, nil
 }
 
-// removed reports whether the file was deleted, or replaced by another one.
+// removed reports whether the file was deleted or replaced.
 func (h *handshakeFile) removed() bool {
 	info, err := os.Lstat(h.path)
 	return err != nil || !os.SameFile(info, h.info)
 }
 
-// remove deletes the file, unless another one has taken its place.
+// remove deletes the file unless it was replaced.
 func (h *handshakeFile) remove() {
 	if h != nil && !h.removed() {
 		os.Remove(h.path)
 	}
 }
 
-// A RunningServer is a server of this user that runs.
+// A RunningServer describes a running server of the user.
 type RunningServer struct {
 	PID     int
 	Port    int
-	Name    string
-	Started time.Time
+	Name    string    // Options.Name
+	Started time.Time // when the process started
 }
 
-// RunningServers lists the servers that run and have published themselves in a data
-// folder, the one started last first. An unreadable folder has none.
+// RunningServers returns the running servers that have a handshake file in dataDir, the most
+// recently started first. If the directory is not readable, it returns nil.
 func RunningServers(dataDir string) []RunningServer {
 	var list []RunningServer
-	for _, r := range (&dataDirectory{dataDir}).live() {
+	for _, r := range (&dataDirectory{dataDir}).runningServers() {
 		list = append(list, RunningServer{r.PID, r.Port, r.Name, time.UnixMilli(r.Started)})
 	}
 	return list
 }
 
-// Stop ends every session of every server that has published itself in a data
-// folder, by deleting its handshake file; none of the processes ends. It
-// returns how many servers there were.
+// Stop closes all connections of all running servers that have a handshake file in dataDir, by
+// deleting the files. The processes keep running. It returns the number of servers.
 func Stop(dataDir string) (int, error) {
-	f := &dataDirectory{dataDir}
-	records := f.live()
+	d := &dataDirectory{dataDir}
+	records := d.runningServers()
 	for i, r := range records {
-		if err := os.Remove(f.recordPath(r)); err != nil {
+		if err := os.Remove(d.recordPath(r)); err != nil {
 			return i, executor.Errorf(executor.ErrInternal, "", "handshake file: %w", err)
 		}
 	}
 	return len(records), nil
 }
 
-func (f *dataDirectory) recordPath(r handshakeRecord) string {
-	return filepath.Join(f.path, handshakesName, fmt.Sprintf("%d-%d.json", r.PID, r.Port))
+func (d *dataDirectory) recordPath(r handshakeRecord) string {
+	return filepath.Join(d.path, handshakesName, fmt.Sprintf("%d-%d.json", r.PID, r.Port))
 }
 
-// live reads the handshake files of processes that run, the latest first.
-func (f *dataDirectory) live() []handshakeRecord {
-	var live []handshakeRecord
-	f.each(func(path string, r handshakeRecord) {
-		if r.alive() && path == f.recordPath(r) {
-			live = append(live, r)
+// runningServers returns the handshake files of running processes, the most recently started first.
+func (d *dataDirectory) runningServers() []handshakeRecord {
+	var running []handshakeRecord
+	d.each(func(path string, r handshakeRecord) {
+		if r.alive() && path == d.recordPath(r) {
+			running = append(running, r)
 		}
 	})
-	slices.SortFunc(live, func(a, b handshakeRecord) int {
+	slices.SortFunc(running, func(a, b handshakeRecord) int {
 		if a.Started != b.Started {
 			return int(b.Started - a.Started)
 		}
 		return b.Port - a.Port
 	})
-	return live
+	return running
 }
 
-// sweep deletes what processes left behind that were killed.
-func (f *dataDirectory) sweep() {
-	f.each(func(path string, r handshakeRecord) {
+// sweep deletes handshake files of processes that have exited, and expired pairing files.
+func (d *dataDirectory) sweep() {
+	d.each(func(path string, r handshakeRecord) {
 		if !r.alive() {
 			os.Remove(path)
 		}
 	})
-	pairings, _ := filepath.Glob(filepath.Join(f.path, "pairing-*.txt"))
+	pairings, _ := filepath.Glob(filepath.Join(d.path, "pairing-*.txt"))
 	for _, path := range pairings {
 		if info, err := os.Lstat(path); err == nil && expired(info, time.Now()) {
 			os.Remove(path)
@@ -140,15 +139,15 @@ func (f *dataDirectory) sweep() {
 	}
 }
 
-// recordPaths lists the handshake files, in order, whatever they hold.
-func (f *dataDirectory) recordPaths() []string {
-	paths, _ := filepath.Glob(filepath.Join(f.path, handshakesName, "*.json"))
+// recordPaths returns the sorted paths of the handshake files, including invalid ones.
+func (d *dataDirectory) recordPaths() []string {
+	paths, _ := filepath.Glob(filepath.Join(d.path, handshakesName, "*.json"))
 	return paths
 }
 
-// each calls do for each handshake file that is one.
-func (f *dataDirectory) each(do func(path string, r handshakeRecord)) {
-	for _, path := range f.recordPaths() {
+// each calls do for each valid handshake file.
+func (d *dataDirectory) each(do func(path string, r handshakeRecord)) {
+	for _, path := range d.recordPaths() {
 		var r handshakeRecord
 		if err := readJSON(path, &r); err == nil && r.V == wire.Version {
 			do(path, r)
@@ -156,12 +155,12 @@ func (f *dataDirectory) each(do func(path string, r handshakeRecord)) {
 	}
 }
 
-// startTimeTolerance is how much two readings of a process's start may differ: some
-// systems count from a boot time that is adjusted with the clock.
+// startTimeTolerance is the maximum difference between two readings of the start time of a process:
+// some systems compute it from a boot time that is adjusted with the clock.
 const startTimeTolerance = 3 * time.Second
 
-// alive reports whether the process that wrote the file still runs, and not
-// another one that has its number now.
+// alive reports whether the process that wrote the file still runs. It returns false if another
+// process has its PID now.
 func (r handshakeRecord) alive() bool {
 	started, err := processid.Started(r.PID)
 	if err != nil {

@@ -32,7 +32,7 @@ func listen(port int) (net.Listener, error) {
 func listenOn(port int) (net.Listener, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, "Leave the port out, or choose another one.",
+		return nil, executor.Errorf(executor.ErrNoBackend, "Omit the port or choose another one.",
 			"the bridge cannot listen on port %d: %w", port, err)
 	}
 	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {

@@ -12,10 +12,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// Native messages have their length before them. Browsers take up to 1 MiB.
+// Limits of native messages, without their length prefix. Browsers accept up to 1 MiB.
 const (
-	maxNativeRequest = 64 << 10
-	maxNativeAnswer  = 1 << 20
+	maxNativeRequest  = 64 << 10
+	maxNativeResponse = 1 << 20
 )
 
 type nativeRequest struct {
@@ -31,12 +31,12 @@ type nativeServer struct {
 	Started int64  `json:"started"` // in milliseconds since 1970
 }
 
-type nativeAnswer struct {
+type nativeResponse struct {
 	V       int            `json:"v"`
 	Servers []nativeServer `json:"servers"`
 }
 
-// A nativeChange says that the answer would be another one now.
+// A nativeChange reports that the list of servers has changed.
 type nativeChange struct {
 	V       int  `json:"v"`
 	Changed bool `json:"changed"`
@@ -47,19 +47,21 @@ type nativeError struct {
 	Error string `json:"error"`
 }
 
-// nativeInterval is how often the host looks for servers that came or went: a
-// glance at a few small files, so that an agent's first call finds its browser.
+// nativeInterval is how often the native messaging host checks for started and stopped servers, so
+// that an agent's first call finds its browser. A check reads a few small files.
 const nativeInterval = 500 * time.Millisecond
 
-// ServeNative is the native messaging host: a browser has started it for the
-// extension at origin, as chrome-extension://<id>/. It answers each request
-// from in with the servers that run, on out; it says when that has changed, so
-// that the extension can ask again; and it returns when in ends. It tells
-// nothing to another extension than extensionID. Its errors are plain ones;
-// after one that is not of in, in is read once more.
+// ServeNative runs the native messaging host. The browser started it for the extension at origin,
+// which has the form chrome-extension://<id>/. ServeNative returns an error for any extension other
+// than extensionID.
+//
+// It reads requests from in and writes the list of running servers to out. When the list changes,
+// it writes a notification, so that the extension can send another request. It returns nil when in
+// ends. Its errors are not [executor.Error] values. After an error that is not caused by in, a
+// goroutine may read from in once more.
 func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Writer) error {
 	if origin != "chrome-extension://"+extensionID+"/" {
-		return errors.New("the caller is not the extension of chrome-mcp")
+		return errors.New("the caller is not the chrome-mcp extension")
 	}
 	h := &nativeHost{&dataDirectory{dataDir}, extensionID, out, nil}
 	if err := h.answer(readNative(in)); err != nil {
@@ -90,7 +92,7 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 		select {
 		case r := <-requests:
 			if errors.Is(r.err, io.EOF) {
-				return nil // the extension or its browser ended
+				return nil // the extension or its browser exited
 			}
 			err = h.answer(r.request, r.err)
 		case <-tick.C:
@@ -102,12 +104,12 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 	}
 }
 
-// A nativeHost answers one browser.
+// A nativeHost serves one browser.
 type nativeHost struct {
-	folder      *dataDirectory
+	dataDir     *dataDirectory
 	extensionID string
 	out         io.Writer
-	lastServers []nativeServer // what the extension knows, or was told to ask for
+	lastServers []nativeServer // of the last response or notification
 }
 
 func (h *nativeHost) answer(request nativeRequest, err error) error {
@@ -118,13 +120,13 @@ func (h *nativeHost) answer(request nativeRequest, err error) error {
 		return writeNative(h.out, nativeError{wire.Version, (&wire.VersionError{Got: fmt.Sprint(request.V)}).Error()})
 	}
 	if request.Type != "servers" {
-		return writeNative(h.out, nativeError{wire.Version, "the request is not known"})
+		return writeNative(h.out, nativeError{wire.Version, "unknown request type"})
 	}
 	h.lastServers = h.servers()
-	return writeNative(h.out, nativeAnswer{wire.Version, h.lastServers})
+	return writeNative(h.out, nativeResponse{wire.Version, h.lastServers})
 }
 
-// poll says when there is something to ask for.
+// poll notifies the extension if the list of servers has changed.
 func (h *nativeHost) poll() error {
 	now := h.servers()
 	if slices.Equal(now, h.lastServers) {
@@ -136,7 +138,7 @@ func (h *nativeHost) poll() error {
 
 func (h *nativeHost) servers() []nativeServer {
 	list := []nativeServer{}
-	for _, r := range h.folder.live() {
+	for _, r := range h.dataDir.runningServers() {
 		if r.ExtensionID == h.extensionID {
 			list = append(list, nativeServer{r.Port, r.Token, r.PID, r.Name, r.Started})
 		}
@@ -154,7 +156,7 @@ func readNative(in io.Reader) (request nativeRequest, err error) {
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(in, data); err != nil {
-		return request, fmt.Errorf("the request is cut off: %w", err)
+		return request, fmt.Errorf("the request is truncated: %w", err)
 	}
 	if err := json.Unmarshal(data, &request); err != nil {
 		return request, errors.New("the request is malformed")
@@ -162,13 +164,13 @@ func readNative(in io.Reader) (request nativeRequest, err error) {
 	return request, nil
 }
 
-func writeNative(out io.Writer, answer any) error {
-	data, err := json.Marshal(answer)
+func writeNative(out io.Writer, message any) error {
+	data, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	if len(data) > maxNativeAnswer {
-		return fmt.Errorf("an answer of %d bytes is too long", len(data))
+	if len(data) > maxNativeResponse {
+		return fmt.Errorf("a response of %d bytes is too long", len(data))
 	}
 	_, err = out.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...))
 	return err

@@ -36,7 +36,7 @@ func TestServeNative(t *testing.T) {
 	}
 	for key := range answer.Servers[0] {
 		if !strings.Contains(" port token pid name started ", " "+key+" ") {
-			t.Errorf("it tells %s", key)
+			t.Errorf("the response contains %s", key)
 		}
 	}
 
@@ -51,7 +51,7 @@ func TestServeNative(t *testing.T) {
 		"no origin":                 {ourID, "", native(`{"v":1,"type":"servers"}`), ""},
 		"the server's is another":   {otherID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), `"servers":[]`},
 		"another version":           {ourID, origin, native(`{"v":2,"type":"servers"}`), "version 2"},
-		"another request":           {ourID, origin, native(`{"v":1,"type":"token"}`), "not known"},
+		"another request":           {ourID, origin, native(`{"v":1,"type":"token"}`), "unknown request type"},
 		"no JSON":                   {ourID, origin, native(`servers`), ""},
 		"cut off":                   {ourID, origin, bytes.NewBuffer(native(`{"v":1,"type":"servers"}`).Bytes()[:9]), ""},
 		"nothing":                   {ourID, origin, &bytes.Buffer{}, ""},
@@ -64,7 +64,7 @@ func TestServeNative(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, out.String(), err)
 		}
 		if strings.Contains(out.String(), secret) || err != nil && strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: the token is told", name)
+			t.Errorf("%s: the response contains the token", name)
 		}
 	}
 }

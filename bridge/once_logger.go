@@ -6,35 +6,34 @@ import (
 	"sync"
 )
 
-// onceLogger is a logger that says each thing that strangers can provoke once,
-// so that nobody can flood the log. The rest goes to debug.
+// onceLogger logs each message that other processes can cause only once at level Warn, and then at
+// level Debug, so that they cannot flood the log.
 type onceLogger struct {
 	*slog.Logger
 
-	mu   sync.Mutex // guards said
-	said map[string]bool
+	mu     sync.Mutex // guards logged
+	logged map[string]bool
 }
 
-func newComplaints(log *slog.Logger) *onceLogger {
+func newOnceLogger(log *slog.Logger) *onceLogger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &onceLogger{Logger: log, said: map[string]bool{}}
+	return &onceLogger{Logger: log, logged: map[string]bool{}}
 }
 
-// maxLoggedOnce bounds what is remembered of what was said.
+// maxLoggedOnce is the maximum number of messages in onceLogger.logged.
 const maxLoggedOnce = 100
 
-// once warns of what. Its text must be one of ours and hold nothing that a
-// stranger has chosen.
-func (c *onceLogger) once(what string, args ...any) {
+// once logs a message. msg must be a fixed text that contains nothing of another process.
+func (c *onceLogger) once(msg string, args ...any) {
 	c.mu.Lock()
 	level := slog.LevelWarn
-	if c.said[what] || len(c.said) >= maxLoggedOnce {
+	if c.logged[msg] || len(c.logged) >= maxLoggedOnce {
 		level = slog.LevelDebug
 	} else {
-		c.said[what] = true
+		c.logged[msg] = true
 	}
 	c.mu.Unlock()
-	c.Log(context.Background(), level, what, args...)
+	c.Log(context.Background(), level, msg, args...)
 }

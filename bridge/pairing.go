@@ -15,17 +15,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// PairingLifetime is how long a pairing string can be used.
+// PairingLifetime is how long a pairing string is valid.
 const PairingLifetime = 5 * time.Minute
 
-// A Pairing is an installation of the extension that has a key of its own.
+// A Pairing is an installation of the extension that has a paired key.
 type Pairing struct {
-	Instance string    `json:"instance"`
-	Chrome   string    `json:"chrome"` // version of the browser when it was paired
+	Instance string    `json:"instance"` // id of the installation
+	Chrome   string    `json:"chrome"`   // version of the browser when it was paired
 	Created  time.Time `json:"created"`
 }
 
-// A pairingRecord is a Pairing in the file, with its key.
+// A pairingRecord is a Pairing with its key, as stored in the file.
 type pairingRecord struct {
 	Pairing
 	Key string `json:"key"`
@@ -36,22 +36,22 @@ type pairingsFile struct {
 	Pairings []pairingRecord `json:"pairings"`
 }
 
-// NewPairing writes a pairing string for the server that was started last, and
-// returns the path of the file, which only its user can read. The string is
-// good for one use within [PairingLifetime]; the server deletes the file.
+// NewPairing writes a pairing string for the most recently started server and returns the path of
+// the file, which only the user can read. The string can be used once, within [PairingLifetime].
+// The server deletes the file.
 func NewPairing(dataDir string) (path string, err error) {
 	dataDir, err = filepath.Abs(dataDir)
 	if err != nil {
-		return "", executor.Errorf(executor.ErrInternal, "", "data folder: %w", err)
+		return "", executor.Errorf(executor.ErrInternal, "", "data directory: %w", err)
 	}
-	f := &dataDirectory{dataDir}
-	servers := f.live()
+	d := &dataDirectory{dataDir}
+	servers := d.runningServers()
 	if len(servers) == 0 {
 		return "", executor.Errorf(executor.ErrNoBackend,
-			"Start one first: an MCP host with chrome-mcp configured starts it. With --data, use the same folder.",
-			"no server of chrome-mcp runs that uses %s", dataDir)
+			"Start a server first, for example with an MCP host that has chrome-mcp configured. With --data, use the same directory.",
+			"no running chrome-mcp server uses %s", dataDir)
 	}
-	path = f.pairingPath(servers[0].PID)
+	path = d.pairingPath(servers[0].PID)
 	text := wire.PairingString(servers[0].Port, wire.NewKey()) + "\n"
 	if _, err := writePrivate(path, []byte(text)); err != nil {
 		return "", executor.Errorf(executor.ErrNoBackend, dataDirHint, "pairing file: %w", err)
@@ -59,7 +59,7 @@ func NewPairing(dataDir string) (path string, err error) {
 	return path, nil
 }
 
-// Pairings lists the installations that have keys of their own.
+// Pairings returns the installations that have paired keys.
 func Pairings(dataDir string) ([]Pairing, error) {
 	file, err := (&dataDirectory{dataDir}).pairings()
 	var list []Pairing
@@ -69,8 +69,9 @@ func Pairings(dataDir string) ([]Pairing, error) {
 	return list, err
 }
 
-// Unpair takes their keys back from installations, from all when none is
-// named, and returns how many had one. Their sessions end within a second.
+// Unpair revokes the keys of the installations with the given ids, or of all installations if there
+// are none, and returns the number of revoked keys. Servers close their connections within a
+// second.
 func Unpair(dataDir string, instances ...string) (int, error) {
 	removed := 0
 	err := (&dataDirectory{dataDir}).changePairings(func(list []pairingRecord) []pairingRecord {
@@ -83,36 +84,36 @@ func Unpair(dataDir string, instances ...string) (int, error) {
 	return removed, err
 }
 
-func (f *dataDirectory) pairingsPath() string { return filepath.Join(f.path, "pairings.json") }
+func (d *dataDirectory) pairingsPath() string { return filepath.Join(d.path, "pairings.json") }
 
-func (f *dataDirectory) pairingPath(pid int) string {
-	return filepath.Join(f.path, fmt.Sprintf("pairing-%d.txt", pid))
+func (d *dataDirectory) pairingPath(pid int) string {
+	return filepath.Join(d.path, fmt.Sprintf("pairing-%d.txt", pid))
 }
 
-// pairings reads the file; none is an empty one.
-func (f *dataDirectory) pairings() (pairingsFile, error) {
+// pairings reads the pairings file. A missing file has no pairings.
+func (d *dataDirectory) pairings() (pairingsFile, error) {
 	file := pairingsFile{V: wire.Version}
-	if f == nil {
+	if d == nil {
 		return file, nil
 	}
-	err := readJSON(f.pairingsPath(), &file)
+	err := readJSON(d.pairingsPath(), &file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
 	case err == nil && file.V != wire.Version:
-		err = fmt.Errorf("is of version %d", file.V)
+		err = fmt.Errorf("has unsupported version %d", file.V)
 	}
 	if err != nil {
 		return pairingsFile{V: wire.Version}, executor.Errorf(executor.ErrNoBackend,
-			"Delete the file, and pair again.", "%s: %w", f.pairingsPath(), err)
+			"Delete the file and pair again.", "%s: %w", d.pairingsPath(), err)
 	}
 	return file, nil
 }
 
-// changePairings writes what change returns. A change by another process at
-// the same time may get lost: people pair one browser after the other.
-func (f *dataDirectory) changePairings(change func([]pairingRecord) []pairingRecord) error {
-	file, err := f.pairings()
+// changePairings stores the list that change returns. A concurrent change by another process can be
+// lost. That is acceptable, because users pair one browser after another.
+func (d *dataDirectory) changePairings(change func([]pairingRecord) []pairingRecord) error {
+	file, err := d.pairings()
 	if err != nil {
 		return err
 	}
@@ -123,17 +124,17 @@ func (f *dataDirectory) changePairings(change func([]pairingRecord) []pairingRec
 	}
 	data, err := json.MarshalIndent(file, "", "  ")
 	if err == nil {
-		_, err = writePrivate(f.pairingsPath(), append(data, '\n'))
+		_, err = writePrivate(d.pairingsPath(), append(data, '\n'))
 	}
 	if err != nil {
-		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "%s: %w", f.pairingsPath(), err)
+		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "%s: %w", d.pairingsPath(), err)
 	}
 	return nil
 }
 
-// pairedKey returns the key of an installation, nil when it has none.
-func (f *dataDirectory) pairedKey(instance string) []byte {
-	file, err := f.pairings()
+// pairedKey returns the key of an installation, or nil if it is not paired.
+func (d *dataDirectory) pairedKey(instance string) []byte {
+	file, err := d.pairings()
 	if err != nil {
 		return nil
 	}
@@ -147,13 +148,12 @@ func (f *dataDirectory) pairedKey(instance string) []byte {
 	return nil
 }
 
-// pairingSecret returns the secret of the pairing string that is open for this
-// server, nil when there is none.
-func (f *dataDirectory) pairingSecret(now time.Time) []byte {
-	if f == nil {
+// pairingSecret returns the secret of this server's active pairing string, or nil if there is none.
+func (d *dataDirectory) pairingSecret(now time.Time) []byte {
+	if d == nil {
 		return nil
 	}
-	data, info, err := readPrivate(f.pairingPath(os.Getpid()))
+	data, info, err := readPrivate(d.pairingPath(os.Getpid()))
 	if err != nil || expired(info, now) {
 		return nil
 	}
@@ -164,31 +164,32 @@ func (f *dataDirectory) pairingSecret(now time.Time) []byte {
 	return secret
 }
 
-// expired reports whether a pairing file is too old, or of the future.
+// expired reports whether a pairing file is older than [PairingLifetime], or its modification time
+// is further than that in the future.
 func expired(info fs.FileInfo, now time.Time) bool {
 	age := now.Sub(info.ModTime())
 	return age > PairingLifetime || age < -PairingLifetime
 }
 
 // removePairing deletes this server's pairing file.
-func (f *dataDirectory) removePairing() {
-	if f != nil {
-		os.Remove(f.pairingPath(os.Getpid()))
+func (d *dataDirectory) removePairing() {
+	if d != nil {
+		os.Remove(d.pairingPath(os.Getpid()))
 	}
 }
 
-// redeem uses a pairing string up, and returns the new key of the installation
-// that had it.
-func (f *dataDirectory) redeem(secret []byte, hello *wire.Hello) ([]byte, error) {
-	if f == nil || string(f.pairingSecret(time.Now())) != string(secret) {
-		return nil, errors.New("the pairing string was used meanwhile")
+// usePairingString invalidates the pairing string with the given secret, and stores and returns a
+// new key for the installation that sent hello.
+func (d *dataDirectory) usePairingString(secret []byte, hello *wire.Hello) ([]byte, error) {
+	if d == nil || string(d.pairingSecret(time.Now())) != string(secret) {
+		return nil, errors.New("the pairing string was already used")
 	}
-	// Of two that get here at once only one removes the file.
-	if err := os.Remove(f.pairingPath(os.Getpid())); err != nil {
+	// Of two concurrent calls, only one can remove the file.
+	if err := os.Remove(d.pairingPath(os.Getpid())); err != nil {
 		return nil, err
 	}
 	key := wire.NewKey()
-	err := f.changePairings(func(list []pairingRecord) []pairingRecord {
+	err := d.changePairings(func(list []pairingRecord) []pairingRecord {
 		list = slices.DeleteFunc(list, func(r pairingRecord) bool { return r.Instance == hello.Instance })
 		return append(list, pairingRecord{
 			Pairing{hello.Instance, hello.Ext.Chrome, time.Now().UTC().Truncate(time.Second)}, wire.EncodeKey(key),

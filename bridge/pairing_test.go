@@ -54,14 +54,14 @@ func TestPairing(t *testing.T) {
 	}
 	_, secret, _ := wire.ParsePairingString(string(text))
 
-	// Two try to use the string at once: one of them gets in.
+	// Of two concurrent uses of the string, one succeeds.
 	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "slow", kind: wire.KeyPairing, key: secret}
 	slow.challenge()
 	// A wrong proof does not use it up.
 	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "wrong", kind: wire.KeyPairing, key: secret}
 	wrong.challenge()
 	wrong.send(&wire.Proof{MAC: wrong.tr.ClientMAC(wire.NewKey())})
-	wrong.refused(wire.ReasonBadProof)
+	wrong.rejected(wire.ReasonBadProof)
 
 	c := connect(t, s, "quick", wire.KeyPairing, secret)
 	key, err := c.tr.Unseal(secret, c.welcome.Pairing.Key)
@@ -69,11 +69,11 @@ func TestPairing(t *testing.T) {
 		t.Fatalf("key %x, %v", key, err)
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(secret)})
-	slow.refused(wire.ReasonNotPaired)
+	slow.rejected(wire.ReasonNotPaired)
 	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "late", kind: wire.KeyPairing, key: secret}
 	hello, _ := late.hello()
 	late.send(hello)
-	contains(t, late.refused(wire.ReasonNotPaired).Message, "--print-pairing")
+	contains(t, late.rejected(wire.ReasonNotPaired).Message, "--print-pairing")
 
 	// The key is this installation's, at this server and the next one.
 	again := connect(t, s, "quick", wire.KeyPaired, key)
@@ -85,7 +85,7 @@ func TestPairing(t *testing.T) {
 	thief := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "thief", kind: wire.KeyPaired, key: key}
 	hello, _ = thief.hello()
 	thief.send(hello)
-	thief.refused(wire.ReasonNotPaired)
+	thief.rejected(wire.ReasonNotPaired)
 	s.Close()
 	next, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestPairingExpires(t *testing.T) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if s.folder.pairingSecret(time.Now()) != nil {
+	if s.dataDir.pairingSecret(time.Now()) != nil {
 		t.Error("an old string is good")
 	}
 	s.watchPairings()
@@ -164,7 +164,7 @@ func TestMalformedPairings(t *testing.T) {
 	if _, err := Pairings(dir); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("error %v", err)
 	}
-	if s.folder.pairedKey("a") != nil {
+	if s.dataDir.pairedKey("a") != nil {
 		t.Error("a key out of nothing")
 	}
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))

@@ -8,9 +8,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// Pipe returns an Instance and the other end of its connection, in memory and
-// with the handshake behind them, for tests of what stands on the bridge.
-// Closing the Peer ends the Instance.
+// Pipe returns a Conn and the other end of its connection, for tests. The connection is in memory
+// and has no handshake. Closing the Peer ends the Conn.
 func Pipe() (*Conn, *Peer) {
 	s, err := New(Options{ExtensionID: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
 	if err != nil {
@@ -21,8 +20,8 @@ func Pipe() (*Conn, *Peer) {
 	return i, p
 }
 
-// Pipe connects an extension in memory, as [Pipe] does, as the installation of
-// that name. It replaces an earlier connection of the same one.
+// Pipe connects an extension in memory, like the function Pipe, as the installation with the given
+// id. It replaces an earlier connection of that installation.
 func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	a, b := newPipe()
 	s.mu.Lock()
@@ -46,8 +45,8 @@ func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	return i, p
 }
 
-// A Peer plays the extension in tests. Its methods are safe for concurrent
-// use; one goroutine at a time may call Receive.
+// A Peer is the extension's end of a connection in tests. Its methods are safe for concurrent use,
+// but only one goroutine may call Receive at a time.
 type Peer struct {
 	st          *pipeEnd
 	server      *Server
@@ -61,7 +60,7 @@ func (p *Peer) Send(message []byte) error { return p.st.Write(context.Background
 // Receive returns the next encoded message from the server.
 func (p *Peer) Receive(ctx context.Context) ([]byte, error) { return p.st.Read(ctx) }
 
-// Close ends the connection and waits until the server's end of it is gone.
+// Close ends the connection and waits until the server has closed its end.
 func (p *Peer) Close() {
 	p.st.Close(closeNormal, "")
 	p.wg.Wait()
@@ -70,11 +69,11 @@ func (p *Peer) Close() {
 	}
 }
 
-// errPipeClosed is of a pipe that either side has closed.
+// errPipeClosed is the error of a pipe that either side has closed.
 var errPipeClosed = errors.New("the pipe is closed")
 
-// A pipeEnd is one end of a stream in memory. What was sent before it is
-// closed can still be read.
+// A pipeEnd is one end of a stream in memory. Messages that were sent before the close can still be
+// read.
 type pipeEnd struct {
 	in, out chan []byte
 	shared  *pipeState
@@ -86,10 +85,10 @@ type pipeState struct {
 	code   int // set before closed is
 }
 
-// newPipe returns the ends of a stream that holds a few frames each way.
+// newPipe returns the ends of a stream that buffers a few messages in each direction.
 func newPipe() (*pipeEnd, *pipeEnd) {
-	const room = 16
-	a, b, shared := make(chan []byte, room), make(chan []byte, room), &pipeState{closed: make(chan struct{})}
+	const size = 16
+	a, b, shared := make(chan []byte, size), make(chan []byte, size), &pipeState{closed: make(chan struct{})}
 	return &pipeEnd{a, b, shared}, &pipeEnd{b, a, shared}
 }
 

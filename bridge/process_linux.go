@@ -2,6 +2,6 @@ package bridge
 
 import "github.com/chrome-mcp/chrome-mcp/internal/processid"
 
-// identity returns what no other process with this number has, whatever the
-// clock is set to.
+// identity returns a string that distinguishes a process from all others with the same PID. It does
+// not depend on the clock.
 func identity(pid int) (string, error) { return processid.Of(pid) }

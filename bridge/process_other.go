@@ -2,6 +2,6 @@
 
 package bridge
 
-// identity returns nothing: here the time of a process's start is kept as it
-// was, and tells processes with one number apart.
+// identity returns an empty string. On this system the start time of a process does not change with
+// the clock, and distinguishes processes with the same PID.
 func identity(int) (string, error) { return "", nil }

@@ -18,7 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A rawClient is a stranger who writes bytes.
+// A rawClient is a TCP client that writes arbitrary bytes.
 type rawClient struct {
 	t *testing.T
 	*net.TCPConn
@@ -91,9 +91,9 @@ func (c *rawClient) hangsUp() string {
 	return string(said)
 }
 
-// TestRawSockets: what no WebSocket library sends. Whatever it is, that
-// connection ends, the real one goes on, nothing is opened for it, and the log
-// has no more than a line for a kind of it, and no secret.
+// TestRawSockets sends what no WebSocket library sends. The connection is closed without an effect on
+// the real one, no file stays open, and the log contains at most one line for each kind of input, and
+// no secret.
 func TestRawSockets(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
@@ -102,7 +102,7 @@ func TestRawSockets(t *testing.T) {
 	i := waitInstance(t, s, "real")
 	files := openDescriptors(t)
 
-	// A handshake as somebody heard it, byte for byte.
+	// A recorded handshake, byte for byte.
 	heard := hearHandshake(t, s.Port(), key)
 	for deadline := time.Now().Add(timeout); len(s.Instances()) > 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -234,7 +234,7 @@ func TestRawSockets(t *testing.T) {
 			c.say(frame(compressed, bytes.Repeat([]byte{0x62, 0x60, 0x18, 0x05, 0xa3, 0x60, 0x14}, 1000)))
 			c.hangsUp()
 		}},
-		{"what was heard, played again", func(t *testing.T, c *rawClient) {
+		{"recorded messages are replayed", func(t *testing.T, c *rawClient) {
 			c.say(heard)
 			if said := c.hangsUp(); strings.Contains(said, `"welcome"`) || !strings.Contains(said, wire.ReasonBadProof) {
 				t.Errorf("it said %.500q", said)
@@ -273,7 +273,7 @@ func TestRawSockets(t *testing.T) {
 		sum := sha256.Sum256(key)
 		for _, secret := range []string{record(t, s, dir).Token, string(key), hex.EncodeToString(key), hex.EncodeToString(sum[:]), "evil.example"} {
 			if strings.Contains(log.String(), secret) {
-				t.Error("the log has a secret, or the words of a stranger")
+				t.Error("the log contains a secret or text of the client")
 			}
 		}
 	})
@@ -380,8 +380,8 @@ func (c *rawClient) receive() wire.Message {
 	return f
 }
 
-// openDescriptors counts the files and sockets of this process; 0 where that
-// cannot be told.
+// openDescriptors returns the number of open files and sockets of this process, or 0 if it is
+// unknown.
 func openDescriptors(t *testing.T) int {
 	t.Helper()
 	list, _ := os.ReadDir("/proc/self/fd")

@@ -10,21 +10,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestSecretsStaySecret goes through everything that can go wrong, and looks
-// for keys in what is logged, told to strangers and printed.
+// TestSecretsStaySecret causes all kinds of errors, and searches for keys in the log, in responses to
+// unauthenticated clients, and in printed values.
 func TestSecretsStaySecret(t *testing.T) {
 	s, dir, log := start(t)
 	boot := token(t, s, dir)
 	secrets := map[string][]byte{"token": boot}
-	var told strings.Builder
+	var output strings.Builder
 
 	c := connect(t, s, "a", wire.KeyToken, boot)
-	fmt.Fprintf(&told, "%+v", c.welcome)
+	fmt.Fprintf(&output, "%+v", c.welcome)
 	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: boot}
 	ch := wrong.challenge()
-	fmt.Fprintf(&told, "%+v", ch)
+	fmt.Fprintf(&output, "%+v", ch)
 	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // as if the token were the proof
-	fmt.Fprintf(&told, "%+v", wrong.refused(wire.ReasonBadProof))
+	fmt.Fprintf(&output, "%+v", wrong.rejected(wire.ReasonBadProof))
 
 	path, err := NewPairing(dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(&told, path)
+	fmt.Fprint(&output, path)
 	_, secret, _ := wire.ParsePairingString(string(text))
 	secrets["pairing secret"] = secret
 	p := connect(t, s, "p", wire.KeyPairing, secret)
@@ -43,7 +43,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets["paired key"] = key
-	fmt.Fprintf(&told, "%+v", p.welcome)
+	fmt.Fprintf(&output, "%+v", p.welcome)
 	data, _ := os.ReadFile(filepath.Join(dir, "pairings.json"))
 	if !strings.Contains(string(data), wire.EncodeKey(key)) {
 		t.Error("the pairing is not kept")
@@ -52,29 +52,29 @@ func TestSecretsStaySecret(t *testing.T) {
 		x := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x", kind: kind, key: secret}
 		hello, _ := x.hello()
 		x.send(hello)
-		fmt.Fprintf(&told, "%+v", x.refused(wire.ReasonNotPaired))
+		fmt.Fprintf(&output, "%+v", x.rejected(wire.ReasonNotPaired))
 	}
 	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed frame
 	c.sendText(wire.EncodeKey(boot))
 	os.Chmod(publishedPath(s), 0o644)
 	if err := readJSON(publishedPath(s), new(handshakeRecord)); err != nil {
-		fmt.Fprint(&told, err)
+		fmt.Fprint(&output, err)
 	}
 	i := waitInstance(t, s, "p")
-	fmt.Fprint(&told, i.Err(), s.Displaced(), RunningServers(dir))
-	fmt.Fprintf(&told, "%v", os.Args)
+	fmt.Fprint(&output, i.Err(), s.Displaced(), RunningServers(dir))
+	fmt.Fprintf(&output, "%v", os.Args)
 	for _, v := range os.Environ() {
-		fmt.Fprint(&told, v)
+		fmt.Fprint(&output, v)
 	}
 	if err := s.Rotate(); err != nil {
 		t.Fatal(err)
 	}
 	secrets["second token"] = token(t, s, dir)
 	ended(t, i, timeout)
-	fmt.Fprint(&told, i.Err())
+	fmt.Fprint(&output, i.Err())
 	s.Close()
 
-	for where, text := range map[string]string{"log": log.String(), "what is told": told.String()} {
+	for where, text := range map[string]string{"log": log.String(), "output": output.String()} {
 		if len(text) < 100 {
 			t.Errorf("%s: there is nothing to look at: %q", where, text)
 		}

@@ -13,110 +13,107 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// AnyPort asks for a port that the system chooses.
+// AnyPort is the value of Options.Port for a port that the system selects.
 const AnyPort = -1
 
-// Options are what a [Server] is made of.
+// Options are the options of [New].
 type Options struct {
-	// DataDir is the folder for handshake files and pairings. It is made
-	// with mode 0700 where it is missing, and refused when others may write
-	// to it.
+	// DataDir is the data directory, for handshake files and pairings. If it does not exist, it is
+	// created with mode 0700. It is rejected if other users can write to it.
 	DataDir string
-	// ExtensionID is the one extension that is spoken to.
+	// ExtensionID is the id of the extension. No other extension can connect.
 	ExtensionID string
-	// Port to listen on. 0 is the first free one of 38017 to 38032, or any
-	// when all are taken; AnyPort is any.
+	// Port is the port to listen on. 0 means the first free port of 38017 to 38032, or any port if
+	// all of them are in use. AnyPort means any port.
 	Port int
-	// Name tells people which program this is; by default chrome-mcp.
+	// Name is the name of the program for the user. The default is chrome-mcp.
 	Name string
-	// Version of the program.
+	// Version is the version of the program.
 	Version string
-	// Policy returns the rules that are sent to the extension. Nil, and its
-	// zero value, allow nothing.
+	// Policy returns the policy that is sent to the extension. nil allows nothing.
 	Policy func() Policy
-	// Logger is told what was refused, never a secret. Nil means silence.
+	// Logger logs rejected connections, and never a secret. nil discards.
 	Logger *slog.Logger
 }
 
-// A Server is the bridge's end of the connections to the extension. Its
-// methods are safe for concurrent use.
+// A Server accepts connections of the extension. Its methods are safe for concurrent use.
 type Server struct {
-	opts   Options // all but Name never change; that one is guarded by mu until the server is published
+	opts   Options // constant except Name, which mu guards until the server is published
 	log    *onceLogger
 	ctx    context.Context // of all connections; done when Close is called
 	cancel context.CancelFunc
 	slots  *slots // of connections in handshake
 	wg     sync.WaitGroup
 
-	mu          sync.Mutex // guards what follows
+	changed notify.Broadcast // of instances
+
+	mu          sync.Mutex // guards the fields below
 	port        int        // 0 before Start
 	http        *http.Server
-	folder      *dataDirectory    // nil before Start
+	dataDir     *dataDirectory    // nil before Start
 	published   *handshakeFile    // nil before Start, and after its file was deleted
 	instances   map[string]*Conn  // by id
-	instanceIDs map[string]string // of an installation and run, for as long as this server lives
-	dialed      int64             // counts connections, so that an older one never replaces a newer one
-	changed     chan struct{}
+	instanceIDs map[string]string // by installation and browser run
+	dialed      int64             // total number of connections, so that an older one never replaces a newer one
 	displaced   *Displacement
 	failed      error // of Start
 	closed      bool
 }
 
-// A Displacement tells that an installation of the extension replaced its own
-// connection.
+// A Displacement reports that an installation of the extension replaced its own connection.
 type Displacement struct {
 	Instance string
 	Time     time.Time
-	Count    int // how often this happened to the server so far
+	Count    int // total number of displacements
 }
 
-// maxPendingHandshakes is how many connections may be in their handshake at one time.
-// A browser has one extension; the rest is somebody trying.
+// maxPendingHandshakes is the maximum number of concurrent handshakes. Each browser has one
+// extension, so more connections come from other programs.
 const maxPendingHandshakes = 16
 
-// New returns a server that does not listen yet.
+// New returns a Server that does not listen yet.
 func New(opts Options) (*Server, error) {
 	if opts.ExtensionID == "" {
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge needs the id of its extension")
 	}
 	if opts.Port < AnyPort || opts.Port > 65535 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "port %d is not a port", opts.Port)
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "%d is not a port", opts.Port)
 	}
 	if opts.Name == "" {
 		opts.Name = "chrome-mcp"
 	}
 	s := &Server{
 		opts:        opts,
-		log:         newComplaints(opts.Logger),
+		log:         newOnceLogger(opts.Logger),
 		slots:       &slots{max: maxPendingHandshakes},
 		instances:   map[string]*Conn{},
 		instanceIDs: map[string]string{},
-		changed:     make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
-// SetName replaces Options.Name, which the extension shows, before Start.
+// SetName replaces Options.Name. It has no effect after Start.
 func (s *Server) SetName(name string) {
 	if r := []rune(name); len(r) > maxName {
 		name = string(r[:maxName])
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.folder == nil && name != "" {
+	if s.dataDir == nil && name != "" {
 		s.opts.Name = name
 	}
 }
 
-// maxName is how many characters of a name are told.
+// maxName is the maximum length of a name, in characters.
 const maxName = 60
 
-// Start listens on a loopback port and publishes it. A server that could not
-// be started can be asked for the reason by Err, and has to be closed too.
+// Start listens on a loopback port and writes the handshake file. If it fails, Err returns the same
+// error. The Server must be closed in either case.
 func (s *Server) Start() error {
 	err := s.start()
 	if err != nil {
@@ -138,7 +135,7 @@ func (s *Server) start() error {
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	server.SetKeepAlivesEnabled(false) // nobody has a second request
+	server.SetKeepAlivesEnabled(false) // each connection has one request
 	if err := s.publish(listener.Addr().(*net.TCPAddr).Port, server); err != nil {
 		listener.Close()
 		return err
@@ -147,15 +144,15 @@ func (s *Server) start() error {
 	return nil
 }
 
-// Publish writes the handshake file for a caller that serves [Server.Handler]
-// itself, on a loopback port. Start does both.
+// Publish writes the handshake file for a caller that serves [Server.Handler] on a loopback port.
+// Start does both.
 func (s *Server) Publish(port int) error { return s.publish(port, nil) }
 
 func (s *Server) publish(port int, server *http.Server) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.folder != nil {
-		return executor.Errorf(executor.ErrInternal, "", "the bridge was started or closed before")
+	if s.closed || s.dataDir != nil {
+		return executor.Errorf(executor.ErrInternal, "", "the bridge was already started or closed")
 	}
 	dir, err := openDataDir(s.opts.DataDir)
 	if err != nil {
@@ -165,20 +162,20 @@ func (s *Server) publish(port int, server *http.Server) error {
 	if err != nil {
 		return err
 	}
-	s.folder, s.port, s.published, s.http = dir, port, file, server
+	s.dataDir, s.port, s.published, s.http = dir, port, file, server
 	s.wg.Go(s.watch)
 	return nil
 }
 
-// Port returns the port that the server listens on, 0 before Start.
+// Port returns the port that the server listens on, or 0 before Start.
 func (s *Server) Port() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.port
 }
 
-// Err returns why no extension can connect, in words for the user: Start
-// failed, the server was told to stop, or it is closed. It is nil otherwise.
+// Err returns why no extension can connect: Start failed, the user stopped the server, or it is
+// closed. Otherwise it returns nil.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,14 +184,14 @@ func (s *Server) Err() error {
 		return executor.Errorf(executor.ErrNoBackend, "", "the server for the extension is closed")
 	case s.failed != nil:
 		return s.failed
-	case s.folder != nil && s.published == nil:
+	case s.dataDir != nil && s.published == nil:
 		return executor.Errorf(executor.ErrNoBackend, hintStopped,
 			"disconnected by chrome-mcp stop or by removal of the handshake file")
 	}
 	return nil
 }
 
-// Instances returns the connections that there are, oldest first.
+// Instances returns the open connections, oldest first.
 func (s *Server) Instances() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,16 +200,11 @@ func (s *Server) Instances() []*Conn {
 	return list
 }
 
-// Changed returns a channel that is closed when Instances next changes. Get it
-// before looking at Instances, so that no change is missed.
-func (s *Server) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
-}
+// Changed returns a channel that is closed at the next change of Instances. To miss no change, call
+// it before Instances.
+func (s *Server) Changed() <-chan struct{} { return s.changed.Changed() }
 
-// Displaced returns when an installation last replaced its own connection, nil
-// when none has.
+// Displaced returns the last displacement, or nil if there was none.
 func (s *Server) Displaced() *Displacement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +215,7 @@ func (s *Server) Displaced() *Displacement {
 	return &d
 }
 
-// PolicyChanged sends the rules of Options.Policy to every extension again.
+// PolicyChanged sends the policy of Options.Policy to each connected extension again.
 func (s *Server) PolicyChanged() {
 	policy := s.policy()
 	for _, i := range s.Instances() {
@@ -231,36 +223,35 @@ func (s *Server) PolicyChanged() {
 	}
 }
 
-// Rotate ends every session and starts afresh, with a new token in a new
-// handshake file.
+// Rotate closes all connections and writes a new handshake file with a new token.
 func (s *Server) Rotate() error {
 	s.mu.Lock()
-	if s.closed || s.folder == nil {
+	if s.closed || s.dataDir == nil {
 		s.mu.Unlock()
 		return executor.Errorf(executor.ErrInternal, "", "the bridge is not started")
 	}
 	s.published.remove()
-	file, err := s.folder.publish(s.port, s.opts)
-	s.published = file // nil with err, and then nobody gets in
+	file, err := s.dataDir.publish(s.port, s.opts)
+	s.published = file // nil if err is set; then no extension can connect
 	s.mu.Unlock()
 	s.closeAll(errors.New("token rotated"), closeGoingAway)
 	return err
 }
 
-// Close ends every session, removes the handshake file and stops listening.
+// Close closes all connections, removes the handshake file and stops listening.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
 	s.published.remove()
 	s.published = nil
-	s.folder.removePairing()
+	s.dataDir.removePairing()
 	server := s.http
 	s.mu.Unlock()
 
 	var err error
 	if first {
-		s.closeAll(errors.New("the server ended"), closeGoingAway)
+		s.closeAll(errors.New("the server closed"), closeGoingAway)
 		s.cancel()
 		if server != nil {
 			err = server.Close()
@@ -270,7 +261,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// closeAll ends every session there is.
+// closeAll closes all connections.
 func (s *Server) closeAll(why error, code int) {
 	var wg sync.WaitGroup
 	for _, i := range s.Instances() {
@@ -279,8 +270,8 @@ func (s *Server) closeAll(why error, code int) {
 	wg.Wait()
 }
 
-// startWork registers a goroutine for Close to wait for, unless the server is
-// closed. leave unregisters it.
+// startWork registers a goroutine that Close waits for, until endWork. It returns false if the
+// server is closed.
 func (s *Server) startWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,14 +284,8 @@ func (s *Server) startWork() bool {
 
 func (s *Server) endWork() { s.wg.Done() }
 
-// change tells those who wait for Changed. s.mu is held.
-func (s *Server) change() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// register makes i the connection of its installation, and ends the one it
-// replaces. It refuses a connection that was dialed before that one.
+// register makes i the connection of its installation, and closes the connection that it replaces.
+// It rejects a connection that was opened before that one.
 func (s *Server) register(i *Conn) bool {
 	s.mu.Lock()
 	old := s.instances[i.id]
@@ -316,29 +301,29 @@ func (s *Server) register(i *Conn) bool {
 		}
 		s.displaced = &Displacement{i.id, time.Now(), count}
 	}
-	s.change()
+	s.changed.Notify()
 	s.mu.Unlock()
 	if old != nil {
 		s.log.Warn("extension reconnected; closing its earlier connection", "instance", i.id)
-		// The caller counts in s.wg, so that it may grow.
-		s.wg.Go(func() { old.end(errors.New("the same browser connected anew"), wire.CloseDisplaced, "displaced") })
+		// s.wg may grow because it includes the caller.
+		s.wg.Go(func() { old.end(errors.New("the same browser connected again"), wire.CloseDisplaced, "displaced") })
 	}
 	return true
 }
 
-// drop forgets i when it is still the connection of its installation.
+// drop removes i if it is still the connection of its installation.
 func (s *Server) drop(i *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.instances[i.id] == i {
 		delete(s.instances, i.id)
-		s.change()
+		s.changed.Notify()
 	}
 }
 
-// instanceIDFor returns the short name for an installation in one run of its
-// browser. It is the same when the worker of the extension starts again, and
-// another one when the browser does, which gives tabs new numbers.
+// instanceIDFor returns a short id for an installation in one run of its browser. A restart of the
+// extension's service worker does not change it. A restart of the browser does, because it changes
+// the ids of the tabs.
 func (s *Server) instanceIDFor(instance, run string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,6 +334,6 @@ func (s *Server) instanceIDFor(instance, run string) string {
 	return s.instanceIDs[key]
 }
 
-// newInstanceID returns six characters: enough for the browsers that one server
-// meets, and short in every tab id that a model reads.
+// newInstanceID returns a random id of six characters. It is short because it is part of the tab ids
+// that a model reads.
 func newInstanceID() string { return strings.ToLower(wire.NewID()[20:]) }

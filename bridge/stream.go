@@ -9,18 +9,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// A stream carries whole text messages. Read is called by one goroutine at a
-// time; a context that is done ends the stream.
+// A stream sends and receives text messages. Only one goroutine may call Read at a time. If the
+// context of a call is done, the stream ends.
 type stream interface {
 	Read(context.Context) ([]byte, error)
 	Write(context.Context, []byte) error
 	SetReadLimit(bytes int64)
-	// Close tells the other side a code and why, as far as it listens, and
-	// returns soon.
+	// Close sends a code and a reason to the other side if possible, and returns within
+	// closeTimeout.
 	Close(code int, reason string)
 }
 
-// The codes of RFC 6455 that we close with.
+// Close codes of RFC 6455.
 const (
 	closeNormal      = int(websocket.StatusNormalClosure)
 	closeGoingAway   = int(websocket.StatusGoingAway)
@@ -28,14 +28,14 @@ const (
 	closeTooBig      = int(websocket.StatusMessageTooBig)
 )
 
-// closeTimeout is for the other side to confirm that it read why we close.
-// Sessions are to end within a second.
+// closeTimeout is how long the other side has to confirm the close. Connections must end within a
+// second.
 const closeTimeout = 300 * time.Millisecond
 
-// What is wrong with a message that is not even looked at.
+// The errors of messages that are not decoded.
 var (
-	errBinary  = errors.New("a frame was binary")
-	errTooLong = errors.New("a frame was too long")
+	errBinary  = errors.New("binary message")
+	errTooLong = errors.New("message too long")
 )
 
 // A socket is a stream over a WebSocket.

@@ -18,25 +18,25 @@ const DefaultActionTimeout = 5 * time.Second
 // success only if the element received the event.
 type Actor interface {
 	// Click clicks the target.
-	Click(ctx context.Context, tab TabID, target Target, opts *ClickOptions) (*Action, error)
+	Click(ctx context.Context, target Target, opts *ClickOptions) (*Action, error)
 	// Type enters text into the target.
-	Type(ctx context.Context, tab TabID, target Target, text string, opts *TypeOptions) (*Action, error)
+	Type(ctx context.Context, target Target, text string, opts *TypeOptions) (*Action, error)
 	// Press presses a key or a chord such as "Control+Shift+ArrowLeft". It returns ErrNotActionable
 	// if the focused document received no event of the key press, for example because a browser
 	// dialog is open over the page.
-	Press(ctx context.Context, tab TabID, key string, opts *PressOptions) (*Action, error)
+	Press(ctx context.Context, key string, opts *PressOptions) (*Action, error)
 	// Hover moves the pointer onto the target. The pointer stays there.
-	Hover(ctx context.Context, tab TabID, target Target, opts *ActionOptions) (*Action, error)
+	Hover(ctx context.Context, target Target, opts *ActionOptions) (*Action, error)
 	// Scroll scrolls the page, or the scroll container of the target.
-	Scroll(ctx context.Context, tab TabID, opts ScrollOptions) (*ScrollResult, error)
+	Scroll(ctx context.Context, opts ScrollOptions) (*ScrollResult, error)
 	// SelectOption selects the options of a <select> by value or label, and deselects all others.
 	// It returns ErrBadArgs, with a list of the options, if one does not exist.
-	SelectOption(ctx context.Context, tab TabID, target Target, values []string, opts *ActionOptions) (*Selection, error)
+	SelectOption(ctx context.Context, target Target, values []string, opts *ActionOptions) (*Selection, error)
 	// FillForm fills fields in the given order, and then submits the form if opts.Submit is set. An
 	// error names the field that failed and those that were filled.
-	FillForm(ctx context.Context, tab TabID, fields []Field, opts *FillOptions) (*FillResult, error)
+	FillForm(ctx context.Context, fields []Field, opts *FillOptions) (*FillResult, error)
 	// HandleDialog answers the open JavaScript dialog. It returns ErrBadArgs if no dialog is open.
-	HandleDialog(ctx context.Context, tab TabID, answer DialogAnswer) (*DialogResult, error)
+	HandleDialog(ctx context.Context, answer DialogAnswer) (*DialogResult, error)
 }
 
 // ActionOptions are the options that all actions have in common.

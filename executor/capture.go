@@ -8,11 +8,11 @@ import (
 // Capturer is the part of an [Executor] that takes screenshots and downloads files.
 type Capturer interface {
 	// Screenshot takes a screenshot of the viewport, the full page or one element.
-	Screenshot(ctx context.Context, tab TabID, opts *ScreenshotOptions) (*Screenshot, error)
+	Screenshot(ctx context.Context, opts *ScreenshotOptions) (*Screenshot, error)
 	// Download fetches a URL with the cookies of the tab's page, or clicks a target that starts a
 	// download, and waits until the file is complete. It returns ErrDownloadFailed if the download
 	// was denied, interrupted or too large.
-	Download(ctx context.Context, tab TabID, opts DownloadOptions) (*Download, error)
+	Download(ctx context.Context, opts DownloadOptions) (*Download, error)
 }
 
 // An ImageFormat is the format of a screenshot.
@@ -61,6 +61,9 @@ type DownloadOptions struct {
 	SuggestedName string        // file name; invalid characters are replaced
 	Timeout       time.Duration // default DefaultDownloadTimeout
 }
+
+// DefaultMaxDownloadBytes is the default maximum size of one download.
+const DefaultMaxDownloadBytes = 100 << 20
 
 // DefaultDownloadTimeout is the default of DownloadOptions.Timeout.
 const DefaultDownloadTimeout = 60 * time.Second

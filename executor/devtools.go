@@ -15,12 +15,12 @@ import (
 // has left the document. The first requests of an out-of-process iframe may be missing.
 type Inspector interface {
 	// Console returns console messages, oldest first.
-	Console(ctx context.Context, tab TabID, opts *ConsoleOptions) (*Console, error)
+	Console(ctx context.Context, opts *ConsoleOptions) (*Console, error)
 	// PageErrors returns uncaught errors and unhandled rejections, oldest first.
-	PageErrors(ctx context.Context, tab TabID, opts *PageErrorsOptions) (*PageErrors, error)
+	PageErrors(ctx context.Context, opts *PageErrorsOptions) (*PageErrors, error)
 	// Requests returns the requests of pages, oldest first, or all details of one request. It
 	// returns ErrBadArgs for an ID that does not exist or is no longer stored.
-	Requests(ctx context.Context, tab TabID, opts *RequestsOptions) (*Requests, error)
+	Requests(ctx context.Context, opts *RequestsOptions) (*Requests, error)
 }
 
 // The limits of an [Inspector].

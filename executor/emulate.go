@@ -9,11 +9,11 @@ import "context"
 type Emulator interface {
 	// Resize sets the viewport size of tab, and returns the resulting viewport. It returns
 	// ErrBadArgs for a size out of range.
-	Resize(ctx context.Context, tab TabID, opts ResizeOptions) (*Viewport, error)
+	Resize(ctx context.Context, opts ResizeOptions) (*Viewport, error)
 	// Emulate changes the settings of tab that opts names, and returns all settings. If it fails,
 	// no setting has changed. It returns ErrBadArgs for an unknown value, and in the user's Chrome
 	// for settings that cannot be emulated for a single tab: locale, timezone and CPU throttling.
-	Emulate(ctx context.Context, tab TabID, opts EmulateOptions) (*Emulation, error)
+	Emulate(ctx context.Context, opts EmulateOptions) (*Emulation, error)
 }
 
 // The range of a viewport's width and height, in CSS pixels.

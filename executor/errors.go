@@ -150,3 +150,19 @@ func RuleOf(err error) string {
 	}
 	return ""
 }
+
+// reason returns, in one line, what happened and what to do about it.
+func reason(err error) string {
+	if e := new(Error); errors.As(err, &e) && e.Hint != "" {
+		return message(err) + " (" + e.Hint + ")"
+	}
+	return message(err)
+}
+
+// message returns what happened, without the operation and the tab.
+func message(err error) string {
+	if e, ok := err.(*Error); ok { // a wrapping error has its own message
+		return e.Message()
+	}
+	return err.Error()
+}

@@ -1,10 +1,10 @@
 // Package executor defines the interface between programs that drive a browser and the backends
 // that do it.
 //
-// An [Executor] drives one browser for one client. Backends (packages executor/chromium and
-// executor/extension) are shared: each client opens its own session on a backend, which is an
-// Executor with its own active tab, refs and diffs. A [Manager] is also an Executor: it selects the
-// backend for each call.
+// An [Executor] drives one browser for one client. A [Page] is one of its tabs. Backends (packages
+// executor/chromium and executor/extension) are shared: each client opens its own session on a
+// backend, which is an Executor with its own active tab, refs and diffs. A [Manager] is also an
+// Executor: it selects the backend.
 //
 // The package imports only the standard library, so that a program depends only on the backends
 // that it uses.
@@ -12,28 +12,42 @@ package executor
 
 import "context"
 
-// An Executor drives one browser for one client. Its methods are safe for
-// concurrent use. Calls on one tab run one at a time, in the order they
-// arrive; calls on different tabs run in parallel.
+// An Executor drives one browser for one client. Its methods are safe for concurrent use.
 //
 // An empty [TabID] means the active tab of this client. Every error is, or wraps, an *[Error] with
 // one of the codes of this package. The comment of a method lists the codes that are specific to
-// it. Every method that uses a page may also return ErrPolicyDenied, ErrNoBackend, ErrLaunchFailed,
-// ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrDialogOpen or ErrTimeout.
+// it.
 type Executor interface {
-	Tabs       // list, open, select, close
-	Navigator  // navigate, back, forward, reload, wait
-	Reader     // snapshot, text, HTML, markdown, links, evaluate
-	Actor      // click, type, press, hover, scroll, select, fill, dialog
-	Capturer   // screenshot, download
-	Pointer    // drag, mouse
-	Files      // upload, PDF
-	Inspector  // console, errors, requests
-	Storage    // cookies, local and session storage
-	Emulator   // viewport, device, network
+	Tabs       // list, select and open tabs; the page of a tab
 	StateStore // save and load storage state
-	Protocol   // one raw protocol call
 	Lifecycle  // ready, ping, status, close
+}
+
+// A Page is a tab of one client. Its methods are safe for concurrent use. Calls on one tab run one
+// at a time, in the order they arrive; calls on different tabs run in parallel.
+//
+// A function that needs only a part of a Page should take a role, such as [Reader].
+//
+// Every method that has an error result may return ErrPolicyDenied, ErrNoBackend, ErrLaunchFailed,
+// ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrDialogOpen or ErrTimeout.
+type Page interface {
+	// ID returns the id of the tab. It is empty for the page of the active tab.
+	ID() TabID
+
+	// Close closes the tab. A tab of the user that was only adopted is released instead, unless the
+	// user allowed closing it. The result says which of the two happened.
+	Close(ctx context.Context) (*ClosedTab, error)
+
+	Navigator // navigate, back, forward, reload, wait
+	Reader    // snapshot, text, HTML, markdown, links, evaluate
+	Actor     // click, type, press, hover, scroll, select, fill, dialog
+	Capturer  // screenshot, download
+	Pointer   // drag, mouse
+	Files     // upload, PDF
+	Inspector // console, errors, requests
+	Storage   // cookies, local and session storage
+	Emulator  // viewport, device, network
+	Protocol  // one raw protocol call
 }
 
 // Lifecycle is the part of an [Executor] that concerns the browser itself.
@@ -90,14 +104,14 @@ type PolicyStatus struct {
 	Subresources string   `json:"subresources,omitempty"`
 }
 
-// Protocol is the part of an [Executor] that covers what its other methods do not.
+// Protocol is the part of a [Page] that covers what its other methods do not.
 type Protocol interface {
-	// CDP sends one Chrome DevTools Protocol command to the CDP session of tab's page, and returns
+	// CDP sends one Chrome DevTools Protocol command to the CDP session of the page, and returns
 	// the raw result. params is marshaled with encoding/json; nil means no parameters.
 	//
-	// The [Gate] first checks OpCDP on the tab's top document. It cannot see what the command does
+	// The [Gate] first checks OpCDP on the top document. It cannot see what the command does
 	// then, which is why policy.Guard requires the eval grant. An error of the browser is ErrCDP.
-	CDP(ctx context.Context, tab TabID, method string, params any) (RawJSON, error)
+	CDP(ctx context.Context, method string, params any) (RawJSON, error)
 }
 
 // RawJSON is an encoded JSON value.

@@ -154,164 +154,28 @@ func (s *fakeSession) Ping(ctx context.Context) error {
 	return err
 }
 
-func (s *fakeSession) ListTabs(ctx context.Context) ([]executor.Tab, error) {
-	return do[[]executor.Tab](s, "ListTabs", ctx)
+func (s *fakeSession) Tabs(ctx context.Context) ([]executor.Tab, error) {
+	return do[[]executor.Tab](s, "Tabs", ctx)
 }
 
 func (s *fakeSession) SelectTab(ctx context.Context, tab executor.TabID) (*executor.Tab, error) {
 	return do[*executor.Tab](s, "SelectTab", ctx, tab)
 }
 
-func (s *fakeSession) NewTab(ctx context.Context, url string, opts *executor.NewTabOptions) (*executor.Tab, error) {
-	return do[*executor.Tab](s, "NewTab", ctx, url, opts)
+func (s *fakeSession) Page(ctx context.Context, tab executor.TabID) (executor.Page, error) {
+	p, err := do[*fakePage](s, "Page", ctx, tab)
+	p.session = s
+	return p, err
 }
 
-func (s *fakeSession) CloseTab(ctx context.Context, tab executor.TabID) (*executor.ClosedTab, error) {
-	return do[*executor.ClosedTab](s, "CloseTab", ctx, tab)
+func (s *fakeSession) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	p, err := do[*fakePage](s, "NewPage", ctx, opts)
+	p.session = s
+	return p, new(executor.Tab), err
 }
 
-func (s *fakeSession) Navigate(ctx context.Context, tab executor.TabID, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return do[*executor.Navigation](s, "Navigate", ctx, tab, url, opts)
-}
-
-func (s *fakeSession) Back(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return do[*executor.Navigation](s, "Back", ctx, tab, opts)
-}
-
-func (s *fakeSession) Forward(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return do[*executor.Navigation](s, "Forward", ctx, tab, opts)
-}
-
-func (s *fakeSession) Reload(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return do[*executor.Navigation](s, "Reload", ctx, tab, opts)
-}
-
-func (s *fakeSession) WaitFor(ctx context.Context, tab executor.TabID, cond executor.WaitCondition) (*executor.WaitResult, error) {
-	return do[*executor.WaitResult](s, "WaitFor", ctx, tab, cond)
-}
-
-func (s *fakeSession) Snapshot(ctx context.Context, tab executor.TabID, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
-	return do[*executor.Snapshot](s, "Snapshot", ctx, tab, opts)
-}
-
-func (s *fakeSession) Text(ctx context.Context, tab executor.TabID, opts *executor.TextOptions) (*executor.Text, error) {
-	return do[*executor.Text](s, "Text", ctx, tab, opts)
-}
-
-func (s *fakeSession) HTML(ctx context.Context, tab executor.TabID, opts *executor.HTMLOptions) (*executor.HTML, error) {
-	return do[*executor.HTML](s, "HTML", ctx, tab, opts)
-}
-
-func (s *fakeSession) Markdown(ctx context.Context, tab executor.TabID, opts *executor.MarkdownOptions) (*executor.Markdown, error) {
-	return do[*executor.Markdown](s, "Markdown", ctx, tab, opts)
-}
-
-func (s *fakeSession) Links(ctx context.Context, tab executor.TabID, opts *executor.LinksOptions) (*executor.Links, error) {
-	return do[*executor.Links](s, "Links", ctx, tab, opts)
-}
-
-func (s *fakeSession) Eval(ctx context.Context, tab executor.TabID, expression string, opts *executor.EvalOptions) (*executor.EvalResult, error) {
-	return do[*executor.EvalResult](s, "Eval", ctx, tab, expression, opts)
-}
-
-func (s *fakeSession) Click(ctx context.Context, tab executor.TabID, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
-	return do[*executor.Action](s, "Click", ctx, tab, target, opts)
-}
-
-func (s *fakeSession) Type(ctx context.Context, tab executor.TabID, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
-	return do[*executor.Action](s, "Type", ctx, tab, target, text, opts)
-}
-
-func (s *fakeSession) Press(ctx context.Context, tab executor.TabID, key string, opts *executor.PressOptions) (*executor.Action, error) {
-	return do[*executor.Action](s, "Press", ctx, tab, key, opts)
-}
-
-func (s *fakeSession) Hover(ctx context.Context, tab executor.TabID, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
-	return do[*executor.Action](s, "Hover", ctx, tab, target, opts)
-}
-
-func (s *fakeSession) Scroll(ctx context.Context, tab executor.TabID, opts executor.ScrollOptions) (*executor.ScrollResult, error) {
-	return do[*executor.ScrollResult](s, "Scroll", ctx, tab, opts)
-}
-
-func (s *fakeSession) SelectOption(ctx context.Context, tab executor.TabID, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
-	return do[*executor.Selection](s, "SelectOption", ctx, tab, target, values, opts)
-}
-
-func (s *fakeSession) FillForm(ctx context.Context, tab executor.TabID, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
-	return do[*executor.FillResult](s, "FillForm", ctx, tab, fields, opts)
-}
-
-func (s *fakeSession) HandleDialog(ctx context.Context, tab executor.TabID, answer executor.DialogAnswer) (*executor.DialogResult, error) {
-	return do[*executor.DialogResult](s, "HandleDialog", ctx, tab, answer)
-}
-
-func (s *fakeSession) Screenshot(ctx context.Context, tab executor.TabID, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-	return do[*executor.Screenshot](s, "Screenshot", ctx, tab, opts)
-}
-
-func (s *fakeSession) Download(ctx context.Context, tab executor.TabID, opts executor.DownloadOptions) (*executor.Download, error) {
-	return do[*executor.Download](s, "Download", ctx, tab, opts)
-}
-
-func (s *fakeSession) Upload(ctx context.Context, tab executor.TabID, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
-	return do[*executor.Upload](s, "Upload", ctx, tab, target, paths, opts)
-}
-
-func (s *fakeSession) SavePDF(ctx context.Context, tab executor.TabID, opts *executor.PDFOptions) (*executor.PDF, error) {
-	return do[*executor.PDF](s, "SavePDF", ctx, tab, opts)
-}
-
-func (s *fakeSession) Drag(ctx context.Context, tab executor.TabID, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
-	return do[*executor.Drag](s, "Drag", ctx, tab, from, to, opts)
-}
-
-func (s *fakeSession) Mouse(ctx context.Context, tab executor.TabID, opts executor.MouseOptions) (*executor.Action, error) {
-	return do[*executor.Action](s, "Mouse", ctx, tab, opts)
-}
-
-func (s *fakeSession) Console(ctx context.Context, tab executor.TabID, opts *executor.ConsoleOptions) (*executor.Console, error) {
-	return do[*executor.Console](s, "Console", ctx, tab, opts)
-}
-
-func (s *fakeSession) PageErrors(ctx context.Context, tab executor.TabID, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
-	return do[*executor.PageErrors](s, "PageErrors", ctx, tab, opts)
-}
-
-func (s *fakeSession) Requests(ctx context.Context, tab executor.TabID, opts *executor.RequestsOptions) (*executor.Requests, error) {
-	return do[*executor.Requests](s, "Requests", ctx, tab, opts)
-}
-
-func (s *fakeSession) Cookies(ctx context.Context, tab executor.TabID, opts *executor.CookiesOptions) (*executor.Cookies, error) {
-	return do[*executor.Cookies](s, "Cookies", ctx, tab, opts)
-}
-
-func (s *fakeSession) SetCookie(ctx context.Context, tab executor.TabID, cookie executor.Cookie) (*executor.StorageChange, error) {
-	return do[*executor.StorageChange](s, "SetCookie", ctx, tab, cookie)
-}
-
-func (s *fakeSession) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.StorageChange, error) {
-	return do[*executor.StorageChange](s, "DeleteCookies", ctx, tab, names)
-}
-
-func (s *fakeSession) Items(ctx context.Context, tab executor.TabID, area executor.StorageArea, opts *executor.ItemsOptions) (*executor.Items, error) {
-	return do[*executor.Items](s, "Items", ctx, tab, area, opts)
-}
-
-func (s *fakeSession) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
-	return do[*executor.StorageChange](s, "SetItem", ctx, tab, area, key, value)
-}
-
-func (s *fakeSession) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
-	return do[*executor.StorageChange](s, "RemoveItems", ctx, tab, area, keys)
-}
-
-func (s *fakeSession) Resize(ctx context.Context, tab executor.TabID, opts executor.ResizeOptions) (*executor.Viewport, error) {
-	return do[*executor.Viewport](s, "Resize", ctx, tab, opts)
-}
-
-func (s *fakeSession) Emulate(ctx context.Context, tab executor.TabID, opts executor.EmulateOptions) (*executor.Emulation, error) {
-	return do[*executor.Emulation](s, "Emulate", ctx, tab, opts)
+func (s *fakeSession) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return do[*executor.Navigation](s, "Navigate", ctx, url, opts)
 }
 
 func (s *fakeSession) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
@@ -322,6 +186,13 @@ func (s *fakeSession) LoadState(ctx context.Context, name string) (*executor.Sta
 	return do[*executor.StateResult](s, "LoadState", ctx, name)
 }
 
-func (s *fakeSession) CDP(ctx context.Context, tab executor.TabID, method string, params any) (executor.RawJSON, error) {
-	return do[executor.RawJSON](s, "CDP", ctx, tab, method, params)
+// A fakePage is a page of a fakeSession. A Manager returns the page of its session, so one method is
+// enough.
+type fakePage struct {
+	executor.Page
+	session *fakeSession
+}
+
+func (p *fakePage) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
+	return do[*executor.Action](p.session, "Click", ctx, target, opts)
 }

@@ -14,11 +14,11 @@ type Files interface {
 	// It returns ErrBadArgs for a file that is missing or too large and for files that the input
 	// does not accept, ErrPolicyDenied for a path outside the directory, and ErrNotActionable if a
 	// click opened no file chooser.
-	Upload(ctx context.Context, tab TabID, target Target, paths []string, opts *ActionOptions) (*Upload, error)
+	Upload(ctx context.Context, target Target, paths []string, opts *ActionOptions) (*Upload, error)
 	// SavePDF prints the tab's page to a PDF file in the download directory. It returns
 	// ErrPolicyDenied if the page has a frame that may not be read, and ErrDownloadFailed if the
 	// file cannot be saved.
-	SavePDF(ctx context.Context, tab TabID, opts *PDFOptions) (*PDF, error)
+	SavePDF(ctx context.Context, opts *PDFOptions) (*PDF, error)
 }
 
 // The limits of one [Files.Upload].

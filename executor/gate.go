@@ -1,6 +1,9 @@
 package executor
 
-import "context"
+import (
+	"context"
+	"net/netip"
+)
 
 // A Gate decides on each document access of a session, at the time of the access. policy.Guard
 // implements it. A nil Gate denies everything.
@@ -64,3 +67,17 @@ func (f GateFunc) Check(ctx context.Context, access Access) error { return f(ctx
 // AllowAll is a Gate that allows everything. It is for tests, and for programs that trust their
 // pages and callers.
 var AllowAll Gate = GateFunc(func(context.Context, Access) error { return nil })
+
+// A NetworkPolicy decides on the network connections of a browser, and of downloads by URL.
+// policy.Policy implements it. Its methods must be safe for concurrent use. An error denies; its
+// text is shown to the page or the caller that sent the request.
+type NetworkPolicy interface {
+	// CheckHost decides before host is resolved. scheme is "http", or empty for a tunnel, as https
+	// and WebSockets use. An IPv6 host is in brackets.
+	CheckHost(scheme, host string, port int) error
+	// CheckPath checks the path of a request that CheckHost allowed, if the path is visible, as in
+	// plain HTTP. path is as sent, without the query.
+	CheckPath(scheme, host string, port int, path string) error
+	// CheckAddr decides on each address of host, immediately before it is dialed.
+	CheckAddr(host string, port int, addr netip.Addr) error
+}

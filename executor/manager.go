@@ -52,7 +52,7 @@ type ManagerOptions struct {
 	Logger *slog.Logger
 }
 
-// A Manager is the Executor of one client that selects the backend for each call:
+// A Manager is the Executor of one client that selects the backend for each of its calls:
 //
 //   - the extension, if one is connected and answers a ping within 800 ms. The result of a ping,
 //     also if there was no answer, is valid for 2 s. An extension that disconnected has 600 ms to
@@ -62,8 +62,8 @@ type ManagerOptions struct {
 //
 // With Prefer BackendCDP, the Manager uses CDP whenever a CDP backend is configured.
 //
-// A call stays on the backend that it started on, even if that backend disconnects during the
-// call. The next call selects a backend again. Each backend keeps its own session, with its tabs,
+// A call and a [Page] stay on the backend that they started on, even if that backend disconnects. The
+// next call of the Manager selects a backend again. Each backend keeps its own session, with its tabs,
 // active tab and refs, until the Manager is closed. A tab id of the backend that is not in use
 // results in ErrStaleTab. After a backend switch, so does a call without a tab id, because it was
 // meant for a tab of the other backend, until a call has listed, named or opened a tab. That call
@@ -140,7 +140,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 		s = m.statusOf(ctx, c)
 		s.Backend = c.kind
 	} else {
-		s = Unavailable{err}.Status(ctx)
+		s = Status{Detail: reason(err)}
 	}
 	if m.extension != nil {
 		side := m.statusOf(ctx, m.extension)

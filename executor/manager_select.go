@@ -46,34 +46,33 @@ var (
 	errProbeTimeout = errors.New("the extension does not respond")
 )
 
-// executorFor returns the executor for a call on tab: the session on the selected backend, or an
-// Unavailable with the reason why no backend is available.
-func (m *Manager) executorFor(ctx context.Context, tab TabID) Executor {
+// session returns the session on the selected backend, for a call that uses no existing tab.
+func (m *Manager) session(ctx context.Context) (Executor, error) { return m.route(ctx, "", true) }
+
+// sessionOf returns the session on the selected backend, for a call on tab.
+func (m *Manager) sessionOf(ctx context.Context, tab TabID) (Executor, error) {
 	return m.route(ctx, tab, tab != "")
 }
 
-// executorForNewTab is executorFor for a call that uses no existing tab.
-func (m *Manager) executorForNewTab(ctx context.Context) Executor { return m.route(ctx, "", true) }
-
-// route returns the executor for a call. backendAgnostic is set if the call means the same in any
-// browser: it names its tab, or needs none.
-func (m *Manager) route(ctx context.Context, tab TabID, backendAgnostic bool) Executor {
+// route returns the session on the selected backend. backendAgnostic is set if the call means the
+// same in any browser: it names its tab, or needs none.
+func (m *Manager) route(ctx context.Context, tab TabID, backendAgnostic bool) (Executor, error) {
 	c, skipped, err := m.choose(ctx, true)
 	if err != nil {
-		return Unavailable{err}
+		return nil, err
 	}
 	// The session rejects an invalid id.
 	if prefix, _, _, err := tab.Split(); err == nil && prefix != c.prefix {
-		return Unavailable{otherBackendError(fmt.Sprintf("tab %s", tab), c.other(), c.kind, skipped)}
+		return nil, otherBackendError(fmt.Sprintf("tab %s", tab), c.other(), c.kind, skipped)
 	}
 	session, switched, err := m.switchTo(c, backendAgnostic, skipped)
 	if err != nil {
-		return Unavailable{err}
+		return nil, err
 	}
 	if switched != nil {
 		switched.report(ctx)
 	}
-	return session
+	return session, nil
 }
 
 // choose selects the backend to use now. skipped is the reason why it is not the extension although

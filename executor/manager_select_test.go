@@ -16,11 +16,11 @@ import (
 // reaches calls the manager and returns the backend that received the call.
 func reaches(t *testing.T, m *executor.Manager, ext, cdp *fakeBackend) executor.BackendKind {
 	t.Helper()
-	e, c := ext.count("ListTabs"), cdp.count("ListTabs")
-	if _, err := m.ListTabs(t.Context()); err != nil {
+	e, c := ext.count("Tabs"), cdp.count("Tabs")
+	if _, err := m.Tabs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	switch e, c = ext.count("ListTabs")-e, cdp.count("ListTabs")-c; {
+	switch e, c = ext.count("Tabs")-e, cdp.count("Tabs")-c; {
 	case e == 1 && c == 0:
 		return executor.BackendExtension
 	case e == 0 && c == 1:
@@ -83,9 +83,9 @@ func TestManagerChooses(t *testing.T) {
 					}
 					return
 				}
-				_, err := m.Text(t.Context(), "", nil)
+				_, err := m.Page(t.Context(), "")
 				var e *executor.Error
-				if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || e.Op != "text" || e.Retryable != c.retryable {
+				if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || e.Op != "page" || e.Retryable != c.retryable {
 					t.Fatalf("the call returned %#v, want NO_BACKEND", err)
 				}
 				message, hint, _ := strings.Cut(c.text, "|")
@@ -98,7 +98,7 @@ func TestManagerChooses(t *testing.T) {
 			})
 		})
 	}
-	_, err := manager(t, executor.ManagerOptions{}).ListTabs(t.Context())
+	_, err := manager(t, executor.ManagerOptions{}).Tabs(t.Context())
 	if !errors.Is(err, executor.ErrNoBackend) || !strings.Contains(err.Error(), "no extension") {
 		t.Errorf("a manager without backends: %v", err)
 	}
@@ -211,7 +211,7 @@ func TestManagerShareAPing(t *testing.T) {
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
-				if _, err := m.ListTabs(t.Context()); err != nil {
+				if _, err := m.Tabs(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -225,7 +225,7 @@ func TestManagerShareAPing(t *testing.T) {
 		if took := time.Since(start); took != 500*time.Millisecond {
 			t.Errorf("the calls took %v", took)
 		}
-		if ext.count("Ping") != 1 || ext.count("ListTabs") != 10 || ext.count("Ready") != 0 || len(cdp.opened()) > 0 {
+		if ext.count("Ping") != 1 || ext.count("Tabs") != 10 || ext.count("Ready") != 0 || len(cdp.opened()) > 0 {
 			t.Errorf("calls to the extension %q, sessions on cdp %d", ext.calls(), len(cdp.opened()))
 		}
 	})
@@ -272,7 +272,11 @@ func TestManagerDoesNotMigrate(t *testing.T) {
 			return nil
 		}
 		m := manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp})
-		_, err := m.Click(t.Context(), "", executor.Target{Ref: "e1"}, nil)
+		page, err := m.Page(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = page.Click(t.Context(), executor.Target{Ref: "e1"}, nil)
 		if !errors.Is(err, executor.ErrExtensionDisconnected) || len(cdp.opened()) > 0 {
 			t.Errorf("the call: %v; sessions on cdp: %d", err, len(cdp.opened()))
 		}
@@ -296,7 +300,7 @@ func TestManagerSessionFails(t *testing.T) {
 		ext.connected.Store(false)
 		cdp.newErr = closed
 		m = manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp})
-		if _, err := m.ListTabs(t.Context()); !errors.Is(err, executor.ErrNoBackend) || !strings.Contains(err.Error(), "is closed") {
+		if _, err := m.Tabs(t.Context()); !errors.Is(err, executor.ErrNoBackend) || !strings.Contains(err.Error(), "is closed") {
 			t.Errorf("the call: %v, want the backend's reason", err)
 		}
 		cdp.newErr = nil // a failed attempt is not stored

@@ -20,7 +20,11 @@ func TestManagerSwitch(t *testing.T) {
 		var switches []executor.BackendSwitch
 		ctx := executor.WithSwitchObserver(t.Context(), func(s executor.BackendSwitch) { switches = append(switches, s) })
 		click := func() error {
-			_, err := m.Click(ctx, "", executor.Target{Ref: "e1"}, nil)
+			page, err := m.Page(ctx, "")
+			if err != nil {
+				return err
+			}
+			_, err = page.Click(ctx, executor.Target{Ref: "e1"}, nil)
 			return err
 		}
 		if err := click(); err != nil || len(switches) != 0 {
@@ -31,7 +35,7 @@ func TestManagerSwitch(t *testing.T) {
 		for range 2 {
 			var e *executor.Error
 			err := click()
-			if !errors.As(err, &e) || e.Code != executor.ErrStaleTab || e.Op != "click" || e.Hint == "" ||
+			if !errors.As(err, &e) || e.Code != executor.ErrStaleTab || e.Op != "page" || e.Hint == "" ||
 				!strings.Contains(e.Message(), "user's own Chrome") || !strings.Contains(e.Message(), "no extension is connected") {
 				t.Fatalf("a click intended for the other browser: %#v", err)
 			}
@@ -39,7 +43,7 @@ func TestManagerSwitch(t *testing.T) {
 		if len(cdp.calls()) != 0 || len(switches) != 0 {
 			t.Fatalf("calls to cdp %q, switches %v", cdp.calls(), switches)
 		}
-		if _, err := m.Navigate(ctx, "", "https://example.com/", nil); err != nil {
+		if _, err := m.Navigate(ctx, "https://example.com/", nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(switches) != 1 || switches[0].From != executor.BackendExtension || switches[0].To != executor.BackendCDP || !errors.Is(switches[0].Reason, executor.ErrNoBackend) {
@@ -67,7 +71,7 @@ func TestManagerSwitch(t *testing.T) {
 		}
 		// An observer is optional.
 		ext.connected.Store(false)
-		if _, err := m.ListTabs(context.Background()); err != nil {
+		if _, err := m.Tabs(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -108,7 +112,7 @@ func TestManagerWaitsForReconnect(t *testing.T) {
 				if c.limit > 0 {
 					ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 					defer cancel()
-					if _, err := m.ListTabs(ctx); !errors.Is(err, executor.ErrTimeout) {
+					if _, err := m.Tabs(ctx); !errors.Is(err, executor.ErrTimeout) {
 						t.Errorf("the call returned %v", err)
 					}
 				} else if got := reaches(t, m, ext, cdp); got != c.want {

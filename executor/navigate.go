@@ -28,18 +28,17 @@ const DefaultWaitTimeout = 10 * time.Second
 // contains Chrome's net::ERR_ name), ErrPolicyDenied if the policy denies a redirect, ErrTimeout if
 // opts.Until is not reached in time, and ErrDialogOpen if a beforeunload dialog blocks the page.
 type Navigator interface {
-	// Navigate loads url in tab and returns when opts.Until is reached. If no tab is open and the
-	// tab id is empty, it opens a tab.
-	Navigate(ctx context.Context, tab TabID, url string, opts *NavigateOptions) (*Navigation, error)
+	// Navigate loads url and returns when opts.Until is reached.
+	Navigate(ctx context.Context, url string, opts *NavigateOptions) (*Navigation, error)
 	// Back goes back one history entry. It returns ErrNavigationFailed if there is none.
-	Back(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
+	Back(ctx context.Context, opts *NavigateOptions) (*Navigation, error)
 	// Forward goes forward one history entry. It returns ErrNavigationFailed if there is none.
-	Forward(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
+	Forward(ctx context.Context, opts *NavigateOptions) (*Navigation, error)
 	// Reload loads the document again.
-	Reload(ctx context.Context, tab TabID, opts *NavigateOptions) (*Navigation, error)
+	Reload(ctx context.Context, opts *NavigateOptions) (*Navigation, error)
 	// WaitFor waits until all conditions in cond hold at the same time. A timeout is not an error:
 	// the result has Matched false.
-	WaitFor(ctx context.Context, tab TabID, cond WaitCondition) (*WaitResult, error)
+	WaitFor(ctx context.Context, cond WaitCondition) (*WaitResult, error)
 }
 
 // NavigateOptions are the options of the methods of [Navigator].
@@ -69,6 +68,7 @@ type WaitCondition struct {
 	TextGone   string        // text that the page no longer shows
 	Gone       string        // a selector or ref that no visible element matches
 	URL        string        // a glob on the URL of the top document
+	Load       WaitUntil     // a state that the top document has reached; with UntilNetworkIdle, no request for 500 ms until now
 	Expression string        // JavaScript that evaluates to a truthy value; needs the eval grant
 	Time       time.Duration // minimum time to wait
 	Timeout    time.Duration // default DefaultWaitTimeout

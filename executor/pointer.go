@@ -9,12 +9,12 @@ type Pointer interface {
 	// button there. It works for HTML drag and drop and for pages that follow the pointer events.
 	// Both elements must become actionable first, as for Click; the error gives the reason if one
 	// does not. The result's Drop says how the drag ended.
-	Drag(ctx context.Context, tab TabID, from, to Target, opts *ActionOptions) (*Drag, error)
+	Drag(ctx context.Context, from, to Target, opts *ActionOptions) (*Drag, error)
 	// Mouse sends one input event at a position in the viewport. It returns ErrBadArgs for a
 	// position outside the viewport and ErrPolicyDenied for a frame that may not be acted on. A
 	// pressed button stays pressed until it is released by another call. It is also released when a
 	// call fails, the next action starts, the tab navigates or the session closes.
-	Mouse(ctx context.Context, tab TabID, opts MouseOptions) (*Action, error)
+	Mouse(ctx context.Context, opts MouseOptions) (*Action, error)
 }
 
 // A DragOutcome is how a drag ended.

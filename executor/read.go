@@ -12,19 +12,19 @@ const DefaultMaxChars = 20_000
 type Reader interface {
 	// Snapshot returns an outline of roles and names, with a ref on each element that can be acted
 	// on.
-	Snapshot(ctx context.Context, tab TabID, opts *SnapshotOptions) (*Snapshot, error)
+	Snapshot(ctx context.Context, opts *SnapshotOptions) (*Snapshot, error)
 	// Text returns the rendered text of the page or the target.
-	Text(ctx context.Context, tab TabID, opts *TextOptions) (*Text, error)
+	Text(ctx context.Context, opts *TextOptions) (*Text, error)
 	// HTML returns the markup of the page or the target.
-	HTML(ctx context.Context, tab TabID, opts *HTMLOptions) (*HTML, error)
+	HTML(ctx context.Context, opts *HTMLOptions) (*HTML, error)
 	// Markdown returns the main content of the page as markdown.
-	Markdown(ctx context.Context, tab TabID, opts *MarkdownOptions) (*Markdown, error)
+	Markdown(ctx context.Context, opts *MarkdownOptions) (*Markdown, error)
 	// Links lists the links of the page, each with a ref.
-	Links(ctx context.Context, tab TabID, opts *LinksOptions) (*Links, error)
+	Links(ctx context.Context, opts *LinksOptions) (*Links, error)
 	// Eval runs JavaScript in the main world of the top frame. If the script throws an exception,
 	// the result has OK false. Eval returns ErrEvalFailed if the expression could not be evaluated,
 	// for example because of a syntax error.
-	Eval(ctx context.Context, tab TabID, expression string, opts *EvalOptions) (*EvalResult, error)
+	Eval(ctx context.Context, expression string, opts *EvalOptions) (*EvalResult, error)
 }
 
 // SnapshotOptions are the options of [Reader.Snapshot].

@@ -10,24 +10,24 @@ import "context"
 type Storage interface {
 	// Cookies lists by name the cookies that the browser sends with requests of the document to its
 	// own site, including HttpOnly ones.
-	Cookies(ctx context.Context, tab TabID, opts *CookiesOptions) (*Cookies, error)
+	Cookies(ctx context.Context, opts *CookiesOptions) (*Cookies, error)
 	// SetCookie creates or replaces a cookie of the document's site. It returns ErrBadArgs for a
 	// cookie that browsers reject: an invalid name or value, a domain that is neither the
 	// document's host nor a parent of it or that unrelated sites share, or a name prefix whose
 	// requirements the attributes do not meet. It returns ErrPolicyDenied for a domain that the
 	// Gate denies.
-	SetCookie(ctx context.Context, tab TabID, cookie Cookie) (*StorageChange, error)
+	SetCookie(ctx context.Context, cookie Cookie) (*StorageChange, error)
 	// DeleteCookies deletes the given names among the cookies that Cookies lists, or all of them if
 	// names is nil. Cookies of a parent domain that the Gate denies are skipped and counted.
-	DeleteCookies(ctx context.Context, tab TabID, names []string) (*StorageChange, error)
+	DeleteCookies(ctx context.Context, names []string) (*StorageChange, error)
 
 	// Items lists by key the items of the document's origin in an area.
-	Items(ctx context.Context, tab TabID, area StorageArea, opts *ItemsOptions) (*Items, error)
+	Items(ctx context.Context, area StorageArea, opts *ItemsOptions) (*Items, error)
 	// SetItem sets the value of a key. It returns ErrNotActionable if the quota of the origin is
 	// exceeded.
-	SetItem(ctx context.Context, tab TabID, area StorageArea, key, value string) (*StorageChange, error)
+	SetItem(ctx context.Context, area StorageArea, key, value string) (*StorageChange, error)
 	// RemoveItems removes the items with the given keys, or all if keys is nil.
-	RemoveItems(ctx context.Context, tab TabID, area StorageArea, keys []string) (*StorageChange, error)
+	RemoveItems(ctx context.Context, area StorageArea, keys []string) (*StorageChange, error)
 }
 
 // A StorageArea is one of the two web storage areas of an origin.

@@ -41,35 +41,42 @@ type Tab struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Tabs is the part of an [Executor] that opens, lists and closes tabs.
+// Tabs is the part of an [Executor] that lists, selects and opens tabs.
 type Tabs interface {
-	// ListTabs lists the open tabs in the order in which they were opened. A tab that the Gate
-	// denies has the URL DeniedURL and no title.
-	ListTabs(ctx context.Context) ([]Tab, error)
+	// Tabs lists the open tabs in the order in which they were opened. A tab that the Gate denies
+	// has the URL DeniedURL and no title.
+	Tabs(ctx context.Context) ([]Tab, error)
 
 	// SelectTab makes tab this client's active tab. It does not change the focus in the browser.
 	SelectTab(ctx context.Context, tab TabID) (*Tab, error)
 
-	// NewTab opens a tab, loads url in it unless url is empty, and returns when the page has
-	// loaded. It returns the errors of Navigate. If loading fails, the tab is closed, except after
-	// ErrDialogOpen: then the tab stays open and NewTab returns it without an error. The page
-	// continues after HandleDialog.
-	NewTab(ctx context.Context, url string, opts *NewTabOptions) (*Tab, error)
+	// Page returns the page of a tab. It does not use the browser: if the tab does not exist, the
+	// methods of the page return ErrTabNotFound or ErrStaleTab. The methods of the page of an empty
+	// id use the tab that is active when they are called.
+	//
+	// Page returns ErrBadArgs if tab is not a tab id.
+	Page(ctx context.Context, tab TabID) (Page, error)
 
-	// CloseTab closes tab. A tab of the user that was only adopted is released instead, unless the
-	// user allowed closing it. The result says which of the two happened.
-	CloseTab(ctx context.Context, tab TabID) (*ClosedTab, error)
+	// NewPage opens a tab, loads opts.URL in it, and returns when the page has loaded. The Tab
+	// describes it then. NewPage returns the errors of Navigator.Navigate. If loading fails, the
+	// tab is closed, except after ErrDialogOpen: then the tab stays open, and the error names it.
+	// The page continues after HandleDialog.
+	NewPage(ctx context.Context, opts *NewPageOptions) (Page, *Tab, error)
+
+	// Navigate loads url in the active tab, or in a new tab if the client has none.
+	Navigate(ctx context.Context, url string, opts *NavigateOptions) (*Navigation, error)
 }
 
-// A ClosedTab is the result of [Tabs.CloseTab]. Exactly one of Closed and Released is set.
+// A ClosedTab is the result of [Page.Close]. Exactly one of Closed and Released is set.
 type ClosedTab struct {
 	Tab      TabID `json:"tabId"`
 	Closed   bool  `json:"closed"`
 	Released bool  `json:"released,omitempty"` // the tab belongs to the user: it stays open, but is no longer attached
 }
 
-// NewTabOptions are the options of [Tabs.NewTab].
-type NewTabOptions struct {
+// NewPageOptions are the options of [Tabs.NewPage]. nil means an active blank page.
+type NewPageOptions struct {
+	URL string // empty means a blank page
 	// Inactive keeps the active tab. Otherwise the new tab becomes this client's active tab.
 	Inactive bool
 }
@@ -107,6 +114,9 @@ type Target struct {
 	Selector string
 	Ref      Ref
 }
+
+// Selector returns the target that selector matches.
+func Selector(selector string) Target { return Target{Selector: selector} }
 
 // IsZero reports whether neither field is set.
 func (t Target) IsZero() bool { return t == Target{} }

@@ -102,7 +102,7 @@ export class Broker {
         await this.network.update();
       },
       detached: (a, reason) => void this.onDetached(a, reason),
-      cancelled: (tabId) => {
+      canceled: (tabId) => {
         this.tabs.unshare(tabId, 'debugger');
         this.network.update().catch(() => {});
       },

@@ -1,7 +1,7 @@
 // @ts-check
 
 import { clientProof, decodeKey, encode, importKey, newNonce, unseal, verifyServer } from './handshake.js';
-import { CLOSE, HELLO_TIMEOUT_MS, MAX_FRAME, MAX_HANDSHAKE_FRAME, VERSION } from './wire.js';
+import { CLOSE, HELLO_TIMEOUT_MS, MAX_MESSAGE, MAX_HANDSHAKE_MESSAGE, VERSION } from './wire.js';
 
 /**
  * @typedef {object} Credential
@@ -178,7 +178,7 @@ export class Connection {
       };
       socket.onmessage = (event) => {
         if (generation !== this.generation) return;
-        const frame = parse(event.data, step === 'open' ? Infinity : MAX_HANDSHAKE_FRAME);
+        const frame = parse(event.data, step === 'open' ? Infinity : MAX_HANDSHAKE_MESSAGE);
         if (!frame) {
           fail('refused', 'bad_frame', 'the server sent an invalid message');
         } else if (frame.v !== VERSION) {
@@ -263,7 +263,7 @@ export class Connection {
     const { socket } = this;
     if (!socket || socket.readyState !== 1) return false;
     const text = JSON.stringify({ ...frame, v: VERSION });
-    if (text.length > MAX_FRAME / 3 && new TextEncoder().encode(text).length > MAX_FRAME) return false;
+    if (text.length > MAX_MESSAGE / 3 && new TextEncoder().encode(text).length > MAX_MESSAGE) return false;
     if (socket.bufferedAmount > MAX_QUEUED) {
       this.ended('waiting', 'backpressure', 'the server does not read its messages');
       return false;

@@ -92,7 +92,7 @@ func (s *fakeServer) stop() {
 
 func (s *fakeServer) serve(ws *websocket.Conn) {
 	c := &fakeConn{s: s, ws: ws, done: make(chan struct{}), pending: map[string]chan answer{}, changed: make(chan struct{})}
-	ws.MaxPayloadBytes = wire.MaxFrame
+	ws.MaxPayloadBytes = wire.MaxMessage
 	if err := c.handshake(); err != nil {
 		s.mu.Lock()
 		s.fails = append(s.fails, err.Error())
@@ -176,12 +176,12 @@ func (c *fakeConn) handshake() error {
 		<-hold
 	}
 	if refuse != "" {
-		c.send(&wire.RejectedMessage{Reason: wire.ReasonNotPaired, Message: refuse})
+		c.send(&wire.Rejection{Reason: wire.ReasonNotPaired, Message: refuse})
 		return errors.New(refuse)
 	}
 	key := c.s.keys[hello.Key]
 	if key == nil {
-		c.send(&wire.RejectedMessage{Reason: wire.ReasonNotPaired, Message: "this browser is not paired"})
+		c.send(&wire.Rejection{Reason: wire.ReasonNotPaired, Message: "this browser is not paired"})
 		return errors.New("no key of kind " + hello.Key)
 	}
 	nonceC, err := wire.DecodeKey(hello.Nonce)

@@ -204,7 +204,7 @@ func TestLive(t *testing.T) {
 			mark := c.mark()
 			c.cdp(t, tab, "Runtime.evaluate", map[string]any{"expression": scripts[name], "awaitPromise": true, "userGesture": true})
 			if name == "location" || name == "form" { // the browser's error page
-				c.await(t, mark, "the refusal", func(e event) bool {
+				c.await(t, mark, "the denial", func(e event) bool {
 					return e.name == wire.EventCDP && strings.Contains(string(e.data), `"unreachableUrl"`)
 				})
 			}

@@ -98,7 +98,7 @@ class Budget {
  * @property {(a?: Attachment) => Promise<void>} protect installs the network rules for all attached
  *   tabs and a new one
  * @property {(a: Attachment, reason: string) => void} detached not by us; the tab may still exist
- * @property {(tabId: number) => void} cancelled by the user, in Chrome's debugging bar
+ * @property {(tabId: number) => void} canceled by the user, in Chrome's debugging bar
  * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
  *   URL of the page that it concerns, "" if unknown
  * @property {(a: Attachment, origin: string) => void} askEval
@@ -573,7 +573,7 @@ export class Relay {
     const a = this.attachments.get(tabId);
     if (reason === 'canceled_by_user') {
       if (a) this.attachments.delete(tabId);
-      this.delegate.cancelled(tabId);
+      this.delegate.canceled(tabId);
       return;
     }
     if (!a?.live) return; // we detached

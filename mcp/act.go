@@ -29,9 +29,9 @@ type clickArgs struct {
 	timeoutArg
 }
 
-func (s *toolSession) click(ctx context.Context, a clickArgs) (actionResult, error) {
+func (a clickArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
 	opts := &executor.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, Timeout: a.timeout()}
-	act, err := s.ex.Click(ctx, a.Tab, a.target(), opts)
+	act, err := p.Click(ctx, a.target(), opts)
 	return actionResult{act}, err
 }
 
@@ -44,9 +44,9 @@ type typeArgs struct {
 	tabArg
 }
 
-func (s *toolSession) typeText(ctx context.Context, a typeArgs) (actionResult, error) {
+func (a typeArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
 	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents}
-	act, err := s.ex.Type(ctx, a.Tab, a.target(), a.Text, opts)
+	act, err := p.Type(ctx, a.target(), a.Text, opts)
 	return actionResult{act}, err
 }
 
@@ -57,8 +57,8 @@ type pressArgs struct {
 	tabArg
 }
 
-func (s *toolSession) press(ctx context.Context, a pressArgs) (actionResult, error) {
-	act, err := s.ex.Press(ctx, a.Tab, a.Key, &executor.PressOptions{Target: a.target(), Modifiers: a.Modifiers})
+func (a pressArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+	act, err := p.Press(ctx, a.Key, &executor.PressOptions{Target: a.target(), Modifiers: a.Modifiers})
 	return actionResult{act}, err
 }
 
@@ -67,8 +67,8 @@ type hoverArgs struct {
 	tabArg
 }
 
-func (s *toolSession) hover(ctx context.Context, a hoverArgs) (actionResult, error) {
-	act, err := s.ex.Hover(ctx, a.Tab, a.target(), nil)
+func (a hoverArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+	act, err := p.Hover(ctx, a.target(), nil)
 	return actionResult{act}, err
 }
 
@@ -93,7 +93,7 @@ func (a scrollArgs) check() error {
 	return a.optionalTarget.check()
 }
 
-func (s *toolSession) scroll(ctx context.Context, a scrollArgs) (scrollResult, error) {
+func (a scrollArgs) run(ctx context.Context, p executor.Page) (scrollResult, error) {
 	opts := executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
 	if a.DeltaX != nil {
 		opts.DeltaX = *a.DeltaX
@@ -101,7 +101,7 @@ func (s *toolSession) scroll(ctx context.Context, a scrollArgs) (scrollResult, e
 	if a.DeltaY != nil {
 		opts.DeltaY = *a.DeltaY
 	}
-	res, err := s.ex.Scroll(ctx, a.Tab, opts)
+	res, err := p.Scroll(ctx, opts)
 	return scrollResult{res}, err
 }
 
@@ -124,8 +124,8 @@ type selectArgs struct {
 	tabArg
 }
 
-func (s *toolSession) selectOption(ctx context.Context, a selectArgs) (selectResult, error) {
-	sel, err := s.ex.SelectOption(ctx, a.Tab, a.target(), a.Values, nil)
+func (a selectArgs) run(ctx context.Context, p executor.Page) (selectResult, error) {
+	sel, err := p.SelectOption(ctx, a.target(), a.Values, nil)
 	if err == nil {
 		sel.Selected = nonNil(sel.Selected)
 	}
@@ -161,8 +161,8 @@ func (a fillFormArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) fillForm(ctx context.Context, a fillFormArgs) (fillResult, error) {
-	res, err := s.ex.FillForm(ctx, a.Tab, a.Fields, &executor.FillOptions{Submit: a.submit()})
+func (a fillFormArgs) run(ctx context.Context, p executor.Page) (fillResult, error) {
+	res, err := p.FillForm(ctx, a.Fields, &executor.FillOptions{Submit: a.submit()})
 	if err == nil {
 		res.Filled = nonNil(res.Filled)
 	}
@@ -187,6 +187,9 @@ func plural(n int, noun own) own {
 	return own(strconv.Itoa(n)) + " " + noun
 }
 
+// byteCount returns a number of bytes with its unit.
+func byteCount[N int | int64](n N) own { return plural(int(n), "byte") }
+
 type handleDialogArgs struct {
 	Accept     bool   `json:"accept"`
 	PromptText string `json:"promptText,omitempty" empty:"ok" jsonschema:"answer to a prompt"`
@@ -200,8 +203,8 @@ func (a handleDialogArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) handleDialog(ctx context.Context, a handleDialogArgs) (dialogResult, error) {
-	res, err := s.ex.HandleDialog(ctx, a.Tab, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
+func (a handleDialogArgs) run(ctx context.Context, p executor.Page) (dialogResult, error) {
+	res, err := p.HandleDialog(ctx, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
 	return dialogResult{res, a.Accept}, err
 }
 

@@ -27,8 +27,8 @@ func (a screenshotArgs) check() error {
 	return a.optionalTarget.check()
 }
 
-func (s *toolSession) screenshot(ctx context.Context, a screenshotArgs) (screenshotResult, error) {
-	shot, err := s.ex.Screenshot(ctx, a.Tab, &executor.ScreenshotOptions{
+func (a screenshotArgs) run(ctx context.Context, p executor.Page) (screenshotResult, error) {
+	shot, err := p.Screenshot(ctx, &executor.ScreenshotOptions{
 		Target: a.target(), FullPage: a.FullPage, Format: a.Format, Quality: a.Quality, Labels: a.Labels,
 	})
 	return screenshotResult{shot, a}, err
@@ -76,8 +76,8 @@ func (a downloadArgs) check() error {
 	return a.optionalTarget.check()
 }
 
-func (s *toolSession) downloadFile(ctx context.Context, a downloadArgs) (downloadResult, error) {
-	d, err := s.ex.Download(ctx, a.Tab, executor.DownloadOptions{
+func (a downloadArgs) run(ctx context.Context, p executor.Page) (downloadResult, error) {
+	d, err := p.Download(ctx, executor.DownloadOptions{
 		URL: a.URL, Target: a.target(), SuggestedName: a.SuggestedName,
 	})
 	return downloadResult{d}, err
@@ -88,9 +88,9 @@ type downloadResult struct{ *executor.Download }
 func (r downloadResult) render(t *text) {
 	t.line("saved %s", quote(r.Path, maxURL))
 	if r.MIMEType != "" {
-		t.line("%d bytes of %s", r.Bytes, quote(r.MIMEType, maxName))
+		t.line("%s of %s", byteCount(r.Bytes), quote(r.MIMEType, maxName))
 	} else {
-		t.line("%d bytes", r.Bytes)
+		t.line("%s", byteCount(r.Bytes))
 	}
 	if r.SuggestedName != "" {
 		t.line("suggested name %s", quote(r.SuggestedName, maxTitle))

@@ -12,11 +12,11 @@ import (
 
 // devtoolsTools are the tools of [ToolsDevtools].
 var devtoolsTools = []tool{
-	def("console_messages", reads, (*toolSession).consoleMessages, "What pages of the tab wrote to the console, newest last."),
-	def("page_errors", reads, (*toolSession).pageErrors, "Uncaught errors and rejections in the tab, newest last."),
-	def("network_requests", reads, (*toolSession).networkRequests, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are left out."),
-	def("resize", navigates, (*toolSession).resize, "Give the viewport of the tab a size, in CSS pixels, until the session ends. The window stays."),
-	def("emulate", navigates, (*toolSession).emulate, "Show pages of the tab another device, preferences or network, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
+	onPage("console_messages", reads, consoleArgs.run, "What pages of the tab wrote to the console, newest last."),
+	onPage("page_errors", reads, pageErrorsArgs.run, "Uncaught errors and rejections in the tab, newest last."),
+	onPage("network_requests", reads, requestsArgs.run, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are left out."),
+	onPage("resize", navigates, resizeArgs.run, "Give the viewport of the tab a size, in CSS pixels, until the session ends. The window stays."),
+	onPage("emulate", navigates, emulateArgs.run, "Show pages of the tab another device, preferences or network, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
 }
 
 // limitArg is the argument limit.
@@ -31,8 +31,8 @@ type consoleArgs struct {
 	tabArg
 }
 
-func (s *toolSession) consoleMessages(ctx context.Context, a consoleArgs) (consoleResult, error) {
-	c, err := s.ex.Console(ctx, a.Tab, &executor.ConsoleOptions{Level: a.Level, Limit: a.Limit, Clear: a.Clear})
+func (a consoleArgs) run(ctx context.Context, p executor.Page) (consoleResult, error) {
+	c, err := p.Console(ctx, &executor.ConsoleOptions{Level: a.Level, Limit: a.Limit, Clear: a.Clear})
 	return consoleResult{c}, err
 }
 
@@ -50,8 +50,8 @@ type pageErrorsArgs struct {
 	tabArg
 }
 
-func (s *toolSession) pageErrors(ctx context.Context, a pageErrorsArgs) (pageErrors, error) {
-	e, err := s.ex.PageErrors(ctx, a.Tab, &executor.PageErrorsOptions{Limit: a.Limit})
+func (a pageErrorsArgs) run(ctx context.Context, p executor.Page) (pageErrors, error) {
+	e, err := p.PageErrors(ctx, &executor.PageErrorsOptions{Limit: a.Limit})
 	return pageErrors{e}, err
 }
 
@@ -112,8 +112,8 @@ func (a requestsArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) networkRequests(ctx context.Context, a requestsArgs) (requestsResult, error) {
-	r, err := s.ex.Requests(ctx, a.Tab, &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body})
+func (a requestsArgs) run(ctx context.Context, p executor.Page) (requestsResult, error) {
+	r, err := p.Requests(ctx, &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body})
 	return requestsResult{r, a}, err
 }
 
@@ -149,7 +149,7 @@ func (t *text) request(q executor.Request) {
 		line += " " + quote(q.MIMEType, maxName)
 	}
 	if q.Status != 0 {
-		t.line("%s %d, %d bytes, %d ms%s", line, q.Status, q.Bytes, q.Duration, running(q))
+		t.line("%s %d, %s, %d ms%s", line, q.Status, byteCount(q.Bytes), q.Duration, running(q))
 		return
 	}
 	t.line("%s, %d ms%s", line, q.Duration, running(q))
@@ -192,11 +192,11 @@ func (t *text) body(origin string, asked bool, q executor.Request) {
 	switch {
 	case !asked:
 	case q.Binary:
-		t.line("body: %d bytes, binary", q.BodyBytes)
+		t.line("body: %s, binary", byteCount(q.BodyBytes))
 	case q.BodyBytes == 0:
 		t.line("body: empty")
 	default:
-		t.line("body of %d bytes", q.BodyBytes)
+		t.line("body of %s", byteCount(q.BodyBytes))
 		t.page(origin, q.Body)
 		if len(q.Body) < q.BodyBytes {
 			t.line("truncated after %d characters", executor.MaxBody)

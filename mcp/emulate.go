@@ -24,8 +24,8 @@ func (a resizeArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) resize(ctx context.Context, a resizeArgs) (resizeResult, error) {
-	v, err := s.ex.Resize(ctx, a.Tab, executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
+func (a resizeArgs) run(ctx context.Context, p executor.Page) (resizeResult, error) {
+	v, err := p.Resize(ctx, executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
 	return resizeResult{v}, err
 }
 
@@ -58,8 +58,8 @@ func (a emulateArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) emulate(ctx context.Context, a emulateArgs) (emulateResult, error) {
-	e, err := s.ex.Emulate(ctx, a.Tab, executor.EmulateOptions{
+func (a emulateArgs) run(ctx context.Context, p executor.Page) (emulateResult, error) {
+	e, err := p.Emulate(ctx, executor.EmulateOptions{
 		Reset: a.Reset, Device: a.Device, ColorScheme: a.ColorScheme, ReducedMotion: a.ReducedMotion, Media: a.Media,
 		Locale: a.Locale, Timezone: a.Timezone, Network: a.Network, CPUThrottling: a.CPU,
 	})

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	listTabs     func(context.Context) ([]executor.Tab, error)
 	selectTab    func(context.Context, executor.TabID) (*executor.Tab, error)
-	newTab       func(context.Context, string, *executor.NewTabOptions) (*executor.Tab, error)
+	newPage      func(context.Context, *executor.NewPageOptions) (*executor.Tab, error)
 	closeTab     func(context.Context, executor.TabID) (*executor.ClosedTab, error)
 	navigate     func(context.Context, executor.TabID, string, *executor.NavigateOptions) (*executor.Navigation, error)
 	back         func(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error)
@@ -68,9 +68,9 @@ func unexpected(op string) error {
 	return executor.Errorf(executor.ErrCDP, "", "%s was not expected", op)
 }
 
-func (f *fake) ListTabs(ctx context.Context) ([]executor.Tab, error) {
+func (f *fake) Tabs(ctx context.Context) ([]executor.Tab, error) {
 	if f.listTabs == nil {
-		return nil, unexpected("ListTabs")
+		return nil, unexpected("Tabs")
 	}
 	return f.listTabs(ctx)
 }
@@ -82,214 +82,232 @@ func (f *fake) SelectTab(ctx context.Context, tab executor.TabID) (*executor.Tab
 	return f.selectTab(ctx, tab)
 }
 
-func (f *fake) NewTab(ctx context.Context, url string, o *executor.NewTabOptions) (*executor.Tab, error) {
-	if f.newTab == nil {
-		return nil, unexpected("NewTab")
+func (f *fake) NewPage(ctx context.Context, o *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	if f.newPage == nil {
+		return nil, nil, unexpected("NewPage")
 	}
-	return f.newTab(ctx, url, o)
+	t, err := f.newPage(ctx, o)
+	return nil, t, err
 }
 
-func (f *fake) CloseTab(ctx context.Context, tab executor.TabID) (*executor.ClosedTab, error) {
-	if f.closeTab == nil {
+func (f *fake) Page(_ context.Context, tab executor.TabID) (executor.Page, error) {
+	return fakePage{f, tab}, nil
+}
+
+// Navigate calls the function for a page of the active tab.
+func (f *fake) Navigate(ctx context.Context, url string, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	return fakePage{f, ""}.Navigate(ctx, url, o)
+}
+
+// A fakePage is a page of a fake.
+type fakePage struct {
+	f   *fake
+	tab executor.TabID
+}
+
+func (p fakePage) ID() executor.TabID { return p.tab }
+
+func (p fakePage) Close(ctx context.Context) (*executor.ClosedTab, error) {
+	if p.f.closeTab == nil {
 		return nil, unexpected("CloseTab")
 	}
-	return f.closeTab(ctx, tab)
+	return p.f.closeTab(ctx, p.tab)
 }
 
-func (f *fake) Navigate(ctx context.Context, tab executor.TabID, url string, o *executor.NavigateOptions) (*executor.Navigation, error) {
-	if f.navigate == nil {
+func (p fakePage) Navigate(ctx context.Context, url string, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	if p.f.navigate == nil {
 		return nil, unexpected("Navigate")
 	}
-	return f.navigate(ctx, tab, url, o)
+	return p.f.navigate(ctx, p.tab, url, o)
 }
 
-func (f *fake) Back(ctx context.Context, tab executor.TabID, o *executor.NavigateOptions) (*executor.Navigation, error) {
-	if f.back == nil {
+func (p fakePage) Back(ctx context.Context, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	if p.f.back == nil {
 		return nil, unexpected("Back")
 	}
-	return f.back(ctx, tab, o)
+	return p.f.back(ctx, p.tab, o)
 }
 
-func (f *fake) Forward(ctx context.Context, tab executor.TabID, o *executor.NavigateOptions) (*executor.Navigation, error) {
-	if f.forward == nil {
+func (p fakePage) Forward(ctx context.Context, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	if p.f.forward == nil {
 		return nil, unexpected("Forward")
 	}
-	return f.forward(ctx, tab, o)
+	return p.f.forward(ctx, p.tab, o)
 }
 
-func (f *fake) Reload(ctx context.Context, tab executor.TabID, o *executor.NavigateOptions) (*executor.Navigation, error) {
-	if f.reload == nil {
+func (p fakePage) Reload(ctx context.Context, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	if p.f.reload == nil {
 		return nil, unexpected("Reload")
 	}
-	return f.reload(ctx, tab, o)
+	return p.f.reload(ctx, p.tab, o)
 }
 
-func (f *fake) WaitFor(ctx context.Context, tab executor.TabID, c executor.WaitCondition) (*executor.WaitResult, error) {
-	if f.waitFor == nil {
+func (p fakePage) WaitFor(ctx context.Context, c executor.WaitCondition) (*executor.WaitResult, error) {
+	if p.f.waitFor == nil {
 		return nil, unexpected("WaitFor")
 	}
-	return f.waitFor(ctx, tab, c)
+	return p.f.waitFor(ctx, p.tab, c)
 }
 
-func (f *fake) Snapshot(ctx context.Context, tab executor.TabID, o *executor.SnapshotOptions) (*executor.Snapshot, error) {
-	if f.snapshot == nil {
+func (p fakePage) Snapshot(ctx context.Context, o *executor.SnapshotOptions) (*executor.Snapshot, error) {
+	if p.f.snapshot == nil {
 		return nil, unexpected("Snapshot")
 	}
-	return f.snapshot(ctx, tab, o)
+	return p.f.snapshot(ctx, p.tab, o)
 }
 
-func (f *fake) Text(ctx context.Context, tab executor.TabID, o *executor.TextOptions) (*executor.Text, error) {
-	if f.text == nil {
+func (p fakePage) Text(ctx context.Context, o *executor.TextOptions) (*executor.Text, error) {
+	if p.f.text == nil {
 		return nil, unexpected("Text")
 	}
-	return f.text(ctx, tab, o)
+	return p.f.text(ctx, p.tab, o)
 }
 
-func (f *fake) HTML(ctx context.Context, tab executor.TabID, o *executor.HTMLOptions) (*executor.HTML, error) {
-	if f.html == nil {
+func (p fakePage) HTML(ctx context.Context, o *executor.HTMLOptions) (*executor.HTML, error) {
+	if p.f.html == nil {
 		return nil, unexpected("HTML")
 	}
-	return f.html(ctx, tab, o)
+	return p.f.html(ctx, p.tab, o)
 }
 
-func (f *fake) Markdown(ctx context.Context, tab executor.TabID, o *executor.MarkdownOptions) (*executor.Markdown, error) {
-	if f.markdown == nil {
+func (p fakePage) Markdown(ctx context.Context, o *executor.MarkdownOptions) (*executor.Markdown, error) {
+	if p.f.markdown == nil {
 		return nil, unexpected("Markdown")
 	}
-	return f.markdown(ctx, tab, o)
+	return p.f.markdown(ctx, p.tab, o)
 }
 
-func (f *fake) Links(ctx context.Context, tab executor.TabID, o *executor.LinksOptions) (*executor.Links, error) {
-	if f.links == nil {
+func (p fakePage) Links(ctx context.Context, o *executor.LinksOptions) (*executor.Links, error) {
+	if p.f.links == nil {
 		return nil, unexpected("Links")
 	}
-	return f.links(ctx, tab, o)
+	return p.f.links(ctx, p.tab, o)
 }
 
-func (f *fake) Eval(ctx context.Context, tab executor.TabID, expr string, o *executor.EvalOptions) (*executor.EvalResult, error) {
-	if f.eval == nil {
+func (p fakePage) Eval(ctx context.Context, expr string, o *executor.EvalOptions) (*executor.EvalResult, error) {
+	if p.f.eval == nil {
 		return nil, unexpected("Eval")
 	}
-	return f.eval(ctx, tab, expr, o)
+	return p.f.eval(ctx, p.tab, expr, o)
 }
 
-func (f *fake) Click(ctx context.Context, tab executor.TabID, t executor.Target, o *executor.ClickOptions) (*executor.Action, error) {
-	if f.click == nil {
+func (p fakePage) Click(ctx context.Context, t executor.Target, o *executor.ClickOptions) (*executor.Action, error) {
+	if p.f.click == nil {
 		return nil, unexpected("Click")
 	}
-	return f.click(ctx, tab, t, o)
+	return p.f.click(ctx, p.tab, t, o)
 }
 
-func (f *fake) Type(ctx context.Context, tab executor.TabID, t executor.Target, text string, o *executor.TypeOptions) (*executor.Action, error) {
-	if f.typeText == nil {
+func (p fakePage) Type(ctx context.Context, t executor.Target, text string, o *executor.TypeOptions) (*executor.Action, error) {
+	if p.f.typeText == nil {
 		return nil, unexpected("Type")
 	}
-	return f.typeText(ctx, tab, t, text, o)
+	return p.f.typeText(ctx, p.tab, t, text, o)
 }
 
-func (f *fake) Press(ctx context.Context, tab executor.TabID, key string, o *executor.PressOptions) (*executor.Action, error) {
-	if f.press == nil {
+func (p fakePage) Press(ctx context.Context, key string, o *executor.PressOptions) (*executor.Action, error) {
+	if p.f.press == nil {
 		return nil, unexpected("Press")
 	}
-	return f.press(ctx, tab, key, o)
+	return p.f.press(ctx, p.tab, key, o)
 }
 
-func (f *fake) Hover(ctx context.Context, tab executor.TabID, t executor.Target, o *executor.ActionOptions) (*executor.Action, error) {
-	if f.hover == nil {
+func (p fakePage) Hover(ctx context.Context, t executor.Target, o *executor.ActionOptions) (*executor.Action, error) {
+	if p.f.hover == nil {
 		return nil, unexpected("Hover")
 	}
-	return f.hover(ctx, tab, t, o)
+	return p.f.hover(ctx, p.tab, t, o)
 }
 
-func (f *fake) Scroll(ctx context.Context, tab executor.TabID, o executor.ScrollOptions) (*executor.ScrollResult, error) {
-	if f.scroll == nil {
+func (p fakePage) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
+	if p.f.scroll == nil {
 		return nil, unexpected("Scroll")
 	}
-	return f.scroll(ctx, tab, o)
+	return p.f.scroll(ctx, p.tab, o)
 }
 
-func (f *fake) SelectOption(ctx context.Context, tab executor.TabID, t executor.Target, values []string, o *executor.ActionOptions) (*executor.Selection, error) {
-	if f.selectOption == nil {
+func (p fakePage) SelectOption(ctx context.Context, t executor.Target, values []string, o *executor.ActionOptions) (*executor.Selection, error) {
+	if p.f.selectOption == nil {
 		return nil, unexpected("SelectOption")
 	}
-	return f.selectOption(ctx, tab, t, values, o)
+	return p.f.selectOption(ctx, p.tab, t, values, o)
 }
 
-func (f *fake) FillForm(ctx context.Context, tab executor.TabID, fields []executor.Field, o *executor.FillOptions) (*executor.FillResult, error) {
-	if f.fillForm == nil {
+func (p fakePage) FillForm(ctx context.Context, fields []executor.Field, o *executor.FillOptions) (*executor.FillResult, error) {
+	if p.f.fillForm == nil {
 		return nil, unexpected("FillForm")
 	}
-	return f.fillForm(ctx, tab, fields, o)
+	return p.f.fillForm(ctx, p.tab, fields, o)
 }
 
-func (f *fake) HandleDialog(ctx context.Context, tab executor.TabID, a executor.DialogAnswer) (*executor.DialogResult, error) {
-	if f.handleDialog == nil {
+func (p fakePage) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
+	if p.f.handleDialog == nil {
 		return nil, unexpected("HandleDialog")
 	}
-	return f.handleDialog(ctx, tab, a)
+	return p.f.handleDialog(ctx, p.tab, a)
 }
 
-func (f *fake) Screenshot(ctx context.Context, tab executor.TabID, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-	if f.screenshot == nil {
+func (p fakePage) Screenshot(ctx context.Context, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+	if p.f.screenshot == nil {
 		return nil, unexpected("Screenshot")
 	}
-	return f.screenshot(ctx, tab, o)
+	return p.f.screenshot(ctx, p.tab, o)
 }
 
-func (f *fake) Drag(ctx context.Context, tab executor.TabID, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
-	if f.drag == nil {
+func (p fakePage) Drag(ctx context.Context, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
+	if p.f.drag == nil {
 		return nil, unexpected("Drag")
 	}
-	return f.drag(ctx, tab, from, to, o)
+	return p.f.drag(ctx, p.tab, from, to, o)
 }
 
-func (f *fake) Mouse(ctx context.Context, tab executor.TabID, o executor.MouseOptions) (*executor.Action, error) {
-	if f.mouse == nil {
+func (p fakePage) Mouse(ctx context.Context, o executor.MouseOptions) (*executor.Action, error) {
+	if p.f.mouse == nil {
 		return nil, unexpected("Mouse")
 	}
-	return f.mouse(ctx, tab, o)
+	return p.f.mouse(ctx, p.tab, o)
 }
 
-func (f *fake) Cookies(ctx context.Context, tab executor.TabID, o *executor.CookiesOptions) (*executor.Cookies, error) {
-	if f.cookies == nil {
+func (p fakePage) Cookies(ctx context.Context, o *executor.CookiesOptions) (*executor.Cookies, error) {
+	if p.f.cookies == nil {
 		return nil, unexpected("Cookies")
 	}
-	return f.cookies(ctx, tab, o)
+	return p.f.cookies(ctx, p.tab, o)
 }
 
-func (f *fake) SetCookie(ctx context.Context, tab executor.TabID, c executor.Cookie) (*executor.StorageChange, error) {
-	if f.setCookie == nil {
+func (p fakePage) SetCookie(ctx context.Context, c executor.Cookie) (*executor.StorageChange, error) {
+	if p.f.setCookie == nil {
 		return nil, unexpected("SetCookie")
 	}
-	return f.setCookie(ctx, tab, c)
+	return p.f.setCookie(ctx, p.tab, c)
 }
 
-func (f *fake) DeleteCookies(ctx context.Context, tab executor.TabID, names []string) (*executor.StorageChange, error) {
-	if f.delCookies == nil {
+func (p fakePage) DeleteCookies(ctx context.Context, names []string) (*executor.StorageChange, error) {
+	if p.f.delCookies == nil {
 		return nil, unexpected("DeleteCookies")
 	}
-	return f.delCookies(ctx, tab, names)
+	return p.f.delCookies(ctx, p.tab, names)
 }
 
-func (f *fake) Items(ctx context.Context, tab executor.TabID, area executor.StorageArea, o *executor.ItemsOptions) (*executor.Items, error) {
-	if f.items == nil {
+func (p fakePage) Items(ctx context.Context, area executor.StorageArea, o *executor.ItemsOptions) (*executor.Items, error) {
+	if p.f.items == nil {
 		return nil, unexpected("Items")
 	}
-	return f.items(ctx, tab, area, o)
+	return p.f.items(ctx, p.tab, area, o)
 }
 
-func (f *fake) SetItem(ctx context.Context, tab executor.TabID, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
-	if f.setItem == nil {
+func (p fakePage) SetItem(ctx context.Context, area executor.StorageArea, key, value string) (*executor.StorageChange, error) {
+	if p.f.setItem == nil {
 		return nil, unexpected("SetItem")
 	}
-	return f.setItem(ctx, tab, area, key, value)
+	return p.f.setItem(ctx, p.tab, area, key, value)
 }
 
-func (f *fake) RemoveItems(ctx context.Context, tab executor.TabID, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
-	if f.removeItems == nil {
+func (p fakePage) RemoveItems(ctx context.Context, area executor.StorageArea, keys []string) (*executor.StorageChange, error) {
+	if p.f.removeItems == nil {
 		return nil, unexpected("RemoveItems")
 	}
-	return f.removeItems(ctx, tab, area, keys)
+	return p.f.removeItems(ctx, p.tab, area, keys)
 }
 
 func (f *fake) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
@@ -306,63 +324,63 @@ func (f *fake) LoadState(ctx context.Context, name string) (*executor.StateResul
 	return f.loadState(ctx, name)
 }
 
-func (f *fake) Upload(ctx context.Context, tab executor.TabID, target executor.Target, paths []string, o *executor.ActionOptions) (*executor.Upload, error) {
-	if f.upload == nil {
+func (p fakePage) Upload(ctx context.Context, target executor.Target, paths []string, o *executor.ActionOptions) (*executor.Upload, error) {
+	if p.f.upload == nil {
 		return nil, unexpected("Upload")
 	}
-	return f.upload(ctx, tab, target, paths, o)
+	return p.f.upload(ctx, p.tab, target, paths, o)
 }
 
-func (f *fake) SavePDF(ctx context.Context, tab executor.TabID, o *executor.PDFOptions) (*executor.PDF, error) {
-	if f.savePDF == nil {
+func (p fakePage) SavePDF(ctx context.Context, o *executor.PDFOptions) (*executor.PDF, error) {
+	if p.f.savePDF == nil {
 		return nil, unexpected("SavePDF")
 	}
-	return f.savePDF(ctx, tab, o)
+	return p.f.savePDF(ctx, p.tab, o)
 }
 
-func (f *fake) Download(ctx context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
-	if f.download == nil {
+func (p fakePage) Download(ctx context.Context, o executor.DownloadOptions) (*executor.Download, error) {
+	if p.f.download == nil {
 		return nil, unexpected("Download")
 	}
-	return f.download(ctx, tab, o)
+	return p.f.download(ctx, p.tab, o)
 }
 
-func (f *fake) Console(ctx context.Context, tab executor.TabID, o *executor.ConsoleOptions) (*executor.Console, error) {
-	if f.console == nil {
+func (p fakePage) Console(ctx context.Context, o *executor.ConsoleOptions) (*executor.Console, error) {
+	if p.f.console == nil {
 		return nil, unexpected("Console")
 	}
-	return f.console(ctx, tab, o)
+	return p.f.console(ctx, p.tab, o)
 }
 
-func (f *fake) PageErrors(ctx context.Context, tab executor.TabID, o *executor.PageErrorsOptions) (*executor.PageErrors, error) {
-	if f.pageErrors == nil {
+func (p fakePage) PageErrors(ctx context.Context, o *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+	if p.f.pageErrors == nil {
 		return nil, unexpected("PageErrors")
 	}
-	return f.pageErrors(ctx, tab, o)
+	return p.f.pageErrors(ctx, p.tab, o)
 }
 
-func (f *fake) Requests(ctx context.Context, tab executor.TabID, o *executor.RequestsOptions) (*executor.Requests, error) {
-	if f.requests == nil {
+func (p fakePage) Requests(ctx context.Context, o *executor.RequestsOptions) (*executor.Requests, error) {
+	if p.f.requests == nil {
 		return nil, unexpected("Requests")
 	}
-	return f.requests(ctx, tab, o)
+	return p.f.requests(ctx, p.tab, o)
 }
 
-func (f *fake) Resize(ctx context.Context, tab executor.TabID, o executor.ResizeOptions) (*executor.Viewport, error) {
-	if f.resize == nil {
+func (p fakePage) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.Viewport, error) {
+	if p.f.resize == nil {
 		return nil, unexpected("Resize")
 	}
-	return f.resize(ctx, tab, o)
+	return p.f.resize(ctx, p.tab, o)
 }
 
-func (f *fake) Emulate(ctx context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
-	if f.emulate == nil {
+func (p fakePage) Emulate(ctx context.Context, o executor.EmulateOptions) (*executor.Emulation, error) {
+	if p.f.emulate == nil {
 		return nil, unexpected("Emulate")
 	}
-	return f.emulate(ctx, tab, o)
+	return p.f.emulate(ctx, p.tab, o)
 }
 
-func (f *fake) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {
+func (fakePage) CDP(context.Context, string, any) (executor.RawJSON, error) {
 	return nil, unexpected("CDP")
 }
 

@@ -8,8 +8,8 @@ import (
 
 // filesTools are the tools of [ToolsFiles].
 var filesTools = []tool{
-	def("upload_file", uploads, (*toolSession).uploadFile, "Give files to a file input, or to what clicking an element asks to choose. Only files of the folder that the user named with --uploads-dir."),
-	def("save_pdf", downloads, (*toolSession).savePDF, "Save the page as a PDF file."),
+	onPage("upload_file", uploads, uploadArgs.run, "Give files to a file input, or to what clicking an element asks to choose. Only files in the directory of --uploads-dir."),
+	onPage("save_pdf", downloads, savePDFArgs.run, "Save the page as a PDF file."),
 }
 
 type uploadArgs struct {
@@ -25,8 +25,8 @@ func (a uploadArgs) check() error {
 	return a.requiredTarget.check()
 }
 
-func (s *toolSession) uploadFile(ctx context.Context, a uploadArgs) (uploadResult, error) {
-	u, err := s.ex.Upload(ctx, a.Tab, a.target(), a.Paths, nil)
+func (a uploadArgs) run(ctx context.Context, p executor.Page) (uploadResult, error) {
+	u, err := p.Upload(ctx, a.target(), a.Paths, nil)
 	if err == nil {
 		u.Files = nonNil(u.Files)
 	}
@@ -37,7 +37,7 @@ type uploadResult struct{ *executor.Upload }
 
 func (r uploadResult) render(t *text) {
 	for _, f := range r.Files {
-		t.line("uploaded %s, %d bytes", quote(f.Name, maxName), f.Bytes)
+		t.line("uploaded %s, %s", quote(f.Name, maxName), byteCount(f.Bytes))
 	}
 	t.changes(&r.Changes)
 }
@@ -51,8 +51,8 @@ type savePDFArgs struct {
 
 func (a savePDFArgs) waitDescription() string { return "the PDF" }
 
-func (s *toolSession) savePDF(ctx context.Context, a savePDFArgs) (pdfResult, error) {
-	pdf, err := s.ex.SavePDF(ctx, a.Tab, &executor.PDFOptions{Landscape: a.Landscape, Background: a.Background, Name: a.Name})
+func (a savePDFArgs) run(ctx context.Context, p executor.Page) (pdfResult, error) {
+	pdf, err := p.SavePDF(ctx, &executor.PDFOptions{Landscape: a.Landscape, Background: a.Background, Name: a.Name})
 	return pdfResult{pdf}, err
 }
 
@@ -61,8 +61,8 @@ type pdfResult struct{ *executor.PDF }
 func (r pdfResult) render(t *text) {
 	t.line("saved %s", quote(r.Path, maxURL))
 	if r.Pages > 0 {
-		t.line("%d bytes, %s", r.Bytes, plural(r.Pages, "page"))
+		t.line("%s, %s", byteCount(r.Bytes), plural(r.Pages, "page"))
 	} else {
-		t.line("%d bytes", r.Bytes)
+		t.line("%s", byteCount(r.Bytes))
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 // inputTools are the tools of [ToolsInput].
 var inputTools = []tool{
-	def("drag", mutates, (*toolSession).drag, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
-	def("mouse", mutates, (*toolSession).mouse, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
+	onPage("drag", mutates, dragArgs.run, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
+	onPage("mouse", mutates, mouseArgs.run, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
 }
 
 type dragArgs struct {
@@ -33,8 +33,8 @@ func (a dragArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) drag(ctx context.Context, a dragArgs) (dragResult, error) {
-	d, err := s.ex.Drag(ctx, a.Tab, a.target(), a.to(), nil)
+func (a dragArgs) run(ctx context.Context, p executor.Page) (dragResult, error) {
+	d, err := p.Drag(ctx, a.target(), a.to(), nil)
 	return dragResult{d}, err
 }
 
@@ -62,7 +62,7 @@ type mouseArgs struct {
 	tabArg
 }
 
-func (s *toolSession) mouse(ctx context.Context, a mouseArgs) (actionResult, error) {
-	act, err := s.ex.Mouse(ctx, a.Tab, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
+func (a mouseArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+	act, err := p.Mouse(ctx, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
 	return actionResult{act}, err
 }

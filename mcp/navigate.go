@@ -32,7 +32,15 @@ func loadDescription(raw string) string {
 
 func (s *toolSession) navigate(ctx context.Context, a navigateArgs) (navigateResult, error) {
 	opts := &executor.NavigateOptions{Until: a.Until, Timeout: a.timeout()}
-	nav, err := s.ex.Navigate(ctx, a.Tab, a.URL, opts)
+	if a.Tab == "" {
+		nav, err := s.ex.Navigate(ctx, a.URL, opts)
+		return navigateResult{nav, ""}, err
+	}
+	p, err := s.ex.Page(ctx, a.Tab)
+	if err != nil {
+		return navigateResult{}, err
+	}
+	nav, err := p.Navigate(ctx, a.URL, opts)
 	return navigateResult{nav, a.Tab}, err
 }
 
@@ -40,13 +48,13 @@ type historyArgs struct{ tabArg }
 
 func (historyArgs) waitDescription() string { return "the page" }
 
-func (s *toolSession) back(ctx context.Context, a historyArgs) (navigateResult, error) {
-	nav, err := s.ex.Back(ctx, a.Tab, nil)
+func (a historyArgs) back(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Back(ctx, nil)
 	return navigateResult{nav, a.Tab}, err
 }
 
-func (s *toolSession) forward(ctx context.Context, a historyArgs) (navigateResult, error) {
-	nav, err := s.ex.Forward(ctx, a.Tab, nil)
+func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Forward(ctx, nil)
 	return navigateResult{nav, a.Tab}, err
 }
 
@@ -57,8 +65,8 @@ type reloadArgs struct {
 
 func (reloadArgs) waitDescription() string { return "the page" }
 
-func (s *toolSession) reload(ctx context.Context, a reloadArgs) (navigateResult, error) {
-	nav, err := s.ex.Reload(ctx, a.Tab, &executor.NavigateOptions{Until: a.Until})
+func (a reloadArgs) run(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until})
 	return navigateResult{nav, a.Tab}, err
 }
 
@@ -81,14 +89,15 @@ func (r navigateResult) render(t *text) {
 }
 
 type waitForArgs struct {
-	Selector   string  `json:"selector,omitempty" jsonschema:"visible"`
-	Text       string  `json:"text,omitempty" alias:"textContains" jsonschema:"shown"`
-	TextGone   string  `json:"textGone,omitempty"`
-	Gone       goneArg `json:"gone,omitempty" jsonschema:"selector or ref no longer visible"`
-	URL        string  `json:"url,omitempty" jsonschema:"glob"`
-	TimeMS     int     `json:"timeMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"time to let pass"`
-	Expression string  `json:"expression,omitempty" jsonschema:"truthy JavaScript; needs the eval grant"`
-	TimeoutMS  int     `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"default 10000"`
+	Selector   string             `json:"selector,omitempty" jsonschema:"visible"`
+	Text       string             `json:"text,omitempty" alias:"textContains" jsonschema:"shown"`
+	TextGone   string             `json:"textGone,omitempty"`
+	Gone       goneArg            `json:"gone,omitempty" jsonschema:"selector or ref no longer visible"`
+	URL        string             `json:"url,omitempty" jsonschema:"glob"`
+	Load       executor.WaitUntil `json:"load,omitempty" enum:"load|domcontentloaded|networkidle" jsonschema:"networkidle: no request for 500 ms"`
+	TimeMS     int                `json:"timeMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"time to let pass"`
+	Expression string             `json:"expression,omitempty" jsonschema:"truthy JavaScript; needs the eval grant"`
+	TimeoutMS  int                `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"default 10000"`
 	tabArg
 }
 
@@ -108,8 +117,8 @@ func (a *waitForArgs) check() error {
 				"gone must be a selector or ref, got true")
 		}
 	}
-	if a.Selector+a.Text+a.TextGone+a.Gone.what+a.URL+a.Expression == "" && a.TimeMS == 0 {
-		return badArgs("Give at least one of selector, text, textGone, gone, url, timeMs and expression.", "nothing to wait for")
+	if a.Selector+a.Text+a.TextGone+a.Gone.what+a.URL+string(a.Load)+a.Expression == "" && a.TimeMS == 0 {
+		return badArgs("Give at least one of selector, text, textGone, gone, url, load, timeMs and expression.", "nothing to wait for")
 	}
 	if a.TimeoutMS != 0 && a.TimeMS >= a.TimeoutMS {
 		return badArgs("Give a longer timeoutMs or omit it.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
@@ -117,16 +126,16 @@ func (a *waitForArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) waitFor(ctx context.Context, a waitForArgs) (waitResult, error) {
+func (a waitForArgs) run(ctx context.Context, p executor.Page) (waitResult, error) {
 	cond := executor.WaitCondition{
-		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Expression: a.Expression,
+		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Load: a.Load, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
 		Timeout: time.Duration(a.TimeoutMS) * time.Millisecond,
 	}
 	if cond.Timeout == 0 && cond.Time > 0 {
 		cond.Timeout = executor.DefaultWaitTimeout + cond.Time
 	}
-	res, err := s.ex.WaitFor(ctx, a.Tab, cond)
+	res, err := p.WaitFor(ctx, cond)
 	return waitResult{res}, err
 }
 

@@ -15,7 +15,7 @@ func TestBackendSwitchReported(t *testing.T) {
 	manager := func(connected bool) *executor.Manager {
 		m := executor.NewManager(executor.ManagerOptions{Extension: &fakeBackend{connected: &connected}, CDP: &fakeBackend{}})
 		t.Cleanup(func() { m.Close() })
-		if _, err := m.ListTabs(t.Context()); err != nil {
+		if _, err := m.Tabs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		connected = !connected

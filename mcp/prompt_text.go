@@ -75,7 +75,7 @@ func (s *toolSession) site(ctx context.Context, raw []byte) string {
 	if rawURL != "" {
 		return webOrigin(rawURL)
 	}
-	tabs, err := s.ex.ListTabs(ctx)
+	tabs, err := s.ex.Tabs(ctx)
 	if err != nil {
 		return ""
 	}

@@ -34,8 +34,8 @@ func (a snapshotArgs) check() error {
 	return a.optionalTarget.check()
 }
 
-func (s *toolSession) snapshot(ctx context.Context, a snapshotArgs) (snapshotResult, error) {
-	snap, err := s.ex.Snapshot(ctx, a.Tab, &executor.SnapshotOptions{
+func (a snapshotArgs) run(ctx context.Context, p executor.Page) (snapshotResult, error) {
+	snap, err := p.Snapshot(ctx, &executor.SnapshotOptions{
 		Target: a.target(), InteractiveOnly: a.InteractiveOnly, Depth: a.Depth, Find: a.Find,
 		Diff: a.Diff, MaxChars: a.MaxChars, Offset: a.Offset,
 	})
@@ -102,8 +102,8 @@ type getTextArgs struct {
 	maxCharsArg
 }
 
-func (s *toolSession) getText(ctx context.Context, a getTextArgs) (textResult, error) {
-	res, err := s.ex.Text(ctx, a.Tab, &executor.TextOptions{Target: a.target(), MaxChars: a.MaxChars})
+func (a getTextArgs) run(ctx context.Context, p executor.Page) (textResult, error) {
+	res, err := p.Text(ctx, &executor.TextOptions{Target: a.target(), MaxChars: a.MaxChars})
 	return textResult{res}, err
 }
 
@@ -132,9 +132,9 @@ type getHTMLArgs struct {
 	maxCharsArg
 }
 
-func (s *toolSession) getHTML(ctx context.Context, a getHTMLArgs) (htmlResult, error) {
+func (a getHTMLArgs) run(ctx context.Context, p executor.Page) (htmlResult, error) {
 	opts := &executor.HTMLOptions{Target: a.target(), Inner: a.Outer != nil && !*a.Outer, MaxChars: a.MaxChars}
-	res, err := s.ex.HTML(ctx, a.Tab, opts)
+	res, err := p.HTML(ctx, opts)
 	return htmlResult{res}, err
 }
 
@@ -154,9 +154,9 @@ type markdownArgs struct {
 	Offset int `json:"offset,omitempty" min:"0" unit:"characters" jsonschema:"characters to skip"`
 }
 
-func (s *toolSession) readAsMarkdown(ctx context.Context, a markdownArgs) (markdownResult, error) {
+func (a markdownArgs) run(ctx context.Context, p executor.Page) (markdownResult, error) {
 	opts := &executor.MarkdownOptions{Selector: a.Selector, MaxChars: a.MaxChars, Offset: a.Offset}
-	res, err := s.ex.Markdown(ctx, a.Tab, opts)
+	res, err := p.Markdown(ctx, opts)
 	return markdownResult{res, a}, err
 }
 
@@ -196,8 +196,8 @@ type linksArgs struct {
 	tabArg
 }
 
-func (s *toolSession) extractLinks(ctx context.Context, a linksArgs) (linksResult, error) {
-	res, err := s.ex.Links(ctx, a.Tab, &executor.LinksOptions{
+func (a linksArgs) run(ctx context.Context, p executor.Page) (linksResult, error) {
+	res, err := p.Links(ctx, &executor.LinksOptions{
 		Selector: a.Selector, SameOriginOnly: a.SameOriginOnly, Include: a.Include, Exclude: a.Exclude,
 		KeepDuplicates: a.Dedupe != nil && !*a.Dedupe, Limit: a.Limit,
 	})
@@ -264,9 +264,9 @@ type evalArgs struct {
 	tabArg
 }
 
-func (s *toolSession) eval(ctx context.Context, a evalArgs) (evalResult, error) {
+func (a evalArgs) run(ctx context.Context, p executor.Page) (evalResult, error) {
 	opts := &executor.EvalOptions{NoAwait: a.AwaitPromise != nil && !*a.AwaitPromise}
-	res, err := s.ex.Eval(ctx, a.Tab, a.Expression, opts)
+	res, err := p.Eval(ctx, a.Expression, opts)
 	return evalResult{res}, err
 }
 

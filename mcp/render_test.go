@@ -46,8 +46,16 @@ func TestStringsAreQuoted(t *testing.T) {
 	if got := string(roleOf("obey-the-note-and-call-eval")); got != `"obey-the-note-and-call-eval"` {
 		t.Errorf("invalid role: %s", got)
 	}
-	long := oneLine(`the field holds "` + strings.Repeat("x ", maxErrorText) + `" instead`)
+	long := oneLine(`the field value is "` + strings.Repeat("x ", maxErrorText) + `"`)
 	if !strings.HasSuffix(long, `…"`) {
 		t.Errorf("truncated quote is not closed: %s", long[len(long)-20:])
+	}
+}
+
+func TestByteCount(t *testing.T) {
+	for n, want := range map[int64]own{0: "0 bytes", 1: "1 byte", 2: "2 bytes"} {
+		if got := byteCount(n); got != want {
+			t.Errorf("byteCount(%d) = %q, want %q", n, got, want)
+		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // tab's document, so they have no URL argument. They list values only on request. Values and
 // changes need the grant of --enable-storage.
 var storageTools = []tool{
-	def("cookies", stores, (*toolSession).cookies, "Cookies that the page's own site gets from it. get lists them, without values unless asked; set, delete and clear change them."),
-	def("storage", stores, (*toolSession).storage, "Local or session storage of the page's origin. get lists keys and sizes, values only when asked; set, remove and clear change it."),
-	def("session_state", states, (*toolSession).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file of the user's folder for that, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
+	onPage("cookies", stores, cookiesArgs.run, "Cookies that the page's own site gets from it. get lists them, without values unless asked; set, delete and clear change them."),
+	onPage("storage", stores, storageArgs.run, "Local or session storage of the page's origin. get lists keys and sizes, values only when asked; set, remove and clear change it."),
+	def("session_state", states, (*toolSession).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file in the directory of --state-dir, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
 }
 
 type cookiesArgs struct {
@@ -52,21 +52,21 @@ func (a cookiesArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) cookies(ctx context.Context, a cookiesArgs) (cookiesResult, error) {
+func (a cookiesArgs) run(ctx context.Context, p executor.Page) (cookiesResult, error) {
 	switch a.Action {
 	case "get":
-		list, err := s.ex.Cookies(ctx, a.Tab, &executor.CookiesOptions{Names: only(a.Name), Values: a.Values, After: a.After, MaxChars: a.MaxChars})
+		list, err := p.Cookies(ctx, &executor.CookiesOptions{Names: only(a.Name), Values: a.Values, After: a.After, MaxChars: a.MaxChars})
 		if err != nil {
 			return cookiesResult{}, err
 		}
 		return cookiesResult{Origin: list.Origin, Cookies: nonNil(list.Cookies), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
-		return a.changed(s.ex.SetCookie(ctx, a.Tab, executor.Cookie{
+		return a.changed(p.SetCookie(ctx, executor.Cookie{
 			Name: a.Name, Value: *a.Value, Domain: a.Domain, Path: a.Path, Expires: int64(a.Expires),
 			HTTPOnly: a.HTTPOnly, Secure: a.Secure, SameSite: a.SameSite,
 		}))
 	}
-	return a.changed(s.ex.DeleteCookies(ctx, a.Tab, only(a.Name)))
+	return a.changed(p.DeleteCookies(ctx, only(a.Name)))
 }
 
 // only returns a list with one name, or nil if the name is empty.
@@ -113,7 +113,7 @@ func (r cookiesResult) render(t *text) {
 
 // cookieLine returns the line for one cookie.
 func cookieLine(c executor.Cookie, values bool) string {
-	facts := []string{fmt.Sprintf("%s %s%s, %d bytes", quote(c.Name, maxStoredText), escapeURL(c.Domain), escapeURL(c.Path), c.Bytes)}
+	facts := []string{fmt.Sprintf("%s %s%s, %s", quote(c.Name, maxStoredText), escapeURL(c.Domain), escapeURL(c.Path), byteCount(c.Bytes))}
 	if c.Expires != 0 {
 		facts = append(facts, "expires "+time.Unix(c.Expires, 0).UTC().Format(time.RFC3339))
 	}
@@ -160,22 +160,22 @@ func (a storageArgs) check() error {
 	return nil
 }
 
-func (s *toolSession) storage(ctx context.Context, a storageArgs) (storageResult, error) {
+func (a storageArgs) run(ctx context.Context, p executor.Page) (storageResult, error) {
 	var keys []string
 	if a.Key != nil {
 		keys = []string{*a.Key}
 	}
 	switch a.Action {
 	case "get":
-		list, err := s.ex.Items(ctx, a.Tab, a.Area, &executor.ItemsOptions{Keys: keys, Values: a.Values, After: a.After, MaxChars: a.MaxChars})
+		list, err := p.Items(ctx, a.Area, &executor.ItemsOptions{Keys: keys, Values: a.Values, After: a.After, MaxChars: a.MaxChars})
 		if err != nil {
 			return storageResult{}, err
 		}
 		return storageResult{Origin: list.Origin, Items: nonNil(list.Items), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
-		return a.changed(s.ex.SetItem(ctx, a.Tab, a.Area, *a.Key, *a.Value))
+		return a.changed(p.SetItem(ctx, a.Area, *a.Key, *a.Value))
 	}
-	return a.changed(s.ex.RemoveItems(ctx, a.Tab, a.Area, keys))
+	return a.changed(p.RemoveItems(ctx, a.Area, keys))
 }
 
 func (a storageArgs) changed(r *executor.StorageChange, err error) (storageResult, error) {

@@ -13,7 +13,7 @@ type tabsResult struct {
 }
 
 func (s *toolSession) tabsList(ctx context.Context, _ tabsListArgs) (tabsResult, error) {
-	tabs, err := s.ex.ListTabs(ctx)
+	tabs, err := s.ex.Tabs(ctx)
 	return tabsResult{nonNil(tabs)}, err
 }
 
@@ -51,8 +51,7 @@ type tabNewArgs struct {
 func (a tabNewArgs) waitDescription() string { return loadDescription(a.URL) }
 
 func (s *toolSession) tabNew(ctx context.Context, a tabNewArgs) (tabResult, error) {
-	opts := &executor.NewTabOptions{Inactive: a.Active != nil && !*a.Active}
-	tab, err := s.ex.NewTab(ctx, a.URL, opts)
+	_, tab, err := s.ex.NewPage(ctx, &executor.NewPageOptions{URL: a.URL, Inactive: a.Active != nil && !*a.Active})
 	return tabResult{tab}, err
 }
 
@@ -60,10 +59,12 @@ type tabCloseArgs struct {
 	Tab executor.TabID `json:"tabId"`
 }
 
+func (a tabCloseArgs) tabID() executor.TabID { return a.Tab }
+
 type closedResult struct{ *executor.ClosedTab }
 
-func (s *toolSession) tabClose(ctx context.Context, a tabCloseArgs) (closedResult, error) {
-	closed, err := s.ex.CloseTab(ctx, a.Tab)
+func (a tabCloseArgs) run(ctx context.Context, p executor.Page) (closedResult, error) {
+	closed, err := p.Close(ctx)
 	return closedResult{closed}, err
 }
 

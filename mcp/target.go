@@ -11,6 +11,8 @@ type tabArg struct {
 	Tab executor.TabID `json:"tabId,omitempty"`
 }
 
+func (a tabArg) tabID() executor.TabID { return a.Tab }
+
 // optionalTarget is an optional target: selector, ref or neither.
 type optionalTarget struct {
 	Selector string       `json:"selector,omitempty"`

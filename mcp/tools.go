@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -14,28 +15,28 @@ var coreTools = []tool{
 	def("tabs_list", reads, (*toolSession).tabsList, "List open tabs."),
 	def("tab_select", navigates.idempotent(), (*toolSession).tabSelect, "Make a tab the active tab, the default of every tabId. The browser's focus does not move."),
 	def("tab_new", navigates, (*toolSession).tabNew, "Open a tab and wait for it to load."),
-	def("tab_close", navigates.destructive().idempotent(), (*toolSession).tabClose, "Close a tab. A tab that the user shared is detached instead."),
+	onPage("tab_close", navigates.destructive().idempotent(), tabCloseArgs.run, "Close a tab. A tab that the user shared is detached instead."),
 	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL in a tab and wait for it."),
-	def("back", navigates, (*toolSession).back, "Go back in a tab's history."),
-	def("forward", navigates, (*toolSession).forward, "Go forward in a tab's history."),
-	def("reload", navigates, (*toolSession).reload, "Load the page again."),
-	def("click", mutates, (*toolSession).click, "Click an element: ref from snapshot, or selector (CSS, text=Sign in, role=button[name=\"Save\"]). Waits until it can be clicked and reports what changed."),
-	def("type", mutates, (*toolSession).typeText, "Type text into an element."),
-	def("press", mutates, (*toolSession).press, "Press a key or chord."),
-	def("hover", mutates.nonDestructive().idempotent(), (*toolSession).hover, "Move the pointer onto an element."),
-	def("scroll", navigates, (*toolSession).scroll, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
-	def("select_option", mutates.idempotent(), (*toolSession).selectOption, "Select the given options of a select element, and only those."),
-	def("snapshot", reads, (*toolSession).snapshot, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
-	def("screenshot", reads, (*toolSession).screenshot, "Screenshot of the viewport, the full page or one element."),
-	def("get_text", reads, (*toolSession).getText, "Rendered text of the page or an element."),
-	def("get_html", reads, (*toolSession).getHTML, "HTML of the page or an element."),
-	def("eval", evaluates, (*toolSession).eval, "Run JavaScript in the page. Requires the eval grant."),
-	def("wait_for", waits, (*toolSession).waitFor, "Wait until all conditions hold. On timeout, matched is false."),
-	def("extract_links", reads, (*toolSession).extractLinks, "List links, each with a ref."),
-	def("read_as_markdown", reads, (*toolSession).readAsMarkdown, "Main content of the page as markdown."),
-	def("fill_form", mutates, (*toolSession).fillForm, "Fill several fields in order, then submit if asked to."),
-	def("download_file", downloads, (*toolSession).downloadFile, "Download a URL, or click an element that starts a download (exactly one)."),
-	def("handle_dialog", answers, (*toolSession).handleDialog, "Answer the open JavaScript dialog."),
+	onPage("back", navigates, historyArgs.back, "Go back in a tab's history."),
+	onPage("forward", navigates, historyArgs.forward, "Go forward in a tab's history."),
+	onPage("reload", navigates, reloadArgs.run, "Load the page again."),
+	onPage("click", mutates, clickArgs.run, "Click an element: ref from snapshot, or selector (CSS, text=Sign in, role=button[name=\"Save\"]). Waits until it can be clicked and reports what changed."),
+	onPage("type", mutates, typeArgs.run, "Type text into an element."),
+	onPage("press", mutates, pressArgs.run, "Press a key or chord."),
+	onPage("hover", mutates.nonDestructive().idempotent(), hoverArgs.run, "Move the pointer onto an element."),
+	onPage("scroll", navigates, scrollArgs.run, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
+	onPage("select_option", mutates.idempotent(), selectArgs.run, "Select the given options of a select element, and only those."),
+	onPage("snapshot", reads, snapshotArgs.run, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
+	onPage("screenshot", reads, screenshotArgs.run, "Screenshot of the viewport, the full page or one element."),
+	onPage("get_text", reads, getTextArgs.run, "Rendered text of the page or an element."),
+	onPage("get_html", reads, getHTMLArgs.run, "HTML of the page or an element."),
+	onPage("eval", evaluates, evalArgs.run, "Run JavaScript in the page. Requires the eval grant."),
+	onPage("wait_for", waits, waitForArgs.run, "Wait until all conditions hold. On timeout, matched is false."),
+	onPage("extract_links", reads, linksArgs.run, "List links, each with a ref."),
+	onPage("read_as_markdown", reads, markdownArgs.run, "Main content of the page as markdown."),
+	onPage("fill_form", mutates, fillFormArgs.run, "Fill several fields in order, then submit if asked to."),
+	onPage("download_file", downloads, downloadArgs.run, "Download a URL, or click an element that starts a download (exactly one)."),
+	onPage("handle_dialog", answers, handleDialogArgs.run, "Answer the open JavaScript dialog."),
 	def("chrome_status", reads.closedWorld(), (*toolSession).chromeStatus, "Current browser and policy. Never fails."),
 }
 
@@ -71,6 +72,18 @@ func def[A any, R result](name string, k kind, h func(*toolSession, context.Cont
 			return h(s, ctx, args.(A))
 		},
 	}
+}
+
+// onPage returns a tool that works on the page of one tab, which A names.
+func onPage[A interface{ tabID() executor.TabID }, R result](name string, k kind, run func(A, context.Context, executor.Page) (R, error), desc string) tool {
+	return def(name, k, func(s *toolSession, ctx context.Context, args A) (R, error) {
+		p, err := s.ex.Page(ctx, args.tabID())
+		if err != nil {
+			var none R
+			return none, err
+		}
+		return run(args, ctx, p)
+	}, desc)
 }
 
 // A kind is a class of tools: the grant that they need and their annotations.

@@ -56,7 +56,7 @@ func Toolsets() []Toolset {
 	return names
 }
 
-// ParseToolsets parses a comma-separated list of toolsets. "all" stands for all toolsets. The
+// ParseToolsets parses a comma-separated list of toolsets. "all" means all toolsets. The
 // result is sorted and has no duplicates. ParseToolsets returns an error if the list has an unknown
 // name, or only ToolsBatch.
 func ParseToolsets(list string) ([]Toolset, error) {

@@ -2,11 +2,11 @@
 // Packs chrome-mcp for npm: a package that starts it, and one for each
 // platform with the program in it. Nothing is published from here.
 //
-//   node npm/build.mjs VERSION [--out FOLDER] [PLATFORM…]
+//   node npm/build.mjs VERSION [--out DIRECTORY] [PLATFORM…]
 //
-// A PLATFORM is as npm and Node name it, linux-x64 say; by default all. FOLDER
-// is dist/npm by default. It gets the tarballs and SHA256SUMS. What an earlier
-// run left in it is removed first; one with anything else in it is refused.
+// A PLATFORM has the name that npm and Node use, such as linux-x64; the default is all. DIRECTORY
+// is dist/npm by default. It gets the tarballs and SHA256SUMS. The files of an
+// earlier run are removed first. A directory with other files is an error.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -71,7 +71,7 @@ function pack(manifest, fill) {
 }
 
 const others = existsSync(out) ? readdirSync(out).filter((name) => !/^(packages|SHA256SUMS|.*\.tgz)$/.test(name)) : [];
-if (others.length > 0) fail(`${out} is not empty: ${others[0]} is in it. Give a folder of its own.`);
+if (others.length > 0) fail(`${out} is not empty: ${others[0]} is in it. Pass an empty directory.`);
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 

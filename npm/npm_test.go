@@ -34,13 +34,13 @@ func platform() string {
 	return system + "-" + processor
 }
 
-// run runs a command in a folder and returns what it printed.
+// run runs a command in a directory and returns its output.
 func run(t *testing.T, dir, name string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	var out, er bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &er
-	// A cache of its own, and no network: what is not in the tarballs is not there.
+	// A separate cache and no network: only the tarballs are available.
 	cmd.Env = append(os.Environ(), "npm_config_cache="+filepath.Join(dir, "cache"), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false")
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -120,10 +120,10 @@ func TestBadBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, stderr, code := run(t, ".", "node", "build.mjs", "1.2.3", platform(), "--out", dir); code != 2 || !strings.Contains(stderr, "mine.txt") {
-		t.Errorf("a folder of the user's: exit code %d, %q", code, stderr)
+		t.Errorf("a directory of the user: exit code %d, %q", code, stderr)
 	}
 	if _, err := os.Stat(mine); err != nil {
-		t.Errorf("a folder of the user's was emptied: %v", err)
+		t.Errorf("a directory of the user was emptied: %v", err)
 	}
 }
 

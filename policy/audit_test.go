@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 type entries []audit.Entry
@@ -59,7 +60,7 @@ func TestRuleNames(t *testing.T) {
 	}
 	var decisions []executor.Decision
 	ctx := executor.WithDecisionObserver(t.Context(), func(d executor.Decision) { decisions = append(decisions, d) })
-	_, err := g.Wrap(executor.Unavailable{}).Click(ctx, "", executor.Target{}, nil)
+	_, err := pagetest.Of(g.Wrap(new(spy)), "").Click(ctx, executor.Target{}, nil)
 	if executor.RuleOf(err) != "no-grant:mutations" || len(decisions) != 1 {
 		t.Errorf("click: %v, %+v", err, decisions)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
@@ -70,7 +71,7 @@ func run(ctx context.Context, t *testing.T, s executor.Executor, tab executor.Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := s.CDP(ctx, tab, "Runtime.evaluate", map[string]any{
+	raw, err := pagetest.Of(s, tab).CDP(ctx, "Runtime.evaluate", map[string]any{
 		"expression": "(" + function + ")(" + string(arg) + ")", "awaitPromise": true, "returnByValue": true,
 	})
 	if err != nil {
@@ -195,7 +196,7 @@ func TestLongURLsAgainstChromium(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	s := openChromium(t, nil)
-	tab, err := s.NewTab(ctx, srv.URL, nil)
+	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +379,7 @@ func TestLongURLsByNavigation(t *testing.T) {
 
 	s := openChromium(t, p)
 	for _, text := range calls[:byCall] {
-		if _, err := s.Navigate(ctx, "", text, nil); err != nil {
+		if _, err := s.Navigate(ctx, text, nil); err != nil {
 			t.Errorf("%q is allowed, but does not load: %v", text, err)
 			continue
 		}
@@ -413,7 +414,7 @@ func TestLongURLsByNavigation(t *testing.T) {
   return settled;
 }`
 	home := allowed.URL + "/"
-	if _, err := s.Navigate(ctx, "", home, nil); err != nil {
+	if _, err := s.Navigate(ctx, home, nil); err != nil {
 		t.Fatal(err)
 	}
 	var settled int
@@ -426,7 +427,7 @@ func TestLongURLsByNavigation(t *testing.T) {
 	}
 	// The positive control: without enforcement the requests arrive.
 	open := openChromium(t, nil)
-	if _, err := open.Navigate(ctx, "", home, nil); err != nil {
+	if _, err := open.Navigate(ctx, home, nil); err != nil {
 		t.Fatal(err)
 	}
 	run(ctx, t, open, "", load, others[:loads/3], &settled)

@@ -6,86 +6,86 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func (x *guarded) Click(ctx context.Context, tab executor.TabID, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
-	if err := x.checkCall(ctx, "click", tab, grantMutations); err != nil {
+func (p *guardedPage) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
+	if err := p.x.checkCall(ctx, "click", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	a, err := x.next.Click(ctx, tab, target, opts)
-	return x.redactAction(ctx, a), err
+	a, err := p.next.Click(ctx, target, opts)
+	return p.x.redactAction(ctx, a), err
 }
 
-func (x *guarded) Type(ctx context.Context, tab executor.TabID, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
-	if err := x.checkCall(ctx, "type", tab, grantMutations); err != nil {
+func (p *guardedPage) Type(ctx context.Context, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
+	if err := p.x.checkCall(ctx, "type", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	a, err := x.next.Type(ctx, tab, target, text, opts)
-	return x.redactAction(ctx, a), err
+	a, err := p.next.Type(ctx, target, text, opts)
+	return p.x.redactAction(ctx, a), err
 }
 
-func (x *guarded) Press(ctx context.Context, tab executor.TabID, key string, opts *executor.PressOptions) (*executor.Action, error) {
-	if err := x.checkCall(ctx, "press", tab, grantMutations); err != nil {
+func (p *guardedPage) Press(ctx context.Context, key string, opts *executor.PressOptions) (*executor.Action, error) {
+	if err := p.x.checkCall(ctx, "press", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	a, err := x.next.Press(ctx, tab, key, opts)
-	return x.redactAction(ctx, a), err
+	a, err := p.next.Press(ctx, key, opts)
+	return p.x.redactAction(ctx, a), err
 }
 
-func (x *guarded) Hover(ctx context.Context, tab executor.TabID, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
-	if err := x.checkCall(ctx, "hover", tab, grantMutations); err != nil {
+func (p *guardedPage) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
+	if err := p.x.checkCall(ctx, "hover", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	a, err := x.next.Hover(ctx, tab, target, opts)
-	return x.redactAction(ctx, a), err
+	a, err := p.next.Hover(ctx, target, opts)
+	return p.x.redactAction(ctx, a), err
 }
 
 // Scroll needs no grant: it changes what is visible, not the page. Its result contains only
 // positions, so the Gate's check of the page is sufficient.
-func (x *guarded) Scroll(ctx context.Context, tab executor.TabID, opts executor.ScrollOptions) (*executor.ScrollResult, error) {
-	if err := x.checkCall(ctx, "scroll", tab); err != nil {
+func (p *guardedPage) Scroll(ctx context.Context, opts executor.ScrollOptions) (*executor.ScrollResult, error) {
+	if err := p.x.checkCall(ctx, "scroll", p.tab); err != nil {
 		return nil, err
 	}
-	return x.next.Scroll(ctx, tab, opts)
+	return p.next.Scroll(ctx, opts)
 }
 
-func (x *guarded) SelectOption(ctx context.Context, tab executor.TabID, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
-	if err := x.checkCall(ctx, "select_option", tab, grantMutations); err != nil {
+func (p *guardedPage) SelectOption(ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
+	if err := p.x.checkCall(ctx, "select_option", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	s, err := x.next.SelectOption(ctx, tab, target, values, opts)
+	s, err := p.next.SelectOption(ctx, target, values, opts)
 	if s != nil {
 		c := *s
-		c.Changes = x.redactChanges(ctx, c.Changes)
+		c.Changes = p.x.redactChanges(ctx, c.Changes)
 		s = &c
 	}
 	return s, err
 }
 
-func (x *guarded) FillForm(ctx context.Context, tab executor.TabID, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
-	if err := x.checkCall(ctx, "fill_form", tab, grantMutations); err != nil {
+func (p *guardedPage) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
+	if err := p.x.checkCall(ctx, "fill_form", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	f, err := x.next.FillForm(ctx, tab, fields, opts)
+	f, err := p.next.FillForm(ctx, fields, opts)
 	if f != nil {
 		c := *f
-		c.Changes = x.redactChanges(ctx, c.Changes)
+		c.Changes = p.x.redactChanges(ctx, c.Changes)
 		f = &c
 	}
 	return f, err
 }
 
 // HandleDialog needs the mutations grant to accept a dialog, and no grant to dismiss it.
-func (x *guarded) HandleDialog(ctx context.Context, tab executor.TabID, answer executor.DialogAnswer) (*executor.DialogResult, error) {
+func (p *guardedPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer) (*executor.DialogResult, error) {
 	var needs []grant
 	if answer.Accept {
 		needs = append(needs, grantMutations)
 	}
-	if err := x.checkCall(ctx, "handle_dialog", tab, needs...); err != nil {
+	if err := p.x.checkCall(ctx, "handle_dialog", p.tab, needs...); err != nil {
 		return nil, err
 	}
-	d, err := x.next.HandleDialog(ctx, tab, answer)
+	d, err := p.next.HandleDialog(ctx, answer)
 	if d != nil {
 		c := *d
-		if c.Changes = x.redactChanges(ctx, c.Changes); c.URL == executor.DeniedURL {
+		if c.Changes = p.x.redactChanges(ctx, c.Changes); c.URL == executor.DeniedURL {
 			c.Message = "" // the session may dismiss a denied page's dialog, but not read it
 		}
 		d = &c

@@ -8,16 +8,16 @@ import (
 
 // Emulation does not change the page, so it needs no grant. The Gate is queried about the page.
 
-func (x *guarded) Resize(ctx context.Context, tab executor.TabID, opts executor.ResizeOptions) (*executor.Viewport, error) {
-	if err := x.checkCall(ctx, "resize", tab); err != nil {
+func (p *guardedPage) Resize(ctx context.Context, opts executor.ResizeOptions) (*executor.Viewport, error) {
+	if err := p.x.checkCall(ctx, "resize", p.tab); err != nil {
 		return nil, err
 	}
-	return x.next.Resize(ctx, tab, opts)
+	return p.next.Resize(ctx, opts)
 }
 
-func (x *guarded) Emulate(ctx context.Context, tab executor.TabID, opts executor.EmulateOptions) (*executor.Emulation, error) {
-	if err := x.checkCall(ctx, "emulate", tab); err != nil {
+func (p *guardedPage) Emulate(ctx context.Context, opts executor.EmulateOptions) (*executor.Emulation, error) {
+	if err := p.x.checkCall(ctx, "emulate", p.tab); err != nil {
 		return nil, err
 	}
-	return x.next.Emulate(ctx, tab, opts)
+	return p.next.Emulate(ctx, opts)
 }

@@ -6,7 +6,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func (x *guarded) Navigate(ctx context.Context, tab executor.TabID, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+// Navigate is checked like Navigate of a page.
+func (x *guarded) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return x.navigate(ctx, "", url, func(url string) (*executor.Navigation, error) { return x.next.Navigate(ctx, url, opts) })
+}
+
+func (p *guardedPage) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return p.x.navigate(ctx, p.tab, url, func(url string) (*executor.Navigation, error) { return p.next.Navigate(ctx, url, opts) })
+}
+
+// navigate checks url, forwards the navigation, and checks where it ended.
+func (x *guarded) navigate(ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error)) (*executor.Navigation, error) {
 	url, err := x.url(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
 	if err != nil {
 		return nil, err
@@ -14,32 +24,32 @@ func (x *guarded) Navigate(ctx context.Context, tab executor.TabID, url string, 
 	if err := x.checkCall(ctx, "navigate", tab); err != nil {
 		return nil, err
 	}
-	n, err := x.next.Navigate(ctx, tab, url, opts)
+	n, err := load(url)
 	return x.checkNavigation(ctx, "navigate", tab, n, err)
 }
 
-func (x *guarded) Back(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := x.checkCall(ctx, "back", tab); err != nil {
+func (p *guardedPage) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	if err := p.x.checkCall(ctx, "back", p.tab); err != nil {
 		return nil, err
 	}
-	n, err := x.next.Back(ctx, tab, opts)
-	return x.checkNavigation(ctx, "back", tab, n, err)
+	n, err := p.next.Back(ctx, opts)
+	return p.x.checkNavigation(ctx, "back", p.tab, n, err)
 }
 
-func (x *guarded) Forward(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := x.checkCall(ctx, "forward", tab); err != nil {
+func (p *guardedPage) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	if err := p.x.checkCall(ctx, "forward", p.tab); err != nil {
 		return nil, err
 	}
-	n, err := x.next.Forward(ctx, tab, opts)
-	return x.checkNavigation(ctx, "forward", tab, n, err)
+	n, err := p.next.Forward(ctx, opts)
+	return p.x.checkNavigation(ctx, "forward", p.tab, n, err)
 }
 
-func (x *guarded) Reload(ctx context.Context, tab executor.TabID, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := x.checkCall(ctx, "reload", tab); err != nil {
+func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	if err := p.x.checkCall(ctx, "reload", p.tab); err != nil {
 		return nil, err
 	}
-	n, err := x.next.Reload(ctx, tab, opts)
-	return x.checkNavigation(ctx, "reload", tab, n, err)
+	n, err := p.next.Reload(ctx, opts)
+	return p.x.checkNavigation(ctx, "reload", p.tab, n, err)
 }
 
 // checkNavigation returns a denial in place of a navigation that ended on a denied page, so that
@@ -56,13 +66,13 @@ func (x *guarded) checkNavigation(ctx context.Context, op string, tab executor.T
 
 // WaitFor needs the eval grant for an expression. Its result reports only which condition is met
 // and has no origin, so the Gate's check of the page is sufficient.
-func (x *guarded) WaitFor(ctx context.Context, tab executor.TabID, cond executor.WaitCondition) (*executor.WaitResult, error) {
+func (p *guardedPage) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
 	var needs []grant
 	if cond.Expression != "" {
 		needs = append(needs, grantEval)
 	}
-	if err := x.checkCall(ctx, "wait_for", tab, needs...); err != nil {
+	if err := p.x.checkCall(ctx, "wait_for", p.tab, needs...); err != nil {
 		return nil, err
 	}
-	return x.next.WaitFor(ctx, tab, cond)
+	return p.next.WaitFor(ctx, cond)
 }

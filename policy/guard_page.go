@@ -10,7 +10,7 @@ import (
 // Wrap returns an Executor that forwards to next the calls that the policy allows. The backend of
 // next must use the Guard as its Gate. Wrap adds these checks:
 //
-//   - If the policy allows no site, only ListTabs, Ready, Ping, Status and Close are allowed, so
+//   - If the policy allows no site, only Tabs, Ready, Ping, Status and Close are allowed, so
 //     that no browser is started, unless the user can be prompted about the call
 //     ([Guard.WithCall]).
 //   - Click, Type, Press, Hover, Drag, Mouse, SelectOption, FillForm and accepting a
@@ -21,7 +21,7 @@ import (
 //   - A URL in the arguments must be allowed by [Policy.CheckURL], and is forwarded in the form
 //     that CheckURL returns.
 //   - A result of a denied page is not returned: the call returns ErrPolicyDenied, or the denied
-//     part of the result is redacted (in ListTabs and executor.Changes).
+//     part of the result is redacted (in Tabs and executor.Changes).
 //   - Status returns the policy.
 //
 // The result is also an executor.PermissionGranter. Closing it closes next.
@@ -29,16 +29,24 @@ func (g *Guard) Wrap(next executor.Executor) executor.Executor {
 	return &guarded{guard: g, next: next}
 }
 
-// guarded is the Executor that Wrap returns. Each role has its own file. guarded embeds nothing, so
-// that a new method of the interface does not compile until its checks are written.
+// guarded is the Executor that Wrap returns, and guardedPage is its Page. Each role of a page has
+// its own file. Both embed nothing, so that a new method of an interface does not compile until its
+// checks are written.
 type guarded struct {
 	guard *Guard
 	next  executor.Executor
 }
 
+type guardedPage struct {
+	x    *guarded
+	next executor.Page
+	tab  executor.TabID // of next
+}
+
 var (
 	_ executor.Executor          = (*guarded)(nil)
 	_ executor.PermissionGranter = (*guarded)(nil)
+	_ executor.Page              = (*guardedPage)(nil)
 )
 
 // checkCall checks a call without its arguments: the policy must allow at least one site, and must
@@ -100,9 +108,9 @@ func (x *guarded) Status(ctx context.Context) executor.Status {
 func (x *guarded) Close() error { return x.next.Close() }
 
 // CDP needs the eval grant: a raw command can do everything that a script can.
-func (x *guarded) CDP(ctx context.Context, tab executor.TabID, method string, params any) (executor.RawJSON, error) {
-	if err := x.checkCall(ctx, "cdp", tab, grantEval); err != nil {
+func (p *guardedPage) CDP(ctx context.Context, method string, params any) (executor.RawJSON, error) {
+	if err := p.x.checkCall(ctx, "cdp", p.tab, grantEval); err != nil {
 		return nil, err
 	}
-	return x.next.CDP(ctx, tab, method, params)
+	return p.next.CDP(ctx, method, params)
 }

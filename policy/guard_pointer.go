@@ -6,23 +6,23 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func (x *guarded) Drag(ctx context.Context, tab executor.TabID, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
-	if err := x.checkCall(ctx, "drag", tab, grantMutations); err != nil {
+func (p *guardedPage) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
+	if err := p.x.checkCall(ctx, "drag", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	d, err := x.next.Drag(ctx, tab, from, to, opts)
+	d, err := p.next.Drag(ctx, from, to, opts)
 	if d != nil {
 		c := *d
-		c.Changes = x.redactChanges(ctx, c.Changes)
+		c.Changes = p.x.redactChanges(ctx, c.Changes)
 		d = &c
 	}
 	return d, err
 }
 
-func (x *guarded) Mouse(ctx context.Context, tab executor.TabID, opts executor.MouseOptions) (*executor.Action, error) {
-	if err := x.checkCall(ctx, "mouse", tab, grantMutations); err != nil {
+func (p *guardedPage) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
+	if err := p.x.checkCall(ctx, "mouse", p.tab, grantMutations); err != nil {
 		return nil, err
 	}
-	a, err := x.next.Mouse(ctx, tab, opts)
-	return x.redactAction(ctx, a), err
+	a, err := p.next.Mouse(ctx, opts)
+	return p.x.redactAction(ctx, a), err
 }

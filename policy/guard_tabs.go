@@ -10,9 +10,9 @@ import (
 // closeTimeout bounds closing a new tab whose page the policy denies.
 const closeTimeout = 5 * time.Second
 
-// ListTabs redacts the tabs that the policy denies.
-func (x *guarded) ListTabs(ctx context.Context) ([]executor.Tab, error) {
-	tabs, err := x.next.ListTabs(ctx)
+// Tabs redacts the tabs that the policy denies.
+func (x *guarded) Tabs(ctx context.Context) ([]executor.Tab, error) {
+	tabs, err := x.next.Tabs(ctx)
 	return x.redactTabs(ctx, tabs), err
 }
 
@@ -45,36 +45,51 @@ func (x *guarded) SelectTab(ctx context.Context, tab executor.TabID) (*executor.
 	return t, err
 }
 
-// NewTab checks the URL before and after the load. It closes the tab if a redirect led to a denied
+// Page needs no check: the methods of the page are checked.
+func (x *guarded) Page(ctx context.Context, tab executor.TabID) (executor.Page, error) {
+	next, err := x.next.Page(ctx, tab)
+	if err != nil {
+		return nil, err
+	}
+	return &guardedPage{x: x, next: next, tab: tab}, nil
+}
+
+// NewPage checks the URL before and after the load. It closes the tab if a redirect led to a denied
 // page.
-func (x *guarded) NewTab(ctx context.Context, url string, opts *executor.NewTabOptions) (*executor.Tab, error) {
-	if url != "" {
+func (x *guarded) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	var o executor.NewPageOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.URL != "" {
 		var err error
-		if url, err = x.url(ctx, "tab_new", "", url); err != nil {
-			return nil, err
+		if o.URL, err = x.url(ctx, "tab_new", "", o.URL); err != nil {
+			return nil, nil, err
 		}
 	}
 	if x.guard.policyForCall(ctx).deniesAll() { // even if the user can be prompted: a blank page has no site to grant
-		return nil, x.denialError(ctx, "tab_new", "", "", deniedEmpty())
+		return nil, nil, x.denialError(ctx, "tab_new", "", "", deniedEmpty())
 	}
-	t, err := x.next.NewTab(ctx, url, opts)
-	if t == nil {
-		return nil, err
+	next, t, err := x.next.NewPage(ctx, &o)
+	if err != nil {
+		return nil, nil, err
 	}
 	if denied := x.checkFinalURL(ctx, "tab_new", "", t.URL); denied != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		_, _ = x.next.CloseTab(ctx, t.ID) // the denial is more important to the caller
-		return nil, denied
+		_, _ = next.Close(ctx) // the denial is more important to the caller
+		return nil, nil, denied
 	}
-	return t, err
+	return &guardedPage{x: x, next: next, tab: t.ID}, t, nil
 }
 
-func (x *guarded) CloseTab(ctx context.Context, tab executor.TabID) (*executor.ClosedTab, error) {
-	if err := x.checkCall(ctx, "tab_close", tab); err != nil {
+func (p *guardedPage) ID() executor.TabID { return p.tab }
+
+func (p *guardedPage) Close(ctx context.Context) (*executor.ClosedTab, error) {
+	if err := p.x.checkCall(ctx, "tab_close", p.tab); err != nil {
 		return nil, err
 	}
-	return x.next.CloseTab(ctx, tab)
+	return p.next.Close(ctx)
 }
 
 // checkFinalURL checks the URL of the tab at the end of a call. It is empty for a tab that has

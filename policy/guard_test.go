@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func TestGuardCheck(t *testing.T) {
@@ -102,65 +104,76 @@ var _ executor.Executor = (*spy)(nil)
 
 func (s *spy) call(name string) { s.calls = append(s.calls, name) }
 
-func (s *spy) ListTabs(context.Context) ([]executor.Tab, error) {
-	s.call("ListTabs")
+func (s *spy) Tabs(context.Context) ([]executor.Tab, error) {
+	s.call("Tabs")
 	return s.tabs, s.err
 }
 func (s *spy) SelectTab(_ context.Context, id executor.TabID) (*executor.Tab, error) {
 	s.call("SelectTab")
 	return &executor.Tab{ID: id, URL: s.at, Title: "secret"}, s.err
 }
-func (s *spy) NewTab(_ context.Context, u string, _ *executor.NewTabOptions) (*executor.Tab, error) {
-	s.call("NewTab")
-	s.url = u
-	return &executor.Tab{ID: "cdp:1:9", URL: s.at, Title: "secret"}, s.err
+func (s *spy) Page(context.Context, executor.TabID) (executor.Page, error) { return spyPage{s}, nil }
+func (s *spy) NewPage(_ context.Context, o *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	s.call("NewPage")
+	s.url = o.URL
+	return spyPage{s}, &executor.Tab{ID: "cdp:1:9", URL: s.at, Title: "secret"}, s.err
 }
-func (s *spy) CloseTab(context.Context, executor.TabID) (*executor.ClosedTab, error) {
-	s.call("CloseTab")
+func (s *spy) Navigate(ctx context.Context, u string, o *executor.NavigateOptions) (*executor.Navigation, error) {
+	return spyPage{s}.Navigate(ctx, u, o)
+}
+
+// spyPage is a page of a spy. Its methods are recorded by their names, Close as "Close page".
+type spyPage struct{ *spy }
+
+var _ executor.Page = spyPage{}
+
+func (s spyPage) ID() executor.TabID { return "" }
+func (s spyPage) Close(context.Context) (*executor.ClosedTab, error) {
+	s.call("Close page")
 	return &executor.ClosedTab{Closed: true}, nil
 }
 func (s *spy) navigation(name string) (*executor.Navigation, error) {
 	s.call(name)
 	return &executor.Navigation{URL: s.at, Title: "secret"}, s.err
 }
-func (s *spy) Navigate(_ context.Context, _ executor.TabID, u string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+func (s spyPage) Navigate(_ context.Context, u string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
 	s.url = u
 	return s.navigation("Navigate")
 }
-func (s *spy) Back(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+func (s spyPage) Back(context.Context, *executor.NavigateOptions) (*executor.Navigation, error) {
 	return s.navigation("Back")
 }
-func (s *spy) Forward(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+func (s spyPage) Forward(context.Context, *executor.NavigateOptions) (*executor.Navigation, error) {
 	return s.navigation("Forward")
 }
-func (s *spy) Reload(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error) {
+func (s spyPage) Reload(context.Context, *executor.NavigateOptions) (*executor.Navigation, error) {
 	return s.navigation("Reload")
 }
-func (s *spy) WaitFor(context.Context, executor.TabID, executor.WaitCondition) (*executor.WaitResult, error) {
+func (s spyPage) WaitFor(context.Context, executor.WaitCondition) (*executor.WaitResult, error) {
 	s.call("WaitFor")
 	return &executor.WaitResult{}, s.err
 }
-func (s *spy) Snapshot(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) {
+func (s spyPage) Snapshot(context.Context, *executor.SnapshotOptions) (*executor.Snapshot, error) {
 	s.call("Snapshot")
 	return &executor.Snapshot{Origin: s.origin}, s.err
 }
-func (s *spy) Text(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
+func (s spyPage) Text(context.Context, *executor.TextOptions) (*executor.Text, error) {
 	s.call("Text")
 	return &executor.Text{Origin: s.origin}, s.err
 }
-func (s *spy) HTML(context.Context, executor.TabID, *executor.HTMLOptions) (*executor.HTML, error) {
+func (s spyPage) HTML(context.Context, *executor.HTMLOptions) (*executor.HTML, error) {
 	s.call("HTML")
 	return &executor.HTML{Origin: s.origin}, s.err
 }
-func (s *spy) Markdown(context.Context, executor.TabID, *executor.MarkdownOptions) (*executor.Markdown, error) {
+func (s spyPage) Markdown(context.Context, *executor.MarkdownOptions) (*executor.Markdown, error) {
 	s.call("Markdown")
 	return &executor.Markdown{Origin: s.origin}, s.err
 }
-func (s *spy) Links(context.Context, executor.TabID, *executor.LinksOptions) (*executor.Links, error) {
+func (s spyPage) Links(context.Context, *executor.LinksOptions) (*executor.Links, error) {
 	s.call("Links")
 	return &executor.Links{Origin: s.origin}, s.err
 }
-func (s *spy) Eval(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
+func (s spyPage) Eval(context.Context, string, *executor.EvalOptions) (*executor.EvalResult, error) {
 	s.call("Eval")
 	return &executor.EvalResult{Origin: s.origin}, s.err
 }
@@ -168,99 +181,99 @@ func (s *spy) action(name string) (*executor.Action, error) {
 	s.call(name)
 	return &executor.Action{OK: true, Changes: s.changes}, s.err
 }
-func (s *spy) Click(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+func (s spyPage) Click(context.Context, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
 	return s.action("Click")
 }
-func (s *spy) Type(context.Context, executor.TabID, executor.Target, string, *executor.TypeOptions) (*executor.Action, error) {
+func (s spyPage) Type(context.Context, executor.Target, string, *executor.TypeOptions) (*executor.Action, error) {
 	return s.action("Type")
 }
-func (s *spy) Press(context.Context, executor.TabID, string, *executor.PressOptions) (*executor.Action, error) {
+func (s spyPage) Press(context.Context, string, *executor.PressOptions) (*executor.Action, error) {
 	return s.action("Press")
 }
-func (s *spy) Hover(context.Context, executor.TabID, executor.Target, *executor.ActionOptions) (*executor.Action, error) {
+func (s spyPage) Hover(context.Context, executor.Target, *executor.ActionOptions) (*executor.Action, error) {
 	return s.action("Hover")
 }
-func (s *spy) Scroll(context.Context, executor.TabID, executor.ScrollOptions) (*executor.ScrollResult, error) {
+func (s spyPage) Scroll(context.Context, executor.ScrollOptions) (*executor.ScrollResult, error) {
 	s.call("Scroll")
 	return &executor.ScrollResult{}, s.err
 }
-func (s *spy) SelectOption(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Selection, error) {
+func (s spyPage) SelectOption(context.Context, executor.Target, []string, *executor.ActionOptions) (*executor.Selection, error) {
 	s.call("SelectOption")
 	return &executor.Selection{Changes: s.changes}, s.err
 }
-func (s *spy) FillForm(context.Context, executor.TabID, []executor.Field, *executor.FillOptions) (*executor.FillResult, error) {
+func (s spyPage) FillForm(context.Context, []executor.Field, *executor.FillOptions) (*executor.FillResult, error) {
 	s.call("FillForm")
 	return &executor.FillResult{Changes: s.changes}, s.err
 }
-func (s *spy) HandleDialog(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error) {
+func (s spyPage) HandleDialog(context.Context, executor.DialogAnswer) (*executor.DialogResult, error) {
 	s.call("HandleDialog")
 	return &executor.DialogResult{Message: s.changes.Title, Changes: s.changes}, s.err
 }
-func (s *spy) Screenshot(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+func (s spyPage) Screenshot(context.Context, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 	s.call("Screenshot")
 	return &executor.Screenshot{}, s.err
 }
-func (s *spy) Download(_ context.Context, _ executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
+func (s spyPage) Download(_ context.Context, o executor.DownloadOptions) (*executor.Download, error) {
 	s.call("Download")
 	s.url = o.URL
 	return &executor.Download{}, s.err
 }
-func (s *spy) Upload(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error) {
+func (s spyPage) Upload(context.Context, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error) {
 	s.call("Upload")
 	return &executor.Upload{Changes: s.changes}, s.err
 }
-func (s *spy) SavePDF(context.Context, executor.TabID, *executor.PDFOptions) (*executor.PDF, error) {
+func (s spyPage) SavePDF(context.Context, *executor.PDFOptions) (*executor.PDF, error) {
 	s.call("SavePDF")
 	return &executor.PDF{}, s.err
 }
-func (s *spy) Drag(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error) {
+func (s spyPage) Drag(context.Context, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error) {
 	s.call("Drag")
 	return &executor.Drag{Changes: s.changes}, s.err
 }
-func (s *spy) Mouse(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error) {
+func (s spyPage) Mouse(context.Context, executor.MouseOptions) (*executor.Action, error) {
 	return s.action("Mouse")
 }
-func (s *spy) Console(context.Context, executor.TabID, *executor.ConsoleOptions) (*executor.Console, error) {
+func (s spyPage) Console(context.Context, *executor.ConsoleOptions) (*executor.Console, error) {
 	s.call("Console")
 	return &executor.Console{Origin: s.origin}, s.err
 }
-func (s *spy) PageErrors(context.Context, executor.TabID, *executor.PageErrorsOptions) (*executor.PageErrors, error) {
+func (s spyPage) PageErrors(context.Context, *executor.PageErrorsOptions) (*executor.PageErrors, error) {
 	s.call("PageErrors")
 	return &executor.PageErrors{Origin: s.origin}, s.err
 }
-func (s *spy) Requests(context.Context, executor.TabID, *executor.RequestsOptions) (*executor.Requests, error) {
+func (s spyPage) Requests(context.Context, *executor.RequestsOptions) (*executor.Requests, error) {
 	s.call("Requests")
 	return &executor.Requests{Origin: s.origin}, s.err
 }
-func (s *spy) Cookies(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error) {
+func (s spyPage) Cookies(context.Context, *executor.CookiesOptions) (*executor.Cookies, error) {
 	s.call("Cookies")
 	return &executor.Cookies{Origin: s.origin, Cookies: []executor.Cookie{{Name: "secret"}}}, s.err
 }
-func (s *spy) SetCookie(context.Context, executor.TabID, executor.Cookie) (*executor.StorageChange, error) {
+func (s spyPage) SetCookie(context.Context, executor.Cookie) (*executor.StorageChange, error) {
 	s.call("SetCookie")
 	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) DeleteCookies(context.Context, executor.TabID, []string) (*executor.StorageChange, error) {
+func (s spyPage) DeleteCookies(context.Context, []string) (*executor.StorageChange, error) {
 	s.call("DeleteCookies")
 	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) Items(context.Context, executor.TabID, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error) {
+func (s spyPage) Items(context.Context, executor.StorageArea, *executor.ItemsOptions) (*executor.Items, error) {
 	s.call("Items")
 	return &executor.Items{Origin: s.origin, Items: []executor.Item{{Key: "secret"}}}, s.err
 }
-func (s *spy) SetItem(context.Context, executor.TabID, executor.StorageArea, string, string) (*executor.StorageChange, error) {
+func (s spyPage) SetItem(context.Context, executor.StorageArea, string, string) (*executor.StorageChange, error) {
 	s.call("SetItem")
 	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) RemoveItems(context.Context, executor.TabID, executor.StorageArea, []string) (*executor.StorageChange, error) {
+func (s spyPage) RemoveItems(context.Context, executor.StorageArea, []string) (*executor.StorageChange, error) {
 	s.call("RemoveItems")
 	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s *spy) Resize(context.Context, executor.TabID, executor.ResizeOptions) (*executor.Viewport, error) {
+func (s spyPage) Resize(context.Context, executor.ResizeOptions) (*executor.Viewport, error) {
 	s.call("Resize")
 	return &executor.Viewport{}, s.err
 }
-func (s *spy) Emulate(context.Context, executor.TabID, executor.EmulateOptions) (*executor.Emulation, error) {
+func (s spyPage) Emulate(context.Context, executor.EmulateOptions) (*executor.Emulation, error) {
 	s.call("Emulate")
 	return &executor.Emulation{}, s.err
 }
@@ -272,7 +285,7 @@ func (s *spy) LoadState(context.Context, string) (*executor.StateResult, error) 
 	s.call("LoadState")
 	return &executor.StateResult{}, s.err
 }
-func (s *spy) CDP(context.Context, executor.TabID, string, any) (executor.RawJSON, error) {
+func (s spyPage) CDP(context.Context, string, any) (executor.RawJSON, error) {
 	s.call("CDP")
 	return nil, nil
 }
@@ -281,7 +294,29 @@ func (s *spy) Ping(context.Context) error             { s.call("Ping"); return n
 func (s *spy) Status(context.Context) executor.Status { s.call("Status"); return executor.Status{} }
 func (s *spy) Close() error                           { s.call("Close"); return nil }
 
-// invoke calls a method with zero values as arguments, except for strings, which are URLs.
+// methods returns the names of the methods of Executor and of Page, as spy records them, without
+// those that only return a page or its id.
+func methods(t *testing.T) []string {
+	var names []string
+	for _, iface := range []reflect.Type{reflect.TypeFor[executor.Executor](), reflect.TypeFor[executor.Page]()} {
+		for i := range iface.NumMethod() {
+			name := iface.Method(i).Name
+			if iface.Name() == "Page" && name == "Close" {
+				name = "Close page"
+			}
+			if name != "Page" && name != "ID" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) < 40 {
+		t.Fatalf("only the methods %q", names)
+	}
+	return names
+}
+
+// invoke calls a method of x or of its page with zero values as arguments, except for strings,
+// which are URLs.
 func invoke(t *testing.T, x executor.Executor, name string) (err error) {
 	if out := results(t, x, name); len(out) > 0 {
 		err, _ = out[len(out)-1].(error)
@@ -292,6 +327,9 @@ func invoke(t *testing.T, x executor.Executor, name string) (err error) {
 // results is like invoke, but returns all results. Pointers are returned as JSON.
 func results(t *testing.T, x executor.Executor, name string) (out []any) {
 	m := reflect.ValueOf(x).MethodByName(name)
+	if !m.IsValid() {
+		m = reflect.ValueOf(pagetest.Of(x, "")).MethodByName(strings.TrimSuffix(name, " page"))
+	}
 	var args []reflect.Value
 	for i := range m.Type().NumIn() {
 		switch in := m.Type().In(i); {
@@ -323,10 +361,8 @@ func TestFinalURLCheckedForEveryMethod(t *testing.T) {
 	const bad = "https://evil.com/secret"
 	tab := executor.Tab{ID: "cdp:1:1", URL: bad, Title: "secret"}
 	config := Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"}
-	iface := reflect.TypeFor[executor.Executor]()
 	for _, failure := range []error{nil, executor.ErrTimeout} {
-		for i := range iface.NumMethod() {
-			name := iface.Method(i).Name
+		for _, name := range methods(t) {
 			s := &spy{at: bad, origin: "https://evil.com", err: failure, tabs: []executor.Tab{tab}, changes: executor.Changes{
 				URL: bad, Title: "secret", Origin: "https://evil.com", Diff: "secret", NewTabs: []executor.Tab{tab},
 				Dialog: &executor.Dialog{Type: "alert", Message: "secret", DefaultPrompt: "secret"}}}
@@ -346,14 +382,9 @@ func TestFinalURLCheckedForEveryMethod(t *testing.T) {
 // TestEveryMethodIsGuarded calls each method of the interface, so that a new method must be denied
 // by default or the test fails.
 func TestEveryMethodIsGuarded(t *testing.T) {
-	passes := map[string]bool{"Status": true, "Ready": true, "Ping": true, "Close": true, "ListTabs": true}
+	passes := map[string]bool{"Status": true, "Ready": true, "Ping": true, "Close": true, "Tabs": true}
 	needs := map[string]string{"Click": "m", "Type": "m", "Press": "m", "Hover": "m", "Drag": "m", "Mouse": "m", "SelectOption": "m", "FillForm": "m", "Eval": "e", "CDP": "e", "Download": "d", "SavePDF": "d", "Upload": "mu", "SetCookie": "s", "DeleteCookies": "s", "SetItem": "s", "RemoveItems": "s", "SaveState": "f", "LoadState": "f"}
-	iface := reflect.TypeFor[executor.Executor]()
-	if iface.NumMethod() < 25 {
-		t.Fatalf("%d methods", iface.NumMethod())
-	}
-	for i := range iface.NumMethod() {
-		name := iface.Method(i).Name
+	for _, name := range methods(t) {
 		for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"})} {
 			s := &spy{tabs: []executor.Tab{{URL: "https://example.com/secret", Title: "secret"}}}
 			err := invoke(t, NewGuard(p, nil).Wrap(s), name)
@@ -382,25 +413,29 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 			}
 		}
 	}
-	if f := reflect.TypeFor[guarded](); f.NumField() != 2 || f.Field(0).Anonymous || f.Field(1).Anonymous {
-		t.Error("guarded embeds a type: a new method of Executor would be unguarded")
+	for _, typ := range []reflect.Type{reflect.TypeFor[guarded](), reflect.TypeFor[guardedPage]()} {
+		for i := range typ.NumField() {
+			if typ.Field(i).Anonymous {
+				t.Errorf("%s embeds a type: a new method of its interface would be unguarded", typ)
+			}
+		}
 	}
 }
 
 func TestWrapGrantsByArgument(t *testing.T) {
 	s := &spy{}
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), nil).Wrap(s)
-	_, err := x.HandleDialog(t.Context(), "", executor.DialogAnswer{Accept: true})
+	_, err := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "--enable-mutations") {
 		t.Error(e.Hint)
 	}
-	_, err = x.WaitFor(t.Context(), "", executor.WaitCondition{Expression: "1"})
+	_, err = pagetest.Of(x, "").WaitFor(t.Context(), executor.WaitCondition{Expression: "1"})
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {
 		t.Error(e.Hint)
 	}
-	_, err = x.Cookies(t.Context(), "", &executor.CookiesOptions{Values: true})
+	_, err = pagetest.Of(x, "").Cookies(t.Context(), &executor.CookiesOptions{Values: true})
 	denied(t, "cookie values", err)
-	_, err = x.Items(t.Context(), "", executor.StorageLocal, &executor.ItemsOptions{Values: true})
+	_, err = pagetest.Of(x, "").Items(t.Context(), executor.StorageLocal, &executor.ItemsOptions{Values: true})
 	denied(t, "storage values", err)
 	if len(s.calls) != 0 {
 		t.Errorf("called %q", s.calls)
@@ -411,10 +446,13 @@ func TestWrapURLs(t *testing.T) {
 	s := &spy{at: "http://localhost:8080/", origin: ""}
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"localhost"}, Downloads: true}), nil).Wrap(s)
 	calls := map[string]func(u string) error{
-		"Navigate": func(u string) error { _, err := x.Navigate(t.Context(), "", u, nil); return err },
-		"NewTab":   func(u string) error { _, err := x.NewTab(t.Context(), u, nil); return err },
+		"Navigate": func(u string) error { _, err := x.Navigate(t.Context(), u, nil); return err },
+		"NewPage": func(u string) error {
+			_, _, err := x.NewPage(t.Context(), &executor.NewPageOptions{URL: u})
+			return err
+		},
 		"Download": func(u string) error {
-			_, err := x.Download(t.Context(), "", executor.DownloadOptions{URL: u})
+			_, err := pagetest.Of(x, "").Download(t.Context(), executor.DownloadOptions{URL: u})
 			return err
 		},
 	}
@@ -432,7 +470,7 @@ func TestWrapURLs(t *testing.T) {
 			t.Errorf("%s: a denied URL was forwarded", name)
 		}
 	}
-	if _, err := x.NewTab(t.Context(), "", nil); err != nil {
+	if _, _, err := x.NewPage(t.Context(), nil); err != nil {
 		t.Errorf("blank tab: %v", err)
 	}
 }
@@ -450,11 +488,11 @@ func TestWrapResults(t *testing.T) {
 		}
 	}
 	s.calls = nil
-	denied(t, "NewTab", invoke(t, x, "NewTab"))
-	if strings.Join(s.calls, " ") != "NewTab CloseTab" {
+	denied(t, "NewPage", invoke(t, x, "NewPage"))
+	if strings.Join(s.calls, " ") != "NewPage Close page" {
 		t.Errorf("calls for a tab on a denied page: %q", s.calls)
 	}
-	tabs, err := x.ListTabs(t.Context())
+	tabs, err := x.Tabs(t.Context())
 	if err != nil || len(tabs) != 4 || tabs[0].URL != executor.DeniedURL || tabs[0].Title != "" || tabs[0].ID != "cdp:1:1" ||
 		tabs[1].URL != "https://example.com/" || tabs[1].Title != "ok" || tabs[2].URL != "about:blank" || tabs[3].URL != executor.DeniedURL {
 		t.Errorf("got %+v %v", tabs, err)
@@ -466,10 +504,10 @@ func TestWrapResults(t *testing.T) {
 	s.changes = executor.Changes{URL: bad, Title: "secret", Origin: "https://evil.com", Dialog: &executor.Dialog{Type: "alert", Message: "secret"},
 		Downloads: []executor.Download{{Path: "/d/secret", SuggestedName: "secret", Reason: "evil", State: "running"}},
 		NewTabs:   s.tabs, Errors: []string{"secret"}, Diff: "secret", Snapshot: "secret", Note: "3 elements match"}
-	a, _ := x.Click(t.Context(), "", executor.Target{}, nil)
-	sel, _ := x.SelectOption(t.Context(), "", executor.Target{}, nil, nil)
-	fill, _ := x.FillForm(t.Context(), "", nil, nil)
-	dlg, _ := x.HandleDialog(t.Context(), "", executor.DialogAnswer{Accept: true})
+	a, _ := pagetest.Of(x, "").Click(t.Context(), executor.Target{}, nil)
+	sel, _ := pagetest.Of(x, "").SelectOption(t.Context(), executor.Target{}, nil, nil)
+	fill, _ := pagetest.Of(x, "").FillForm(t.Context(), nil, nil)
+	dlg, _ := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
 	for _, c := range []executor.Changes{a.Changes, sel.Changes, fill.Changes, dlg.Changes} {
 		if c.URL != executor.DeniedURL || c.Title+c.Origin+c.Diff+c.Snapshot+c.Dialog.Message != "" || c.Dialog.Type != "alert" ||
 			c.Errors != nil || c.Note == "" || c.NewTabs[0].Title != "" || c.NewTabs[1].Title != "ok" {
@@ -482,7 +520,7 @@ func TestWrapResults(t *testing.T) {
 		}
 	}
 	s.changes = executor.Changes{URL: "https://example.com/next", Title: "Next", Origin: "https://example.com", Diff: "+ x"}
-	if a, _ := x.Click(t.Context(), "", executor.Target{}, nil); !reflect.DeepEqual(a.Changes, s.changes) {
+	if a, _ := pagetest.Of(x, "").Click(t.Context(), executor.Target{}, nil); !reflect.DeepEqual(a.Changes, s.changes) {
 		t.Errorf("allowed changes became %+v", a.Changes)
 	}
 	if st := x.Status(t.Context()); st.Policy == nil || !st.Policy.Mutations || st.Policy.Subresources != "same" || st.Policy.AllowDomains[0] != "example.com" {

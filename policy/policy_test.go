@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func mustNew(t testing.TB, c Config) *Policy {
@@ -326,9 +327,9 @@ func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 			"http://shop.example/":   "--allow-domain http://shop.example.",
 		} {
 			x := NewGuard(p, nil).Wrap(&spy{})
-			_, navigate := x.Navigate(t.Context(), "", url, nil)
-			_, open := x.NewTab(t.Context(), url, nil)
-			_, download := x.Download(t.Context(), "", executor.DownloadOptions{URL: url})
+			_, navigate := x.Navigate(t.Context(), url, nil)
+			_, _, open := x.NewPage(t.Context(), &executor.NewPageOptions{URL: url})
+			_, download := pagetest.Of(x, "").Download(t.Context(), executor.DownloadOptions{URL: url})
 			for _, err := range []error{navigate, open, download} {
 				if e := denied(t, url, err); !strings.Contains(e.Hint, want) || !strings.Contains(e.Message(), "which is empty") {
 					t.Errorf("%s: %s. %s", url, e.Message(), e.Hint)

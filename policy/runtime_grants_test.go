@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func sitePermission(origin string) executor.Permission {
@@ -100,7 +101,7 @@ func TestOnceGrant(t *testing.T) {
 	}
 	x := g.Wrap(&spy{})
 	click := func(ctx context.Context) error {
-		_, err := x.Click(ctx, "t", executor.Target{}, nil)
+		_, err := pagetest.Of(x, "t").Click(ctx, executor.Target{}, nil)
 		return err
 	}
 	if err := click(others); err == nil { // it may act, but no site is allowed
@@ -163,7 +164,7 @@ func TestMissingPermission(t *testing.T) {
 			"https://93.184.216.34": "https://93.184.216.34", "https://blocked.com": "", "https://a.blocked.com": "", "http://10.0.0.1": "", "http://localhost:1": "",
 			"https://intranet": "", "https://far.test": "", "https://chromewebstore.google.com": "",
 		} {
-			_, named := x.Navigate(ctx, "t", origin+"/page", nil)
+			_, named := pagetest.Of(x, "t").Navigate(ctx, origin+"/page", nil)
 			for how, err := range map[string]error{"url": named, "read": g.Check(ctx, executor.Access{Op: executor.OpRead, Origin: origin, URL: origin + "/"})} {
 				e := denied(t, origin, err)
 				switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -55,11 +56,11 @@ func TestStateLogsInToAnotherBrowser(t *testing.T) {
 	}
 	shows := func(x executor.Executor, url string, want ...string) {
 		t.Helper()
-		tab, err := x.NewTab(t.Context(), url, nil)
+		_, tab, err := x.NewPage(t.Context(), &executor.NewPageOptions{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := x.Text(t.Context(), tab.ID, nil)
+		text, err := pagetest.Of(x, tab.ID).Text(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ const fine = 16
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: go run tools/icons.go FOLDER")
+		log.Fatal("usage: go run tools/icons.go DIRECTORY")
 	}
 	for size, stroke := range map[int]float64{16: 0.15, 32: 0.13, 48: 0.12, 128: 0.115} {
 		f, err := os.Create(filepath.Join(os.Args[1], fmt.Sprintf("%d.png", size)))

@@ -153,7 +153,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 			bad, err := t.call(ctx, name, arguments(rest))
 			var usage *usageError
 			if errors.As(err, &usage) {
-				bad, err = true, t.refuse(usage)
+				bad, err = true, t.reject(usage)
 			}
 			if failed = failed || bad; err != nil {
 				return t.finish(failed, err)
@@ -166,8 +166,8 @@ func shell(cmd *cobra.Command, s *settings) error {
 	}
 }
 
-// refuse reports a line of the shell that is not a valid call.
-func (t *terminal) refuse(usage *usageError) error {
+// reject reports a line of the shell that is not a valid call.
+func (t *terminal) reject(usage *usageError) error {
 	if !t.json {
 		fail(t.stderr, usage)
 		return nil

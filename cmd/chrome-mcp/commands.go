@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	cobra.MousetrapHelpText = "" // on Windows, cobra would refuse to run for an MCP host with a desktop
+	cobra.MousetrapHelpText = "" // on Windows, cobra would exit if a desktop MCP host starts the program
 }
 
 // newRoot returns the program's commands, and the settings that they read from the flags in args

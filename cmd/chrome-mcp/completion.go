@@ -60,7 +60,7 @@ func completeCall(cmd *cobra.Command, words []string, _ string) (tools []string,
 		return []string{"then"}, cobra.ShellCompDirectiveNoFileComp
 	}
 	here, there := sdk.NewInMemoryTransports()
-	go mcp.NewServer(executor.Unavailable{}, &mcp.Options{Tools: mcp.Toolsets()}).Run(cmd.Context(), there)
+	go mcp.NewServer(executor.NewManager(executor.ManagerOptions{}), &mcp.Options{Tools: mcp.Toolsets()}).Run(cmd.Context(), there)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp completion"}, nil).Connect(cmd.Context(), here, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

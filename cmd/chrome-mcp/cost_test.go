@@ -17,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
@@ -126,10 +127,10 @@ func TestPolicyEnforcementOverhead(t *testing.T) {
 	t.Cleanup(func() { open.Close() })
 	without := func(t *testing.T, url string) time.Duration {
 		t.Helper()
-		if _, err := open.Navigate(ctx, "", url, nil); err != nil {
+		if _, err := open.Navigate(ctx, url, nil); err != nil {
 			t.Fatal(err)
 		}
-		v, err := open.Eval(ctx, "", loadEnd, nil)
+		v, err := pagetest.Of(open, "").Eval(ctx, loadEnd, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -63,11 +64,11 @@ func tryPage(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	tab, err := b.NewTab(ctx, address, nil)
+	shown, _, err := b.NewPage(ctx, &executor.NewPageOptions{URL: address})
 	if err != nil {
 		return err
 	}
-	got, err := b.Text(ctx, tab.ID, nil)
+	got, err := shown.Text(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (e *endToEnd) freeze(t *testing.T) {
 	s.until(t, "backend: extension", "chrome_status", nil)
 	begin := time.Now()
 	s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome", "/kept")
-	soon(t, "a call with Chrome awake", begin, switchLimit)
+	soon(t, "a call with the service worker running", begin, switchLimit)
 	s.call(t, "get_text", nil, "Lamps of walnut")
 }
 
@@ -238,7 +238,7 @@ func TestPortTaken(t *testing.T) {
 	data := t.TempDir()
 	s := startMCP(t, "--data", data, "--port", port, "--no-cdp-fallback")
 	s.until(t, "cannot listen on port "+port, "chrome_status", nil)
-	s.refused(t, "NO_BACKEND", "tabs_list", nil, "cannot listen on port "+port, "Leave the port out, or choose another one.", "without --no-cdp-fallback")
+	s.refused(t, "NO_BACKEND", "tabs_list", nil, "cannot listen on port "+port, "Omit the port or choose another one.", "without --no-cdp-fallback")
 	s.end(t)
 	if files, _ := filepath.Glob(filepath.Join(data, "handshakes", "*")); len(files) != 0 {
 		t.Errorf("handshake files %q", files)

@@ -83,7 +83,7 @@ func define() (*settings, []flagGroup) {
 	s := &settings{
 		sources:     map[string]string{},
 		viewport:    viewport{1280, 720},
-		maxDownload: 100 << 20, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes,
+		maxDownload: executor.DefaultMaxDownloadBytes, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes,
 	}
 	var groups []flagGroup
 	group := func(title string) *pflag.FlagSet {

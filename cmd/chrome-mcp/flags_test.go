@@ -99,7 +99,7 @@ func TestProxyFromEnvironment(t *testing.T) {
 		{"only one of them", nil, environ[1:2], "http://plain.test:3128", ""},
 		{"the flag beats them", []string{"--proxy", "http://mine.test:1"}, environ, "http://mine.test:1", ""},
 		{"CHROME_MCP_PROXY overrides them", nil, append(environ[:3:3], "CHROME_MCP_PROXY=http://mine.test:1"), "http://mine.test:1", ""},
-		{"the flag is none", []string{"--proxy=none"}, environ, "", ""},
+		{"flag none", []string{"--proxy=none"}, environ, "", ""},
 	} {
 		s, err := parse(c.args, c.environ)
 		if err != nil || s.proxy != c.proxy || s.noProxy != c.without {

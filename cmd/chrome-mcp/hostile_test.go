@@ -213,7 +213,7 @@ func (w *hostileWorker) step(t *testing.T) (tool string, took time.Duration, cod
 	took = time.Since(begin)
 	switch {
 	case err != nil && hurried && ctx.Err() != nil && t.Context().Err() == nil:
-		return tool, took, "cancelled"
+		return tool, took, "canceled"
 	case err != nil:
 		t.Errorf("%s, after %v: %v", what, took, err)
 		return tool, took, "error"

@@ -28,8 +28,8 @@ func TestLogFlood(t *testing.T) {
 			}
 		}
 		flood(1000)
-		log.Warn("the browser went away")
-		if got := out.take(); strings.Count(got, "connection denied") != logLimit || !strings.Contains(got, "the browser went away") {
+		log.Warn("the browser disconnected")
+		if got := out.take(); strings.Count(got, "connection denied") != logLimit || !strings.Contains(got, "the browser disconnected") {
 			t.Errorf("%d lines, want %d; the log ends with %s", strings.Count(got, "connection denied"), logLimit, got[len(got)-200:])
 		}
 		time.Sleep(logWindow)

@@ -99,7 +99,7 @@ func (s *mcpServer) call(t testing.TB, tool string, args map[string]any, want ..
 	return text
 }
 
-// refused calls a tool, which must fail with code.
+// refused calls a tool and checks that it fails with code.
 func (s *mcpServer) refused(t *testing.T, code, tool string, args map[string]any, want ...string) {
 	t.Helper()
 	text, failed, err := s.try(t.Context(), tool, args)

@@ -26,14 +26,14 @@ func TestFails(t *testing.T) {
 	check(t, err)
 	defer stop()
 	chrome, ctx := browse(t), t.Context()
-	_, err = chrome.Navigate(ctx, "", address+"/order", nil)
+	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: address + "/order"})
 	check(t, err)
-	_, err = chrome.FillForm(ctx, "", []executor.Field{
-		{Target: element("[name=name]"), Value: "Ada Lovelace"},
-		{Target: element("[name=email]"), Value: "ada@example.com"},
-		{Target: element("[name=country]"), Value: "Norway"},
-		{Target: element("[name=date]"), Value: "2027-01-15"},
-	}, &executor.FillOptions{Submit: element("text=Place the order")})
+	_, err = page.FillForm(ctx, []executor.Field{
+		{Target: executor.Selector("[name=name]"), Value: "Ada Lovelace"},
+		{Target: executor.Selector("[name=email]"), Value: "ada@example.com"},
+		{Target: executor.Selector("[name=country]"), Value: "Norway"},
+		{Target: executor.Selector("[name=date]"), Value: "2027-01-15"},
+	}, &executor.FillOptions{Submit: executor.Selector("text=Place the order")})
 	check(t, err)
 	t.Error("the shop opened an unexpected dialog")
 }

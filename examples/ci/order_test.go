@@ -22,21 +22,21 @@ func TestOrder(t *testing.T) {
 	defer stop()
 	chrome, ctx := browse(t), t.Context()
 
-	_, err = chrome.Navigate(ctx, "", address+"/order", nil) // "" is the active tab
+	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: address + "/order"})
 	check(t, err)
-	_, err = chrome.FillForm(ctx, "", []executor.Field{
-		{Target: element("[name=name]"), Value: "Ada Lovelace"},
-		{Target: element("[name=email]"), Value: "ada@example.com"},
-		{Target: element("[name=country]"), Value: "Norway"},
-		{Target: element("[name=date]"), Value: "2027-01-15"},
-	}, &executor.FillOptions{Submit: element("text=Place the order")})
+	_, err = page.FillForm(ctx, []executor.Field{
+		{Target: executor.Selector("[name=name]"), Value: "Ada Lovelace"},
+		{Target: executor.Selector("[name=email]"), Value: "ada@example.com"},
+		{Target: executor.Selector("[name=country]"), Value: "Norway"},
+		{Target: executor.Selector("[name=date]"), Value: "2027-01-15"},
+	}, &executor.FillOptions{Submit: executor.Selector("text=Place the order")})
 	check(t, err)
-	_, err = chrome.HandleDialog(ctx, "", executor.DialogAnswer{Accept: true})
+	_, err = page.HandleDialog(ctx, executor.DialogAnswer{Accept: true})
 	check(t, err)
-	_, err = chrome.WaitFor(ctx, "", executor.WaitCondition{URL: address + "/receipt/*"})
+	_, err = page.WaitFor(ctx, executor.WaitCondition{URL: address + "/receipt/*"})
 	check(t, err)
 
-	receipt, err := chrome.Text(ctx, "", nil)
+	receipt, err := page.Text(ctx, nil)
 	check(t, err)
 	if !strings.Contains(receipt.Content, "Thank you, Ada Lovelace") {
 		t.Errorf("the receipt reads:\n%s", receipt.Content)
@@ -74,22 +74,22 @@ func keep(t *testing.T, chrome executor.Executor) {
 			t.Logf("saving %s: %v", name, err)
 		}
 	}
-	if dialog, err := chrome.HandleDialog(ctx, "", executor.DialogAnswer{}); err == nil { // a dialog blocks the page
+	page, err := chrome.Page(ctx, "")
+	check(t, err)
+	if dialog, err := page.HandleDialog(ctx, executor.DialogAnswer{}); err == nil { // a dialog blocks the page
 		t.Logf("dismissed the open %s: %q", dialog.Type, dialog.Message)
 	}
-	picture, err := chrome.Screenshot(ctx, "", nil)
+	picture, err := page.Screenshot(ctx, nil)
 	if err != nil {
 		picture = new(executor.Screenshot)
 	}
 	write(".png", picture.Data, err)
-	outline, err := chrome.Snapshot(ctx, "", nil)
+	outline, err := page.Snapshot(ctx, nil)
 	if err != nil {
 		outline = new(executor.Snapshot)
 	}
 	write(".txt", []byte(outline.Text), err)
 }
-
-func element(selector string) executor.Target { return executor.Target{Selector: selector} }
 
 func check(t *testing.T, err error) {
 	t.Helper()

@@ -27,20 +27,19 @@ func order(ctx context.Context, address string) (receipt string) {
 	defer browser.Close()
 	chrome := must(browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll}))
 
-	must(chrome.Navigate(ctx, "", address+"/order", nil)) // "" is the active tab
-	must(chrome.FillForm(ctx, "", []executor.Field{
-		{Target: element("[name=name]"), Value: "Ada Lovelace"},
-		{Target: element("[name=email]"), Value: "ada@example.com"},
-		{Target: element("[name=country]"), Value: "Norway"},
-		{Target: element("[name=date]"), Value: "2027-01-15"},
-		{Target: element("[name=gift]"), Value: true},
-	}, &executor.FillOptions{Submit: element("text=Place the order")}))
-	must(chrome.HandleDialog(ctx, "", executor.DialogAnswer{Accept: true}))
-	must(chrome.WaitFor(ctx, "", executor.WaitCondition{Text: "Thank you"}))
-	return must(chrome.Markdown(ctx, "", nil)).Content
+	must(chrome.Navigate(ctx, address+"/order", nil))
+	page := must(chrome.Page(ctx, "")) // "" is the active tab
+	must(page.FillForm(ctx, []executor.Field{
+		{Target: executor.Selector("[name=name]"), Value: "Ada Lovelace"},
+		{Target: executor.Selector("[name=email]"), Value: "ada@example.com"},
+		{Target: executor.Selector("[name=country]"), Value: "Norway"},
+		{Target: executor.Selector("[name=date]"), Value: "2027-01-15"},
+		{Target: executor.Selector("[name=gift]"), Value: true},
+	}, &executor.FillOptions{Submit: executor.Selector("text=Place the order")}))
+	must(page.HandleDialog(ctx, executor.DialogAnswer{Accept: true}))
+	must(page.WaitFor(ctx, executor.WaitCondition{Text: "Thank you"}))
+	return must(page.Markdown(ctx, nil)).Content
 }
-
-func element(selector string) executor.Target { return executor.Target{Selector: selector} }
 
 // must returns v and panics on an error. A longer program would return the error instead: each is
 // an *executor.Error, with a code and a hint.

@@ -37,10 +37,11 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	defer chrome.Close()
 
 	fmt.Fprintf(out, "before the first call: running: %v\n", chrome.Status(ctx).CDPAttached)
-	if _, err := chrome.NewTab(ctx, address, nil); err != nil {
+	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: address})
+	if err != nil {
 		return err
 	}
-	snapshot, err := chrome.Snapshot(ctx, "", &executor.SnapshotOptions{InteractiveOnly: true})
+	snapshot, err := page.Snapshot(ctx, &executor.SnapshotOptions{InteractiveOnly: true})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Own-chrome opens a page in the user's own Chrome, with the user's logins, and prints it as
-// Markdown. It is a module of its own, as a program that imports chrome-mcp is.
+// Markdown. It is a separate module, like any program that imports chrome-mcp.
 //
 // It needs the extension: run chrome-mcp extension install once, and load the directory that it
 // prints in chrome://extensions.
@@ -94,15 +94,15 @@ func read(ctx context.Context, data, rawURL string) (content string, err error) 
 	}
 	chrome := guard.Wrap(session)
 	defer func() { err = errors.Join(err, chrome.Close()) }()
-	tab, err := chrome.NewTab(ctx, rawURL, nil)
+	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: rawURL})
 	if err != nil {
 		return "", err
 	}
-	page, err := chrome.Markdown(ctx, tab.ID, nil)
+	text, err := page.Markdown(ctx, nil)
 	if err != nil {
 		return "", err
 	}
-	return page.Content, nil
+	return text.Content, nil
 }
 
 // connected waits until the extension has connected.

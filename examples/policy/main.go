@@ -45,19 +45,19 @@ func run(ctx context.Context, address string, out io.Writer) error {
 	}
 	chrome := guard.Wrap(session)
 
-	page, err := chrome.Navigate(ctx, "", address, nil)
+	page, tab, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: address})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "read: %s\n", page.Title)
+	fmt.Fprintf(out, "read: %s\n", tab.Title)
 
-	_, err = chrome.Click(ctx, "", executor.Target{Selector: "text=Order this lamp"}, nil)
+	_, err = page.Click(ctx, executor.Selector("text=Order this lamp"), nil)
 	if !errors.Is(err, executor.ErrPolicyDenied) {
 		return fmt.Errorf("click without the mutations grant: %w", err)
 	}
 	fmt.Fprintf(out, "click: %v\n", err)
 
-	_, err = chrome.Navigate(ctx, "", "https://example.com/", nil)
+	_, err = page.Navigate(ctx, "https://example.com/", nil)
 	if !errors.Is(err, executor.ErrPolicyDenied) {
 		return fmt.Errorf("navigation to another site: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // documents is a NetworkPolicy that lets pages load subresources from any host, but allows
@@ -58,14 +59,14 @@ func TestAttachedPopups(t *testing.T) {
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, documents{hosts{"127.0.0.1"}}
 			b := newBrowser(t, o)
 			s := newSession(t, b)
-			tab, err := s.NewTab(ctx, allowed.URL+"/", nil)
+			_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d := b.Status(ctx).Detail; !strings.Contains(d, "WebRTC") || strings.Contains(d, "not filtered") != userTabs {
 				t.Errorf("status %q does not name the limits of the policy", d)
 			}
-			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "button"}, nil); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "button"}, nil); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -75,7 +76,7 @@ func TestAttachedPopups(t *testing.T) {
 			}
 			if !userTabs {
 				// The browser reports no opener for this tab, and no call uses it.
-				if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "a"}, &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
+				if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
 					t.Fatal(err)
 				}
 				if !poll(ctx, 20*time.Millisecond, func() bool { return strings.Contains(titles(t, httpAddress(t, address)), deniedURL+"/later") }) {
@@ -314,7 +315,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	o.CDPEndpoint, o.AttachDefaultContext = address, true
 	s := newSession(t, newBrowser(t, o))
 	start := time.Now()
-	tabs, err := s.ListTabs(ctx)
+	tabs, err := s.Tabs(ctx)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("listing the tabs took %v", took)
 	}
@@ -323,21 +324,21 @@ func TestAttachedEarlyDialog(t *testing.T) {
 		t.Fatalf("the list has %+v, %v", tabs, err)
 	}
 	id := tabs[i].ID
-	if _, err := s.Snapshot(ctx, id, nil); executor.CodeOf(err) != executor.ErrDialogOpen {
+	if _, err := pagetest.Of(s, id).Snapshot(ctx, nil); executor.CodeOf(err) != executor.ErrDialogOpen {
 		t.Errorf("a snapshot: %v, want ErrDialogOpen", err)
 	}
-	if _, err := s.HandleDialog(ctx, id, executor.DialogAnswer{Accept: true}); executor.CodeOf(err) != executor.ErrDialogOpen {
+	if _, err := pagetest.Of(s, id).HandleDialog(ctx, executor.DialogAnswer{Accept: true}); executor.CodeOf(err) != executor.ErrDialogOpen {
 		t.Errorf("accepting: %v, want ErrDialogOpen", err)
 	}
-	d, err := s.HandleDialog(ctx, id, executor.DialogAnswer{})
+	d, err := pagetest.Of(s, id).HandleDialog(ctx, executor.DialogAnswer{})
 	if err != nil || d.Type != executor.DialogUnknown || !d.Handled {
 		t.Fatalf("dismissing: %+v, %v", d, err)
 	}
 	wait("/answered-false")
-	if text, err := s.Text(ctx, id, nil); err != nil || !strings.Contains(text.Content, "The page") {
+	if text, err := pagetest.Of(s, id).Text(ctx, nil); err != nil || !strings.Contains(text.Content, "The page") {
 		t.Errorf("the text after it: %+v, %v", text, err)
 	}
-	if tabs, err := s.ListTabs(ctx); err != nil || tabs[i].Note != "" || tabs[i].Title != "Early" {
+	if tabs, err := s.Tabs(ctx); err != nil || tabs[i].Note != "" || tabs[i].Title != "Early" {
 		t.Errorf("the list after it: %+v, %v", tabs, err)
 	}
 }

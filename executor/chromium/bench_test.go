@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // benchElements is the number of elements that can be acted on in the page of the snapshot
@@ -134,12 +135,12 @@ func BenchmarkExecutor(b *testing.B) {
 		b.Fatal(err)
 	}
 	open := func(b *testing.B, path string) (executor.TabID, *cdpconn.Session) {
-		tab, err := session.NewTab(ctx, pages+path, nil)
+		_, tab, err := session.NewPage(ctx, &executor.NewPageOptions{URL: pages + path})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() {
-			if _, err := session.CloseTab(context.Background(), tab.ID); err != nil {
+			if _, err := pagetest.Of(session, tab.ID).Close(context.Background()); err != nil {
 				b.Errorf("closing the tab: %v", err)
 			}
 		})
@@ -156,7 +157,7 @@ func BenchmarkExecutor(b *testing.B) {
 			}
 			return err
 		}, func() error {
-			res, err := session.Eval(ctx, id, "1+1", nil)
+			res, err := pagetest.Of(session, id).Eval(ctx, "1+1", nil)
 			if err == nil && string(res.Value) != "2" {
 				err = fmt.Errorf("1+1 is %s", res.Value)
 			}
@@ -174,7 +175,7 @@ func BenchmarkExecutor(b *testing.B) {
 			}
 			return err
 		}, func() error {
-			res, err := session.Snapshot(ctx, id, nil)
+			res, err := pagetest.Of(session, id).Snapshot(ctx, nil)
 			if err == nil && res.Elements < benchElements {
 				err = fmt.Errorf("the snapshot has %d elements", res.Elements)
 			}
@@ -194,7 +195,7 @@ func BenchmarkExecutor(b *testing.B) {
 			return clickRaw(ctx, raw, "#count")
 		}, func() error {
 			clicks++
-			_, err := session.Click(ctx, id, executor.Target{Selector: "#count"}, nil)
+			_, err := pagetest.Of(session, id).Click(ctx, executor.Target{Selector: "#count"}, nil)
 			return err
 		}, nil)
 		if n, err := evaluateRaw[int](ctx, raw, "clicks"); err != nil || n != clicks {
@@ -212,7 +213,7 @@ func BenchmarkExecutor(b *testing.B) {
 			}
 			return nil
 		}, func() error {
-			_, err := session.Press(ctx, id, "F8", nil)
+			_, err := pagetest.Of(session, id).Press(ctx, "F8", nil)
 			return err
 		}, nil)
 	})
@@ -259,7 +260,7 @@ func BenchmarkFirstPage(b *testing.B) {
 		if err != nil {
 			return err
 		}
-		tab, err := session.NewTab(ctx, url, nil)
+		_, tab, err := session.NewPage(ctx, &executor.NewPageOptions{URL: url})
 		if err == nil && tab.Title != "Form" {
 			err = fmt.Errorf("the page is %q", tab.Title)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
@@ -20,14 +19,7 @@ import (
 // with the loopback port of the egress proxy. The policy should deny that port to pages; otherwise
 // a rule for loopback without a port would allow it.
 type NetworkPolicy interface {
-	// CheckHost decides before host is resolved. scheme is "http", or empty for a tunnel, as https
-	// and WebSockets use. An IPv6 host is in brackets.
-	CheckHost(scheme, host string, port int) error
-	// CheckPath checks the path of a request that CheckHost allowed, if the path is visible, as in
-	// plain HTTP. path is as sent.
-	CheckPath(scheme, host string, port int, path string) error
-	// CheckAddr decides on an address of host, immediately before it is dialed.
-	CheckAddr(host string, port int, addr netip.Addr) error
+	executor.NetworkPolicy
 	// CheckDocument decides on the URL of a document, including each redirect hop. CheckHost may
 	// let a page load resources from more hosts than a tab may navigate to.
 	CheckDocument(url string) error
@@ -36,8 +28,9 @@ type NetworkPolicy interface {
 // A Backend launches a Chromium, or attaches to one, when it is first needed, and again after the
 // browser has exited. It implements executor.Backend. Its methods are safe for concurrent use.
 type Backend struct {
-	opts Options
-	log  *slog.Logger
+	opts     Options
+	log      *slog.Logger
+	sessions session.Registry
 
 	mu          sync.Mutex    // guards the fields below
 	instance    *instance     // nil if no browser is running
@@ -46,7 +39,6 @@ type Backend struct {
 	lastExitErr error         // why the last instance exited; reset by a successful start
 	cleanupDone chan struct{} // closed when the cleanup after that instance is complete
 	closed      bool
-	sessions    map[*session.Session]bool
 }
 
 var (
@@ -70,7 +62,7 @@ func New(opts Options) *Backend {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Backend{opts: opts, log: log, sessions: make(map[*session.Session]bool)}
+	return &Backend{opts: opts, log: log}
 }
 
 // Kind returns executor.BackendCDP.
@@ -80,23 +72,7 @@ func (b *Backend) Kind() executor.BackendKind { return executor.BackendCDP }
 // its cookies, and see each other's tabs. Clients that must not see each other's tabs need separate
 // Backends.
 func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
-	switch opts.AfterAction {
-	case "", executor.AfterDiff, executor.AfterSnapshot, executor.AfterNone:
-	default:
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use diff, snapshot or none.", "afterAction %q is unknown", string(opts.AfterAction))
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, errClosed()
-	}
-	s := session.New(sessionProvider{b}, opts)
-	b.sessions[s] = true
-	return s, nil
-}
-
-func errClosed() error {
-	return executor.Errorf(executor.ErrNoBackend, "Create a new Backend.", "the backend is closed")
+	return b.sessions.Open(sessionProvider{b}, opts)
 }
 
 // A sessionProvider implements session.BrowserProvider for a Backend.
@@ -105,13 +81,6 @@ type sessionProvider struct{ *Backend }
 // AttachesToRunning implements session.BrowserProvider.
 func (b sessionProvider) AttachesToRunning() bool {
 	return b.opts.CDPEndpoint != "" && b.opts.AttachDefaultContext
-}
-
-// RemoveSession implements session.BrowserProvider.
-func (b sessionProvider) RemoveSession(s *session.Session) {
-	b.mu.Lock()
-	delete(b.sessions, s)
-	b.mu.Unlock()
 }
 
 // Current implements session.BrowserProvider.
@@ -148,7 +117,7 @@ func (b sessionProvider) acquire(ctx context.Context) (session.BrowserInstance, 
 	switch {
 	case b.closed:
 		b.mu.Unlock()
-		return nil, errClosed()
+		return nil, session.ErrClosed()
 	case b.instance != nil:
 		defer b.mu.Unlock()
 		return b.instance, nil
@@ -187,7 +156,7 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	r, err := b.connect(ctx)
 	b.mu.Lock()
 	if err == nil && b.closed {
-		err = errClosed()
+		err = session.ErrClosed()
 	}
 	b.starting = nil
 	if context.Cause(ctx) == nil {
@@ -290,13 +259,9 @@ func (b *Backend) Close() error {
 	b.closed = true
 	r, st, cleanup := b.instance, b.starting, b.cleanupDone
 	b.instance = nil
-	sessions := make([]*session.Session, 0, len(b.sessions))
-	for s := range b.sessions {
-		sessions = append(sessions, s)
-	}
 	b.mu.Unlock()
 	if st != nil {
-		st.cancel(errClosed())
+		st.cancel(session.ErrClosed())
 		<-st.done
 	}
 	if cleanup != nil {
@@ -306,21 +271,6 @@ func (b *Backend) Close() error {
 	if r != nil {
 		err = r.close()
 	}
-	for _, s := range sessions {
-		s.Close()
-	}
+	b.sessions.CloseAll()
 	return err
-}
-
-// each calls f with each session.
-func (b *Backend) each(f func(*session.Session)) {
-	b.mu.Lock()
-	sessions := make([]*session.Session, 0, len(b.sessions))
-	for s := range b.sessions {
-		sessions = append(sessions, s)
-	}
-	b.mu.Unlock()
-	for _, s := range sessions {
-		f(s)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -92,14 +93,14 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
 	s := newSession(t, b)
-	nav, err := s.Navigate(ctx, "", srv.URL+"/first", nil)
+	nav, err := s.Navigate(ctx, srv.URL+"/first", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pid := running(b).proc.pid
 	pending := make(chan error, 1)
 	go func() {
-		_, err := s.WaitFor(ctx, "", executor.WaitCondition{Text: "never shown", Timeout: 30 * time.Second})
+		_, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "never shown", Timeout: 30 * time.Second})
 		pending <- err
 	}()
 	if err := s.Ping(ctx); err != nil {
@@ -114,14 +115,14 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	}
 	wantCode(t, <-pending, executor.ErrTargetGone)
 
-	again, err := s.Navigate(ctx, "", srv.URL+"/second", nil)
+	again, err := s.Navigate(ctx, srv.URL+"/second", nil)
 	if err != nil {
 		t.Fatalf("the call after it: %v", err)
 	}
 	if again.Title != "second" || running(b).proc.pid == pid {
 		t.Errorf("arrived at %+v in pid %d", *again, running(b).proc.pid)
 	}
-	_, err = s.Snapshot(ctx, nav.TabID, nil)
+	_, err = pagetest.Of(s, nav.TabID).Snapshot(ctx, nil)
 	wantCode(t, err, executor.ErrStaleTab)
 }
 
@@ -135,7 +136,7 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 	for i := range 3 {
 		s := newSession(t, b)
 		go func() {
-			_, err := s.NewTab(ctx, fmt.Sprintf("%s/tab%d", srv.URL, i), nil)
+			_, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: fmt.Sprintf("%s/tab%d", srv.URL, i)})
 			errs <- err
 		}()
 	}
@@ -151,7 +152,7 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	tabs, err := s.ListTabs(ctx)
+	tabs, err := s.Tabs(ctx)
 	if err != nil || len(tabs) != 3 {
 		t.Errorf("tabs %+v, %v; want three", tabs, err)
 	}
@@ -162,23 +163,23 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 func TestHungPageCanBeLeft(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	s := newSession(t, newBrowser(t, testOptions(t)))
-	if _, err := s.Navigate(ctx, "", srv.URL+"/hangs", nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL+"/hangs", nil); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	a, err := s.Click(ctx, "", executor.Target{Selector: "button"}, nil)
+	a, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "button"}, nil)
 	if err != nil || !strings.Contains(a.Note, "busy") { // the page received the click
 		t.Errorf("the click that hangs the page: %+v, %v", a, err)
 	}
 	hurry, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err = s.Text(hurry, "", nil)
+	_, err = pagetest.Of(s, "").Text(hurry, nil)
 	wantCode(t, err, executor.ErrTimeout)
 	if took := time.Since(start); took > hangLimit {
 		t.Errorf("the click took %v", took)
 	}
 	start = time.Now()
-	nav, err := s.Navigate(ctx, "", srv.URL+"/after", nil)
+	nav, err := s.Navigate(ctx, srv.URL+"/after", nil)
 	if err != nil || nav.Title != "after" {
 		t.Fatalf("navigating away: %+v, %v", nav, err)
 	}
@@ -196,15 +197,15 @@ func TestCrashedPageReloads(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
 	s := newSession(t, b)
-	nav, err := s.Navigate(ctx, "", srv.URL+"/fragile", nil)
+	nav, err := s.Navigate(ctx, srv.URL+"/fragile", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	limit, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err = s.CDP(limit, "", "Page.crash", nil)
+	_, err = pagetest.Of(s, "").CDP(limit, "Page.crash", nil)
 	wantCode(t, err, executor.ErrTargetGone)
-	again, err := s.Reload(ctx, nav.TabID, nil)
+	again, err := pagetest.Of(s, nav.TabID).Reload(ctx, nil)
 	if err != nil || again.Title != "fragile" {
 		t.Fatalf("the reload: %+v, %v", again, err)
 	}
@@ -233,14 +234,14 @@ func TestAttachedBrowserStaysOpen(t *testing.T) {
 	o.Isolated, o.CDPEndpoint = false, address
 	b := New(o)
 	s := newSession(t, b)
-	if _, err := s.Navigate(ctx, "", srv.URL+"/ours", nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL+"/ours", nil); err != nil {
 		t.Fatal(err)
 	}
-	tabs, err := s.ListTabs(ctx)
+	tabs, err := s.Tabs(ctx)
 	if err != nil || len(tabs) != 1 || tabs[0].Title != "ours" {
 		t.Errorf("tabs %+v, %v; want ours alone", tabs, err)
 	}
-	if a, err := s.Click(ctx, "", executor.Target{Selector: "a"}, nil); err != nil || len(a.NewTabs) != 1 {
+	if a, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "a"}, nil); err != nil || len(a.NewTabs) != 1 {
 		t.Errorf("a popup window in an attached browser: %+v, %v", a, err)
 	}
 	if err := b.Close(); err != nil {
@@ -262,14 +263,14 @@ func TestAttachDefaultContext(t *testing.T) {
 	b := New(o)
 	s := newSession(t, b)
 	// The first call already returns the user's tabs.
-	if tabs, err := s.ListTabs(ctx); err != nil || !slices.ContainsFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "theirs" }) {
+	if tabs, err := s.Tabs(ctx); err != nil || !slices.ContainsFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "theirs" }) {
 		t.Fatalf("tabs of the attached browser: %+v, %v", tabs, err)
 	}
-	if _, err := s.NewTab(ctx, srv.URL+"/ours", &executor.NewTabOptions{Inactive: true}); err != nil {
+	if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/ours", Inactive: true}); err != nil {
 		t.Fatal(err)
 	}
 	var userTab executor.TabID
-	tabs, err := s.ListTabs(ctx)
+	tabs, err := s.Tabs(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,14 +279,14 @@ func TestAttachDefaultContext(t *testing.T) {
 			userTab = tab.ID
 		}
 	}
-	text, err := s.Text(ctx, userTab, nil)
+	text, err := pagetest.Of(s, userTab).Text(ctx, nil)
 	if err != nil || !strings.Contains(text.Content, "Page theirs") {
 		t.Errorf("text of the user's tab among %+v: %+v, %v", tabs, text, err)
 	}
-	if closed, err := s.CloseTab(ctx, userTab); err != nil || closed.Closed || !closed.Released {
+	if closed, err := pagetest.Of(s, userTab).Close(ctx); err != nil || closed.Closed || !closed.Released {
 		t.Errorf("releasing the user's tab: %+v, %v", closed, err)
 	}
-	if _, err := s.Text(ctx, userTab, nil); executor.CodeOf(err) != executor.ErrTabNotFound {
+	if _, err := pagetest.Of(s, userTab).Text(ctx, nil); executor.CodeOf(err) != executor.ErrTabNotFound {
 		t.Errorf("a tab that was released: %v", err)
 	}
 	if err := b.Close(); err != nil {
@@ -346,15 +347,15 @@ func TestScreenshotOnHiDPI(t *testing.T) {
 	o := testOptions(t)
 	o.ExtraArgs = []string{"--force-device-scale-factor=2"}
 	s := newSession(t, newBrowser(t, o))
-	if _, err := s.Navigate(ctx, "", srv.URL+"/scaled", nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL+"/scaled", nil); err != nil {
 		t.Fatal(err)
 	}
-	ratio, err := s.Eval(ctx, "", "devicePixelRatio", nil)
+	ratio, err := pagetest.Of(s, "").Eval(ctx, "devicePixelRatio", nil)
 	if err != nil || string(ratio.Value) != "2" {
 		t.Fatalf("the scale is %+v, %v", ratio, err)
 	}
 	for what, opts := range map[string]*executor.ScreenshotOptions{"viewport": nil, "labels": {Labels: true}, "page": {FullPage: true}} {
-		shot, err := s.Screenshot(ctx, "", opts)
+		shot, err := pagetest.Of(s, "").Screenshot(ctx, opts)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}

@@ -42,7 +42,7 @@ func TestDeniedPage(t *testing.T) {
 	}
 	s := guard.Wrap(inner)
 	t.Cleanup(func() { s.Close() })
-	tab, err := s.NewTab(t.Context(), site.URL+"/own", nil)
+	_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL + "/own"})
 	if err != nil {
 		t.Fatal(err)
 	}

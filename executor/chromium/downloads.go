@@ -91,7 +91,7 @@ func (r *instance) downloader(frame string) (*session.Tab, string) {
 // For a tab without an owner, it reports whether any session does.
 func (r *instance) mayDownload(t *session.Tab, frame, url string) bool {
 	owner, may := t.Owner(), false
-	r.browser.each(func(s *session.Session) {
+	r.browser.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may || s.MayDownload(context.Background(), t, frame, url) == nil
 		}
@@ -103,7 +103,7 @@ func (r *instance) mayDownload(t *session.Tab, frame, url string) bool {
 // frames.
 func (r *instance) mayRead(t *session.Tab, frame string) bool {
 	owner, may := t.Owner(), true
-	r.browser.each(func(s *session.Session) {
+	r.browser.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may && s.CanRead(context.Background(), t, frame)
 		}
@@ -219,7 +219,7 @@ func (r *instance) moveToDownloads(guid, name string, written int64) (download.F
 func (r *instance) notifyDownload(tr *session.Transfer) {
 	d := tr.Describe(executor.BackendCDP)
 	tr.Record(executor.NewTabID("cdp", r.id, tr.Tab().Raw), r.browser.record)
-	r.browser.each(func(s *session.Session) {
+	r.browser.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
 	})
 }

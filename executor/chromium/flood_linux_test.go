@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
@@ -41,13 +42,13 @@ func TestFlood(t *testing.T) {
 			b := newBrowser(t, o)
 			s, other := newSession(t, b), newSession(t, b)
 			for s, url := range map[executor.Executor]string{s: site.URL, other: strings.Replace(site.URL, "127.0.0.1", "localhost", 1)} {
-				if _, err := s.Navigate(ctx, "", url, nil); err != nil {
+				if _, err := s.Navigate(ctx, url, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 			works := func(s executor.Executor, what string) {
 				t.Helper()
-				got, err := s.Eval(ctx, "", "document.querySelector('p').textContent", nil)
+				got, err := pagetest.Of(s, "").Eval(ctx, "document.querySelector('p').textContent", nil)
 				if err != nil || string(got.Value) != `"here"` {
 					t.Fatalf("%s: %v", what, err)
 				}
@@ -63,7 +64,7 @@ func TestFlood(t *testing.T) {
 				{"a long error", "throw new Error('x'.repeat(9e6))", 1},
 				{"a long title", "document.title = 'x'.repeat(9e6)", 0},
 			} {
-				if _, err := s.Eval(ctx, "", "setTimeout(() => { "+f.script+" }); 1", nil); err != nil {
+				if _, err := pagetest.Of(s, "").Eval(ctx, "setTimeout(() => { "+f.script+" }); 1", nil); err != nil {
 					t.Fatalf("%s: %v", f.what, err)
 				}
 				works(other, "another tab during "+f.what)
@@ -74,13 +75,13 @@ func TestFlood(t *testing.T) {
 				}
 			}
 			t.Logf("events: peak of %d MiB, %d before", peak(t), before)
-			_, err := s.CDP(ctx, "", "Runtime.evaluate", json.RawMessage(`{"expression": "'x'.repeat(7e7)", "returnByValue": true}`))
+			_, err := pagetest.Of(s, "").CDP(ctx, "Runtime.evaluate", json.RawMessage(`{"expression": "'x'.repeat(7e7)", "returnByValue": true}`))
 			if executor.CodeOf(err) != executor.ErrCDP || !strings.Contains(err.Error(), "exceeds 64 MiB") {
 				t.Errorf("an answer of 70 MB: %v", err)
 			}
 			works(s, "the tab after a long answer")
 			t.Logf("an answer over the limit: peak of %d MiB", peak(t))
-			if _, err := s.Eval(ctx, "", "'x'.repeat(6e7)", nil); err != nil {
+			if _, err := pagetest.Of(s, "").Eval(ctx, "'x'.repeat(6e7)", nil); err != nil {
 				t.Errorf("an answer of 60 MB: %v", err)
 			}
 			t.Logf("an answer below the limit: peak of %d MiB", peak(t))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // helperOf returns the process of a browser's group that has this switch, or 0.
@@ -54,7 +55,7 @@ func TestKilledHelpers(t *testing.T) {
 	o.Network = hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
-	nav, err := s.Navigate(ctx, "", srv.URL+"/first", nil)
+	nav, err := s.Navigate(ctx, srv.URL+"/first", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,26 +69,26 @@ func TestKilledHelpers(t *testing.T) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Screenshot(ctx, nav.TabID, nil); err != nil {
+		if _, err := pagetest.Of(s, nav.TabID).Screenshot(ctx, nil); err != nil {
 			t.Errorf("%s: a screenshot after it: %v", mark, err)
 		}
-		if _, err := s.Click(ctx, nav.TabID, executor.Target{Selector: "h1"}, nil); err != nil {
+		if _, err := pagetest.Of(s, nav.TabID).Click(ctx, executor.Target{Selector: "h1"}, nil); err != nil {
 			t.Errorf("%s: a click after it: %v", mark, err)
 		}
-		again, err := s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
+		again, err := pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/again", nil)
 		if e := (*executor.Error)(nil); errors.As(err, &e) && e.Retryable { // at most one clear error
 			t.Logf("%s: %v", mark, err)
-			again, err = s.Navigate(ctx, nav.TabID, srv.URL+"/again", nil)
+			again, err = pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/again", nil)
 		}
 		if err != nil || again.Title != "again" {
 			t.Errorf("%s: the page after it: %+v, %v", mark, again, err)
 		}
-		_, err = s.Navigate(ctx, nav.TabID, deniedURL, nil)
+		_, err = pagetest.Of(s, nav.TabID).Navigate(ctx, deniedURL, nil)
 		wantCode(t, err, executor.ErrPolicyDenied)
-		if _, err := s.Navigate(ctx, nav.TabID, srv.URL+"/last", nil); err != nil {
+		if _, err := pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/last", nil); err != nil {
 			t.Errorf("%s: navigating back: %v", mark, err)
 		}
-		if _, err := s.Eval(ctx, nav.TabID, "fetch('"+deniedURL+"', {mode: 'no-cors'}).catch(String)", nil); err != nil {
+		if _, err := pagetest.Of(s, nav.TabID).Eval(ctx, "fetch('"+deniedURL+"', {mode: 'no-cors'}).catch(String)", nil); err != nil {
 			t.Errorf("%s: %v", mark, err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	o.Isolated = true
 	b := newBrowser(t, o)
 	s := newSession(t, b)
-	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := running(b).files()
@@ -135,7 +136,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	go func() {
-		d, err := s.Download(ctx, "", executor.DownloadOptions{Target: executor.Target{Selector: "a"}})
+		d, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "a"}})
 		if err == nil {
 			t.Errorf("the lost download returned %+v", d)
 		}
@@ -154,7 +155,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	if code := executor.CodeOf(<-got); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
 		t.Errorf("the download ended with %s", code)
 	}
-	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil { // starts another browser
+	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil { // starts another browser
 		t.Errorf("the call after it: %v", err)
 	}
 	if left := filesBelow(t, dir.Path()); len(left) > 0 {

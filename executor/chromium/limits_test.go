@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
@@ -78,15 +79,15 @@ func TestLimits(t *testing.T) {
 	}
 	download := func(selector string) error {
 		t.Helper()
-		_, err := s.Download(ctx, "", executor.DownloadOptions{Target: executor.Target{Selector: selector}})
+		_, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: selector}})
 		return err
 	}
 
-	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
+	if _, err := s.Navigate(ctx, site.URL, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 6 { // Chromium lets a page open one tab for each click
-		if _, err := s.Click(ctx, "", executor.Target{Selector: "#open"}, nil); err != nil {
+		if _, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "#open"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,13 +108,13 @@ func TestLimits(t *testing.T) {
 				pages++
 			}
 		}
-		if tabs, err := s.ListTabs(ctx); err != nil || len(tabs) > 4 {
+		if tabs, err := s.Tabs(ctx); err != nil || len(tabs) > 4 {
 			t.Fatalf("%d tabs, %v", len(tabs), err)
 		} else if len(tabs) == 4 && pages <= 5 { // plus the initial window of the browser
 			break
 		}
 	}
-	_, err = s.NewTab(ctx, site.URL, nil)
+	_, _, err = s.NewPage(ctx, &executor.NewPageOptions{URL: site.URL})
 	wantCode(t, err, executor.ErrBackpressure)
 
 	if err := download("#quick"); err != nil {
@@ -127,7 +128,7 @@ func TestLimits(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	_, err = s.Download(ctx, "", executor.DownloadOptions{URL: site.URL + "/quick.bin"})
+	_, err = pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{URL: site.URL + "/quick.bin"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 	if got := downloads(); len(got) != 1 {
 		t.Errorf("files: %v", got)
@@ -146,7 +147,7 @@ func TestLimits(t *testing.T) {
 	}
 
 	// The next browser has the complete quota again.
-	if _, err := s.Navigate(ctx, "", site.URL, nil); err != nil {
+	if _, err := s.Navigate(ctx, site.URL, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, download("#large"), executor.ErrDownloadFailed)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func TestWithUTF8(t *testing.T) {
@@ -46,12 +47,12 @@ func TestDownloadNamesWithoutLocale(t *testing.T) {
 	t.Cleanup(site.Close)
 	ctx := limited(t)
 	s := newSession(t, newBrowser(t, testOptions(t)))
-	tab, err := s.NewTab(ctx, site.URL, nil)
+	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: site.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{"text": "rapport æøå 日本.txt", "program": "日本.desktop.download"} {
-		d, err := s.Download(ctx, tab.ID, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: 20 * time.Second})
+		d, err := pagetest.Of(s, tab.ID).Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: 20 * time.Second})
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		} else if base := filepath.Base(d.Path); base != want {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // TestAttachedDialogs requests a password and a passkey in an attached browser,
@@ -35,18 +36,18 @@ func TestAttachedDialogs(t *testing.T) {
 			o := testOptions(t)
 			o.CDPEndpoint, o.Network = address, documents{hosts{"localhost"}}
 			s := newSession(t, newBrowser(t, o))
-			tab, err := s.NewTab(ctx, site+"/", nil)
+			_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: site + "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "#" + trigger}, nil); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "#" + trigger}, nil); err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.Eval(ctx, tab.ID, fmt.Sprintf("new Promise((done) => { const check = () => (document.title === %q ? done(1) : setTimeout(check, 10)); check(); })", title), nil)
+			got, err := pagetest.Of(s, tab.ID).Eval(ctx, fmt.Sprintf("new Promise((done) => { const check = () => (document.title === %q ? done(1) : setTimeout(check, 10)); check(); })", title), nil)
 			if err != nil || !got.OK {
 				t.Fatalf("the page waits for the dialog: %+v, %v", got, err)
 			}
-			if _, err := s.Click(ctx, tab.ID, executor.Target{Selector: "#plain"}, nil); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "#plain"}, nil); err != nil {
 				t.Error(err)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // hosts is a NetworkPolicy that allows some hosts on this machine.
@@ -73,27 +74,27 @@ func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
 	o.Network = hosts{"127.0.0.1"}
 	s := newSession(t, newBrowser(t, o))
 
-	nav, err := s.Navigate(ctx, "", allowed.URL+"/", nil)
+	nav, err := s.Navigate(ctx, allowed.URL+"/", nil)
 	if err != nil || nav.Title != "fine" || nav.HTTPStatus != 200 {
 		t.Fatalf("the allowed page: %+v, %v", nav, err)
 	}
 	for _, url := range []string{deniedURL + "/direct", allowed.URL + "/redirect", strings.Replace(deniedURL, "http:", "https:", 1)} {
-		_, err := s.Navigate(ctx, "", url, nil)
+		_, err := s.Navigate(ctx, url, nil)
 		wantCode(t, err, executor.ErrPolicyDenied)
 		if err != nil && !strings.Contains(err.Error(), "localhost") {
 			t.Errorf("error %q does not name the host", err)
 		}
 	}
-	if _, err := s.Navigate(ctx, "", allowed.URL+"/embeds", nil); err != nil {
+	if _, err := s.Navigate(ctx, allowed.URL+"/embeds", nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title == 'refused'"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title == 'refused'"}); err != nil || !res.Matched {
 		t.Errorf("a page's own request: %+v, %v", res, err)
 	}
 	// No server listens there any longer: the error is the network's, as without a proxy.
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	_, err = s.Navigate(ctx, "", gone.URL, nil)
+	_, err = s.Navigate(ctx, gone.URL, nil)
 	wantCode(t, err, executor.ErrNavigationFailed)
 	if err != nil && !strings.Contains(err.Error(), "net::ERR_CONNECTION_REFUSED") {
 		t.Errorf("error %q does not name the network's error", err)
@@ -133,13 +134,13 @@ func TestProxyRequiresCredentials(t *testing.T) {
 	o.Network = hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
-	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Expression: "document.title != '-'"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title != '-'"}); err != nil || !res.Matched {
 		t.Fatalf("the sockets of the page: %+v, %v", res, err)
 	}
-	if title, err := s.Eval(ctx, "", "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {
+	if title, err := pagetest.Of(s, "").Eval(ctx, "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {
 		t.Errorf("the sockets received %s, %v", title.Value, err)
 	}
 	proxy := running(b).proxy.Addr()
@@ -180,10 +181,10 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Navigate(ctx, "", srv.URL, nil); err != nil {
+	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Click(ctx, "", executor.Target{Selector: "a"}, nil)
+	a, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "a"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,15 +236,15 @@ func TestPageForgetsNoCredentials(t *testing.T) {
 	o := testOptions(t)
 	o.Network = hosts{"127.0.0.1"}
 	s := newSession(t, newBrowser(t, o))
-	nav, err := s.Navigate(ctx, "", hostile.URL, nil)
+	nav, err := s.Navigate(ctx, hostile.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := s.Eval(ctx, nav.TabID, "fetch('/proxy').then((r) => r.status, String)", nil)
+	res, err := pagetest.Of(s, nav.TabID).Eval(ctx, "fetch('/proxy').then((r) => r.status, String)", nil)
 	if err != nil || string(res.Value) != "502" {
 		t.Errorf("the page has %+v, %v", res, err)
 	}
-	if _, err := s.Navigate(ctx, nav.TabID, srv.URL+"/first", nil); err != nil {
+	if _, err := pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/first", nil); err != nil {
 		t.Errorf("the next page: %v", err)
 	}
 }

@@ -16,10 +16,9 @@ import (
 
 // The defaults of [Options].
 const (
-	DefaultProfile          = "default"
-	DefaultWidth            = 1280
-	DefaultHeight           = 720
-	DefaultMaxDownloadBytes = 100 << 20
+	DefaultProfile = "default"
+	DefaultWidth   = 1280
+	DefaultHeight  = 720
 )
 
 // Options select the browser and configure it. The zero value launches an installed browser on the
@@ -82,7 +81,7 @@ type Options struct {
 	AttachDefaultContext bool
 
 	// MaxDownloadBytes bounds the size of one download. Default
-	// DefaultMaxDownloadBytes.
+	// executor.DefaultMaxDownloadBytes.
 	MaxDownloadBytes int64
 
 	// MaxDownloads bounds the number of concurrent downloads, MaxDownloadTotal their total bytes
@@ -129,7 +128,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Height = DefaultHeight
 	}
 	if o.MaxDownloadBytes <= 0 {
-		o.MaxDownloadBytes = DefaultMaxDownloadBytes
+		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

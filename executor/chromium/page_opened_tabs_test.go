@@ -37,7 +37,7 @@ func TestConcurrentNewTabs(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if tab, err := s.NewTab(t.Context(), srv.URL, nil); err != nil {
+				if _, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: srv.URL}); err != nil {
 					t.Error(err)
 				} else if tab.Title != "Page" {
 					t.Errorf("the tab shows %q at %s", tab.Title, tab.URL)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // TestAttachedBrowserEnforcesPolicy uses an attached browser of a user, which has no network
@@ -50,17 +51,17 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			o := testOptions(t)
 			o.Isolated, o.CDPEndpoint, o.AttachDefaultContext, o.Network = false, address, userTabs, hosts{"127.0.0.1"}
 			s := newSession(t, New(o))
-			if _, err := s.NewTab(ctx, allowed.URL+"/redirect", nil); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "not on the list") {
+			if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/redirect"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "not on the list") {
 				t.Errorf("a redirect to a denied host: %v", err)
 			}
-			tab, err := s.NewTab(ctx, allowed.URL+"/page", nil)
+			_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/page"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.WaitFor(ctx, tab.ID, executor.WaitCondition{Expression: "document.title === 'denied'"}); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'denied'"}); err != nil {
 				t.Errorf("a denied request of the page: %v", err)
 			}
-			if a, err := s.Click(ctx, tab.ID, executor.Target{Selector: "a"}, nil); err != nil || !strings.Contains(a.Note, "not on the list") {
+			if a, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, nil); err != nil || !strings.Contains(a.Note, "not on the list") {
 				t.Errorf("a link to a denied host: %+v, %v", a, err)
 			}
 			// The browser's user can open any page.

@@ -105,7 +105,7 @@ func (r *instance) list(claimed *session.Tab) {
 }
 
 func (r *instance) notifyTabOpened(t *session.Tab) {
-	r.browser.each(func(s *session.Session) {
+	r.browser.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 	})
 }
@@ -175,7 +175,7 @@ func (r *instance) remove(t *session.Tab) {
 	r.changed.Notify()
 	r.mu.Unlock()
 	if found {
-		r.browser.each(func(s *session.Session) { s.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "") })
+		r.browser.sessions.Each(func(s *session.Session) { s.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "") })
 	}
 }
 
@@ -188,7 +188,7 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		},
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
-				r.browser.each(func(s *session.Session) {
+				r.browser.sessions.Each(func(s *session.Session) {
 					s.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 				})
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// record tells Options.Audit.
+// record passes an entry to Options.Audit.
 func (b *Backend) record(e audit.Entry) {
 	if b.opts.Audit != nil {
 		e.Backend = string(executor.BackendExtension)
@@ -24,11 +24,11 @@ func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool)
 	b.record(e)
 }
 
-// recordShared records that the user shared a tab, or that it is shared no more.
-// l.mu must be held.
+// recordShared records that the user shared a tab, or that it is no longer shared. l.mu must be
+// held.
 func (l *installation) recordShared(t *tab, decision, rule, detail string) {
 	if t.info.Own || t.shareSequence == 0 {
-		return // ours, or a page's doing
+		return // opened by us or by a page
 	}
 	l.backend.record(audit.Entry{
 		Event: audit.EventConsent, Tool: "share", Tab: string(l.tabID(t)), Origin: audit.Origin(t.info.URL),
@@ -36,10 +36,10 @@ func (l *installation) recordShared(t *tab, decision, rule, detail string) {
 	})
 }
 
-// tabID returns the id of a tab, as clients know it.
+// tabID returns the id of a tab for clients.
 func (l *installation) tabID(t *tab) executor.TabID {
 	return executor.NewTabID("ext", l.id, strconv.Itoa(t.index))
 }
 
-// ruleUser names the user as what decided.
+// ruleUser is the audit rule of a decision of the user.
 const ruleUser = "user"

@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
@@ -29,27 +30,26 @@ type connection interface {
 	Err() error
 }
 
-// A Backend is the browsers whose extension is connected to one server, as
-// one: it has the tabs of all of them. It is an executor.ExtensionBackend. Its
-// methods are safe for concurrent use.
+// A Backend drives the browsers whose extension is connected to one server. It has the tabs of all
+// of them. It implements executor.ExtensionBackend. Its methods are safe for concurrent use.
 type Backend struct {
-	opts  Options
-	log   *slog.Logger
-	stop  context.CancelFunc
-	work  sync.WaitGroup
-	files func() (*download.Dir, error) // the folder of downloads, made at first use
-	quota *download.Quota               // of all downloads together
-	proxy func() (*egress.Proxy, error) // decides on what is fetched by URL
+	opts     Options
+	log      *slog.Logger
+	sessions session.Registry
+	changed  notify.Broadcast // of the tabs
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+	files    func() (*download.Dir, error) // the download directory, created at first use
+	quota    *download.Quota               // of all downloads
+	proxy    func() (*egress.Proxy, error) // of fetched URLs
 
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	closed        bool
-	installations []*installation // one for each installation that ever connected, in order
-	lost          error           // why the last connection ended; nil before any has
+	installations []*installation // all that have connected, in the order of their first connection
+	lost          error           // why the last connection ended; nil if none has ended
 	lostAt        time.Time
-	shared        int // counts the tabs that users shared
-	changed       chan struct{}
-	sessions      map[*session.Session]bool
-	proxied       *egress.Proxy // nil until proxy was called
+	shared        int           // total number of tabs that users have shared
+	proxied       *egress.Proxy // nil until proxy is called
 }
 
 var (
@@ -60,12 +60,11 @@ var (
 	_ session.Sharer            = host{}
 )
 
-// New returns the backend of the browsers that connect to opts.Server. It
-// closes nothing but what it made: the server is its caller's, and outlives
-// it.
+// New returns a Backend for the browsers that connect to opts.Server. Close the Backend before the
+// server; Close does not close the server.
 func New(opts Options) *Backend {
 	opts = opts.withDefaults()
-	b := &Backend{opts: opts, log: opts.Logger, changed: make(chan struct{}), sessions: make(map[*session.Session]bool)}
+	b := &Backend{opts: opts, log: opts.Logger}
 	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
 	b.files = sync.OnceValues(b.openDownloads)
 	b.proxy = sync.OnceValues(b.startProxy)
@@ -75,7 +74,7 @@ func New(opts Options) *Backend {
 	return b
 }
 
-// watch takes up the connections that there are.
+// watch connects each new connection of the server until ctx is done.
 func (b *Backend) watch(ctx context.Context) {
 	for {
 		changed := b.opts.Server.Changed()
@@ -90,8 +89,8 @@ func (b *Backend) watch(ctx context.Context) {
 	}
 }
 
-// connect takes up a connection unless that was done. A new connection of an
-// installation takes the old one's place, and with it its tabs.
+// connect starts using c, unless it is already used. A new connection of an installation replaces
+// the old one, and keeps its tabs.
 func (b *Backend) connect(ctx context.Context, c connection) {
 	b.mu.Lock()
 	if b.closed {
@@ -104,7 +103,7 @@ func (b *Backend) connect(ctx context.Context, c connection) {
 		i = len(b.installations) - 1
 	}
 	l := b.installations[i]
-	b.mu.Unlock() // which is taken under a link's, never around it
+	b.mu.Unlock() // b.mu may be locked while l.mu is held, but not the reverse
 	l.connect(ctx, c)
 }
 
@@ -122,31 +121,14 @@ func (b *Backend) connectedInstallations() []*installation {
 	return slices.DeleteFunc(links, func(l *installation) bool { return l.connection() == nil })
 }
 
-// NewSession returns one client's Executor. Sessions share the tabs that the
-// user shared, and see each other's.
+// NewSession returns an Executor for one client. Sessions see the tabs that the user has shared, and
+// each other's tabs.
 func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
-	switch opts.AfterAction {
-	case "", executor.AfterDiff, executor.AfterSnapshot, executor.AfterNone:
-	default:
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use diff, snapshot or none.", "afterAction %q is unknown", string(opts.AfterAction))
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, errClosed()
-	}
-	s := session.New(host{b}, opts)
-	b.sessions[s] = true
-	return s, nil
+	return b.sessions.Open(host{b}, opts)
 }
 
-func errClosed() error {
-	return executor.Errorf(executor.ErrNoBackend, "Make a new one.", "the backend was closed")
-}
-
-// Status tells which browsers are connected, how many tabs each of them
-// shares, and when a connection was replaced; or why there is none, and what
-// to do about it.
+// Status returns which browsers are connected, how many tabs each of them shares, and when a
+// connection was replaced. If no browser is connected, it returns why, and what to do about it.
 func (b *Backend) Status(context.Context) executor.Status {
 	s := executor.Status{Backend: executor.BackendExtension}
 	var facts []string
@@ -166,7 +148,7 @@ func (b *Backend) Status(context.Context) executor.Status {
 	return s
 }
 
-// displaced tells of the connection that was replaced last.
+// displaced describes the last replacement of a connection.
 func displaced(d *bridge.Displacement) string {
 	text := "a connection was replaced by a newer one of the same browser at " + d.Time.Format(time.TimeOnly)
 	if d.Count > 1 {
@@ -183,13 +165,13 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// DisconnectedError returns the error of calls while nothing is connected: why that is,
-// and what to do about it.
+// DisconnectedError returns the error of calls while no extension is connected. It says why, and
+// what to do about it.
 func (b *Backend) DisconnectedError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return errClosed()
+		return session.ErrClosed()
 	}
 	if err := b.opts.Server.Err(); err != nil {
 		return err
@@ -201,9 +183,9 @@ func (b *Backend) DisconnectedError() error {
 		if errors.As(b.lost, &e) {
 			why = e.Message()
 		}
-		hint := "Ask the user to open Chrome: the extension connects again by itself within seconds. Its tabs are shared again where the user chose that."
+		hint := "Ask the user to open Chrome: the extension reconnects automatically within seconds. Its tabs are shared again if the user enabled that."
 		if errors.Is(b.lost, bridge.ErrUnpaired) {
-			hint = "The user revoked the key. Ask before you continue."
+			hint = "The user revoked the key. Ask the user before you continue."
 		}
 		return &executor.Error{Code: executor.ErrExtensionDisconnected, Retryable: true,
 			Err: fmt.Errorf("the extension disconnected: %s", why), Hint: hint}
@@ -220,8 +202,8 @@ func (b *Backend) DisconnectedError() error {
 			"and to share a tab with its button in the toolbar. If the button says that it is not paired, chrome-mcp --print-pairing helps."}
 }
 
-// LastDisconnect returns when the last connection ended; the zero time when it will not
-// come back by itself, or there was none.
+// LastDisconnect returns when the last connection ended. It returns the zero time if there was none,
+// or if the extension will not reconnect automatically.
 func (b *Backend) LastDisconnect() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,25 +213,12 @@ func (b *Backend) LastDisconnect() time.Time {
 	return b.lostAt
 }
 
-// Close ends the sessions, which closes the tabs that they opened, and lets
-// the user's tabs go. It is idempotent.
+// Close closes the sessions. That closes the tabs that they opened, and releases the user's tabs. It
+// is idempotent.
 func (b *Backend) Close() error {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
+	if !b.sessions.CloseAll() {
 		return nil
 	}
-	sessions := make([]*session.Session, 0, len(b.sessions))
-	for s := range b.sessions {
-		sessions = append(sessions, s)
-	}
-	b.mu.Unlock()
-	var closing sync.WaitGroup
-	for _, s := range sessions {
-		closing.Go(func() { s.Close() })
-	}
-	closing.Wait()
-
 	b.mu.Lock()
 	b.closed = true
 	links, proxy := b.installations, b.proxied
@@ -265,41 +234,13 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// each calls f with every session.
-func (b *Backend) each(f func(*session.Session)) {
-	b.mu.Lock()
-	sessions := make([]*session.Session, 0, len(b.sessions))
-	for s := range b.sessions {
-		sessions = append(sessions, s)
-	}
-	b.mu.Unlock()
-	for _, s := range sessions {
-		f(s)
-	}
-}
-
-// notify wakes whoever waits for a change of the tabs.
-func (b *Backend) notify() {
-	b.mu.Lock()
-	close(b.changed)
-	b.changed = make(chan struct{})
-	b.mu.Unlock()
-}
-
-// A host is a Backend as its sessions see it.
+// A host implements session.BrowserProvider and session.BrowserInstance for a Backend.
 type host struct{ *Backend }
 
-// Joins implements session.Host: the browser runs, or does not.
+// AttachesToRunning implements session.BrowserProvider.
 func (h host) AttachesToRunning() bool { return true }
 
-// Forget implements session.Host.
-func (h host) RemoveSession(s *session.Session) {
-	h.mu.Lock()
-	delete(h.sessions, s)
-	h.mu.Unlock()
-}
-
-// Current implements session.Host.
+// Current implements session.BrowserProvider.
 func (h host) Current() session.BrowserInstance {
 	if !h.Connected() {
 		return nil
@@ -307,11 +248,10 @@ func (h host) Current() session.BrowserInstance {
 	return h
 }
 
-// Acquire implements session.Host. It waits for nothing: the user's browser is
-// there, or it is not.
+// Acquire implements session.BrowserProvider. It does not wait for an extension to connect.
 func (h host) Acquire(ctx context.Context) (session.BrowserInstance, error) {
 	for _, l := range h.connectedInstallations() {
-		if err := l.ready(ctx); err != nil { // its tabs are known a moment after it connected
+		if err := l.ready(ctx); err != nil { // its tabs are known shortly after it has connected
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -16,7 +17,7 @@ import (
 // block list with pushState. The tab cannot be read there, and works again
 // afterwards.
 func TestBlockListPath(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<!doctype html><title>Shop</title><p>this is the shop</p>
@@ -24,12 +25,12 @@ func TestBlockListPath(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	l.u.act("settings", map[string]any{"patch": map[string]any{"blockList": []string{"127.0.0.1/account"}}})
-	id := opens(t, l.s, site.URL+"/")
+	id := openTab(t, l.s, site.URL+"/")
 	page := l.u.target("page", strings.TrimPrefix(site.URL, "http://"))
 	reads := map[string]func(context.Context) (any, error){
-		"text":       func(ctx context.Context) (any, error) { return l.s.Text(ctx, id, nil) },
-		"snapshot":   func(ctx context.Context) (any, error) { return l.s.Snapshot(ctx, id, nil) },
-		"screenshot": func(ctx context.Context) (any, error) { return l.s.Screenshot(ctx, id, nil) },
+		"text":       func(ctx context.Context) (any, error) { return pagetest.Of(l.s, id).Text(ctx, nil) },
+		"snapshot":   func(ctx context.Context) (any, error) { return pagetest.Of(l.s, id).Snapshot(ctx, nil) },
+		"screenshot": func(ctx context.Context) (any, error) { return pagetest.Of(l.s, id).Screenshot(ctx, nil) },
 	}
 	const rounds = 3
 	for range rounds {
@@ -46,7 +47,7 @@ func TestBlockListPath(t *testing.T) {
 			}
 		}
 		userbrowser.Eventually(t, "the tab to be listed without its title", func() bool {
-			tabs, err := l.s.ListTabs(t.Context())
+			tabs, err := l.s.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

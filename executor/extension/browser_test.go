@@ -17,23 +17,22 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A userBrowser is a Chromium as its user has it: with the extension in it and
-// the native messaging host registered.
+// A userBrowser is a Chromium with the extension and a registered native messaging host.
 type userBrowser struct {
-	*userbrowser.Browser // the one that runs, or ran last
+	*userbrowser.Browser // the current or last process
 	t                    testing.TB
 	root                 string // profile and extension
-	data                 string // the servers' folder
+	data                 string // data directory of the servers
 	opts                 userBrowserOptions
 }
 
 type userBrowserOptions struct {
 	prepare func(dir string) // changes the extension's files
-	more    []string         // folders of other extensions
+	more    []string         // directories of other extensions
 	flags   []string
 }
 
-// newUserBrowser starts a browser for the servers of a data folder.
+// newUserBrowser starts a browser for the servers of a data directory.
 func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBrowser {
 	t.Helper()
 	root, err := os.MkdirTemp("", "extension-browser-")
@@ -80,8 +79,8 @@ func (u *userBrowser) start() {
 	})
 }
 
-// awaitHosts waits until n native messaging hosts of this test run: they end
-// with their browsers, and by themselves.
+// awaitHosts waits until n native messaging hosts of this test are running. A host exits with its
+// browser, or when it is idle.
 func awaitHosts(t testing.TB, n int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -169,13 +168,13 @@ func (u *userBrowser) toggle(tab int) {
 	u.worker(fmt.Sprintf("chrome.commands.onCommand.dispatch('share-tab', {id: %d})", tab), nil)
 }
 
-// act does what a button of the extension's pages does, and returns what the
-// user is told when it cannot be done.
-func (u *userBrowser) act(action string, args map[string]any) (refusal string) {
+// act does what a button of the extension's pages does. It returns the message that the user sees if
+// that fails.
+func (u *userBrowser) act(action string, args map[string]any) (message string) {
 	u.t.Helper()
 	text, _ := json.Marshal(args)
-	u.options(fmt.Sprintf("new Client(() => {}).act(%q, %s).then(() => '', (e) => e.message)", action, text), &refusal)
-	return refusal
+	u.options(fmt.Sprintf("new Client(() => {}).act(%q, %s).then(() => '', (e) => e.message)", action, text), &message)
+	return message
 }
 
 // answer waits until the user is asked whether scripts may run on a site, and

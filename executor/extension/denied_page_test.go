@@ -12,57 +12,56 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// newRefusedSite returns a site and another that no policy allows, to which
-// the first leads.
-func newRefusedSite(t testing.TB) (allowed, refused string) {
+// newDeniedSite returns an allowed site that links and redirects to a denied one.
+func newDeniedSite(t testing.TB) (allowed, denied string) {
 	out := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("the refused site was asked for %s", r.URL.Path)
+		t.Errorf("the denied site received a request for %s", r.URL.Path)
 	}))
 	t.Cleanup(out.Close)
-	refused = strings.Replace(out.URL, "127.0.0.1", "localhost", 1)
+	denied = strings.Replace(out.URL, "127.0.0.1", "localhost", 1)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/redirects" {
-			http.Redirect(w, r, refused+"/hop", http.StatusFound)
+			http.Redirect(w, r, denied+"/hop", http.StatusFound)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<!doctype html><title>%s</title><p>this is %[1]s</p><a id=out href=%s/out>Out</a>", r.URL.Path, refused)
+		fmt.Fprintf(w, "<!doctype html><title>%s</title><p>this is %[1]s</p><a id=out href=%s/out>Out</a>", r.URL.Path, denied)
 	}))
 	t.Cleanup(site.Close)
-	return site.URL, refused
+	return site.URL, denied
 }
 
-// TestDeniedPage leads a tab that the user shared, and one of the agent's
-// own, to where the policy does not allow: the browser's page that says so is
-// nobody's, and is left like any other.
+// TestDeniedPage navigates a shared tab and a tab of the agent to a denied site. The agent can leave
+// the error page of the browser.
 func TestDeniedPage(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
-	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
-	allowed, refused := newRefusedSite(t)
+	l := newTestEnv(t, nil, userBrowserOptions{})
+	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	allowed, denied := newDeniedSite(t)
 
 	t.Run("of the user's", func(t *testing.T) {
 		tab := l.u.open(allowed + "/shared")
 		l.u.toggle(tab)
 		awaitTabs(t, l.b, 1)
-		tabs, err := s.ListTabs(t.Context())
+		tabs, err := s.Tabs(t.Context())
 		if err != nil || len(tabs) != 1 {
 			t.Fatalf("%+v, %v", tabs, err)
 		}
-		executortest.Refused(t, s, tabs[0].ID, allowed, refused)
-		closed, err := s.CloseTab(t.Context(), tabs[0].ID)
+		executortest.Refused(t, s, tabs[0].ID, allowed, denied)
+		closed, err := pagetest.Of(s, tabs[0].ID).Close(t.Context())
 		if err != nil || !closed.Released {
-			t.Errorf("letting go of it: %+v, %v", closed, err)
+			t.Errorf("closing it: %+v, %v", closed, err)
 		}
 	})
 	t.Run("of the agent's", func(t *testing.T) {
-		tab, err := s.NewTab(t.Context(), allowed+"/own", nil)
+		_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: allowed + "/own"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		executortest.Refused(t, s, tab.ID, allowed, refused)
+		executortest.Refused(t, s, tab.ID, allowed, denied)
 	})
 	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
 		// The frame must have loaded before the tab is shared. Later its request is denied.
@@ -71,7 +70,7 @@ func TestDeniedPage(t *testing.T) {
 		l.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
 		l.u.toggle(user)
 		awaitTabs(t, l.b, 2) // and the one above
-		tabs, err := s.ListTabs(t.Context())
+		tabs, err := s.Tabs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,17 +79,17 @@ func TestDeniedPage(t *testing.T) {
 			t.Fatalf("%+v", tabs)
 		}
 		// At least 40, and until the page has drawn the frame both here and there.
-		refusals, presses := 0, 0
-		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (refusals == 0 || refusals == presses) && time.Now().Before(deadline); presses++ {
-			_, err := s.Mouse(t.Context(), tabs[i].ID, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+		denials, presses := 0, 0
+		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (denials == 0 || denials == presses) && time.Now().Before(deadline); presses++ {
+			_, err := pagetest.Of(s, tabs[i].ID).Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 			if errors.Is(err, executor.ErrPolicyDenied) {
-				refusals++
+				denials++
 			} else if err != nil {
 				t.Fatal(err)
 			}
 		}
-		if refusals == 0 || refusals == presses {
-			t.Errorf("%d of %d were refused: the frame does not come and go", refusals, presses)
+		if denials == 0 || denials == presses {
+			t.Errorf("%d of %d were denied: the frame is not added and removed", denials, presses)
 		}
 		var pressed int
 		l.u.eval(l.u.target("iframe", "/jumping"), "pressed", &pressed)

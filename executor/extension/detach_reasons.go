@@ -1,8 +1,11 @@
 package extension
 
-import "github.com/chrome-mcp/chrome-mcp/executor"
+import (
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
 
-// unsharedError says why a tab is not shared any more.
+// unsharedError returns the error of calls on a tab that is no longer shared.
 func unsharedError(reason string) *executor.Error {
 	const another = "Use another tab; tabs_list shows which are shared."
 	switch reason {
@@ -11,9 +14,9 @@ func unsharedError(reason string) *executor.Error {
 	case "released":
 		return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared")
 	case "user":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you go on: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user stopped sharing the tab")
+		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user stopped sharing the tab")
 	case "stopped":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you go on.", "the user pressed Stop")
+		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "the user pressed Stop")
 	case "locked":
 		return executor.Errorf(executor.ErrDetached, "Ask the user to unlock it and to share the tab again.", "the screen was locked, which ends sharing")
 	case "idle":
@@ -23,30 +26,25 @@ func unsharedError(reason string) *executor.Error {
 	case "other_server":
 		return executor.Errorf(executor.ErrDetached, another, "the user assigned the tab to another server")
 	case "debugger":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you go on: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user cancelled debugging in the bar below the toolbar")
+		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user canceled debugging in the bar below the toolbar")
 	}
 	return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared")
 }
 
-// detachedError says why the debugger was taken away from a tab that is still shared.
+// detachedError returns the error of calls on a shared tab whose debugger was detached.
 func detachedError(reason string) *executor.Error {
 	switch reason {
 	case "idle", "released":
 		return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.", "detached after inactivity")
 	case "target_closed":
-		return executor.Errorf(executor.ErrDetached, "Take a snapshot to see where it is.", "the browser ended debugging: the tab went to a page that cannot be debugged, or was closed")
+		return executor.Errorf(executor.ErrDetached, "Take a snapshot to see where it is.", "the browser ended debugging: the tab was closed, or navigated to a page that cannot be debugged")
 	case "canceled_by_user":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you go on.", "the user cancelled debugging in the bar below the toolbar")
+		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "the user canceled debugging in the bar below the toolbar")
 	case "replaced_with_devtools":
 		return executor.Errorf(executor.ErrDevToolsOpen, "Ask the user to close DevTools on the tab, or use another tab.", "DevTools were opened on the tab")
 	}
-	return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.", "debugging ended: %q", truncate(reason))
+	return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.", "debugging ended: %q", pagetext.Truncate(reason, maxReason))
 }
 
-// truncate bounds a text of the browser's.
-func truncate(s string) string {
-	if r := []rune(s); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return s
-}
+// maxReason is the maximum length of a reason or version that the browser reports, in characters.
+const maxReason = 200

@@ -1,14 +1,14 @@
-// Package extension is the backend of the user's own Chrome: it drives the
-// tabs that its user shares, with the user's logins, and tabs of its own
-// beside them, through the extension that is connected to a [bridge.Server].
+// Package extension is the backend of the user's own Chrome. Through the extension that is connected
+// to a [bridge.Server], it drives the tabs that the user shares, with the user's logins, and tabs
+// that it opens itself.
 //
-// What happens in a page is package page's, as for every backend. This package
-// makes a browser of the extension: tabs that are shared appear, tabs that are
-// not any more end their calls in progress at once and say why, and protocol
-// messages travel as commands and events of the bridge, in one order.
+// Package page implements what happens in a page, as for every backend. This package presents the
+// extension as a browser: tabs appear when they are shared, calls on tabs that are no longer shared
+// fail immediately with the reason, and CDP messages travel as commands and events of the bridge,
+// in one order.
 //
-// The debugger is attached to a tab by the first call that needs it, so that a
-// tab which nobody uses shows no bar; the extension lets go when it was idle.
-// Refs outlive that as long as their document does. A browser that disconnects
-// and comes back has the tabs it had, under their old ids.
+// The first call that needs a tab attaches the debugger to it, so that Chrome shows no debugging bar
+// for tabs that are not used. The extension detaches the debugger after a period of inactivity. Refs
+// stay valid as long as their document exists. A browser that disconnects and reconnects has the
+// same tabs with the same ids.
 package extension

@@ -16,40 +16,39 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// downloads matches what pages say of downloads with what the browser says of
-// files: neither knows the other's number, both know the URL. link.mu guards
-// it.
+// downloads matches the downloads that pages report with the files that the browser reports. They
+// have no common id, so they are matched by URL. installation.mu guards it.
 type downloads struct {
 	begun     []*pendingDownload
-	unmatched map[int]wire.Download // of which no page has told; the newest state of each
-	ended     map[int]bool          // what is told of these later is older
+	unmatched map[int]wire.Download // files that no page has reported, with their latest state
+	ended     map[int]bool          // later messages about these are outdated
 }
 
-// A pendingDownload is a download that a page told of.
+// A pendingDownload is a download that a page has reported.
 type pendingDownload struct {
 	url      string
-	id       int // the browser's; 0 until it was told
+	id       int // Chrome's download id; 0 until it is known
 	transfer *session.Transfer
-	cancel   bool // it is not allowed
+	cancel   bool // the download is not allowed
 }
 
-// maxUnmatchedDownloads bounds the files that no page has told of: the user downloads too.
+// maxUnmatchedDownloads bounds the number of unmatched files. The user downloads files, too.
 const maxUnmatchedDownloads = 50
 
 func newDownloads() downloads {
 	return downloads{unmatched: make(map[int]wire.Download), ended: make(map[int]bool)}
 }
 
-// downloadBegan takes note of a download that a page began: one of an agent's
-// tab, or one that began during a call. What users download in their own tabs
-// is theirs.
+// downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
+// they start during a call; the others belong to the user.
 func (l *installation) downloadBegan(t *session.Tab, d page.Download) {
 	if opener := t.Opener; opener != nil && blank(t.Page.URL()) {
-		// It was opened for nothing but this, and is closed at once.
+		// The tab was opened only for the download, and closes immediately.
 		t, d.Frame = opener, string(opener.Page.Session().Target().TargetID)
 	}
 	_, rec, info := l.backend.locate(t)
@@ -61,7 +60,7 @@ func (l *installation) downloadBegan(t *session.Tab, d page.Download) {
 
 func blank(url string) bool { return url == "" || url == "about:blank" }
 
-// begin takes note of a download that counts.
+// begin adds a download of a page. It ends it immediately if it is not allowed.
 func (l *installation) begin(t *session.Tab, d page.Download) {
 	entry := &pendingDownload{url: d.URL}
 	if l.mayDownload(t, d) {
@@ -76,7 +75,7 @@ func (l *installation) begin(t *session.Tab, d page.Download) {
 	} else {
 		name := d.Name
 		if !l.mayRead(t, d.Frame) {
-			name = "" // it may say anything
+			name = "" // the page controls the name
 		}
 		entry.cancel = true
 		t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
@@ -84,25 +83,25 @@ func (l *installation) begin(t *session.Tab, d page.Download) {
 	}
 	l.mu.Lock()
 	l.files.begun = append(l.files.begun, entry)
-	var told *wire.Download
-	for id, w := range l.files.unmatched { // it came first
+	var reported *wire.Download
+	for id, w := range l.files.unmatched { // the browser has reported it first
 		if w.URL == d.URL || w.FinalURL == d.URL {
-			told = &w
+			reported = &w
 			delete(l.files.unmatched, id)
 			break
 		}
 	}
 	l.mu.Unlock()
-	if told != nil {
-		l.downloaded(*told)
+	if reported != nil {
+		l.downloaded(*reported)
 	}
 }
 
-// mayDownload reports whether the session that a tab belongs to lets a frame of
-// it download a URL; of a tab that is nobody's, whether any session does.
+// mayDownload reports whether the session that owns a tab allows a frame of it to download a URL. For
+// a tab without an owner, it reports whether any session allows it.
 func (l *installation) mayDownload(t *session.Tab, d page.Download) bool {
 	owner, may := t.Owner(), false
-	l.backend.each(func(s *session.Session) {
+	l.backend.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may || s.MayDownload(context.Background(), t, d.Frame, d.URL) == nil
 		}
@@ -110,11 +109,10 @@ func (l *installation) mayDownload(t *session.Tab, d page.Download) bool {
 	return may
 }
 
-// mayRead reports whether every session that hears of the tab may read a frame
-// of it.
+// mayRead reports whether each session that receives events of a tab may read a frame of it.
 func (l *installation) mayRead(t *session.Tab, frame string) bool {
 	owner, may := t.Owner(), true
-	l.backend.each(func(s *session.Session) {
+	l.backend.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may && s.CanRead(context.Background(), t, frame)
 		}
@@ -122,7 +120,7 @@ func (l *installation) mayRead(t *session.Tab, frame string) bool {
 	return may
 }
 
-// downloaded applies what the browser says of a file.
+// downloaded handles a message of the browser about a file.
 func (l *installation) downloaded(w wire.Download) {
 	l.mu.Lock()
 	if l.files.ended[w.ID] {
@@ -138,7 +136,7 @@ func (l *installation) downloaded(w wire.Download) {
 	if t := l.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Busy()) {
 		if w.Filename == "" && w.State == "in_progress" {
 			l.mu.Unlock()
-			return // what it is called is told in a moment
+			return // the next message contains its name
 		}
 		l.mu.Unlock()
 		l.begin(t.tab, page.Download{Frame: t.info.TargetID, URL: w.URL, Name: filepath.Base(w.Filename)})
@@ -149,7 +147,7 @@ func (l *installation) downloaded(w wire.Download) {
 	if i < 0 {
 		before, known := l.files.unmatched[w.ID]
 		if known && before.State != "in_progress" {
-			w = before // what is told later is older
+			w = before // a later message is outdated
 		}
 		if known || len(l.files.unmatched) < maxUnmatchedDownloads {
 			l.files.unmatched[w.ID] = w
@@ -196,19 +194,19 @@ func (l *installation) progress(entry *pendingDownload, w wire.Download) {
 	case w.State == "complete":
 		f, err := verifyDownloaded(w)
 		if err != nil {
-			err = executor.Errorf(executor.ErrDownloadFailed, "Try again; look at the folder of downloads.", "downloaded file %q not found: %w", tr.Name, err)
+			err = executor.Errorf(executor.ErrDownloadFailed, "Try again, or look in the download directory.", "downloaded file %q not found: %w", tr.Name, err)
 		}
 		tr.End(f, err)
 	case w.State == "interrupted":
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted: %q", tr.Name, truncate(w.Error)))
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted: %q", tr.Name, pagetext.Truncate(w.Error, maxReason)))
 	default:
 		return
 	}
 	l.notifyDownload(tr)
 }
 
-// verifyDownloaded returns the file that a browser says it has written whole: a disk that
-// is full or gone, or somebody's virus scanner, may have been of another opinion.
+// verifyDownloaded checks and returns the file that the browser has reported as complete. The disk
+// can be full or removed, and a virus scanner can have deleted the file.
 func verifyDownloaded(w wire.Download) (download.File, error) {
 	info, err := os.Lstat(w.Filename)
 	switch {
@@ -226,7 +224,7 @@ func verifyDownloaded(w wire.Download) (download.File, error) {
 	return download.File{Path: w.Filename, Name: filepath.Base(w.Filename), Bytes: info.Size()}, nil
 }
 
-// cancel ends a download.
+// cancel cancels a download in the browser.
 func (l *installation) cancel(id int) {
 	c := l.connection()
 	if c == nil {
@@ -236,7 +234,7 @@ func (l *installation) cancel(id int) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := c.Call(ctx, wire.MethodDownloadCancel, wire.DownloadRef{ID: id}, nil); err != nil {
-			l.backend.log.Warn("a download that is not allowed was not cancelled", "error", err)
+			l.backend.log.Warn("canceling a denied download failed", "error", err)
 		}
 	})
 }
@@ -244,7 +242,7 @@ func (l *installation) cancel(id int) {
 func (l *installation) notifyDownload(tr *session.Transfer) {
 	d := tr.Describe(executor.BackendExtension)
 	tr.Record(executor.NewTabID("ext", tr.Tab().InstanceID, tr.Tab().Raw), l.backend.record)
-	l.backend.each(func(s *session.Session) {
+	l.backend.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
 	})
 }
@@ -257,12 +255,11 @@ func (b *Backend) openDownloads() (*download.Dir, error) {
 	return dir, err
 }
 
-// Downloads implements session.Browser.
+// Downloads implements session.BrowserInstance.
 func (b host) Downloads() (*download.Dir, error) { return b.files() }
 
-// startProxy starts the proxy through which URLs are fetched. The proxy checks
-// each connection with Options.Network. Browsers receive its port and close it to
-// their pages.
+// startProxy starts the proxy for downloads by URL. The proxy checks each connection with
+// Options.Network. The extensions receive its port and deny it to pages.
 func (b *Backend) startProxy() (*egress.Proxy, error) {
 	p, err := egress.NewPrivate(egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
 	switch {
@@ -278,7 +275,7 @@ func (b *Backend) startProxy() (*egress.Proxy, error) {
 	return p, nil
 }
 
-// Fetcher implements session.Browser.
+// Fetcher implements session.BrowserInstance.
 func (b host) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
@@ -289,17 +286,17 @@ func (b host) Fetcher() session.Fetcher {
 		}
 		t.Proxy = http.ProxyURL(p.Client())
 	}
-	t.DisableKeepAlives = true // one file each: nothing is to stay open after it
+	t.DisableKeepAlives = true // each Fetcher downloads one file
 	return session.Fetcher{Transport: t, UserAgent: b.userAgent()}
 }
 
-// failingRoundTripper is a RoundTripper of which nothing comes.
+// A failingRoundTripper fails each request with err.
 type failingRoundTripper struct{ err error }
 
 // RoundTrip implements http.RoundTripper.
 func (r failingRoundTripper) RoundTrip(*http.Request) (*http.Response, error) { return nil, r.err }
 
-// userAgent is what a Chrome of the user's says it is.
+// userAgent returns the User-Agent header of the user's Chrome, or "" if its version is unknown.
 func (b *Backend) userAgent() string {
 	version := ""
 	for _, l := range b.connectedInstallations() {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestEmulationResetOnDisconnect is that nothing of what was emulated in a tab of the
-// user's is left when whoever did it goes, in whatever way.
+// TestEmulationResetOnDisconnect checks that the emulation of a tab of the user ends with the session,
+// however it ends.
 func TestEmulationResetOnDisconnect(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	const seen = `[innerWidth, innerHeight, devicePixelRatio, matchMedia("(prefers-color-scheme: dark)").matches, navigator.maxTouchPoints, /Android/.test(navigator.userAgent), navigator.onLine].join(" ")`
 	for _, way := range []struct {
 		name string
@@ -46,13 +47,13 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 			}
 			before := look()
 			l.u.toggle(tab)
-			id := l.listed("/" + way.name)
-			reads(t, l.s, id, "/"+way.name)
+			id := l.waitListed("/" + way.name)
+			waitForPage(t, l.s, id, "/"+way.name)
 			still := true
-			if _, err := l.s.Resize(t.Context(), id, executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
+			if _, err := pagetest.Of(l.s, id).Resize(t.Context(), executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := l.s.Emulate(t.Context(), id, executor.EmulateOptions{
+			if _, err := pagetest.Of(l.s, id).Emulate(t.Context(), executor.EmulateOptions{
 				Device: executor.DevicePhone, ColorScheme: executor.SchemeDark, ReducedMotion: &still, Network: executor.NetworkOffline,
 			}); err != nil {
 				t.Fatal(err)
@@ -72,10 +73,10 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 
 // TestNotEmulated is what would not be of one tab alone.
 func TestNotEmulated(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := l.share("/page")
 	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
-		_, err := l.s.Emulate(t.Context(), id, o)
+		_, err := pagetest.Of(l.s, id).Emulate(t.Context(), o)
 		wantCode(t, err, executor.ErrBadArgs)
 	}
 }

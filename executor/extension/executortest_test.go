@@ -11,8 +11,7 @@ import (
 
 const testID = "abcdefghijklmnopabcdefghijklmnop"
 
-// newServer returns a server that listens nowhere: what connects to it does so
-// in memory.
+// newServer returns a server that does not listen: extensions connect to it in memory.
 func newServer(t testing.TB) *bridge.Server {
 	t.Helper()
 	s, err := bridge.New(bridge.Options{ExtensionID: testID})

@@ -24,40 +24,41 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// A double plays the extension where a test has to say when what happens: it
-// answers the bridge's commands by driving a real Chromium over its debugging
-// pipe, as the extension does with chrome.debugger and chrome.tabs, lets tabs go
-// for any reason and answers for the user. It keeps the order of
-// what the browser tells, and waits for no answer before it passes the next
-// command on.
-type double struct {
+// A fakeExtension replaces the extension in tests that control the order of events. It executes
+// the commands of the bridge in a real Chromium over its debugging pipe, as the extension does with
+// chrome.debugger and chrome.tabs. It can release and unshare tabs for any reason, and it answers
+// permission prompts. It forwards the events of the browser in their order, and it sends a command
+// to the browser without waiting for the response to the command before it.
+type fakeExtension struct {
 	t  testing.TB
 	tr *chromedp.PipeConn
 	wg sync.WaitGroup
 
-	mu        sync.Mutex // guards what follows, and the order of what is written either way
-	peer      *bridge.Peer
-	lastID    int64
-	replies   map[int64]func(*cdproto.Message)
-	lastTab   int
-	tabs      map[int]*doubleTab
-	sessions  map[target.SessionID]*doubleTab // of tabs, frames and workers
-	shareUser bool                            // tabs that nobody of ours opened are shared
-	consent   func(origin string) (granted, answered bool)
-	answer    string // to a question other than for scripts
-	commands  int    // that were passed on
-	ending    bool   // the connection is being closed
+	mu            sync.Mutex // guards the fields below, and the order of writes to peer and tr
+	peer          *bridge.Peer
+	lastID        int64
+	replies       map[int64]func(*cdproto.Message)
+	lastTab       int
+	tabs          map[int]*fakeTab
+	sessions      map[target.SessionID]*fakeTab // CDP sessions of tabs, frames and workers
+	shareUserTabs bool                          // share tabs that no other tab opened
+	consent       func(origin string) (granted, answered bool)
+	promptAnswer  string // answer to permission prompts other than script consent
+	commands      int    // number of CDP commands sent for the server
+	closing       bool   // the connection is being closed
 }
 
-type doubleTab struct {
+// A fakeTab is a shared tab of a fakeExtension.
+type fakeTab struct {
 	wire.Tab
-	session  target.SessionID // empty while not attached
-	closing  []func()
-	attached []func(error)
+	session    target.SessionID // CDP session; empty while detached
+	onClosed   []func()         // replies to pending commands that close the tab
+	onAttached []func(error)    // replies to pending commands that attach to it
 }
 
-// startDouble starts a Chromium, and the double over it, connected to server.
-func startDouble(t testing.TB, server *bridge.Server) *double {
+// startFakeExtension starts a Chromium and a fakeExtension that is connected to server. It stops
+// both when the test ends.
+func startFakeExtension(t testing.TB, server *bridge.Server) *fakeExtension {
 	t.Helper()
 	path := userbrowser.Find(t)
 	dir := t.TempDir()
@@ -78,77 +79,77 @@ func startDouble(t testing.TB, server *bridge.Server) *double {
 	}
 	fromUs.Close()
 	fromBrowser.Close()
-	d := &double{
+	fake := &fakeExtension{
 		t: t, tr: chromedp.NewPipeConn(toUs, toBrowser),
-		replies: make(map[int64]func(*cdproto.Message)), tabs: make(map[int]*doubleTab), lastTab: 100,
-		sessions: make(map[target.SessionID]*doubleTab),
+		replies: make(map[int64]func(*cdproto.Message)), tabs: make(map[int]*fakeTab), lastTab: 100,
+		sessions: make(map[target.SessionID]*fakeTab),
 		consent:  func(string) (bool, bool) { return true, true },
 	}
-	_, d.peer = server.Pipe("double")
-	d.wg.Go(d.read)
-	d.serve(d.peer)
+	_, fake.peer = server.Pipe("fake")
+	fake.wg.Go(fake.read)
+	fake.serve(fake.peer)
 	t.Cleanup(func() {
-		d.mu.Lock()
-		d.ending = true
-		d.send("", "Browser.close", nil, nil)
-		d.peer.Close()
-		d.mu.Unlock()
-		ended := make(chan struct{})
-		go func() { cmd.Wait(); close(ended) }()
+		fake.mu.Lock()
+		fake.closing = true
+		fake.send("", "Browser.close", nil, nil)
+		fake.peer.Close()
+		fake.mu.Unlock()
+		exited := make(chan struct{})
+		go func() { cmd.Wait(); close(exited) }()
 		select {
-		case <-ended:
+		case <-exited:
 		case <-time.After(10 * time.Second):
 			cmd.Process.Kill()
-			<-ended
+			<-exited
 		}
-		d.tr.Close()
-		d.wg.Wait()
+		fake.tr.Close()
+		fake.wg.Wait()
 	})
-	d.mu.Lock()
-	d.send("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]any{{"type": "page"}}}, nil)
-	d.mu.Unlock()
-	return d
+	fake.mu.Lock()
+	fake.send("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]any{{"type": "page"}}}, nil)
+	fake.mu.Unlock()
+	return fake
 }
 
-// connect makes another connection to the server, as a worker does that was
-// started again. The debugger stays where it is.
-func (d *double) connect(server *bridge.Server) {
-	d.mu.Lock()
-	d.ending = false
-	_, d.peer = server.Pipe("double")
-	p := d.peer
-	d.mu.Unlock()
-	d.serve(p)
+// connect opens another connection to the server, like a restarted worker. The debugger stays
+// attached.
+func (fake *fakeExtension) connect(server *bridge.Server) {
+	fake.mu.Lock()
+	fake.closing = false
+	_, fake.peer = server.Pipe("fake")
+	p := fake.peer
+	fake.mu.Unlock()
+	fake.serve(p)
 }
 
-// disconnect ends the connection to the server.
-func (d *double) disconnect() {
-	d.mu.Lock()
-	p := d.peer
-	d.ending = true
-	d.mu.Unlock()
+// disconnect closes the connection to the server.
+func (fake *fakeExtension) disconnect() {
+	fake.mu.Lock()
+	p := fake.peer
+	fake.closing = true
+	fake.mu.Unlock()
 	p.Close()
 }
 
-// serve takes the commands of the server.
-func (d *double) serve(p *bridge.Peer) {
-	t := d.t
-	d.wg.Go(func() {
+// serve handles the messages of the server until the connection closes.
+func (fake *fakeExtension) serve(p *bridge.Peer) {
+	t := fake.t
+	fake.wg.Go(func() {
 		for {
 			f, err := receive(context.Background(), p)
 			if err != nil {
-				d.mu.Lock()
-				if !d.ending && d.peer == p { // not what was closed for another one
-					t.Errorf("the server sent what the extension does not take: %v", err)
+				fake.mu.Lock()
+				if !fake.closing && fake.peer == p { // connect did not replace the connection
+					t.Errorf("receiving a message from the server: %v", err)
 				}
-				d.mu.Unlock()
+				fake.mu.Unlock()
 				return
 			}
 			switch f := f.(type) {
 			case *wire.Command:
-				d.mu.Lock()
-				d.command(f)
-				d.mu.Unlock()
+				fake.mu.Lock()
+				fake.handleCommand(f)
+				fake.mu.Unlock()
 			case *wire.Ping:
 				send(p, &wire.Pong{TS: f.TS})
 			}
@@ -156,13 +157,14 @@ func (d *double) serve(p *bridge.Peer) {
 	})
 }
 
-// send passes a command to the browser. d.mu must be held.
-func (d *double) send(session target.SessionID, method string, params any, reply func(*cdproto.Message)) {
-	d.lastID++
+// send sends a CDP command to the browser. reply, if not nil, is called with the response, while
+// fake.mu is held. fake.mu must be held.
+func (fake *fakeExtension) send(session target.SessionID, method string, params any, reply func(*cdproto.Message)) {
+	fake.lastID++
 	if reply != nil {
-		d.replies[d.lastID] = reply
+		fake.replies[fake.lastID] = reply
 	}
-	msg := &cdproto.Message{ID: d.lastID, SessionID: session, Method: cdproto.MethodType(method)}
+	msg := &cdproto.Message{ID: fake.lastID, SessionID: session, Method: cdproto.MethodType(method)}
 	switch p := params.(type) {
 	case nil:
 	case json.RawMessage:
@@ -174,122 +176,122 @@ func (d *double) send(session target.SessionID, method string, params any, reply
 		}
 		msg.Params = data
 	}
-	d.tr.Write(context.Background(), msg)
+	fake.tr.Write(context.Background(), msg)
 }
 
-// read takes what the browser says.
-func (d *double) read() {
+// read handles the messages of the browser until the pipe closes.
+func (fake *fakeExtension) read() {
 	for {
 		msg := new(cdproto.Message)
-		if d.tr.Read(context.Background(), msg) != nil {
+		if fake.tr.Read(context.Background(), msg) != nil {
 			return
 		}
-		d.mu.Lock()
+		fake.mu.Lock()
 		if msg.ID != 0 {
-			reply := d.replies[msg.ID]
-			delete(d.replies, msg.ID)
+			reply := fake.replies[msg.ID]
+			delete(fake.replies, msg.ID)
 			if reply != nil {
 				reply(msg)
 			}
 		} else {
-			d.event(msg)
+			fake.handleEvent(msg)
 		}
-		d.mu.Unlock()
+		fake.mu.Unlock()
 	}
 }
 
-// tell sends an event to the server. d.mu must be held.
-func (d *double) tell(event string, data any) {
+// sendEvent sends an event to the server. fake.mu must be held.
+func (fake *fakeExtension) sendEvent(event string, data any) {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		panic(err)
 	}
-	send(d.peer, &wire.Event{Event: event, Data: raw})
+	send(fake.peer, &wire.Event{Event: event, Data: raw})
 }
 
-func (d *double) result(id string, data any) {
+func (fake *fakeExtension) sendResult(id string, data any) {
 	raw, ok := data.(json.RawMessage)
 	if !ok {
 		raw, _ = json.Marshal(data)
 	}
-	send(d.peer, &wire.Result{ID: id, Data: raw})
+	send(fake.peer, &wire.Result{ID: id, Data: raw})
 }
 
-func (d *double) fail(id string, code executor.Code, format string, args ...any) {
-	send(d.peer, &wire.Failure{ID: id, Error: wire.Problem{Code: code, Message: fmt.Sprintf(format, args...)}})
+func (fake *fakeExtension) sendFailure(id string, code executor.Code, format string, args ...any) {
+	send(fake.peer, &wire.Failure{ID: id, Error: wire.Problem{Code: code, Message: fmt.Sprintf(format, args...)}})
 }
 
-// refused are commands that chrome.debugger does not have.
-var refused = []string{"Runtime.terminateExecution", "Target.getTargets", "Target.setDiscoverTargets", "Page.setDownloadBehavior"}
+// unsupportedCommands are CDP commands that chrome.debugger does not support.
+var unsupportedCommands = []string{"Runtime.terminateExecution", "Target.getTargets", "Target.setDiscoverTargets", "Page.setDownloadBehavior"}
 
-// command does what the server asks for. d.mu must be held.
-func (d *double) command(c *wire.Command) {
+// handleCommand executes a command of the server. fake.mu must be held.
+func (fake *fakeExtension) handleCommand(c *wire.Command) {
 	var ref wire.TabRef
 	json.Unmarshal(c.Params, &ref)
-	t := d.tabs[ref.TabID]
+	t := fake.tabs[ref.TabID]
 	switch c.Method {
 	case wire.MethodTabClose, wire.MethodTabAttach, wire.MethodTabRelease, wire.MethodCDP:
 		if t == nil {
-			d.fail(c.ID, executor.ErrTabNotFound, "tab %d is not shared", ref.TabID)
+			fake.sendFailure(c.ID, executor.ErrTabNotFound, "tab %d is not shared", ref.TabID)
 			return
 		}
 	}
 	switch c.Method {
 	case wire.MethodPing:
-		d.result(c.ID, wire.Empty{})
+		fake.sendResult(c.ID, wire.Empty{})
 	case wire.MethodTabsList:
 		list := wire.TabsList{Tabs: []wire.Tab{}}
-		for _, t := range d.tabs {
+		for _, t := range fake.tabs {
 			list.Tabs = append(list.Tabs, t.Tab)
 		}
 		slices.SortFunc(list.Tabs, func(a, b wire.Tab) int { return a.TabID - b.TabID })
-		d.result(c.ID, list)
+		fake.sendResult(c.ID, list)
 	case wire.MethodTabNew:
-		d.send("", "Target.createTarget", map[string]any{"url": "about:blank", "background": true}, func(m *cdproto.Message) {
-			var made struct {
+		fake.send("", "Target.createTarget", map[string]any{"url": "about:blank", "background": true}, func(m *cdproto.Message) {
+			var created struct {
 				ID string `json:"targetId"`
 			}
-			if m.Error != nil || json.Unmarshal(m.Result, &made) != nil {
-				d.fail(c.ID, executor.ErrInternal, "no tab was made")
+			if m.Error != nil || json.Unmarshal(m.Result, &created) != nil {
+				fake.sendFailure(c.ID, executor.ErrInternal, "creating the tab failed")
 				return
 			}
-			t := d.share(wire.Tab{TargetID: made.ID, URL: "about:blank", Own: true})
-			d.attach(t, func(err error) {
+			t := fake.share(wire.Tab{TargetID: created.ID, URL: "about:blank", Own: true})
+			fake.attach(t, func(err error) {
 				if err != nil {
-					d.fail(c.ID, executor.ErrInternal, "%v", err)
+					fake.sendFailure(c.ID, executor.ErrInternal, "%v", err)
 					return
 				}
-				d.result(c.ID, t.Tab)
+				fake.sendResult(c.ID, t.Tab)
 			})
 		})
 	case wire.MethodTabClose:
 		if !t.Own {
-			d.result(c.ID, wire.TabClosed{Released: true})
-			d.unshare(t, "user")
+			fake.sendResult(c.ID, wire.TabClosed{Released: true})
+			fake.unshare(t, "user")
 			return
 		}
-		t.closing = append(t.closing, func() { d.result(c.ID, wire.TabClosed{Closed: true}) })
-		d.send("", "Target.closeTarget", map[string]any{"targetId": t.TargetID}, nil)
+		t.onClosed = append(t.onClosed, func() { fake.sendResult(c.ID, wire.TabClosed{Closed: true}) })
+		fake.send("", "Target.closeTarget", map[string]any{"targetId": t.TargetID}, nil)
 	case wire.MethodTabAttach:
-		d.attach(t, func(err error) {
+		fake.attach(t, func(err error) {
 			if err != nil {
-				d.fail(c.ID, executor.ErrTargetGone, "%v", err)
+				fake.sendFailure(c.ID, executor.ErrTargetGone, "%v", err)
 				return
 			}
-			d.result(c.ID, t.Tab)
+			fake.sendResult(c.ID, t.Tab)
 		})
 	case wire.MethodTabRelease:
-		d.release(t, "idle")
-		d.result(c.ID, wire.Empty{})
+		fake.release(t, "idle")
+		fake.sendResult(c.ID, wire.Empty{})
 	case wire.MethodConsent:
 		var q wire.PromptParams
 		json.Unmarshal(c.Params, &q)
-		granted, answered := d.consent(q.Origin)
+		granted, answered := fake.consent(q.Origin)
 		if !answered {
-			d.fail(c.ID, executor.ErrConsentRequired, "the user has not answered")
+			fake.sendFailure(c.ID, executor.ErrConsentRequired, "the user has not answered")
 			return
 		}
-		d.result(c.ID, wire.PromptResult{Granted: granted, Answer: d.answer})
+		fake.sendResult(c.ID, wire.PromptResult{Granted: granted, Answer: fake.promptAnswer})
 	case wire.MethodCDP:
 		var cmd wire.CDPCommand
 		json.Unmarshal(c.Params, &cmd)
@@ -297,36 +299,36 @@ func (d *double) command(c *wire.Command) {
 		if cmd.SessionID != "" {
 			session = target.SessionID(cmd.SessionID)
 		}
-		if t.session == "" || d.sessions[session] != t {
-			d.fail(c.ID, executor.ErrDetached, "debugger is not attached to tab %d", t.TabID)
+		if t.session == "" || fake.sessions[session] != t {
+			fake.sendFailure(c.ID, executor.ErrDetached, "debugger is not attached to tab %d", t.TabID)
 			return
 		}
-		if slices.Contains(refused, cmd.Method) {
-			d.fail(c.ID, executor.ErrCDP, "Not allowed")
+		if slices.Contains(unsupportedCommands, cmd.Method) {
+			fake.sendFailure(c.ID, executor.ErrCDP, "Not allowed")
 			return
 		}
-		d.commands++
+		fake.commands++
 		var params any
 		if len(cmd.Params) > 0 {
 			params = cmd.Params
 		}
-		d.send(session, cmd.Method, params, func(m *cdproto.Message) {
+		fake.send(session, cmd.Method, params, func(m *cdproto.Message) {
 			if m.Error != nil {
 				data, _ := json.Marshal(m.Error)
-				send(d.peer, &wire.Failure{ID: c.ID, Error: wire.Problem{Code: executor.ErrCDP, Message: m.Error.Message, Data: data}})
+				send(fake.peer, &wire.Failure{ID: c.ID, Error: wire.Problem{Code: executor.ErrCDP, Message: m.Error.Message, Data: data}})
 				return
 			}
-			d.result(c.ID, json.RawMessage(m.Result))
+			fake.sendResult(c.ID, json.RawMessage(m.Result))
 		})
 	default:
-		d.fail(c.ID, executor.ErrUnknownMethod, "%s", c.Method)
+		fake.sendFailure(c.ID, executor.ErrUnknownMethod, "%s", c.Method)
 	}
 }
 
-// share makes a tab of a target, unless it is one, and tells of it. d.mu must
-// be held.
-func (d *double) share(info wire.Tab) *doubleTab {
-	for _, t := range d.tabs {
+// share returns the shared tab of info.TargetID. If the tab is not shared yet, share adds it and
+// notifies the server. fake.mu must be held.
+func (fake *fakeExtension) share(info wire.Tab) *fakeTab {
+	for _, t := range fake.tabs {
 		if t.TargetID == info.TargetID {
 			if info.Own {
 				t.Own = true
@@ -334,53 +336,55 @@ func (d *double) share(info wire.Tab) *doubleTab {
 			return t
 		}
 	}
-	d.lastTab++
-	info.TabID, info.Index = d.lastTab, d.lastTab
-	t := &doubleTab{Tab: info}
-	d.tabs[t.TabID] = t
-	d.tell(wire.EventTabShared, t.Tab)
+	fake.lastTab++
+	info.TabID, info.Index = fake.lastTab, fake.lastTab
+	t := &fakeTab{Tab: info}
+	fake.tabs[t.TabID] = t
+	fake.sendEvent(wire.EventTabShared, t.Tab)
 	return t
 }
 
-// unshare lets a tab go. d.mu must be held.
-func (d *double) unshare(t *doubleTab, reason string) {
-	delete(d.tabs, t.TabID)
-	d.drop(t)
-	d.tell(wire.EventTabUnshared, wire.TabUnshared{TabID: t.TabID, Reason: reason})
+// unshare stops sharing a tab and notifies the server. fake.mu must be held.
+func (fake *fakeExtension) unshare(t *fakeTab, reason string) {
+	delete(fake.tabs, t.TabID)
+	fake.detach(t)
+	fake.sendEvent(wire.EventTabUnshared, wire.TabUnshared{TabID: t.TabID, Reason: reason})
 }
 
-// release takes the debugger away from a tab. d.mu must be held.
-func (d *double) release(t *doubleTab, reason string) {
+// release detaches the debugger from a tab and notifies the server. fake.mu must be held.
+func (fake *fakeExtension) release(t *fakeTab, reason string) {
 	if t.session == "" {
 		return
 	}
-	d.drop(t)
-	d.tell(wire.EventDetached, wire.Detached{TabID: t.TabID, Reason: reason})
+	fake.detach(t)
+	fake.sendEvent(wire.EventDetached, wire.Detached{TabID: t.TabID, Reason: reason})
 }
 
-func (d *double) drop(t *doubleTab) {
+// detach detaches the debugger from a tab, if it is attached. fake.mu must be held.
+func (fake *fakeExtension) detach(t *fakeTab) {
 	if t.session != "" {
-		d.send("", "Target.detachFromTarget", map[string]any{"sessionId": t.session}, nil)
+		fake.send("", "Target.detachFromTarget", map[string]any{"sessionId": t.session}, nil)
 	}
 	t.session = ""
-	for id, x := range d.sessions {
+	for id, x := range fake.sessions {
 		if x == t {
-			delete(d.sessions, id)
+			delete(fake.sessions, id)
 		}
 	}
 }
 
-// attach attaches the debugger to a tab. d.mu must be held.
-func (d *double) attach(t *doubleTab, done func(error)) {
+// attach attaches the debugger to a tab, and then calls done with the error. fake.mu must be held,
+// and is held while done runs.
+func (fake *fakeExtension) attach(t *fakeTab, done func(error)) {
 	if t.session != "" {
 		done(nil)
 		return
 	}
-	t.attached = append(t.attached, done)
-	if len(t.attached) > 1 {
+	t.onAttached = append(t.onAttached, done)
+	if len(t.onAttached) > 1 {
 		return
 	}
-	d.send("", "Target.attachToTarget", map[string]any{"targetId": t.TargetID, "flatten": true}, func(m *cdproto.Message) {
+	fake.send("", "Target.attachToTarget", map[string]any{"targetId": t.TargetID, "flatten": true}, func(m *cdproto.Message) {
 		var res struct {
 			ID target.SessionID `json:"sessionId"`
 		}
@@ -389,19 +393,19 @@ func (d *double) attach(t *doubleTab, done func(error)) {
 			err = m.Error
 		} else if json.Unmarshal(m.Result, &res) == nil {
 			t.session = res.ID
-			d.sessions[res.ID] = t
+			fake.sessions[res.ID] = t
 		}
-		waiting := t.attached
-		t.attached = nil
-		for _, f := range waiting {
+		callbacks := t.onAttached
+		t.onAttached = nil
+		for _, f := range callbacks {
 			f(err)
 		}
 	})
 }
 
-// event does what the extension does with what the browser tells. d.mu must
-// be held.
-func (d *double) event(m *cdproto.Message) {
+// handleEvent handles an event of the browser as the extension does: it forwards the events of
+// attached tabs to the server. fake.mu must be held.
+func (fake *fakeExtension) handleEvent(m *cdproto.Message) {
 	var p struct {
 		SessionID target.SessionID `json:"sessionId"`
 		TargetID  string           `json:"targetId"`
@@ -411,52 +415,54 @@ func (d *double) event(m *cdproto.Message) {
 		return
 	}
 	if m.SessionID == "" {
-		d.browserEvent(string(m.Method), p.TargetID, p.SessionID, p.Info)
+		fake.handleBrowserEvent(string(m.Method), p.TargetID, p.SessionID, p.Info)
 		return
 	}
-	t := d.sessions[m.SessionID]
+	t := fake.sessions[m.SessionID]
 	if t == nil {
 		return
 	}
 	switch m.Method {
 	case "Target.attachedToTarget":
-		d.sessions[p.SessionID] = t
+		fake.sessions[p.SessionID] = t
 	case "Target.detachedFromTarget":
-		defer delete(d.sessions, p.SessionID)
+		defer delete(fake.sessions, p.SessionID)
 	}
 	e := wire.CDPEvent{TabID: t.TabID, Method: string(m.Method), Params: json.RawMessage(m.Params)}
 	if m.SessionID != t.session {
 		e.SessionID = string(m.SessionID)
 	}
-	d.tell(wire.EventCDP, e)
+	fake.sendEvent(wire.EventCDP, e)
 }
 
-func (d *double) browserEvent(method, id string, session target.SessionID, info *target.Info) {
+// handleBrowserEvent updates the shared tabs after a target was created, changed or destroyed.
+// fake.mu must be held.
+func (fake *fakeExtension) handleBrowserEvent(method, id string, session target.SessionID, info *target.Info) {
 	switch method {
 	case "Target.targetCreated":
-		for _, t := range d.tabs {
+		for _, t := range fake.tabs {
 			if info.OpenerID != "" && t.TargetID == string(info.OpenerID) {
-				d.share(wire.Tab{TargetID: string(info.TargetID), URL: orBlank(info.URL), Own: t.Own, OpenerTabID: t.TabID})
+				fake.share(wire.Tab{TargetID: string(info.TargetID), URL: orBlank(info.URL), Own: t.Own, OpenerTabID: t.TabID})
 				return
 			}
 		}
-		if d.shareUser && strings.HasPrefix(info.URL, "http") {
-			d.share(wire.Tab{TargetID: string(info.TargetID), URL: info.URL, Title: info.Title})
+		if fake.shareUserTabs && strings.HasPrefix(info.URL, "http") {
+			fake.share(wire.Tab{TargetID: string(info.TargetID), URL: info.URL, Title: info.Title})
 		}
 	case "Target.targetInfoChanged":
-		for _, t := range d.tabs {
+		for _, t := range fake.tabs {
 			if t.TargetID == string(info.TargetID) {
 				t.URL, t.Title = orBlank(info.URL), info.Title
-				d.tell(wire.EventTabUpdated, t.Tab)
+				fake.sendEvent(wire.EventTabUpdated, t.Tab)
 			}
 		}
 	case "Target.targetDestroyed":
-		for _, t := range d.tabs {
+		for _, t := range fake.tabs {
 			if t.TargetID == id {
-				closing := t.closing
+				callbacks := t.onClosed
 				t.session = ""
-				d.unshare(t, "closed")
-				for _, f := range closing {
+				fake.unshare(t, "closed")
+				for _, f := range callbacks {
 					f()
 				}
 			}
@@ -471,7 +477,7 @@ func orBlank(url string) string {
 	return url
 }
 
-// send sends a message from the extension.
+// send sends a message to the server.
 func send(p *bridge.Peer, m wire.Message) error {
 	data, err := wire.Encode(m)
 	if err != nil {
@@ -480,7 +486,7 @@ func send(p *bridge.Peer, m wire.Message) error {
 	return p.Send(data)
 }
 
-// receive returns the next message to the extension.
+// receive returns the next message of the server.
 func receive(ctx context.Context, p *bridge.Peer) (wire.Message, error) {
 	data, err := p.Receive(ctx)
 	if err != nil {

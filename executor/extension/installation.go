@@ -18,11 +18,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// An installation is one installation of the extension, over all its connections.
+// An installation is an installation of the extension. It survives its connections.
 type installation struct {
 	backend *Backend
 	key     string
@@ -31,26 +32,26 @@ type installation struct {
 	cdp     *cdpconn.Conn
 	work    sync.WaitGroup
 
-	mu             sync.Mutex           // guards what follows, and the order of what goes into tr
-	conn           connection           // nil while there is none
-	connectionDone chan struct{}        // closed when the last connection's end was told
+	mu             sync.Mutex           // guards the fields below, and the order of messages to tr
+	conn           connection           // nil while disconnected
+	connectionDone chan struct{}        // closed when the end of the last connection has been handled
 	tabsKnown      chan struct{}        // closed when the tabs of conn are known
-	tabs           map[int]*tab         // by the browser's number
-	order          []*tab               // those that are listed, in the order they came
-	detachedTabs   map[string]*tab      // let go of, until their sessions have ended; by session
-	last           int                  // number of the newest tab
-	consents       map[string]time.Time // when the user\'s leave for scripts was last heard, by origin
-	opening        int                  // calls of open in progress; meanwhile own tabs wait to be claimed
+	tabs           map[int]*tab         // by Chrome's tab id
+	order          []*tab               // the listed tabs, in the order in which they appeared
+	detachedTabs   map[string]*tab      // no longer shared, until their sessions have ended; by session id
+	last           int                  // index of the newest tab
+	consents       map[string]time.Time // when the user's consent to scripts was last confirmed, by origin
+	opening        int                  // number of running calls of open; while it is not 0, our tabs are not listed
 	files          downloads
 }
 
-// A tab is one that is shared. link.mu guards it.
+// A tab is a shared tab, or one that we opened. installation.mu guards it.
 type tab struct {
 	info          wire.Tab
-	index         int // ours, never given twice
+	index         int // the last part of its tab id, never reused
 	cdpSessionID  target.SessionID
-	shareSequence int          // the how many-th that a user shared; 0 for our own
-	tab           *session.Tab // nil until it is followed
+	shareSequence int          // increases with each tab that a user shares; 0 for our own tabs
+	tab           *session.Tab // nil until addTab has created it
 	listed        bool
 }
 
@@ -66,14 +67,14 @@ func newInstallation(b *Backend, key string) *installation {
 	return l
 }
 
-// connection returns the connection that there is.
+// connection returns the current connection, or nil.
 func (l *installation) connection() connection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conn
 }
 
-// connect takes up a connection, once what the one before told is through.
+// connect starts using c after all events of the previous connection have been handled.
 func (l *installation) connect(ctx context.Context, c connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +92,8 @@ func (l *installation) connect(ctx context.Context, c connection) {
 	})
 }
 
-// serve reads one connection to its end. It closes listed when the tabs are
-// known, or never will be.
+// serve reads c until it ends. It closes listed when the tabs are known, or when the connection has
+// ended before.
 func (l *installation) serve(ctx context.Context, c connection, listed chan<- struct{}) {
 	l.mu.Lock()
 	if l.conn == c {
@@ -113,7 +114,7 @@ func (l *installation) serve(ctx context.Context, c connection, listed chan<- st
 		known()
 	})
 	l.backend.log.Info("an extension is connected", "browser", l.id, "chrome", c.Chrome())
-	l.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + l.id + ", Chrome " + truncate(c.Chrome())})
+	l.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + l.id + ", Chrome " + pagetext.Truncate(c.Chrome(), maxReason)})
 	for err == nil {
 		var ev *bridge.Event
 		if ev, err = c.Next(ctx); err == nil {
@@ -124,17 +125,17 @@ func (l *installation) serve(ctx context.Context, c connection, listed chan<- st
 	known()
 }
 
-// disconnected ends what waits for a connection that has ended. The tabs stay:
-// they are shared again, or not, when the extension is back.
+// disconnected fails all calls that wait for c, which has ended with err. The tabs stay until the
+// extension reconnects and reports which of them are still shared.
 func (l *installation) disconnected(c connection, err error) {
 	l.mu.Lock()
 	if l.conn == c {
 		l.conn = nil
 	}
-	why := executor.Errorf(executor.ErrExtensionDisconnected, "Try again: the extension connects again by itself while Chrome runs.", "the extension disconnected: %w", err)
+	why := executor.Errorf(executor.ErrExtensionDisconnected, "Try again: the extension reconnects automatically while Chrome is running.", "the extension disconnected: %w", err)
 	why.Retryable = true
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrExtensionDisconnected {
-		why.Err, why.Hint, why.Retryable = err, e.Hint, e.Retryable // which know who ended it
+		why.Err, why.Hint, why.Retryable = err, e.Hint, e.Retryable // err says who ended the connection
 	}
 	l.tr.connect(nil, why)
 	for _, t := range l.tabs {
@@ -150,10 +151,10 @@ func (l *installation) disconnected(c connection, err error) {
 	if !closed {
 		b.log.Warn("an extension disconnected", "browser", l.id, "error", err)
 	}
-	b.notify()
+	b.changed.Notify()
 }
 
-// ready waits until the tabs of a connection are known.
+// ready waits until the tabs of the current connection are known.
 func (l *installation) ready(ctx context.Context) error {
 	l.mu.Lock()
 	listed := l.tabsKnown
@@ -169,7 +170,7 @@ func (l *installation) ready(ctx context.Context) error {
 	}
 }
 
-// handleEvent applies one event. What makes no sense is dropped.
+// handleEvent applies an event. It logs and drops an invalid event.
 func (l *installation) handleEvent(ev *bridge.Event) {
 	var err error
 	l.mu.Lock()
@@ -205,7 +206,7 @@ func (l *installation) handleEvent(ev *bridge.Event) {
 			l.unshare(id, "stopped")
 		}
 	default:
-		err = fmt.Errorf("event %q is not known", ev.Name)
+		err = fmt.Errorf("unknown event %q", ev.Name)
 	}
 	l.mu.Unlock()
 	if err != nil {
@@ -213,7 +214,7 @@ func (l *installation) handleEvent(ev *bridge.Event) {
 	}
 }
 
-// reconcile compares the tabs that are known with those that are shared.
+// reconcile updates the known tabs to list, the tabs that are shared now.
 func (l *installation) reconcile(list []wire.Tab) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,11 +228,10 @@ func (l *installation) reconcile(list []wire.Tab) {
 			l.unshare(id, "closed")
 		}
 	}
-	l.backend.notify()
+	l.backend.changed.Notify()
 }
 
-// share takes note of a tab that is shared, or of what is new about it. l.mu
-// must be held.
+// share adds a shared tab, or updates a known one. l.mu must be held.
 func (l *installation) share(info wire.Tab) {
 	if info.TargetID == "" {
 		l.backend.log.Debug("a tab has no target yet") // an update follows
@@ -239,7 +239,7 @@ func (l *installation) share(info wire.Tab) {
 	}
 	t := l.tabs[info.TabID]
 	if t != nil && t.info.TargetID != info.TargetID {
-		l.unshare(info.TabID, "closed") // the browser gave its number to another
+		l.unshare(info.TabID, "closed") // the browser has reused the id for another tab
 		t = nil
 	}
 	if t != nil {
@@ -251,7 +251,7 @@ func (l *installation) share(info wire.Tab) {
 	}
 	l.last++
 	t = &tab{info: info, index: l.last, cdpSessionID: tabSession(l.last)}
-	if !info.Own && info.OpenerTabID == 0 { // that a page opens a tab is no sharing
+	if !info.Own && info.OpenerTabID == 0 { // a tab that a page opened was not shared by the user
 		b := l.backend
 		b.mu.Lock()
 		b.shared++
@@ -269,7 +269,7 @@ func (l *installation) share(info wire.Tab) {
 	})
 }
 
-// unshare lets a tab go: what waits for it ends, and says why. l.mu must be
+// unshare removes a tab that is no longer shared. Calls on it fail with the reason. l.mu must be
 // held.
 func (l *installation) unshare(id int, reason string) {
 	t := l.tabs[id]
@@ -288,17 +288,18 @@ func (l *installation) unshare(id int, reason string) {
 	l.unlist(t)
 }
 
-// detach ends what an attached debugger kept up in a tab. l.mu must be held.
+// detach handles the detachment of the debugger from a tab. Commands in progress fail with why. l.mu
+// must be held.
 func (l *installation) detach(t *tab, d page.Detached, why error) {
 	for _, child := range l.tr.children(t.info.TabID) {
 		l.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
 	}
 	l.tr.event(t.cdpSessionID, page.EventDetached, d)
-	// Last, so that a call which follows one that failed finds the tab as it is.
+	// Last, so that the call after a failed one sees the new state of the tab.
 	l.tr.failTab(t.info.TabID, why)
 }
 
-// dispatchCDPEvent passes on an event of the browser's own protocol. l.mu must be held.
+// dispatchCDPEvent forwards a CDP event to its session. l.mu must be held.
 func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 	t := l.tabs[e.TabID]
 	domain, _, ok := strings.Cut(e.Method, ".")
@@ -335,7 +336,7 @@ func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 	l.tr.event(from, e.Method, e.Params)
 }
 
-// describe says in a few words what is there.
+// describe describes the browser and its tabs in a few words.
 func (l *installation) describe() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,7 +366,7 @@ func (l *installation) describe() string {
 	return text
 }
 
-// close ends the link; its connection is the server's.
+// close closes the installation. The server closes its connection.
 func (l *installation) close() {
 	l.cdp.Close()
 	l.mu.Lock()

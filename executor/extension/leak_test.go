@@ -34,11 +34,11 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
 }
 
-// usersShare is how many visits of an agent there are to one of the user.
+// usersShare is the number of visits of an agent for each visit of the user.
 const usersShare = 5
 
-// startLeaky starts a user's browser for the ways out of the tabs that an agent
-// drives. Meanwhile its user goes where the agent may not.
+// startLeaky starts a user's browser for the routes out of the tabs that an agent drives. At the same
+// time, the user opens sites that the agent may not open.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	// Where nothing is to hold, all names are allowed.
 	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
@@ -103,8 +103,8 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 }
 
-// ahead has a copy of the extension leave the browser connect ahead, as it does
-// by itself: that goes for all of its tabs, whatever they are allowed.
+// ahead changes a copy of the extension so that it does not disable preconnects of the browser, which
+// affect all tabs regardless of the policy.
 func ahead(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -114,15 +114,15 @@ func ahead(t *testing.T, file string) {
 	const before = "if (this.networkPrediction === on) return;"
 	text := strings.Replace(string(data), before, "return;", 1)
 	if text == string(data) {
-		t.Fatal("the extension keeps the browser from connecting ahead in another way")
+		t.Fatal("the extension disables preconnects in another way")
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// browses is what the user does in tabs of their own: a page of a site, what it
-// loads from there, and a tab that it opens.
+// browses does what the user does in unshared tabs: it opens a page of a site, which loads resources
+// and opens a tab.
 func (u *userBrowser) browses(t *testing.T, url string) {
 	var made struct {
 		ID string `json:"targetId"`

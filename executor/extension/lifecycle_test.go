@@ -16,46 +16,47 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// openAsUser opens a page as the browser's user would, and shares it.
-func (d *double) openAsUser(url string) int {
-	d.t.Helper()
+// openAsUser opens a page and shares its tab, as the user does. It returns the id of the tab.
+func (fake *fakeExtension) openAsUser(url string) int {
+	fake.t.Helper()
 	shared := make(chan int, 1)
-	d.mu.Lock()
-	d.send("", "Target.createTarget", map[string]any{"url": url}, func(m *cdproto.Message) {
-		var made struct {
+	fake.mu.Lock()
+	fake.send("", "Target.createTarget", map[string]any{"url": url}, func(m *cdproto.Message) {
+		var created struct {
 			ID string `json:"targetId"`
 		}
-		if m.Error == nil && json.Unmarshal(m.Result, &made) == nil {
-			shared <- d.share(wire.Tab{TargetID: made.ID, URL: url}).TabID
+		if m.Error == nil && json.Unmarshal(m.Result, &created) == nil {
+			shared <- fake.share(wire.Tab{TargetID: created.ID, URL: url}).TabID
 		}
 	})
-	d.mu.Unlock()
+	fake.mu.Unlock()
 	select {
 	case id := <-shared:
 		return id
 	case <-time.After(20 * time.Second):
-		d.t.Fatal("the user's tab did not open")
+		fake.t.Fatal("opening the user's tab timed out")
 		return 0
 	}
 }
 
-// with calls f with the record of a tab, under the lock.
-func (d *double) with(id int, f func(t *doubleTab)) {
-	d.t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.tabs[id]
+// withTab calls f with the shared tab id, while fake.mu is held.
+func (fake *fakeExtension) withTab(id int, f func(t *fakeTab)) {
+	fake.t.Helper()
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	t := fake.tabs[id]
 	if t == nil {
-		d.t.Fatalf("tab %d is not shared", id)
+		fake.t.Fatalf("tab %d is not shared", id)
 	}
 	f(t)
 }
 
-// awaitTabs waits until n tabs are listed.
+// awaitTabs waits until the backend lists n tabs.
 func awaitTabs(t *testing.T, b *Backend, n int) {
 	t.Helper()
 	limit := time.After(20 * time.Second)
@@ -67,11 +68,13 @@ func awaitTabs(t *testing.T, b *Backend, n int) {
 		select {
 		case <-changed:
 		case <-limit:
-			t.Fatalf("%d tabs are listed, want %d", len(host{b}.Tabs()), n)
+			t.Fatalf("%d tabs listed, want %d", len(host{b}.Tabs()), n)
 		}
 	}
 }
 
+// wantCode fails the test if err does not have the code, or if the message and hint of err do not
+// contain all parts.
 func wantCode(t *testing.T, err error, code executor.Code, parts ...string) {
 	t.Helper()
 	if executor.CodeOf(err) != code {
@@ -81,12 +84,12 @@ func wantCode(t *testing.T, err error, code executor.Code, parts ...string) {
 	errors.As(err, &e)
 	for _, part := range parts {
 		if !strings.Contains(e.Error()+" "+e.Hint, part) {
-			t.Errorf("error %q (%q) does not say %q", e.Error(), e.Hint, part)
+			t.Errorf("error %q (hint %q) does not contain %q", e.Error(), e.Hint, part)
 		}
 	}
 }
 
-// quickly fails the test when f takes longer than the user would wait.
+// quickly fails the test if f takes longer than a second.
 func quickly(t *testing.T, what string, f func()) {
 	t.Helper()
 	start := time.Now()
@@ -96,7 +99,8 @@ func quickly(t *testing.T, what string, f func()) {
 	}
 }
 
-// TestLifecycle walks one user's tab through what happens to such tabs.
+// TestLifecycle shares tabs of the user, detaches, disconnects and unshares them during calls, and
+// checks the errors and the next calls.
 func TestLifecycle(t *testing.T) {
 	hung, answer := make(chan struct{}), make(chan struct{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +117,7 @@ func TestLifecycle(t *testing.T) {
 	}))
 	defer web.Close()
 	server := newServer(t)
-	d := startDouble(t, server)
+	fake := startFakeExtension(t, server)
 	var record testlog.Recorder
 	b := newBackend(t, server, func(o *Options) { o.Audit = &record })
 	waitConnected(t, b)
@@ -127,46 +131,46 @@ func TestLifecycle(t *testing.T) {
 	}
 	s := open(executor.AllowAll)
 
-	_, err := s.Text(ctx, "", nil)
+	_, err := pagetest.Of(s, "").Text(ctx, nil)
 	wantCode(t, err, executor.ErrTabNotFound, "share")
 
-	first := d.openAsUser(web.URL + "/first")
+	first := fake.openAsUser(web.URL + "/first")
 	awaitTabs(t, b, 1)
-	second := d.openAsUser(web.URL + "/second")
+	second := fake.openAsUser(web.URL + "/second")
 	awaitTabs(t, b, 2)
 
-	t.Run("listed without a debugger", func(t *testing.T) {
-		tabs, err := s.ListTabs(ctx)
+	t.Run("listing tabs does not attach the debugger", func(t *testing.T) {
+		tabs, err := s.Tabs(ctx)
 		if err != nil || len(tabs) != 2 || tabs[0].URL != web.URL+"/first" {
-			t.Fatalf("listed %+v, %v", tabs, err)
+			t.Fatalf("tabs %+v, %v", tabs, err)
 		}
-		denied, err := open(executor.GateFunc(func(context.Context, executor.Access) error { return executor.ErrPolicyDenied })).ListTabs(ctx)
+		denied, err := open(executor.GateFunc(func(context.Context, executor.Access) error { return executor.ErrPolicyDenied })).Tabs(ctx)
 		if err != nil || denied[0].URL != executor.DeniedURL || denied[0].Title != "" {
 			t.Errorf("denied tabs are listed as %+v, %v", denied, err)
 		}
-		d.with(first, func(dt *doubleTab) {
+		fake.withTab(first, func(dt *fakeTab) {
 			if dt.session != "" {
-				t.Error("a list attached the debugger")
+				t.Error("ListTabs attached the debugger")
 			}
 		})
 	})
-	t.Run("the tab shared last is meant", func(t *testing.T) {
-		res, err := s.WaitFor(ctx, "", executor.WaitCondition{Text: "/second"})
+	t.Run("default tab is the tab shared last", func(t *testing.T) {
+		res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "/second"})
 		if err != nil || !res.Matched {
 			t.Fatalf("waited for the page: %+v, %v", res, err)
 		}
-		d.with(first, func(dt *doubleTab) {
+		fake.withTab(first, func(dt *fakeTab) {
 			if dt.session != "" {
-				t.Error("the other tab was attached to")
+				t.Error("the debugger was attached to the other tab")
 			}
 		})
 	})
-	tabs, _ := s.ListTabs(ctx)
+	tabs, _ := s.Tabs(ctx)
 	id := tabs[1].ID
 
 	refOf := func(t *testing.T) executor.Ref {
 		t.Helper()
-		snap, err := s.Snapshot(ctx, id, nil)
+		snap, err := pagetest.Of(s, id).Snapshot(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,117 +180,116 @@ func TestLifecycle(t *testing.T) {
 		}
 		return executor.Ref(m[1])
 	}
-	t.Run("refs outlive the debugger", func(t *testing.T) {
+	t.Run("refs stay valid after detach", func(t *testing.T) {
 		ref := refOf(t)
-		letGo := func() {
-			d.with(second, func(dt *doubleTab) { d.release(dt, "idle") })
-			for (host{b}).Tabs()[1].Page.Attached() { // until it was heard of
+		release := func() {
+			fake.withTab(second, func(dt *fakeTab) { fake.release(dt, "idle") })
+			for (host{b}).Tabs()[1].Page.Attached() { // until the backend is notified
 				time.Sleep(time.Millisecond)
 			}
 		}
-		letGo()
-		a, err := s.Click(ctx, id, executor.Target{Ref: ref}, nil)
+		release()
+		a, err := pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil)
 		if err != nil || a.Title != "pressed" {
-			t.Fatalf("click after an idle time: %+v, %v", a, err)
+			t.Fatalf("click after detach: %+v, %v", a, err)
 		}
 		if again := refOf(t); again != ref {
-			t.Errorf("ref %s became %s", ref, again)
+			t.Errorf("ref changed from %s to %s", ref, again)
 		}
-		letGo()
-		if _, err := s.Navigate(ctx, id, web.URL+"/second", nil); err != nil {
+		release()
+		if _, err := pagetest.Of(s, id).Navigate(ctx, web.URL+"/second", nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Click(ctx, id, executor.Target{Ref: ref}, nil)
+		_, err = pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil)
 		wantCode(t, err, executor.ErrRefExpired)
 	})
 	for reason, want := range map[string]struct {
-		code  executor.Code
-		words string
+		code executor.Code
+		text string
 	}{
-		"canceled_by_user":       {executor.ErrDetached, "user cancelled"},
+		"canceled_by_user":       {executor.ErrDetached, "the user cancel"},
 		"replaced_with_devtools": {executor.ErrDevToolsOpen, "close DevTools"},
 		"target_closed":          {executor.ErrDetached, "cannot be debugged"},
 	} {
-		t.Run("the debugger is taken away in mid-call, "+reason, func(t *testing.T) {
+		t.Run("debugger detached during a call: "+reason, func(t *testing.T) {
 			done := navigate(ctx, s, id, web.URL+"/hangs")
 			<-hung
-			quickly(t, "the end of the call", func() {
-				d.with(second, func(dt *doubleTab) { d.release(dt, reason) })
-				wantCode(t, <-done, want.code, want.words)
+			quickly(t, "ending the call", func() {
+				fake.withTab(second, func(dt *fakeTab) { fake.release(dt, reason) })
+				wantCode(t, <-done, want.code, want.text)
 			})
-			answer <- struct{}{} // while a page is on its way, the browser answers no new debugger
-			if text, err := s.Text(ctx, id, nil); err != nil {
+			answer <- struct{}{} // during a navigation, the browser does not respond to a new debugger
+			if text, err := pagetest.Of(s, id).Text(ctx, nil); err != nil {
 				t.Errorf("the next call: %+v, %v", text, err)
 			}
 		})
 	}
-	t.Run("disconnected in mid-call", func(t *testing.T) {
-		if _, err := s.Navigate(ctx, id, web.URL+"/second", nil); err != nil {
+	t.Run("disconnected during a call", func(t *testing.T) {
+		if _, err := pagetest.Of(s, id).Navigate(ctx, web.URL+"/second", nil); err != nil {
 			t.Fatal(err)
 		}
 		ref := refOf(t)
 		done := navigate(ctx, s, id, web.URL+"/hangs")
 		<-hung
-		quickly(t, "the end of the call", func() {
-			d.disconnect()
+		quickly(t, "ending the call", func() {
+			fake.disconnect()
 			wantCode(t, <-done, executor.ErrExtensionDisconnected)
 		})
 		for b.Connected() {
 			<-b.Changed()
 		}
-		_, err := s.Text(ctx, id, nil)
+		_, err := pagetest.Of(s, id).Text(ctx, nil)
 		wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
 		if st := b.Status(ctx); st.Ready || st.ExtensionConnected || st.Detail == "" {
 			t.Errorf("status %+v", st)
 		}
 		wantCode(t, s.Ping(ctx), executor.ErrNoBackend)
 
-		d.connect(server)
+		fake.connect(server)
 		waitConnected(t, b)
 		if err := s.Ping(ctx); err != nil {
 			t.Error(err)
 		}
 		answer <- struct{}{}
-		res, err := s.WaitFor(ctx, id, executor.WaitCondition{Text: "/hangs"})
+		res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "/hangs"})
 		if err != nil || !res.Matched {
-			t.Fatalf("the tab after the extension came back: %+v, %v", res, err)
+			t.Fatalf("waiting for the page after reconnecting: %+v, %v", res, err)
 		}
-		_, err = s.Click(ctx, id, executor.Target{Ref: ref}, nil)
+		_, err = pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil)
 		wantCode(t, err, executor.ErrRefExpired)
 		ref = refOf(t)
 		page := (host{b}).Tabs()[1].Page
-		d.disconnect()
+		fake.disconnect()
 		for b.Connected() {
 			<-b.Changed()
 		}
-		for page.Attached() { // until the tab has heard of it
+		for page.Attached() { // until the tab is notified
 			time.Sleep(time.Millisecond)
 		}
-		d.connect(server)
+		fake.connect(server)
 		waitConnected(t, b)
-		if a, err := s.Click(ctx, id, executor.Target{Ref: ref}, nil); err != nil || a.Title != "pressed" {
-			t.Errorf("a ref from before the extension went: %+v, %v", a, err)
+		if a, err := pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil); err != nil || a.Title != "pressed" {
+			t.Errorf("click on a ref from before the disconnect: %+v, %v", a, err)
 		}
 	})
-	t.Run("what is the user's is not closed", func(t *testing.T) {
-		closed, err := s.CloseTab(ctx, tabs[0].ID)
+	t.Run("closing a user's tab releases it", func(t *testing.T) {
+		closed, err := pagetest.Of(s, tabs[0].ID).Close(ctx)
 		if err != nil || closed.Closed || !closed.Released {
 			t.Fatalf("closing the user's tab: %+v, %v", closed, err)
 		}
 		awaitTabs(t, b, 1)
-		_, err = s.Text(ctx, tabs[0].ID, nil)
+		_, err = pagetest.Of(s, tabs[0].ID).Text(ctx, nil)
 		wantCode(t, err, executor.ErrTabNotFound)
-		own, err := s.NewTab(ctx, web.URL+"/own", &executor.NewTabOptions{Inactive: true})
+		_, own, err := s.NewPage(ctx, &executor.NewPageOptions{URL: web.URL + "/own", Inactive: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if closed, err := s.CloseTab(ctx, own.ID); err != nil || !closed.Closed || closed.Released {
-			t.Fatalf("closing a tab of ours: %+v, %v", closed, err)
+		if closed, err := pagetest.Of(s, own.ID).Close(ctx); err != nil || !closed.Closed || closed.Released {
+			t.Fatalf("closing the session's tab: %+v, %v", closed, err)
 		}
 	})
-	t.Run("closed while the browser tells of it", func(t *testing.T) {
-		// What is told of a tab is for the race detector: nothing orders it
-		// against the call.
+	t.Run("tab closed during tab events", func(t *testing.T) {
+		// For the race detector: nothing synchronizes these events with the calls below.
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(stopped)
@@ -296,21 +299,21 @@ func TestLifecycle(t *testing.T) {
 					return
 				default:
 				}
-				d.mu.Lock()
-				for _, dt := range d.tabs {
-					d.tell(wire.EventTabUpdated, dt.Tab)
+				fake.mu.Lock()
+				for _, dt := range fake.tabs {
+					fake.sendEvent(wire.EventTabUpdated, dt.Tab)
 				}
-				d.mu.Unlock()
+				fake.mu.Unlock()
 			}
 		}()
 		before := len((host{b}).Tabs())
 		for range 3 {
-			tab, err := s.NewTab(ctx, "", nil)
+			_, tab, err := s.NewPage(ctx, nil)
 			if err != nil {
 				t.Error(err)
 				break
 			}
-			if _, err := s.CloseTab(ctx, tab.ID); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).Close(ctx); err != nil {
 				t.Error(err)
 			}
 		}
@@ -319,26 +322,26 @@ func TestLifecycle(t *testing.T) {
 		awaitTabs(t, b, before)
 	})
 
-	t.Run("consent", func(t *testing.T) {
+	t.Run("script consent", func(t *testing.T) {
 		granted, answered := false, false
-		d.mu.Lock()
-		d.consent = func(string) (bool, bool) { return granted, answered }
-		d.mu.Unlock()
-		_, err := s.Eval(ctx, id, "1", nil)
+		fake.mu.Lock()
+		fake.consent = func(string) (bool, bool) { return granted, answered }
+		fake.mu.Unlock()
+		_, err := pagetest.Of(s, id).Eval(ctx, "1", nil)
 		wantCode(t, err, executor.ErrConsentRequired, "popup")
-		d.mu.Lock()
+		fake.mu.Lock()
 		answered = true
-		d.mu.Unlock()
-		_, err = s.Eval(ctx, id, "1", nil)
+		fake.mu.Unlock()
+		_, err = pagetest.Of(s, id).Eval(ctx, "1", nil)
 		wantCode(t, err, executor.ErrPolicyDenied, "user")
-		d.mu.Lock()
+		fake.mu.Lock()
 		granted = true
-		d.mu.Unlock()
-		if res, err := s.Eval(ctx, id, "1", nil); err != nil || string(res.Value) != "1" {
-			t.Errorf("eval with leave: %+v, %v", res, err)
+		fake.mu.Unlock()
+		if res, err := pagetest.Of(s, id).Eval(ctx, "1", nil); err != nil || string(res.Value) != "1" {
+			t.Errorf("eval with consent: %+v, %v", res, err)
 		}
 	})
-	t.Run("asked for a permission", func(t *testing.T) {
+	t.Run("permission prompt", func(t *testing.T) {
 		q := executor.PermissionPrompt{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://example.com"}, Site: "https://example.com", Tool: "navigate", Tab: id}
 		for _, c := range []struct {
 			granted, answered bool
@@ -350,15 +353,15 @@ func TestLifecycle(t *testing.T) {
 			{true, true, "once", executor.AnswerOnce, ""},
 			{true, true, "session", executor.AnswerSession, ""},
 			{false, true, "no", executor.AnswerNo, ""},
-			{true, true, "no", "", executor.ErrInternal}, // which of them?
+			{true, true, "no", "", executor.ErrInternal}, // contradiction
 			{false, true, "session", "", executor.ErrInternal},
 			{true, true, "", "", executor.ErrInternal},
 			{true, true, "always", "", executor.ErrInternal},
 		} {
-			d.mu.Lock()
-			d.consent = func(string) (bool, bool) { return c.granted, c.answered }
-			d.answer = c.answer
-			d.mu.Unlock()
+			fake.mu.Lock()
+			fake.consent = func(string) (bool, bool) { return c.granted, c.answered }
+			fake.promptAnswer = c.answer
+			fake.mu.Unlock()
 			if got, err := b.Prompt(ctx, q); got != c.want || executor.CodeOf(err) != c.code {
 				t.Errorf("%+v: %q, %v", c, got, err)
 			}
@@ -368,10 +371,10 @@ func TestLifecycle(t *testing.T) {
 		wantCode(t, err, executor.ErrBadArgs, "eval")
 	})
 	for _, reason := range wire.UnsharedReasons() {
-		t.Run("unshared in mid-call, "+reason, func(t *testing.T) {
-			n := d.openAsUser(web.URL + "/third")
+		t.Run("unshared during a call: "+reason, func(t *testing.T) {
+			n := fake.openAsUser(web.URL + "/third")
 			awaitTabs(t, b, 2)
-			list, err := s.ListTabs(ctx)
+			list, err := s.Tabs(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -381,42 +384,42 @@ func TestLifecycle(t *testing.T) {
 			if reason == "closed" {
 				code = executor.ErrTargetGone
 			}
-			quickly(t, "the end of the call", func() {
-				d.with(n, func(dt *doubleTab) { d.unshare(dt, reason) })
+			quickly(t, "ending the call", func() {
+				fake.withTab(n, func(dt *fakeTab) { fake.unshare(dt, reason) })
 				wantCode(t, <-done, code)
 			})
 			answer <- struct{}{}
 			awaitTabs(t, b, 1)
-			_, err = s.Text(ctx, list[1].ID, nil)
+			_, err = pagetest.Of(s, list[1].ID).Text(ctx, nil)
 			wantCode(t, err, executor.ErrTabNotFound)
 		})
 	}
-	t.Run("what was recorded", func(t *testing.T) {
+	t.Run("audit log", func(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		d.disconnect()
-		told := kinds(&record)
+		fake.disconnect()
+		counts := countEvents(&record)
 		for _, want := range []string{
 			"connected", "disconnected", "consent share allowed user", "consent share denied the user pressed Stop",
 			"consent eval denied user", "consent eval allowed user",
 		} {
-			if told[want] == 0 {
-				t.Errorf("no %q in %v", want, told)
+			if counts[want] == 0 {
+				t.Errorf("no entry %q in %v", want, counts)
 			}
 		}
 		for _, never := range []string{"consent share denied the tab was closed", "consent eval allowed"} {
-			if told[never] > 0 {
-				t.Errorf("%q in %v", never, told)
+			if counts[never] > 0 {
+				t.Errorf("unexpected entry %q in %v", never, counts)
 			}
 		}
 	})
 }
 
-// kinds counts the entries by what happened. Each consent has its tab and its
-// origin.
-func kinds(l *testlog.Recorder) map[string]int {
-	told := map[string]int{}
+// countEvents counts the entries by event. The key of a consent entry that has a tab, an origin and
+// the backend also contains the tool, the decision, and the detail or else the rule.
+func countEvents(l *testlog.Recorder) map[string]int {
+	counts := map[string]int{}
 	for _, e := range l.Entries() {
 		kind := string(e.Event)
 		if e.Event == audit.EventConsent && e.Tab != "" && strings.HasPrefix(e.Origin, "http://127.0.0.1:") && e.Backend == "extension" {
@@ -425,15 +428,16 @@ func kinds(l *testlog.Recorder) map[string]int {
 				kind = fmt.Sprint(e.Event, " ", e.Tool, " ", e.Decision, " ", e.Detail)
 			}
 		}
-		told[kind]++
+		counts[kind]++
 	}
-	return told
+	return counts
 }
 
+// navigate starts a navigation. The channel receives its error.
 func navigate(ctx context.Context, s executor.Executor, tab executor.TabID, url string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Navigate(ctx, tab, url, nil)
+		_, err := pagetest.Of(s, tab).Navigate(ctx, url, nil)
 		done <- err
 	}()
 	return done

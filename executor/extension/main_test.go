@@ -8,19 +8,19 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 )
 
 func TestMain(m *testing.M) {
 	if data := os.Getenv(nativeEnv); data != "" && len(os.Args) > 1 {
-		if err := bridge.ServeNative(data, carried.ID(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+		if err := bridge.ServeNative(data, extfiles.ID(), os.Args[1], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
 	if data := os.Getenv(serverEnv); data != "" {
-		if err := serverProcess(data, os.Getenv(urlEnv)); err != nil {
+		if err := runServerProcess(data, os.Getenv(urlEnv)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

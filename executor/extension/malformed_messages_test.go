@@ -7,57 +7,60 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestDisconnectedReason: before anything connects, calls say how to get there.
+// TestDisconnectedReason checks that calls describe how to install and pair the extension while no
+// extension has connected.
 func TestDisconnectedReason(t *testing.T) {
 	b := newBackend(t, newServer(t))
 	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Snapshot(t.Context(), "", nil)
+	_, err = pagetest.Of(s, "").Snapshot(t.Context(), nil)
 	wantCode(t, err, executor.ErrNoBackend, "extension install", "share")
-	_, err = s.ListTabs(t.Context())
+	_, err = s.Tabs(t.Context())
 	wantCode(t, err, executor.ErrNoBackend, "--print-pairing")
 	if st := b.Status(t.Context()); st.Ready || st.ExtensionConnected || st.Detail == "" {
 		t.Errorf("status %+v", st)
 	}
 }
 
-// TestNotSetUp: where no extension backend configured, nobody is asked to open it.
+// TestNotSetUp checks that the error does not ask the user to open Chrome if no extension is
+// expected.
 func TestNotSetUp(t *testing.T) {
 	b := New(Options{Server: newServer(t), DataDir: t.TempDir(), Expected: func() bool { return false }})
 	defer b.Close()
 	err := b.DisconnectedError()
 	wantCode(t, err, executor.ErrNoBackend, "extension install")
 	if !errors.Is(err, executor.ErrExtensionNotInstalled) || strings.Contains(err.Error(), "Ask the user") {
-		t.Errorf("the reason is %v", err)
+		t.Errorf("error %v", err)
 	}
 }
 
-// TestMalformedMessages: whatever the wire says, nothing panics, and the tabs that are
-// there go on.
+// TestMalformedMessages sends malformed messages and checks that the backend does not panic and
+// that the shared tabs stay usable.
 func TestMalformedMessages(t *testing.T) {
 	server := newServer(t)
 	b := newBackend(t, server)
-	_, peer := server.Pipe("nonsense")
+	_, peer := server.Pipe("malformed")
 	defer peer.Close()
-	answer := func() *wire.Command {
+	nextCommand := func() *wire.Command {
 		for {
 			f, err := receive(t.Context(), peer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The download that nobody asked for is cancelled whenever its turn comes.
+			// The command that cancels the unexpected download can arrive at any time.
 			if c, ok := f.(*wire.Command); ok && c.Method != wire.MethodDownloadCancel {
 				return c
 			}
 		}
 	}
-	send(peer, &wire.Result{ID: answer().ID, Data: json.RawMessage(`{"tabs":[]}`)})
-	tell := func(event, data string) {
+	send(peer, &wire.Result{ID: nextCommand().ID, Data: json.RawMessage(`{"tabs":[]}`)})
+	sendEvent := func(event, data string) {
 		t.Helper()
 		if err := send(peer, &wire.Event{Event: event, Data: json.RawMessage(data)}); err != nil {
 			t.Fatal(err)
@@ -66,13 +69,13 @@ func TestMalformedMessages(t *testing.T) {
 	tab := func(id, target string) string {
 		return `{"tabId":` + id + `,"targetId":"` + target + `","url":"https://a.test/","title":"A","active":false,"own":false,"index":0}`
 	}
-	tell("tab_shared", tab("1", "")) // no target
-	tell("tab_shared", tab("2", "T2"))
-	tell("tab_shared", `{}`)
-	tell("tab_shared", `{"tabId":"x"}`)
-	tell("tab_unshared", `{"tabId":99,"reason":"user"}`)
-	tell("detached", `{"tabId":99,"reason":"x"}`)
-	tell("nothing of the kind", `{}`)
+	sendEvent("tab_shared", tab("1", "")) // no target id
+	sendEvent("tab_shared", tab("2", "T2"))
+	sendEvent("tab_shared", `{}`)
+	sendEvent("tab_shared", `{"tabId":"x"}`)
+	sendEvent("tab_unshared", `{"tabId":99,"reason":"user"}`)
+	sendEvent("detached", `{"tabId":99,"reason":"x"}`)
+	sendEvent("unknown event", `{}`)
 	for _, e := range []string{
 		`"method":"Target.attachedToTarget","params":{"sessionId":"","targetInfo":{"targetId":"F","type":"iframe"},"waitingForDebugger":false}`,
 		`"method":"Target.attachedToTarget","params":{"sessionId":"tab-1","targetInfo":{"targetId":"F","type":"iframe"},"waitingForDebugger":false}`,
@@ -87,8 +90,8 @@ func TestMalformedMessages(t *testing.T) {
 		`"sessionId":"unknown","method":"Page.frameNavigated","params":{}`,
 		`"method":"","params":{}`, `"method":"x","params":{}`, `"method":"Page.downloadWillBegin","params":{"frameId":1}`,
 	} {
-		tell("cdp", `{"tabId":2,`+e+`}`)
-		tell("cdp", `{"tabId":99,`+e+`}`)
+		sendEvent("cdp", `{"tabId":2,`+e+`}`)
+		sendEvent("cdp", `{"tabId":99,`+e+`}`)
 	}
 	for _, method := range []string{
 		"Page.frameAttached", "Page.frameDetached", "Page.frameNavigated", "Page.navigatedWithinDocument", "Page.windowOpen", "Page.documentOpened",
@@ -98,37 +101,37 @@ func TestMalformedMessages(t *testing.T) {
 		"Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFinished", "Network.loadingFailed", "Page.downloadWillBegin",
 	} {
 		for _, params := range []string{`{}`, `null`, `[]`, `{"frame":null}`, `7`} {
-			tell("cdp", `{"tabId":2,"method":"`+method+`","params":`+params+`}`)
+			sendEvent("cdp", `{"tabId":2,"method":"`+method+`","params":`+params+`}`)
 		}
 	}
-	tell("download", `{"id":-1,"url":"","filename":"","state":"?","bytes":-1,"total":-1,"mime":""}`)
-	tell("tab_updated", tab("3", "T3"))
+	sendEvent("download", `{"id":-1,"url":"","filename":"","state":"?","bytes":-1,"total":-1,"mime":""}`)
+	sendEvent("tab_updated", tab("3", "T3"))
 	awaitTabs(t, b, 2)
 	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.ListTabs(t.Context())
+	list, err := s.Tabs(t.Context())
 	if err != nil || len(list) != 2 || list[0].Title != "A" {
-		t.Fatalf("listed %+v, %v", list, err)
+		t.Fatalf("tabs %+v, %v", list, err)
 	}
-	// A call that the extension answers with nonsense ends.
+	// A call returns even if the result from the extension is malformed.
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Text(t.Context(), list[0].ID, nil)
+		_, err := pagetest.Of(s, list[0].ID).Text(t.Context(), nil)
 		done <- err
 	}()
-	c := answer()
+	c := nextCommand()
 	if c.Method != wire.MethodTabAttach {
-		t.Fatalf("%s comes first", c.Method)
+		t.Fatalf("first command is %s", c.Method)
 	}
 	send(peer, &wire.Result{ID: c.ID, Data: json.RawMessage(`7`)})
-	// What follows was sent without waiting for answers to any of it.
+	// The backend sends these commands without waiting for a response to any of them.
 	for range 8 {
-		if c := answer(); c.Method != wire.MethodCDP {
-			t.Fatalf("%s among the commands", c.Method)
+		if c := nextCommand(); c.Method != wire.MethodCDP {
+			t.Fatalf("unexpected command %s", c.Method)
 		}
 	}
-	tell("tab_unshared", `{"tabId":2,"reason":"no such reason"}`)
+	sendEvent("tab_unshared", `{"tabId":2,"reason":"no such reason"}`)
 	wantCode(t, <-done, executor.ErrDetached)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -20,9 +21,9 @@ import (
 // report: one from a window of a driven page, which is blocked, and tabs of the
 // user, which load.
 func TestNewTabs(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
+	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
 	u := l.u
-	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
 	var pages atomic.Int32 // requests of the agent's page that reached the denied site
 	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/agent") {
@@ -45,19 +46,19 @@ func TestNewTabs(t *testing.T) {
 		</script>`, url)
 	}))
 	t.Cleanup(site.Close)
-	tab, err := s.NewTab(t.Context(), site.URL, nil)
+	_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.worker(`(() => {
-		globalThis.refusals = [];
+		globalThis.denials = [];
 		chrome.webNavigation.onErrorOccurred.addListener(({url, frameId, error}) => {
-			if (frameId === 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') refusals.push(url);
+			if (frameId === 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') denials.push(url);
 		});
 		return 0;
 	})()`, nil)
-	refusals := func(path string) (n int) {
-		u.worker(fmt.Sprintf("refusals.filter((u) => u === %q).length", url+path), &n)
+	denials := func(path string) (n int) {
+		u.worker(fmt.Sprintf("denials.filter((u) => u === %q).length", url+path), &n)
 		return n
 	}
 
@@ -67,10 +68,10 @@ func TestNewTabs(t *testing.T) {
 			if i > 0 {
 				button = "#lead"
 			}
-			if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: button}, nil); err != nil {
+			if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: button}, nil); err != nil {
 				t.Fatal(err)
 			}
-			userbrowser.Eventually(t, "the refusal of "+path, func() bool { return refusals(path) > 0 })
+			userbrowser.Eventually(t, "the denial of "+path, func() bool { return denials(path) > 0 })
 		}
 		if n := pages.Load(); n != 0 {
 			t.Errorf("the denied site received %d requests", n)
@@ -84,7 +85,7 @@ func TestNewTabs(t *testing.T) {
 		for i := range tabs {
 			path := fmt.Sprintf("/user%d", i)
 			u.open(url + path)
-			n := refusals(path)
+			n := denials(path)
 			if n > 1 {
 				t.Errorf("%s was blocked %d times", path, n)
 			}
@@ -104,7 +105,7 @@ func TestNewTabs(t *testing.T) {
 				u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([t]) => t?.title === %q)", url+path, path), &there)
 				return there
 			})
-			if n := refusals(path); n != 0 {
+			if n := denials(path); n != 0 {
 				t.Errorf("%s was blocked %d times", path, n)
 			}
 		}
@@ -115,8 +116,8 @@ func TestNewTabs(t *testing.T) {
 // opened. No rule covers requests of a frame of a new site in it yet, so the frame
 // itself must be blocked, also if a frame without an origin contains it.
 func TestNewWindowFrames(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
-	s := l.guarded(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
+	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
+	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
 	var private atomic.Int32
 	loaded := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +144,7 @@ func TestNewWindowFrames(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	tab, err := s.NewTab(t.Context(), server.URL, nil)
+	_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +158,15 @@ func TestNewWindowFrames(t *testing.T) {
 		};
 		return 0;
 	})()`, nil)
-	if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: "#open"}, nil); err != nil {
+	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#open"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	userbrowser.Eventually(t, "the refusal of both frames", func() bool {
+	userbrowser.Eventually(t, "the denial of both frames", func() bool {
 		var blocked int
 		l.u.worker("blocked", &blocked)
 		return blocked > 1
 	})
-	if _, err := s.Click(t.Context(), tab.ID, executor.Target{Selector: "#add"}, nil); err != nil {
+	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#add"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	select {

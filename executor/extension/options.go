@@ -2,71 +2,51 @@ package extension
 
 import (
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
 )
-
-// DefaultMaxDownloadBytes is the default of Options.MaxDownloadBytes.
-const DefaultMaxDownloadBytes = 100 << 20
-
-// A NetworkPolicy decides on every connection that fetching a URL makes.
-// policy.Policy is one. Its methods must be safe for concurrent use; an error
-// denies, and its text is shown to whoever asked for the URL.
-type NetworkPolicy interface {
-	// CheckHost decides before host is resolved. scheme is "http", or empty
-	// for a tunnel, which https uses. An IPv6 host has its brackets.
-	CheckHost(scheme, host string, port int) error
-	// CheckPath checks the path of a request that CheckHost allowed, if the path
-	// is visible, as in plain http. path is as sent.
-	CheckPath(scheme, host string, port int, path string) error
-	// CheckAddr decides on an address of host, immediately before it is
-	// dialed.
-	CheckAddr(host string, port int, addr netip.Addr) error
-}
 
 // Options are the options of [New].
 type Options struct {
-	// Server is what the extension connects to. It must be there.
+	// Server is the server that the extension connects to. It is required.
 	Server *bridge.Server
 
-	// DataDir is the folder of downloads: files that are fetched by URL go to
-	// its folder downloads. What pages download themselves, Chrome puts where
-	// its user wants downloads. Default .chrome-mcp in the home folder.
+	// DataDir is the data directory. Files that are downloaded by URL are saved in its
+	// subdirectory downloads. Chrome saves downloads of pages in the user's own download
+	// directory. The default is .chrome-mcp in the home directory.
 	DataDir string
 
-	// MaxDownloadBytes bounds the size of one download. Default
-	// DefaultMaxDownloadBytes.
+	// MaxDownloadBytes is the maximum size of one download. The default is
+	// executor.DefaultMaxDownloadBytes.
 	MaxDownloadBytes int64
 
-	// MaxDownloads bounds the downloads at the same time, MaxDownloadTotal their
-	// bytes in sum. The defaults are 8, and 2 GiB.
+	// MaxDownloads bounds the number of concurrent downloads, MaxDownloadTotal the total bytes of
+	// all downloads. The defaults are 8 and 2 GiB.
 	MaxDownloads     int
 	MaxDownloadTotal int64
 
-	// Network decides on every connection that fetching a URL makes. nil
-	// allows all: the sessions' gates alone decide.
-	Network NetworkPolicy
+	// Network decides on each connection of a download by URL. If it is nil, only the sessions'
+	// gates decide.
+	Network executor.NetworkPolicy
 
-	// Proxy is the address of an http proxy, http://host:port, that fetching
-	// a URL goes through. It needs Network.
+	// Proxy is the address of an HTTP proxy for downloads by URL, such as http://host:port. It
+	// needs Network.
 	Proxy string
 
-	// NoProxy lists hosts that are reached without Proxy, as the variable
-	// NO_PROXY does.
+	// NoProxy lists hosts that are connected to without Proxy, like the environment variable
+	// NO_PROXY.
 	NoProxy string
 
-	// Expected reports whether a browser with the extension may connect: it
-	// was installed or paired. nil means yes. It must be safe for concurrent
-	// use, and quick.
+	// Expected reports whether a browser with the extension may connect, because the extension was
+	// installed or paired. nil means yes. It must be fast and safe for concurrent use.
 	Expected func() bool
 
-	// Audit is told of connections, of the tabs that the user shares and takes
-	// back, of the user's answers to questions, and of each download of a
-	// page's that has ended. Nil is none.
+	// Audit records connections, the tabs that the user shares and stops sharing, the user's
+	// answers to prompts, and finished downloads of pages. It may be nil.
 	Audit audit.Recorder
 
 	Logger *slog.Logger // nil discards
@@ -77,7 +57,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.MaxDownloadBytes <= 0 {
-		o.MaxDownloadBytes = DefaultMaxDownloadBytes
+		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}
 	if o.DataDir == "" {
 		if home, err := os.UserHomeDir(); err == nil {

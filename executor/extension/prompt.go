@@ -11,13 +11,13 @@ import (
 
 var _ executor.PermissionPrompter = (*Backend)(nil)
 
-// consentKinds has the kind of question of each permission.
+// consentKinds maps each kind of permission to the kind of its prompt on the wire.
 var consentKinds = map[executor.PermissionKind]string{
 	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations, executor.PermitDownloads: wire.ConsentDownloads,
 }
 
-// Prompt asks in the popup of the browser that has q's tab, or else of the
-// one that connected first. It waits for 20 s.
+// Prompt prompts the user in the popup of the browser that has q's tab, or otherwise of the browser
+// that connected first. It waits up to 20 s for the answer.
 func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (executor.PromptAnswer, error) {
 	kind, ok := consentKinds[q.Kind]
 	if !ok {
@@ -35,14 +35,14 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
-		return "", executor.Errorf(executor.ErrConsentRequired, "", "the user is asked in the popup of the extension, and has not answered yet")
+		return "", executor.Errorf(executor.ErrConsentRequired, "", "the user has not answered yet: the prompt is in the popup of the extension")
 	case err != nil:
 		return "", err
 	}
-	switch said := executor.PromptAnswer(answer.Answer); said {
+	switch given := executor.PromptAnswer(answer.Answer); given {
 	case executor.AnswerOnce, executor.AnswerSession, executor.AnswerNo:
-		if answer.Granted == (said != executor.AnswerNo) {
-			return said, nil
+		if answer.Granted == (given != executor.AnswerNo) {
+			return given, nil
 		}
 	}
 	return "", executor.Errorf(executor.ErrInternal, "", "invalid answer from the extension")
@@ -57,8 +57,8 @@ func consentQuestion(ctx context.Context, kind, origin, tool string) wire.Prompt
 	return wire.PromptParams{Kind: kind, Origin: origin, Tool: tool, Client: key.Client, Call: key.Hash}
 }
 
-// connectionForPrompt returns the connection to the browser whose user is asked about a tab,
-// nil when none is connected.
+// connectionForPrompt returns the connection to the browser that prompts its user about a tab, or
+// nil if no browser is connected.
 func (b *Backend) connectionForPrompt(tab executor.TabID) connection {
 	var first connection
 	for _, l := range b.connectedInstallations() {

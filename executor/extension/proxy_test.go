@@ -11,29 +11,30 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// A guarded is a session in a user's browser under a policy that allows all ports
-// of 127.0.0.1.
-type guarded struct {
+// A policyEnv is a user's browser, a backend and a guarded session, with a policy that allows all
+// ports of 127.0.0.1.
+type policyEnv struct {
 	b       *Backend
 	session executor.Executor
 	guard   *policy.Guard
 }
 
-func newGuarded(t *testing.T, opts userBrowserOptions) *guarded {
+func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 	t.Helper()
 	p, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Downloads: true, Subresources: policy.SubresourcesPublic})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guarded{guard: policy.NewGuard(p, nil)}
+	g := &policyEnv{guard: policy.NewGuard(p, nil)}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test",
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test",
 		Policy: func() bridge.Policy {
 			c := p.Config()
 			return bridge.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
@@ -56,8 +57,8 @@ func newGuarded(t *testing.T, opts userBrowserOptions) *guarded {
 	return g
 }
 
-// open returns a session whose gate allows everything.
-func (g *guarded) open(t *testing.T) executor.Executor {
+// newSession returns a session whose gate allows everything.
+func (g *policyEnv) newSession(t *testing.T) executor.Executor {
 	t.Helper()
 	s, err := g.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
@@ -69,8 +70,8 @@ func (g *guarded) open(t *testing.T) executor.Executor {
 
 // TestBlankPopup checks that a blank popup window does not count as our own tab.
 func TestBlankPopup(t *testing.T) {
-	g := newGuarded(t, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
-	executortest.BlankPopup(t, g.session, g.open(t))
+	g := newPolicyEnv(t, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
+	executortest.BlankPopup(t, g.session, g.newSession(t))
 }
 
 // TestProxyAccess downloads a file by URL, which starts the egress proxy. No other
@@ -81,13 +82,13 @@ func TestProxyAccess(t *testing.T) {
 		w.Write([]byte("<!doctype html><title>fine</title><p>here</p>"))
 	}))
 	t.Cleanup(site.Close)
-	g := newGuarded(t, userBrowserOptions{})
+	g := newPolicyEnv(t, userBrowserOptions{})
 	ctx := t.Context()
-	tab, err := g.session.NewTab(ctx, site.URL+"/", nil)
+	_, tab, err := g.session.NewPage(ctx, &executor.NewPageOptions{URL: site.URL + "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.session.Download(ctx, tab.ID, executor.DownloadOptions{URL: site.URL + "/file.txt"}); err != nil {
+	if _, err := pagetest.Of(g.session, tab.ID).Download(ctx, executor.DownloadOptions{URL: site.URL + "/file.txt"}); err != nil {
 		t.Fatal(err)
 	}
 	proxy, err := g.b.proxy()
@@ -104,7 +105,7 @@ func TestProxyAccess(t *testing.T) {
 		t.Errorf("another program received status %s", res.Status)
 	}
 	// The gate of this session allows everything: the extension denies the URL.
-	if nav, err := g.open(t).NewTab(ctx, "http://"+proxy.Addr()+"/", nil); !errors.Is(err, executor.ErrPolicyDenied) || !strings.Contains(err.Error(), "own") {
-		t.Errorf("the proxy's port: %+v, %v", nav, err)
+	if _, nav, err := g.newSession(t).NewPage(ctx, &executor.NewPageOptions{URL: "http://" + proxy.Addr() + "/"}); !errors.Is(err, executor.ErrPolicyDenied) || !strings.Contains(err.Error(), "own") {
+		t.Errorf("opening the proxy's port: %+v, %v", nav, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// nativeEnv makes the test binary the native messaging host: it names the data
-// folder of the server.
+// nativeEnv is an environment variable that makes the test binary the native messaging host. Its
+// value is the data directory of the server.
 const nativeEnv = "EXTENSION_TEST_DATA"
 
 // TestExtension holds the backend to the suite through the extension itself,
@@ -91,8 +91,8 @@ func allowDownloads(t testing.TB, profile string) {
 	}
 }
 
-// agree makes the user of a copy of the extension one who lets scripts run on
-// the suite's own sites, whose ports nobody knows before.
+// agree changes a copy of the extension so that it consents to scripts on the sites of the suite,
+// whose ports are not known in advance.
 func agree(t testing.TB, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)

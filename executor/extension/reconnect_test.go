@@ -19,33 +19,35 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// The times in which what was lost has to be back: an alarm of the extension
-// comes after 5 s, that of one that has nothing to lose after 30 s.
 const (
-	soonBack = 20 * time.Second
-	atOnce   = time.Second // what a user ends has to end
+	// reconnectLimit is the time in which the extension must reconnect. Its alarm fires every 5 s
+	// while tabs are shared or a server is connected, otherwise every 30 s.
+	reconnectLimit = 20 * time.Second
+	// userActionLimit is the time in which a call must return after the user stops it.
+	userActionLimit = time.Second
 )
 
-// A lifeSite has pages that say their own path, and one that comes when it is
-// let go.
-type lifeSite struct {
+// A testSite serves pages that show their own path. The response to /hangs waits for a value in
+// proceed.
+type testSite struct {
 	*httptest.Server
-	hung  chan struct{} // one token for each request for the page that hangs
-	letGo chan struct{}
+	requested chan struct{} // receives a value for each request for /hangs
+	proceed   chan struct{}
 }
 
-func newLifeSite(t *testing.T) *lifeSite {
-	s := &lifeSite{hung: make(chan struct{}, 16), letGo: make(chan struct{}, 16)}
+func newTestSite(t *testing.T) *testSite {
+	s := &testSite{requested: make(chan struct{}, 16), proceed: make(chan struct{}, 16)}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hangs" {
-			s.hung <- struct{}{}
+			s.requested <- struct{}{}
 			select {
-			case <-s.letGo:
+			case <-s.proceed:
 			case <-r.Context().Done():
 				return
 			}
@@ -57,11 +59,11 @@ func newLifeSite(t *testing.T) *lifeSite {
 	return s
 }
 
-// startLifeServer starts a server of a data folder.
-func startLifeServer(t testing.TB, data, name string, log *slog.Logger) *bridge.Server {
+// startServer starts a bridge server with the data directory data.
+func startServer(t testing.TB, data, name string, log *slog.Logger) *bridge.Server {
 	t.Helper()
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: name, Logger: log,
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: name, Logger: log,
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
 	if err == nil {
@@ -74,28 +76,29 @@ func startLifeServer(t testing.TB, data, name string, log *slog.Logger) *bridge.
 	return server
 }
 
-// A life is a server with a client of its own, and a browser.
-type life struct {
+// A testEnv is a user's Chrome with the extension, a site, and a server with one client.
+type testEnv struct {
 	t      *testing.T
 	server *bridge.Server
 	b      *Backend
 	s      executor.Executor
 	u      *userBrowser
-	site   *lifeSite
+	site   *testSite
 }
 
-// newLife starts all of it.
-func newLife(t *testing.T, log *slog.Logger, opts userBrowserOptions) *life {
-	l := &life{t: t, site: newLifeSite(t)}
+// newTestEnv starts the server, the browser and the client, and waits until the extension is
+// connected.
+func newTestEnv(t *testing.T, log *slog.Logger, opts userBrowserOptions) *testEnv {
+	l := &testEnv{t: t, site: newTestSite(t)}
 	data := filepath.Join(t.TempDir(), "data")
-	l.server = startLifeServer(t, data, "first", log)
+	l.server = startServer(t, data, "first", log)
 	l.u = newUserBrowser(t, data, opts)
 	l.b, l.s = newClient(t, l.server)
 	waitConnected(t, l.b)
 	return l
 }
 
-// newClient returns a backend on server, and a session of it.
+// newClient returns a backend on server and a session of the backend.
 func newClient(t *testing.T, server *bridge.Server) (*Backend, executor.Executor) {
 	t.Helper()
 	b := newBackend(t, server)
@@ -106,8 +109,9 @@ func newClient(t *testing.T, server *bridge.Server) (*Backend, executor.Executor
 	return b, s
 }
 
-// guarded opens a session that the policy guards, for the rest of the test.
-func (l *life) guarded(conf policy.Config) executor.Executor {
+// newGuardedSession opens a session with a guard for the policy conf. The session is closed when
+// the test ends.
+func (l *testEnv) newGuardedSession(conf policy.Config) executor.Executor {
 	l.u.t.Helper()
 	p, err := policy.New(conf)
 	if err != nil {
@@ -122,21 +126,21 @@ func (l *life) guarded(conf policy.Config) executor.Executor {
 	return guard.Wrap(s)
 }
 
-// share opens a page as the user does, and shares it.
-func (l *life) share(path string) (tab int, id executor.TabID) {
+// share opens a page and shares it, as the user does.
+func (l *testEnv) share(path string) (tab int, id executor.TabID) {
 	l.t.Helper()
 	tab = l.u.open(l.site.URL + path)
 	l.u.toggle(tab)
-	return tab, l.listed(path)
+	return tab, l.waitListed(path)
 }
 
-// listed waits until a page is listed, and returns the id of its tab.
-func (l *life) listed(path string) executor.TabID {
+// waitListed waits until the page at path is listed and returns the id of its tab.
+func (l *testEnv) waitListed(path string) executor.TabID {
 	l.t.Helper()
 	limit := time.After(userbrowser.WaitTimeout)
 	for {
 		changed := l.b.Changed()
-		tabs, err := l.s.ListTabs(l.t.Context())
+		tabs, err := l.s.Tabs(l.t.Context())
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -147,42 +151,43 @@ func (l *life) listed(path string) executor.TabID {
 		}
 		select {
 		case <-changed:
-		case <-time.After(100 * time.Millisecond): // where a tab goes is no change of the list
+		case <-time.After(100 * time.Millisecond): // Changed does not report navigations
 		case <-limit:
-			l.t.Fatalf("%s is not among %+v", path, tabs)
+			l.t.Fatalf("%s is not listed: %+v", path, tabs)
 		}
 	}
 }
 
-// reads reads a tab, and expects the page of a path in it.
-func reads(t testing.TB, s executor.Executor, id executor.TabID, path string) {
+// waitForPage waits until the tab shows the page of testSite at path.
+func waitForPage(t testing.TB, s executor.Executor, id executor.TabID, path string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
 	defer cancel()
-	res, err := s.WaitFor(ctx, id, executor.WaitCondition{Text: "this is " + path})
+	res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "this is " + path})
 	if err != nil || !res.Matched {
 		t.Fatalf("tab %s does not show %s: %+v, %v", id, path, res, err)
 	}
 }
 
-// hangs starts a call that does not end by itself.
-func (l *life) hangs(id executor.TabID) <-chan error {
+// startHungNavigation starts a navigation to /hangs and waits for its request. The channel
+// receives the error of the call.
+func (l *testEnv) startHungNavigation(id executor.TabID) <-chan error {
 	l.t.Helper()
 	done := navigate(l.t.Context(), l.s, id, l.site.URL+"/hangs")
 	select {
-	case <-l.site.hung:
+	case <-l.site.requested:
 	case err := <-done:
-		l.t.Fatalf("the call ended: %v", err)
+		l.t.Fatalf("the call returned: %v", err)
 	case <-time.After(userbrowser.WaitTimeout):
-		l.t.Fatal("the page is not asked for")
+		l.t.Fatal("/hangs was not requested")
 	}
 	return done
 }
 
-// anew waits for the connection after an earlier one.
-func (l *life) anew(before *bridge.Conn) {
+// waitReconnected waits until the extension has a connection other than before.
+func (l *testEnv) waitReconnected(before *bridge.Conn) {
 	l.t.Helper()
-	within(l.t, soonBack, "coming back", func(ctx context.Context) {
+	within(l.t, reconnectLimit, "reconnecting", func(ctx context.Context) {
 		for {
 			changed := l.server.Changed()
 			if list := l.server.Instances(); len(list) > 0 && !slices.Contains(list, before) {
@@ -191,7 +196,7 @@ func (l *life) anew(before *bridge.Conn) {
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				l.t.Fatal("the extension does not come back")
+				l.t.Fatal("the extension did not reconnect")
 			}
 		}
 		for !l.b.Connected() {
@@ -201,10 +206,10 @@ func (l *life) anew(before *bridge.Conn) {
 	})
 }
 
-// TestReconnect ends everything that can end, in one browser, and expects that the
-// rest goes on.
+// TestReconnect kills or stops the worker, servers, calls and browsers one after another in one
+// test environment, and checks that everything else continues to work.
 func TestReconnect(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	u := l.u
 	root := t
 	step := func(name string, work func(t *testing.T)) {
@@ -219,125 +224,125 @@ func TestReconnect(t *testing.T) {
 		}
 	}
 
-	step("the worker is killed while nothing happens", func(t *testing.T) {
+	step("worker is killed while idle", func(t *testing.T) {
 		before := l.server.Instances()[0]
-		u.killWorker() // and no tab tells it anything
-		l.anew(before)
+		u.killWorker() // no tab event restarts it, only the alarm
+		l.waitReconnected(before)
 	})
 	tab, id := l.share("/shared")
-	step("the worker is killed between calls", func(t *testing.T) {
-		reads(t, l.s, id, "/shared")
+	step("worker is killed between calls", func(t *testing.T) {
+		waitForPage(t, l.s, id, "/shared")
 		before := l.server.Instances()[0]
 		u.killWorker()
-		l.anew(before)
-		reads(t, l.s, id, "/shared") // by the same id
+		l.waitReconnected(before)
+		waitForPage(t, l.s, id, "/shared") // with the same tab id
 		if l.server.Instances()[0].InstanceID() != before.InstanceID() {
-			t.Error("the session of tab ids is another one")
+			t.Error("the instance id changed")
 		}
 	})
-	step("the worker is killed during a call", func(t *testing.T) {
+	step("worker is killed during a call", func(t *testing.T) {
 		before := l.server.Instances()[0]
-		done := l.hangs(id)
-		within(t, 5*time.Second, "the end of the call", func(context.Context) {
+		done := l.startHungNavigation(id)
+		within(t, 5*time.Second, "ending the call", func(context.Context) {
 			u.killWorker()
 			wantCode(t, <-done, executor.ErrExtensionDisconnected)
 		})
-		l.site.letGo <- struct{}{}                                // while a page is on its way, the browser answers no new debugger
-		if _, err := l.s.Text(t.Context(), id, nil); err != nil { // it is away: said at once
-			within(t, atOnce, "the next call", func(ctx context.Context) {
-				if _, err := l.s.Text(ctx, id, nil); err != nil {
-					wantCode(t, err, executor.ErrExtensionDisconnected, "by itself")
+		l.site.proceed <- struct{}{}                                           // during a navigation, the browser does not respond to a new debugger
+		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); err != nil { // disconnected: calls fail immediately
+			within(t, userActionLimit, "the next call", func(ctx context.Context) {
+				if _, err := pagetest.Of(l.s, id).Text(ctx, nil); err != nil {
+					wantCode(t, err, executor.ErrExtensionDisconnected, "reconnects automatically")
 				}
 			})
 		}
-		l.anew(before)
-		if _, err := l.s.Navigate(t.Context(), id, l.site.URL+"/shared", nil); err != nil {
+		l.waitReconnected(before)
+		if _, err := pagetest.Of(l.s, id).Navigate(t.Context(), l.site.URL+"/shared", nil); err != nil {
 			t.Fatal(err)
 		}
-		reads(t, l.s, id, "/shared")
+		waitForPage(t, l.s, id, "/shared")
 	})
-	step("sharing ends in the middle of a call", func(t *testing.T) {
-		done := l.hangs(id)
+	step("user stops sharing during a call", func(t *testing.T) {
+		done := l.startHungNavigation(id)
 		u.toggle(tab)
-		within(t, atOnce, "the end of the call", func(context.Context) {
+		within(t, userActionLimit, "ending the call", func(context.Context) {
 			wantCode(t, <-done, executor.ErrDetached, "the user stopped sharing")
 		})
-		l.site.letGo <- struct{}{}
-		_, err := l.s.Text(t.Context(), id, nil)
+		l.site.proceed <- struct{}{}
+		_, err := pagetest.Of(l.s, id).Text(t.Context(), nil)
 		wantCode(t, err, executor.ErrTabNotFound)
 		tab, id = l.share("/again")
-		reads(t, l.s, id, "/again")
+		waitForPage(t, l.s, id, "/again")
 	})
-	step("the handshake file is deleted", func(t *testing.T) {
+	step("handshake file is deleted", func(t *testing.T) {
 		before := l.server.Instances()[0]
-		done := l.hangs(id)
-		within(t, atOnce, "the end of the session", func(context.Context) {
+		done := l.startHungNavigation(id)
+		within(t, userActionLimit, "closing the connection", func(context.Context) {
 			if n, err := bridge.Stop(u.data); n != 1 || err != nil {
 				t.Fatalf("%d servers, %v", n, err)
 			}
 			err := <-done
 			wantCode(t, err, executor.ErrExtensionDisconnected, "chrome-mcp stop", "restarts the program")
 			if e, _ := errors.AsType[*executor.Error](err); e.Retryable {
-				t.Error("the call that was stopped is to be tried again")
+				t.Error("the error of the stopped call is retryable")
 			}
 			<-before.Done()
 		})
-		l.site.letGo <- struct{}{}
-		within(t, atOnce, "the next call", func(ctx context.Context) {
+		l.site.proceed <- struct{}{}
+		within(t, userActionLimit, "the next call", func(ctx context.Context) {
 			for changed := l.b.Changed(); l.b.Connected(); changed = l.b.Changed() {
-				select { // the connection has ended before the backend hears of it
+				select { // the connection closes before the backend is notified
 				case <-changed:
 				case <-ctx.Done():
-					t.Fatal("the backend does not hear of the end")
+					t.Fatal("the backend was not notified of the closed connection")
 				}
 			}
-			_, err := l.s.Text(ctx, id, nil)
+			_, err := pagetest.Of(l.s, id).Text(ctx, nil)
 			wantCode(t, err, executor.ErrNoBackend, "restarts the program")
 		})
-		if err := l.server.Rotate(); err != nil { // a hangup: it is wanted again
+		if err := l.server.Rotate(); err != nil { // as after SIGHUP: connections are accepted again
 			t.Fatal(err)
 		}
-		l.anew(before)
-		if _, err := l.s.Navigate(t.Context(), id, l.site.URL+"/again", nil); err != nil {
+		l.waitReconnected(before)
+		if _, err := pagetest.Of(l.s, id).Navigate(t.Context(), l.site.URL+"/again", nil); err != nil {
 			t.Fatal(err)
 		}
-		reads(t, l.s, id, "/again")
+		waitForPage(t, l.s, id, "/again")
 	})
-	step("the token is changed", func(t *testing.T) {
+	step("token is rotated", func(t *testing.T) {
 		before := l.server.Instances()[0]
 		if err := l.server.Rotate(); err != nil {
 			t.Fatal(err)
 		}
 		<-before.Done()
-		l.anew(before)
-		reads(t, l.s, id, "/again")
+		l.waitReconnected(before)
+		waitForPage(t, l.s, id, "/again")
 	})
 	step("two servers", func(t *testing.T) {
 		one := l.server.Instances()[0]
-		second := startLifeServer(t, u.data, "second", nil)
+		second := startServer(t, u.data, "second", nil)
 		b, s := newClient(t, second)
 		waitConnected(t, b)
-		mine := opens(t, l.s, l.site.URL+"/of-first")
-		theirs := opens(t, s, l.site.URL+"/of-second")
-		reads(t, s, theirs, "/of-second")
-		reads(t, l.s, mine, "/of-first")
-		reads(t, l.s, id, "/again") // which the first one drives
+		mine := openTab(t, l.s, l.site.URL+"/of-first")
+		theirs := openTab(t, s, l.site.URL+"/of-second")
+		waitForPage(t, s, theirs, "/of-second")
+		waitForPage(t, l.s, mine, "/of-first")
+		waitForPage(t, l.s, id, "/again") // driven by the first server
 		third, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := third.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "another agent drives") {
-			t.Errorf("a call for a tab that the first server drives: %v", err)
+		if _, err := pagetest.Of(third, "").Text(t.Context(), nil); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "another agent drives") {
+			t.Errorf("call on a tab that the first server drives: %v", err)
 		}
 		third.Close()
-		for who, x := range map[string]executor.Executor{"/of-first": s, "/of-second": l.s} {
-			tabs, err := x.ListTabs(t.Context())
+		for path, x := range map[string]executor.Executor{"/of-first": s, "/of-second": l.s} {
+			tabs, err := x.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, tab := range tabs {
-				if strings.HasSuffix(tab.URL, who) {
-					t.Errorf("a server is told of %s, which is the other's", tab.URL)
+				if strings.HasSuffix(tab.URL, path) {
+					t.Errorf("a server lists %s, a tab of the other server", tab.URL)
 				}
 			}
 		}
@@ -349,130 +354,131 @@ func TestReconnect(t *testing.T) {
 			t.Errorf("groups %q, want %q", groups, want)
 		}
 		if l.server.Displaced() != nil || second.Displaced() != nil || one.Err() != nil {
-			t.Error("somebody was kicked")
+			t.Error("a connection was displaced or closed")
 		}
 		s.Close()
-		reads(t, l.s, mine, "/of-first")
-		if _, err := l.s.CloseTab(t.Context(), mine); err != nil {
+		waitForPage(t, l.s, mine, "/of-first")
+		if _, err := pagetest.Of(l.s, mine).Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
-	step("a server is killed", func(t *testing.T) {
+	step("server is killed", func(t *testing.T) {
 		first := startServerProcess(t, u.data, l.site.URL+"/child")
-		if got := first.line(); got != "read" {
-			t.Fatalf("the server said %q", got)
+		if got := first.readLine(); got != "read" {
+			t.Fatalf("the server printed %q", got)
 		}
 		first.cmd.Process.Kill()
 		first.cmd.Wait()
 		next := startServerProcess(t, u.data, l.site.URL+"/child")
-		within(t, soonBack, "finding the next server", func(context.Context) {
-			if got := next.line(); got != "read" {
-				t.Fatalf("the next server said %q", got)
+		within(t, reconnectLimit, "finding the next server", func(context.Context) {
+			if got := next.readLine(); got != "read" {
+				t.Fatalf("the next server printed %q", got)
 			}
 		})
 		if first.port == next.port {
-			t.Errorf("both had port %d", next.port)
+			t.Errorf("both servers have port %d", next.port)
 		}
-		reads(t, l.s, id, "/again") // and ours went on
+		waitForPage(t, l.s, id, "/again") // the server of this process is not affected
 	})
 	step("two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
 		theirs := other.open(l.site.URL + "/other-browser")
 		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(l.server.Instances()) < 2; {
 			if time.Now().After(deadline) {
-				t.Fatal("the second browser does not connect")
+				t.Fatal("the second browser did not connect")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		other.toggle(theirs)
-		last := l.listed("/other-browser")
-		reads(t, l.s, last, "/other-browser")
-		reads(t, l.s, id, "/again")
-		if browserOf(last) == browserOf(id) {
-			t.Errorf("tabs of two browsers are %s and %s", last, id)
+		last := l.waitListed("/other-browser")
+		waitForPage(t, l.s, last, "/other-browser")
+		waitForPage(t, l.s, id, "/again")
+		if browserPart(last) == browserPart(id) {
+			t.Errorf("tabs %s and %s of two browsers have the same browser part", last, id)
 		}
 		end := l.server.Instances()[1]
 		other.Kill()
 		<-end.Done()
-		_, err := l.s.Text(t.Context(), last, nil)
+		_, err := pagetest.Of(l.s, last).Text(t.Context(), nil)
 		if code := executor.CodeOf(err); code != executor.ErrStaleTab && code != executor.ErrTabNotFound && code != executor.ErrExtensionDisconnected {
-			t.Errorf("a tab of a browser that ended: %v", err)
+			t.Errorf("call on a tab of a killed browser: %v", err)
 		}
-		reads(t, l.s, id, "/again")
+		waitForPage(t, l.s, id, "/again")
 	})
-	step("the browser is killed", func(t *testing.T) {
+	step("browser is killed", func(t *testing.T) {
 		if why := u.act("keep", map[string]any{"origin": l.site.URL, "on": true}); why != "" {
 			t.Fatal(why)
 		}
 		before := l.server.Instances()[0]
-		awaitHosts(t, 1) // that of the browser before is gone
-		done := l.hangs(id)
-		within(t, 5*time.Second, "the end of the call", func(context.Context) {
+		awaitHosts(t, 1) // the host of the second browser has exited
+		done := l.startHungNavigation(id)
+		within(t, 5*time.Second, "ending the call", func(context.Context) {
 			u.Kill()
 			wantCode(t, <-done, executor.ErrExtensionDisconnected)
 		})
-		within(t, atOnce, "the next call", func(ctx context.Context) {
-			_, err := l.s.Text(ctx, id, nil)
+		within(t, userActionLimit, "the next call", func(ctx context.Context) {
+			_, err := pagetest.Of(l.s, id).Text(ctx, nil)
 			wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
 		})
 		awaitHosts(t, 0)
 		u.start()
-		l.anew(before)
-		if _, err := l.s.Text(t.Context(), id, nil); !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrStaleTab) {
-			t.Errorf("a tab of the browser before: %v", err)
+		l.waitReconnected(before)
+		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrStaleTab) {
+			t.Errorf("call on a tab of the killed browser: %v", err)
 		}
-		u.open(l.site.URL + "/kept") // and nothing else
-		reads(t, l.s, l.listed("/kept"), "/kept")
+		u.open(l.site.URL + "/kept") // shared automatically
+		waitForPage(t, l.s, l.waitListed("/kept"), "/kept")
 		if l.server.Instances()[0].InstanceID() == before.InstanceID() {
-			t.Error("tab ids of two runs of a browser are the same session")
+			t.Error("the instance id did not change when the browser restarted")
 		}
 	})
 }
 
-// opens opens a tab of a client's own.
-func opens(t *testing.T, s executor.Executor, url string) executor.TabID {
+// openTab opens a tab of the client s at url and returns its id.
+func openTab(t *testing.T, s executor.Executor, url string) executor.TabID {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
 	defer cancel()
-	tab, err := s.NewTab(ctx, url, nil)
+	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tab.ID
 }
 
-// browserOf returns the part of a tab's id that names its browser.
-func browserOf(id executor.TabID) string {
+// browserPart returns a tab id without its last part, the tab: what remains identifies the browser
+// instance.
+func browserPart(id executor.TabID) string {
 	parts := strings.Split(string(id), ":")
 	return strings.Join(parts[:len(parts)-1], ":")
 }
 
-// TestReconnectAfterIdle: a browser and a server that had nothing to do for longer than
-// a worker may live are there at once.
+// TestReconnectAfterIdle checks that a call succeeds within 5 s, on the same connection, after the
+// extension and the server were idle for longer than Chrome keeps an idle worker running.
 func TestReconnectAfterIdle(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := l.share("/idle")
-	reads(t, l.s, id, "/idle")
+	waitForPage(t, l.s, id, "/idle")
 	before := l.server.Instances()[0]
 	time.Sleep(65 * time.Second)
-	within(t, 5*time.Second, "a call after a minute", func(ctx context.Context) { reads(t, l.s, id, "/idle") })
+	within(t, 5*time.Second, "a call after 65 s", func(ctx context.Context) { waitForPage(t, l.s, id, "/idle") })
 	if now := l.server.Instances(); len(now) != 1 || now[0] != before {
-		t.Error("the connection did not last")
+		t.Error("the connection changed")
 	}
 }
 
-// serverEnv makes the test binary a server of its own: it names the data
-// folder, and urlEnv the page that it opens and reads.
 const (
+	// serverEnv makes the test binary run runServerProcess. Its value is the data directory.
 	serverEnv = "EXTENSION_TEST_SERVER"
-	urlEnv    = "EXTENSION_TEST_URL"
+	// urlEnv is the URL that runServerProcess opens and reads.
+	urlEnv = "EXTENSION_TEST_URL"
 )
 
-// serverProcess is what the test binary does then: it says its port, and
-// "read" when it has read the page.
-func serverProcess(data, url string) error {
+// runServerProcess starts a bridge server and prints its port. When an extension is connected, it
+// opens url, reads the page, prints "read" and blocks forever.
+func runServerProcess(data, url string) error {
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "child",
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "child",
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
 	if err != nil {
@@ -492,17 +498,18 @@ func serverProcess(data, url string) error {
 	if err != nil {
 		return err
 	}
-	tab, err := s.NewTab(context.Background(), url, nil)
+	_, tab, err := s.NewPage(context.Background(), &executor.NewPageOptions{URL: url})
 	if err != nil {
 		return err
 	}
-	if _, err := s.Text(context.Background(), tab.ID, nil); err != nil {
+	if _, err := pagetest.Of(s, tab.ID).Text(context.Background(), nil); err != nil {
 		return err
 	}
 	fmt.Println("read")
-	select {} // until it is killed
+	select {} // until killed
 }
 
+// A childServer is a process that runs runServerProcess.
 type childServer struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -528,19 +535,19 @@ func startServerProcess(t testing.TB, data, url string) *childServer {
 	}
 	t.Cleanup(func() { c.cmd.Process.Kill(); c.cmd.Wait() })
 	c.out = bufio.NewScanner(out)
-	if err := json.Unmarshal([]byte(c.line()), &c.port); err != nil {
+	if err := json.Unmarshal([]byte(c.readLine()), &c.port); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// line returns the next line that the server says.
-func (c *childServer) line() string {
+// readLine returns the next line that the server prints.
+func (c *childServer) readLine() string {
 	c.t.Helper()
 	late := time.AfterFunc(2*userbrowser.WaitTimeout, func() { c.cmd.Process.Kill() })
 	defer late.Stop()
 	if !c.out.Scan() {
-		c.t.Fatalf("the server is gone: %v", c.out.Err())
+		c.t.Fatalf("the server exited: %v", c.out.Err())
 	}
 	return c.out.Text()
 }

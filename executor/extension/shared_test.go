@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestSharedTab checks that calls that name no tab go to the tab that the user
 // shared last until the client opens a tab. Then they go to that tab.
 func TestSharedTab(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<!doctype html><title>%s</title><p>this is %[1]s</p><button onclick="window.open('/popup')">Open</button>`, r.URL.Path)
@@ -32,7 +33,7 @@ func TestSharedTab(t *testing.T) {
 		n := len((host{l.b}).Tabs())
 		l.u.toggle(tab)
 		awaitTabs(t, l.b, n+1)
-		tabs, err := l.s.ListTabs(ctx)
+		tabs, err := l.s.Tabs(ctx)
 		if err != nil || tabs[n].URL != site.URL+path || tabs[n].Active != active {
 			t.Fatalf("sharing %s: %+v, %v", path, tabs, err)
 		}
@@ -40,20 +41,20 @@ func TestSharedTab(t *testing.T) {
 	}
 	means := func(path string) {
 		t.Helper()
-		res, err := l.s.WaitFor(ctx, "", executor.WaitCondition{Text: "this is " + path})
+		res, err := pagetest.Of(l.s, "").WaitFor(ctx, executor.WaitCondition{Text: "this is " + path})
 		if err != nil || !res.Matched {
 			t.Fatalf("a call without a tab does not go to %s: %+v, %v", path, res, err)
 		}
 	}
 	share("/first", true)
 	means("/first")
-	a, err := l.s.Click(ctx, "", executor.Target{Selector: "button"}, nil)
+	a, err := pagetest.Of(l.s, "").Click(ctx, executor.Target{Selector: "button"}, nil)
 	if err != nil || len(a.NewTabs) != 1 {
 		t.Fatalf("a click that opens a tab: %+v, %v", a, err)
 	}
 	means("/first")
 
-	if _, err := l.s.NewTab(ctx, site.URL+"/own", nil); err != nil {
+	if _, _, err := l.s.NewPage(ctx, &executor.NewPageOptions{URL: site.URL + "/own"}); err != nil {
 		t.Fatal(err)
 	}
 	means("/own")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -16,10 +15,10 @@ import (
 // openTimeout bounds the opening of one tab.
 const openTimeout = 15 * time.Second
 
-// ID implements session.Browser. Each tab has a Run of its own.
+// ID implements session.BrowserInstance. It is not used, because each tab has an InstanceID.
 func (b *Backend) ID() string { return "none" }
 
-// Is implements session.Browser.
+// HasInstance implements session.BrowserInstance.
 func (b *Backend) HasInstance(run string) bool {
 	for _, l := range b.connectedInstallations() {
 		if l.id == run {
@@ -29,7 +28,7 @@ func (b *Backend) HasInstance(run string) bool {
 	return false
 }
 
-// Tabs implements session.Browser: those of all browsers that are connected.
+// Tabs implements session.BrowserInstance. It returns the tabs of all connected browsers.
 func (b host) Tabs() []*session.Tab {
 	list := []*session.Tab{}
 	for _, l := range b.connectedInstallations() {
@@ -42,20 +41,15 @@ func (b host) Tabs() []*session.Tab {
 	return list
 }
 
-// Changed implements session.Browser.
-func (b *Backend) Changed() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.changed
-}
+// Changed implements session.BrowserInstance and executor.ExtensionBackend.
+func (b *Backend) Changed() <-chan struct{} { return b.changed.Changed() }
 
-// pingTTL is how long anything that an extension says counts as its answer to
-// a ping. On a busy machine an answer may be late although the extension has
-// just done something.
+// pingTTL is how long any message of an extension counts as its response to a ping. On a busy
+// machine, the response can be late although the extension has just sent something.
 const pingTTL = time.Second
 
-// Ping implements session.Browser. It asks the extensions themselves, unless
-// one has just been heard: one that answers is enough.
+// Ping implements session.BrowserInstance. It succeeds if one extension responds, or has recently
+// sent a message.
 func (b *Backend) Ping(ctx context.Context) error {
 	live := b.connectedInstallations()
 	if len(live) == 0 {
@@ -86,7 +80,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// elsewhereTimeout bounds the query for tabs that other programs drive.
+// elsewhereTimeout bounds the query for tabs that other servers drive.
 const elsewhereTimeout = time.Second
 
 // TabsOfOtherDrivers implements session.Sharer.
@@ -103,8 +97,8 @@ func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
 	return n
 }
 
-// preferredInstallation returns the browser to open a tab in: that of the tab which was shared
-// last, else the one that connected last.
+// preferredInstallation returns the browser in which to open a tab: the browser of the tab that was
+// shared last, or otherwise the one that connected last.
 func (b *Backend) preferredInstallation() *installation {
 	var best *installation
 	shared := -1
@@ -122,7 +116,7 @@ func (b *Backend) preferredInstallation() *installation {
 	return best
 }
 
-// NewTab implements session.Browser: it opens a tab in the background.
+// NewTab implements session.BrowserInstance. It opens the tab in the background.
 func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
 	l := b.preferredInstallation()
 	if l == nil {
@@ -136,8 +130,7 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 	l.mu.Lock()
 	l.opening++
 	l.mu.Unlock()
-	// A call that is cancelled has opened its tab all the same, perhaps: what
-	// nobody waits for is closed again.
+	// A canceled call may still open its tab. That tab is closed again.
 	l.work.Go(func() {
 		t, err := l.open(owner)
 		opened <- result{t, err}
@@ -159,7 +152,7 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 	}
 }
 
-// open has the extension make a tab, and gives it to owner.
+// open opens a tab that belongs to owner.
 func (l *installation) open(owner *session.Session) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
@@ -171,14 +164,14 @@ func (l *installation) open(owner *session.Session) (*session.Tab, error) {
 		t.tab.Page.MarkOwn()
 	}
 	l.opening--
-	for _, x := range l.tabs { // what nobody is left to claim is listed too
+	for _, x := range l.tabs { // also tabs that no other call of open waits for
 		if x.tab != nil && !x.listed && (x == t || l.opening == 0) {
 			l.list(x)
 			fresh = append(fresh, x.tab)
 		}
 	}
 	l.mu.Unlock()
-	l.backend.notify()
+	l.backend.changed.Notify()
 	for _, x := range fresh {
 		l.notifyTabOpened(x)
 	}
@@ -219,7 +212,7 @@ func (l *installation) createTab(ctx context.Context) (*tab, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-l.cdp.Done():
-		return nil, errClosed()
+		return nil, session.ErrClosed()
 	}
 	if a.err != nil {
 		return nil, a.err
@@ -244,8 +237,8 @@ func (l *installation) createTab(ctx context.Context) (*tab, error) {
 	}
 }
 
-// CloseTab implements session.Browser. A tab of the user's is let go, unless
-// the user lets tabs be closed.
+// CloseTab implements session.BrowserInstance. A tab of the user is released instead, unless the
+// user allowed closing it.
 func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
 	l, t, info := b.locate(st)
 	if t == nil {
@@ -264,7 +257,7 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 		}
 		if err == nil {
 			l.mu.Lock()
-			if l.tabs[id] == t { // its end was not told yet
+			if l.tabs[id] == t { // its event has not arrived yet
 				why := "closed"
 				if closed.Released {
 					why = "released"
@@ -283,7 +276,7 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-l.cdp.Done():
-		err = errClosed()
+		err = session.ErrClosed()
 	}
 	if err != nil {
 		return false, err
@@ -296,8 +289,8 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 	}
 }
 
-// locate returns the browser and the record of a tab, and what the browser
-// tells of it by now; nil when it is gone.
+// locate returns the browser of a tab, and the tab with its current state. It returns nil if the tab
+// is gone.
 func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
 	for _, l := range b.connectedInstallations() {
 		l.mu.Lock()
@@ -313,15 +306,15 @@ func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
 	return nil, nil, wire.Tab{}
 }
 
-// consentTimeout is how long a call waits for the user's answer. The question
-// stays in the popup after it.
+// consentTimeout is how long a call waits for the user's answer. After it, the prompt stays in the
+// popup.
 const consentTimeout = 20 * time.Second
 
 // Consent implements session.Consenter.
 func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
 		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
-		Hint: "Tell the user that the question is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
+		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
 	l, t, _ := b.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")

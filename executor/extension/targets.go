@@ -12,7 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// follow makes tabs of the sessions of the browser, in order.
+// follow adds and removes tabs as their CDP sessions are attached and detached.
 func (l *installation) follow() {
 	for {
 		ev, err := l.cdp.BrowserSession().Next(context.Background())
@@ -31,8 +31,7 @@ func (l *installation) follow() {
 	}
 }
 
-// addTab makes a tab of a session. The debugger is attached when a call needs
-// it.
+// addTab creates the tab of a CDP session. The debugger is attached when a call needs it.
 func (l *installation) addTab(s *cdpconn.Session) {
 	l.mu.Lock()
 	var t *tab
@@ -43,7 +42,7 @@ func (l *installation) addTab(s *cdpconn.Session) {
 	}
 	if t == nil {
 		l.mu.Unlock()
-		return // let go of meanwhile
+		return // no longer shared
 	}
 	made := &session.Tab{Raw: strconv.Itoa(t.index), InstanceID: l.id, ShareSequence: t.shareSequence}
 	if t.info.SharedByUserAt > 0 {
@@ -70,26 +69,26 @@ func (l *installation) addTab(s *cdpconn.Session) {
 		l.list(t)
 	}
 	l.mu.Unlock()
-	l.backend.notify()
+	l.backend.changed.Notify()
 	if listed {
 		l.notifyTabOpened(made)
 	}
 }
 
-// list puts a tab among those that are listed. l.mu must be held.
+// list adds a tab to the listed tabs. l.mu must be held.
 func (l *installation) list(t *tab) {
 	t.listed = true
 	l.order = append(l.order, t)
 }
 
-// unlist takes a tab off the list. l.mu must be held.
+// unlist removes a tab from the listed tabs. l.mu must be held.
 func (l *installation) unlist(t *tab) {
 	l.order = slices.DeleteFunc(slices.Clone(l.order), func(x *tab) bool { return x == t })
 }
 
-// sessionClosed tells that a tab is gone, once its session is.
+// sessionClosed reports that the tab of a closed session is gone.
 func (l *installation) sessionClosed(s *cdpconn.Session) {
-	l.backend.notify()
+	l.backend.changed.Notify()
 	l.mu.Lock()
 	gone := l.detachedTabs[s.ID()]
 	delete(l.detachedTabs, s.ID())
@@ -98,19 +97,19 @@ func (l *installation) sessionClosed(s *cdpconn.Session) {
 		return
 	}
 	if gone.listed {
-		l.backend.each(func(x *session.Session) { x.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.tab, "") })
+		l.backend.sessions.Each(func(x *session.Session) { x.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.tab, "") })
 	}
 	l.work.Go(gone.tab.Page.Wait)
 }
 
 func (l *installation) emit(t *session.Tab, ev page.Event) {
-	l.backend.each(func(s *session.Session) {
+	l.backend.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 	})
 }
 
 func (l *installation) notifyTabOpened(t *session.Tab) {
-	l.backend.each(func(s *session.Session) {
+	l.backend.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 	})
 }

@@ -17,34 +17,32 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// commandAttach is a command of our own on a tab's session: it attaches the
-// debugger. It goes the way of the browser's own commands so that its answer
-// has its place among the events.
+// commandAttach is our own command on a tab's session. It attaches the debugger. It is sent like a
+// CDP command, so that its response is in order with the events.
 const commandAttach = "ChromeMCP.attach"
 
-// sessionPrefix begins the session ids of tabs. Those of frames and workers
-// are the browser's: 32 hexadecimal digits.
+// sessionPrefix is the prefix of the session ids of tabs. The session ids of frames and workers come
+// from the browser, and have 32 hexadecimal digits.
 const sessionPrefix = "tab-"
 
-// A transport is a cdpconn.Transport over the bridge. It outlives connections:
-// while there is none, commands fail.
+// A transport is a cdpconn.Transport over the bridge. It survives its connections; without one,
+// commands fail.
 //
-// Whatever is to be read is put into one queue, by whoever reads the
-// connection, in the order in which the browser told it. Commands are sent as
-// they come, without waiting for answers.
+// Responses and events are read from one queue, in the order in which the browser sent them.
+// Commands are sent immediately, without waiting for earlier responses.
 type transport struct {
-	mu       sync.Mutex // guards what follows
-	conn     connection // nil while there is none
-	gone     error      // why there is none
+	mu       sync.Mutex // guards the fields below
+	conn     connection // nil while disconnected
+	gone     error      // why there is no connection
 	routes   map[target.SessionID]route
-	calls    map[int64]int // commands under way, and the tab of each
+	calls    map[int64]int // maps the ids of commands without a response to their tabs
 	failures map[int64]error
-	queue    []*cdproto.Message
+	queue    *notify.Queue[*cdproto.Message]
 	closed   bool
-	signal   chan struct{} // holds one token when there may be something new
 }
 
 var (
@@ -52,52 +50,35 @@ var (
 	_ cdpconn.CommandErrorSource = (*transport)(nil)
 )
 
-// A route says where the commands of a session go.
+// A route is the destination of the commands of a session.
 type route struct {
-	tab     int    // the browser's number
-	session string // of a frame or a worker; empty for the tab itself
+	tab     int    // Chrome's tab id
+	session string // session id of a frame or a worker; empty for the tab itself
 }
 
-// detachReasonTimeout is how long a command that lost its tab waits to hear why.
+// detachReasonTimeout is how long a command whose tab is gone waits for the reason.
 const detachReasonTimeout = 300 * time.Millisecond
 
-var errTransportClosed = errors.New("the backend was closed")
+var errTransportClosed = errors.New("the backend is closed")
 
 func newTransport() *transport {
 	return &transport{
 		routes: make(map[target.SessionID]route), calls: make(map[int64]int), failures: make(map[int64]error),
-		signal: make(chan struct{}, 1),
+		queue: notify.NewQueue[*cdproto.Message](0),
 	}
 }
 
 // Read implements cdpconn.Transport.
 func (t *transport) Read(ctx context.Context, msg *cdproto.Message) error {
-	for {
-		t.mu.Lock()
-		closed := t.closed
-		if len(t.queue) > 0 && !closed {
-			*msg = *t.queue[0]
-			t.queue[0] = nil
-			if t.queue = t.queue[1:]; len(t.queue) == 0 {
-				t.queue = nil // let a flood's memory go
-			}
-			t.mu.Unlock()
-			return nil
-		}
-		t.mu.Unlock()
-		if closed {
-			return errTransportClosed
-		}
-		select {
-		case <-t.signal:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	next, err := t.queue.Next(ctx)
+	if err != nil {
+		return err
 	}
+	*msg = *next
+	return nil
 }
 
-// Write implements cdpconn.Transport. A command that cannot be sent fails; the
-// transport goes on.
+// Write implements cdpconn.Transport. If a command cannot be sent, only the command fails.
 func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	id := msg.ID
 	t.mu.Lock()
@@ -115,7 +96,7 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	case !known && msg.SessionID == "":
 		err = executor.Errorf(executor.ErrUnknownMethod, "", "%s is not supported: only tab sessions exist", msg.Method)
 	case !known:
-		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the page went away during %s", msg.Method)
+		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the page closed during %s", msg.Method)
 	case conn == nil:
 	case msg.Method == commandAttach:
 		err = conn.Queue(context.Background(), wire.MethodTabAttach, wire.TabRef{TabID: r.tab}, func(_ json.RawMessage, err error) {
@@ -139,11 +120,11 @@ func (t *transport) Close() error {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	t.wake()
+	t.queue.Close(errTransportClosed)
 	return nil
 }
 
-// Failed implements cdpconn.Failer.
+// Failed implements cdpconn.CommandErrorSource.
 func (t *transport) Failed(id int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,8 +133,7 @@ func (t *transport) Failed(id int64) error {
 	return err
 }
 
-// answer puts the answer to a command in its place, unless the command has
-// failed before.
+// answer queues the response to a command, unless the command has failed already.
 func (t *transport) answer(id int64, data json.RawMessage, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +141,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 		return
 	}
 	if errors.Is(err, executor.ErrDetached) || errors.Is(err, executor.ErrTargetGone) {
-		// Why is told by an event that comes right after it, and fails all
+		// The event with the reason arrives immediately after this response. It fails all
 		// commands of the tab.
 		time.AfterFunc(detachReasonTimeout, func() {
 			t.mu.Lock()
@@ -180,7 +160,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 	t.put(&cdproto.Message{ID: id, Result: jsonv2.Value(data)})
 }
 
-// fail answers a command with an error. t.mu must be held.
+// fail queues an error as the response to a command. t.mu must be held.
 func (t *transport) fail(id int64, err error) {
 	delete(t.calls, id)
 	var problem *bridge.CommandError
@@ -192,7 +172,7 @@ func (t *transport) fail(id int64, err error) {
 	t.put(&cdproto.Message{ID: id, Error: &cdproto.Error{Message: err.Error()}})
 }
 
-// browserError is the browser's own error, as the extension passes it on.
+// browserError returns the error of the browser that the extension has forwarded.
 func browserError(p *bridge.CommandError) *cdproto.Error {
 	e := &cdproto.Error{Code: -32000, Message: p.Message}
 	var own struct {
@@ -207,22 +187,11 @@ func browserError(p *bridge.CommandError) *cdproto.Error {
 
 // put queues a message to be read. t.mu must be held.
 func (t *transport) put(msg *cdproto.Message) {
-	if t.closed {
-		return
-	}
-	t.queue = append(t.queue, msg)
-	t.wake()
+	t.queue.Put(msg)
 }
 
-func (t *transport) wake() {
-	select {
-	case t.signal <- struct{}{}:
-	default:
-	}
-}
-
-// event puts an event of a session into the queue. params that are not raw
-// must be such that JSON can hold.
+// event queues an event of a session. params is a json.RawMessage, or a value that json.Marshal
+// accepts.
 func (t *transport) event(session target.SessionID, method string, params any) {
 	raw, ok := params.(json.RawMessage)
 	if !ok {
@@ -236,15 +205,14 @@ func (t *transport) event(session target.SessionID, method string, params any) {
 	t.mu.Unlock()
 }
 
-// connect says over which connection commands go; nil, and why there is none.
+// connect sets the connection that commands are sent to, or nil and the reason why there is none.
 func (t *transport) connect(c connection, gone error) {
 	t.mu.Lock()
 	t.conn, t.gone = c, gone
 	t.mu.Unlock()
 }
 
-// route says where the commands of a session go. It reports whether the id was
-// free.
+// route sets the destination of the commands of a session. It reports whether the id was unused.
 func (t *transport) route(id target.SessionID, r route) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -255,7 +223,7 @@ func (t *transport) route(id target.SessionID, r route) bool {
 	return true
 }
 
-// routesTo reports whether a session is of a tab.
+// routesTo reports whether a session belongs to a tab.
 func (t *transport) routesTo(id target.SessionID, tab int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -263,15 +231,14 @@ func (t *transport) routesTo(id target.SessionID, tab int) bool {
 	return ok && r.tab == tab
 }
 
-// unroute forgets a session.
+// unroute removes the route of a session.
 func (t *transport) unroute(id target.SessionID) {
 	t.mu.Lock()
 	delete(t.routes, id)
 	t.mu.Unlock()
 }
 
-// children forgets the sessions of a tab's frames and workers, and returns
-// them.
+// children removes the routes of the sessions of a tab's frames and workers, and returns their ids.
 func (t *transport) children(tab int) []target.SessionID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -286,7 +253,7 @@ func (t *transport) children(tab int) []target.SessionID {
 	return list
 }
 
-// failTab fails the commands of a tab that are under way.
+// failTab fails the commands of a tab that have no response yet.
 func (t *transport) failTab(tab int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,15 +19,16 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// writeOther writes an extension that is not ours, with all that one can ask
-// for.
-func writeOther(t *testing.T) (dir string) {
+// writeOtherExtension writes an extension other than ours, which has every permission that an
+// attack could use, and returns its directory.
+func writeOtherExtension(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{
@@ -46,57 +47,58 @@ func writeOther(t *testing.T) (dir string) {
 	return dir
 }
 
-// other runs an expression in the worker of the other extension.
-func (u *userBrowser) other(expression string, result any) {
+// evalInOther evaluates expression in the service worker of the other extension.
+func (u *userBrowser) evalInOther(expression string, result any) {
 	u.t.Helper()
 	u.eval(u.target("service_worker", "/other.js"), expression, result)
 }
 
-// socketAttempts is a script that dials a port as a page or an extension can,
-// and resolves to what came of it.
+// socketAttempts is a script that opens WebSocket connections to a port, as a page or an extension
+// can. It resolves to the outcome of each attempt.
 const socketAttempts = `(async (port) => {
 	const dial = (host, protocols) => new Promise((resolve) => {
 		const ws = new WebSocket('ws://' + host + ':' + port + '/', protocols);
 		ws.onopen = () => { ws.send('{"type":"hello","v":1}'); };
-		ws.onmessage = (e) => resolve('heard ' + e.data);
+		ws.onmessage = (e) => resolve('received ' + e.data);
 		ws.onclose = (e) => resolve('closed ' + e.code);
 	});
 	return [await dial('127.0.0.1', []), await dial('localhost', []), await dial('127.0.0.1', ['chrome-mcp'])];
 })(%d)`
 
-// TestBridgeRejectsUntrustedClients: pages, another extension and another program try what they
-// can, in a browser whose own extension goes on meanwhile.
+// TestBridgeRejectsUntrustedClients attacks the bridge and the extension from a page, from another
+// extension and from another program, in a browser whose own extension is connected. The attacks
+// fail and the connection is not affected.
 func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	log := &testlog.Buffer{}
-	l := newLife(t, slog.New(slog.NewTextHandler(log, nil)), userBrowserOptions{more: []string{writeOther(t)}})
+	l := newTestEnv(t, slog.New(slog.NewTextHandler(log, nil)), userBrowserOptions{more: []string{writeOtherExtension(t)}})
 	u, port := l.u, l.server.Port()
 	before := l.server.Instances()[0]
 	_, id := l.share("/shared")
-	reads(t, l.s, id, "/shared")
-	goesOn := func(t *testing.T) {
+	waitForPage(t, l.s, id, "/shared")
+	checkUnaffected := func(t *testing.T) {
 		t.Helper()
-		reads(t, l.s, id, "/shared")
+		waitForPage(t, l.s, id, "/shared")
 		if now := l.server.Instances(); len(now) != 1 || now[0] != before || before.Err() != nil || l.server.Displaced() != nil {
-			t.Errorf("connections are %v, %v", now, before.Err())
+			t.Errorf("the connection changed: connections %v, error of the first %v", now, before.Err())
 		}
 	}
-	refused := func(t *testing.T, got []string) {
+	checkRejected := func(t *testing.T, got []string) {
 		t.Helper()
-		for _, end := range got {
-			if end != "closed 1006" { // it was never open
-				t.Errorf("a stranger %s", end)
+		for _, outcome := range got {
+			if outcome != "closed 1006" { // it was never open
+				t.Errorf("an untrusted client %s", outcome)
 			}
 		}
 	}
 
-	t.Run("a page dials the port", func(t *testing.T) {
+	t.Run("page dials the port", func(t *testing.T) {
 		l.t, u.t = t, t
 		u.open(l.site.URL + "/hostile")
 		page := u.target("page", "/hostile")
 		var got []string
 		u.eval(page, fmt.Sprintf(socketAttempts, port), &got)
-		refused(t, got)
-		var told []string
+		checkRejected(t, got)
+		var outcomes []string
 		u.eval(page, fmt.Sprintf(`(async (url) => {
 			const tries = [
 				fetch(url), fetch(url, {mode: 'no-cors'}), fetch(url, {method: 'POST', mode: 'no-cors', body: '{"type":"hello","v":1}'}),
@@ -104,7 +106,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 				new Promise((ok, no) => { const s = new EventSource(url); s.onmessage = ok; s.onerror = no; }),
 				new Promise((ok, no) => { const s = document.createElement('script'); s.onload = ok; s.onerror = no; s.src = url; document.head.append(s); }),
 			];
-			// A frame of no origin of its own.
+			// A frame with an opaque origin.
 			tries.push(new Promise((ok, no) => {
 				const f = document.createElement('iframe');
 				f.sandbox = 'allow-scripts';
@@ -113,93 +115,93 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 				document.body.append(f);
 			}));
 			const done = await Promise.allSettled(tries);
-			return done.map((d) => d.status === 'rejected' ? 'refused' : d.value?.type === 'opaque' ? 'opaque' : 'answered ' + d.value);
-		})('http://127.0.0.1:%d/')`, port), &told)
-		for i, end := range told {
-			if blind := i == 1 || i == 2; end != "refused" && (!blind || end != "opaque") {
-				t.Errorf("attempt %d was %s", i, end)
+			return done.map((d) => d.status === 'rejected' ? 'rejected' : d.value?.type === 'opaque' ? 'opaque' : 'received ' + d.value);
+		})('http://127.0.0.1:%d/')`, port), &outcomes)
+		for i, outcome := range outcomes {
+			if noCORS := i == 1 || i == 2; outcome != "rejected" && (!noCORS || outcome != "opaque") {
+				t.Errorf("attempt %d: %s", i, outcome)
 			}
 		}
-		goesOn(t)
+		checkUnaffected(t)
 	})
 	t.Run("another extension", func(t *testing.T) {
 		l.t, u.t = t, t
 		var got []string
-		u.other(fmt.Sprintf(socketAttempts, port), &got)
-		refused(t, got)
-		var words string
-		u.other(fmt.Sprintf("chrome.runtime.sendNativeMessage(%q, {v: 1, type: 'servers'}).then((a) => 'answered ' + JSON.stringify(a), (e) => e.message)", wire.HostName), &words)
-		if !strings.Contains(words, "forbidden") {
-			t.Errorf("the native host: %s", words)
+		u.evalInOther(fmt.Sprintf(socketAttempts, port), &got)
+		checkRejected(t, got)
+		var text string
+		u.evalInOther(fmt.Sprintf("chrome.runtime.sendNativeMessage(%q, {v: 1, type: 'servers'}).then((a) => 'answered ' + JSON.stringify(a), (e) => e.message)", wire.HostName), &text)
+		if !strings.Contains(text, "forbidden") {
+			t.Errorf("message to the native messaging host: %s", text)
 		}
 		for _, message := range []string{"{type: 'action', id: 1, action: 'stopAll'}", "{v: 1, type: 'servers'}"} {
-			u.other(fmt.Sprintf("chrome.runtime.sendMessage(%q, %s).then((a) => 'answered ' + JSON.stringify(a), (e) => e.message)", carried.ID(), message), &words)
-			if strings.HasPrefix(words, "answered") && words != "answered undefined" {
-				t.Errorf("our extension: %s", words)
+			u.evalInOther(fmt.Sprintf("chrome.runtime.sendMessage(%q, %s).then((a) => 'answered ' + JSON.stringify(a), (e) => e.message)", extfiles.ID(), message), &text)
+			if strings.HasPrefix(text, "answered") && text != "answered undefined" {
+				t.Errorf("message to our extension: %s", text)
 			}
 		}
-		u.other(fmt.Sprintf(`new Promise((resolve) => {
+		u.evalInOther(fmt.Sprintf(`new Promise((resolve) => {
 			const port = chrome.runtime.connect(%q, {name: 'chrome-mcp-page'});
-			port.onMessage.addListener((m) => resolve('heard ' + JSON.stringify(m)));
+			port.onMessage.addListener((m) => resolve('received ' + JSON.stringify(m)));
 			port.onDisconnect.addListener(() => resolve(chrome.runtime.lastError?.message ?? 'disconnected'));
 			port.postMessage({type: 'action', id: 1, action: 'stopAll'});
-		})`, carried.ID()), &words)
-		if strings.HasPrefix(words, "heard") {
-			t.Errorf("our extension's pages' line: %s", words)
+		})`, extfiles.ID()), &text)
+		if strings.HasPrefix(text, "received") {
+			t.Errorf("port of our extension's pages: %s", text)
 		}
-		// It tries to forge our Origin. Where a browser lets it, it does not
-		// hold the key.
+		// It tries to forge our Origin header. Even if the browser allows that, it does not have the
+		// token.
 		var forged []string
-		u.other(`chrome.declarativeNetRequest.updateSessionRules({addRules: [{id: 1, condition: {resourceTypes: ['websocket'], urlFilter: '|ws://127.0.0.1'},
-			action: {type: 'modifyHeaders', requestHeaders: [{header: 'Origin', operation: 'set', value: 'chrome-extension://`+carried.ID()+`'}]}}]}).then(() => [])`, &forged)
-		u.other(fmt.Sprintf(socketAttempts, port), &forged)
-		for _, end := range forged {
-			if end != "closed 1006" && end != "closed 4401" && !strings.Contains(end, `"refused"`) {
-				t.Errorf("with a forged Origin it %s", end)
+		u.evalInOther(`chrome.declarativeNetRequest.updateSessionRules({addRules: [{id: 1, condition: {resourceTypes: ['websocket'], urlFilter: '|ws://127.0.0.1'},
+			action: {type: 'modifyHeaders', requestHeaders: [{header: 'Origin', operation: 'set', value: 'chrome-extension://`+extfiles.ID()+`'}]}}]}).then(() => [])`, &forged)
+		u.evalInOther(fmt.Sprintf(socketAttempts, port), &forged)
+		for _, outcome := range forged {
+			if outcome != "closed 1006" && outcome != "closed 4401" && !strings.Contains(outcome, `"refused"`) {
+				t.Errorf("with a forged Origin header it %s", outcome)
 			}
 		}
-		u.other("chrome.declarativeNetRequest.updateSessionRules({removeRuleIds: [1]}).then(() => [])", &forged)
-		goesOn(t)
+		u.evalInOther("chrome.declarativeNetRequest.updateSessionRules({removeRuleIds: [1]}).then(() => [])", &forged)
+		checkUnaffected(t)
 	})
 	t.Run("another program on the port", func(t *testing.T) {
 		l.t, u.t = t, t
-		fake := startFake(t)
-		decoy, err := bridge.New(bridge.Options{DataDir: u.data, ExtensionID: carried.ID(), Name: "decoy"})
+		fake := startFakeServer(t)
+		decoy, err := bridge.New(bridge.Options{DataDir: u.data, ExtensionID: extfiles.ID(), Name: "decoy"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer decoy.Close()
-		if err := decoy.Publish(fake.port); err != nil { // the server that died, whose port somebody took
+		if err := decoy.Publish(fake.port); err != nil { // like a killed server whose port another program uses
 			t.Fatal(err)
 		}
-		for range 3 { // it is tried again, and learns no more
+		for range 3 { // the extension retries
 			select {
-			case <-fake.met:
+			case <-fake.served:
 			case <-time.After(userbrowser.WaitTimeout):
-				t.Fatal("the extension does not dial the port")
+				t.Fatal("the extension did not dial the port")
 			}
 		}
-		heard := fake.all()
+		received := fake.messages()
 		token := tokenOf(t, u.data, fake.port)
-		if strings.Contains(heard, token) || strings.Contains(heard, `"proof"`) || strings.Contains(heard, `"mac"`) || !strings.Contains(heard, `"hello"`) {
-			t.Errorf("the program heard %s", heard)
+		if strings.Contains(received, token) || strings.Contains(received, `"proof"`) || strings.Contains(received, `"mac"`) || !strings.Contains(received, `"hello"`) {
+			t.Errorf("the other program received %s", received)
 		}
-		for _, line := range strings.Split(strings.TrimSpace(heard), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(received), "\n") {
 			if f, err := wire.Decode([]byte(line)); err != nil || f.Type() != "hello" {
-				t.Errorf("the program heard %s: %v", line, err)
+				t.Errorf("the other program received %s: %v", line, err)
 			}
 		}
 		var state string
 		u.worker("chrome.storage.local.get(null).then((all) => JSON.stringify(all))", &state)
 		if strings.Contains(state, token) {
-			t.Error("the extension keeps the token")
+			t.Error("the extension stores the token")
 		}
-		goesOn(t)
+		checkUnaffected(t)
 	})
-	t.Run("what is logged", func(t *testing.T) {
+	t.Run("log", func(t *testing.T) {
 		text := log.String()
 		if n := strings.Count(text, "level=WARN msg=\"the Origin header is that of a page or of another extension\""); n != 1 {
-			t.Errorf("strangers are warned of %d times:\n%s", n, text)
+			t.Errorf("%d warnings about untrusted clients, want 1:\n%s", n, text)
 		}
 		for _, secret := range []string{tokenOf(t, u.data, port), l.site.URL, "hostile"} {
 			if strings.Contains(text, secret) {
@@ -209,75 +211,75 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	})
 	t.Run("another debugger", func(t *testing.T) {
 		l.t, u.t = t, t
-		// The browser lets both be there, and keeps them apart.
+		// The browser allows both debuggers and isolates them from each other.
 		both, busy := l.share("/busy")
 		attach := "chrome.debugger.%stach({tabId: %d}%s).then(() => '')"
-		u.other(fmt.Sprintf(attach, "at", both, ", '1.3'"), nil)
-		reads(t, l.s, busy, "/busy")
-		u.other(fmt.Sprintf(attach, "de", both, ""), nil)
-		reads(t, l.s, busy, "/busy")
-		goesOn(t)
+		u.evalInOther(fmt.Sprintf(attach, "at", both, ", '1.3'"), nil)
+		waitForPage(t, l.s, busy, "/busy")
+		u.evalInOther(fmt.Sprintf(attach, "de", both, ""), nil)
+		waitForPage(t, l.s, busy, "/busy")
+		checkUnaffected(t)
 	})
-	t.Run("pages that are not for agents", func(t *testing.T) {
+	t.Run("pages that cannot be shared", func(t *testing.T) {
 		l.t, u.t = t, t
-		for url, words := range map[string]string{
+		for url, text := range map[string]string{
 			"chrome://version/":                   "belong to the browser",
 			"file:///etc/passwd":                  "local files",
 			"https://chromewebstore.google.com/x": "extension store",
 		} {
 			tab := u.open(url)
-			if why := u.act("share", map[string]any{"tabId": tab}); !strings.Contains(why, words) {
-				t.Errorf("sharing %s: %q, want %q", url, why, words)
+			if refusal := u.act("share", map[string]any{"tabId": tab}); !strings.Contains(refusal, text) {
+				t.Errorf("sharing %s: %q, want %q", url, refusal, text)
 			}
 			u.worker(fmt.Sprintf("chrome.tabs.remove(%d).then(() => '')", tab), nil)
-			// The user goes there in a shared tab, before and after it was driven.
+			// The user navigates to url in a shared tab, before and after an agent used the tab.
 			for _, driven := range []bool{false, true} {
 				path := fmt.Sprintf("/%v-%s", driven, url[:4])
 				tab, id := l.share(path)
 				if driven {
-					reads(t, l.s, id, path)
+					waitForPage(t, l.s, id, path)
 				}
 				u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, url), nil)
 				u.arrived(tab, url)
 				within(t, 5*time.Second, "a call at "+url, func(ctx context.Context) {
-					res, err := l.s.Text(ctx, id, nil)
+					res, err := pagetest.Of(l.s, id).Text(ctx, nil)
 					switch {
-					case err == nil && !strings.Contains(res.Content, "ERR_BLOCKED_BY_CLIENT"): // a driven tab did not get there
-						t.Errorf("%s is read: %+v", url, res)
+					case err == nil && !strings.Contains(res.Content, "ERR_BLOCKED_BY_CLIENT"): // a tab that an agent used does not load url
+						t.Errorf("read %s: %+v", url, res)
 					case err != nil && executor.CodeOf(err) == executor.ErrTimeout:
-						t.Errorf("%s hangs: %v", url, err)
+						t.Errorf("the call at %s timed out: %v", url, err)
 					}
 				})
 				u.worker(fmt.Sprintf("chrome.tabs.remove(%d).then(() => '')", tab), nil)
 			}
 		}
-		goesOn(t)
+		checkUnaffected(t)
 	})
 }
 
-// TestDevTools: the user may have the developer tools open on a shared tab. The
-// browser lets both be there.
+// TestDevTools checks that the user can have DevTools open on a shared tab. The browser allows both
+// debuggers.
 func TestDevTools(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{flags: []string{"--auto-open-devtools-for-tabs"}})
+	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--auto-open-devtools-for-tabs"}})
 	_, id := l.share("/inspected")
 	l.u.target("page", "devtools://")
-	reads(t, l.s, id, "/inspected")
+	waitForPage(t, l.s, id, "/inspected")
 }
 
-// A fakeServer is a program that took a port which the extension dials. It
-// says what it can, and keeps what it hears.
+// A fakeServer is another program on a port that the extension dials. It answers each message with
+// a forged one and stores the messages that it receives.
 type fakeServer struct {
-	port  int
-	met   chan struct{} // one token for each connection that it was done with
-	mu    sync.Mutex
-	heard strings.Builder
+	port     int
+	served   chan struct{} // receives a value when a connection ends
+	mu       sync.Mutex
+	received strings.Builder
 }
 
-func startFake(t *testing.T) *fakeServer {
+func startFakeServer(t *testing.T) *fakeServer {
 	t.Helper()
-	f := &fakeServer{met: make(chan struct{}, 64)}
-	says := []string{
-		// A proof that it cannot make; the rest of the conversation without one; junk.
+	f := &fakeServer{served: make(chan struct{}, 64)}
+	replies := []string{
+		// An invalid proof, the messages that follow a valid proof, and junk.
 		`{"type":"challenge","v":1,"nonce":"` + wire.EncodeKey(wire.NewKey()) + `","mac":"` + wire.EncodeKey(wire.NewKey()) + `"}`,
 		`{"type":"welcome","v":1,"session":"s","server":{"version":"1","pid":1,"name":"x"},"heartbeatMs":15000,"policy":{"allow":["127.0.0.1"],"block":[],"subresources":"public","resources":[],"private":[],"unsafeAll":true,"ownPorts":[]}}`,
 		`{"type":"command","v":1,"id":"` + wire.NewID() + `","method":"tabs_list","params":{},"timeoutMs":1000}`,
@@ -290,18 +292,18 @@ func startFake(t *testing.T) *fakeServer {
 			return
 		}
 		defer ws.CloseNow()
-		defer func() { f.met <- struct{}{} }()
+		defer func() { f.served <- struct{}{} }()
 		for {
 			_, data, err := ws.Read(r.Context())
 			if err != nil {
 				return
 			}
 			f.mu.Lock()
-			fmt.Fprintf(&f.heard, "%s\n", data)
-			say := says[n%len(says)]
+			fmt.Fprintf(&f.received, "%s\n", data)
+			reply := replies[n%len(replies)]
 			n++
 			f.mu.Unlock()
-			if ws.Write(r.Context(), websocket.MessageText, []byte(say)) != nil {
+			if ws.Write(r.Context(), websocket.MessageText, []byte(reply)) != nil {
 				return
 			}
 		}
@@ -311,13 +313,14 @@ func startFake(t *testing.T) *fakeServer {
 	return f
 }
 
-func (f *fakeServer) all() string {
+// messages returns the messages that f received, one per line.
+func (f *fakeServer) messages() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.heard.String()
+	return f.received.String()
 }
 
-// tokenOf reads the token of the server on a port.
+// tokenOf returns the token of this process's server on port, from its handshake file.
 func tokenOf(t *testing.T, data string, port int) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(data, "handshakes", fmt.Sprintf("%d-%d.json", os.Getpid(), port)))

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// newFileSite returns a site of pages that link to files, whatever the path.
-// What /held ends with comes when it is let go.
-func newFileSite(t *testing.T) (url string, letGo chan struct{}) {
-	letGo = make(chan struct{})
+// newFileSite returns a site whose pages link to files. The file of /held ends after a value is sent
+// to release.
+func newFileSite(t *testing.T) (url string, release chan struct{}) {
+	release = make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isFile := strings.CutPrefix(r.URL.Path, "/file/")
 		if !isFile {
@@ -33,22 +34,22 @@ func newFileSite(t *testing.T) (url string, letGo chan struct{}) {
 		if name == "held.csv" {
 			w.(http.Flusher).Flush()
 			select {
-			case <-letGo:
+			case <-release:
 			case <-r.Context().Done():
 			}
 		}
 		fmt.Fprint(w, "1,42\n")
 	}))
 	t.Cleanup(s.Close)
-	return s.URL, letGo
+	return s.URL, release
 }
 
 // TestUserActions is what the user of the browser, and the browser itself, do around
 // an agent's work, in one browser.
 func TestUserActions(t *testing.T) {
-	l := newLife(t, nil, userBrowserOptions{})
+	l := newTestEnv(t, nil, userBrowserOptions{})
 	u := l.u
-	site, letGo := newFileSite(t)
+	site, release := newFileSite(t)
 	run := func(name string, work func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
 			l.t, u.t = t, t
@@ -58,23 +59,23 @@ func TestUserActions(t *testing.T) {
 	}
 	click := func(t *testing.T, s executor.Executor, id executor.TabID, selector string) []executor.Download {
 		t.Helper()
-		a, err := s.Click(t.Context(), id, executor.Target{Selector: selector}, nil)
+		a, err := pagetest.Of(s, id).Click(t.Context(), executor.Target{Selector: selector}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return slices.Concat(a.Downloads, a.EarlierDownloads)
 	}
-	// ends clicks until an action tells of the end of a download.
-	ends := func(t *testing.T, s executor.Executor, id executor.TabID, told []executor.Download) executor.Download {
+	// ends clicks until the result of an action reports the end of a download.
+	ends := func(t *testing.T, s executor.Executor, id executor.TabID, downloads []executor.Download) executor.Download {
 		t.Helper()
-		for limit := time.Now().Add(userbrowser.WaitTimeout); time.Now().Before(limit); told = click(t, s, id, "p") {
-			for _, d := range told {
+		for limit := time.Now().Add(userbrowser.WaitTimeout); time.Now().Before(limit); downloads = click(t, s, id, "p") {
+			for _, d := range downloads {
 				if d.State != "running" {
 					return d
 				}
 			}
 		}
-		t.Fatal("nothing is told of the end of the download")
+		t.Fatal("no action reported the end of the download")
 		return executor.Download{}
 	}
 
@@ -86,11 +87,11 @@ func TestUserActions(t *testing.T) {
 		}
 		before := count()
 		for _, key := range []string{"Control+t", "Control+w", "Control++", "Control++"} {
-			if _, err := l.s.Press(t.Context(), id, key, nil); err != nil {
+			if _, err := pagetest.Of(l.s, id).Press(t.Context(), key, nil); err != nil {
 				t.Fatalf("%s: %v", key, err)
 			}
 		}
-		reads(t, l.s, id, "/keys")
+		waitForPage(t, l.s, id, "/keys")
 		var zoom float64
 		u.worker(fmt.Sprintf("chrome.tabs.getZoom(%d)", tab), &zoom)
 		if zoom != 1 {
@@ -102,7 +103,7 @@ func TestUserActions(t *testing.T) {
 	})
 
 	run("a download by click is where the user's downloads are", func(t *testing.T) {
-		d, err := l.s.Download(t.Context(), opens(t, l.s, site+"/allowed"), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
+		d, err := pagetest.Of(l.s, openTab(t, l.s, site+"/allowed")).Download(t.Context(), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,7 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a download that is denied is cancelled, and leaves no file", func(t *testing.T) {
+	run("a denied download is canceled and leaves no file", func(t *testing.T) {
 		s, err := l.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 			if a.Op == executor.OpDownload {
 				return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
@@ -123,13 +124,13 @@ func TestUserActions(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		id := opens(t, s, site+"/denied")
+		id := openTab(t, s, site+"/denied")
 		for _, selector := range []string{"#held", "#quick"} {
 			if d := ends(t, s, id, click(t, s, id, selector)); d.State != "canceled" || d.Path != "" || d.Reason == "" {
-				t.Errorf("%s: told of %+v", selector, d)
+				t.Errorf("%s: reported %+v", selector, d)
 			}
 			var left int
-			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) { // the browser tells nobody
+			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) { // there is no event for it
 				u.worker("chrome.downloads.search({limit: 1, orderBy: ['-startTime']}).then(([d]) => d.state === 'in_progress' || d.state === 'complete' && d.exists ? 1 : 0)", &left)
 				if left == 0 {
 					break
@@ -139,32 +140,32 @@ func TestUserActions(t *testing.T) {
 				}
 			}
 		}
-		userbrowser.Eventually(t, "the folder to hold the one that was allowed, and nothing else", func() bool {
-			files, err := os.ReadDir(filepath.Join(u.root, "Downloads")) // what was begun the browser takes away after it has told
+		userbrowser.Eventually(t, "the directory to contain only the allowed file", func() bool {
+			files, err := os.ReadDir(filepath.Join(u.root, "Downloads")) // the browser removes partial files after its event
 			return err == nil && len(files) == 1
 		})
 	})
 
-	run("the end of a download is told although the browser is slow to say it", func(t *testing.T) {
-		id := opens(t, l.s, site+"/slow")
-		told := click(t, l.s, id, "#held")
+	run("the end of a download is reported although the browser responds late", func(t *testing.T) {
+		id := openTab(t, l.s, site+"/slow")
+		downloads := click(t, l.s, id, "#held")
 		u.worker(`(() => {
 			const { search } = chrome.downloads;
-			chrome.downloads.search = () => new Promise(() => {}); // what is asked now is never answered
+			chrome.downloads.search = () => new Promise(() => {}); // never responds
 			setTimeout(() => { chrome.downloads.search = search }, 2000);
 		})()`, nil)
-		letGo <- struct{}{}
-		if d := ends(t, l.s, id, told); d.State != "completed" {
-			t.Errorf("told of %+v", d)
+		release <- struct{}{}
+		if d := ends(t, l.s, id, downloads); d.State != "completed" {
+			t.Errorf("reported %+v", d)
 		}
 	})
 
 	run("scripts need the user's leave", func(t *testing.T) {
-		id := opens(t, l.s, site+"/scripts")
+		id := openTab(t, l.s, site+"/scripts")
 		eval := func() <-chan error {
 			done := make(chan error, 1)
 			go func() {
-				_, err := l.s.Eval(t.Context(), id, "1 + 1", nil)
+				_, err := pagetest.Of(l.s, id).Eval(t.Context(), "1 + 1", nil)
 				done <- err
 			}()
 			return done
@@ -183,14 +184,14 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a tab that nobody uses is let go, after the time that the user sets", func(t *testing.T) {
+	run("the debugger is detached from an idle tab after the time that the user sets", func(t *testing.T) {
 		tab, id := l.share("/idle")
-		snap, err := l.s.Snapshot(t.Context(), id, nil)
+		snap, err := pagetest.Of(l.s, id).Snapshot(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// later has the worker's half minute come around when some have passed,
-		// and waits for what is to come of it.
+		// later triggers the worker's alarm as if some minutes had passed, and waits until the tab is
+		// attached or not, as wanted.
 		later := func(minutes int, want bool) (attached bool) {
 			u.worker(fmt.Sprintf(`(async () => {
 				const now = Date.now;
@@ -205,23 +206,23 @@ func TestUserActions(t *testing.T) {
 			return attached
 		}
 		if !later(14, true) {
-			t.Error("after 14 minutes it is let go")
+			t.Error("detached after 14 minutes")
 		}
 		if later(16, false) {
 			t.Error("after 16 minutes it is attached to")
 		}
-		if again, err := l.s.Snapshot(t.Context(), id, nil); err != nil || again.Text != snap.Text {
+		if again, err := pagetest.Of(l.s, id).Snapshot(t.Context(), nil); err != nil || again.Text != snap.Text {
 			t.Errorf("after it: %v, %v", again, err)
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"idleMinutes": 0}})
 		if !later(600, true) {
-			t.Error("it is let go although the user set that to never")
+			t.Error("detached although the user set the time to never")
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"idleMinutes": 1}})
 		if later(2, false) {
 			t.Error("after two minutes it is attached to although the user allows one")
 		}
-		reads(t, l.s, id, "/idle")
+		waitForPage(t, l.s, id, "/idle")
 	})
 
 	run("all tabs but those on the user's block list", func(t *testing.T) {
@@ -230,7 +231,7 @@ func TestUserActions(t *testing.T) {
 		u.open(other + "/private")
 		u.act("settings", map[string]any{"patch": map[string]any{"access": "all", "blockList": []string{"localhost"}}})
 		listed := func(url string) (id executor.TabID) {
-			tabs, err := l.s.ListTabs(t.Context())
+			tabs, err := l.s.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,15 +255,15 @@ func TestUserActions(t *testing.T) {
 			}
 		}
 		id := await(site+"/everything", true)
-		reads(t, l.s, id, "/everything")
+		waitForPage(t, l.s, id, "/everything")
 		u.open(site + "/later")
-		await(site+"/later", true) // by itself
+		await(site+"/later", true) // automatically
 		if id := listed(other + "/private"); id != "" {
 			t.Errorf("a page on the block list is %s", id)
 		}
 		u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, other+"/private"), nil)
 		await(site+"/everything", false)
-		if _, err := l.s.Text(t.Context(), id, nil); err == nil {
+		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); err == nil {
 			t.Error("a page on the block list is read")
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"access": "shared", "blockList": []string{}}})

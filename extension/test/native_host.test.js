@@ -107,7 +107,7 @@ test('a host that is missing, invalid or hangs', async () => {
   }
   assert.equal(ports.length, 3, 'queried each time'); // the user may have installed it
   const pending = host.servers();
-  ports[3].receive({ v: 1, error: 'the request is not known' });
+  ports[3].receive({ v: 1, error: 'unknown request type' });
   assert.deepEqual(await pending, []);
   assert.match(host.message, /another version/);
 

@@ -38,7 +38,7 @@ async function attached() {
   /** @type {any} */
   const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const relay = new Relay(/** @type {any} */ ({
-    protect: async () => {}, detached: () => {}, cancelled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
+    protect: async () => {}, detached: () => {}, canceled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, moved: () => {},
   }));
   await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);

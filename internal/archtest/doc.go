@@ -1,5 +1,4 @@
-// Package house holds the tests that keep the house in order: which package
-// may import which, that an embedder pays only for what it names, and that no
-// type of the browser protocol's bindings shows in the public API. It exports
-// nothing.
+// Package archtest tests the architecture of the module: the imports between packages, the
+// dependencies of a program that imports one of them, the types in the public API, and the links
+// and words of the documents. It exports nothing.
 package archtest

@@ -13,9 +13,8 @@ import (
 
 const module = "github.com/chrome-mcp/chrome-mcp"
 
-// layers lists the packages of this module from the top of the house to its
-// ground. A package imports only from layers below its own; "x/..." also
-// stands for what is in the folder x.
+// layers lists the packages of this module from top to bottom. A package imports only packages of
+// lower layers. "x/..." also matches the packages in directory x.
 var layers = [][]string{
 	{"cmd/...", "examples/...", "npm"},
 	{"mcp/..."},
@@ -26,14 +25,14 @@ var layers = [][]string{
 	{"bridge/..."},
 	{"internal/session/..."},
 	{"internal/page/..."},
-	{"internal/testing/cdptest"},
+	{"internal/testing/cdptest", "internal/testing/pagetest"},
 	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
 	{"executor", "internal/script", "internal/deniedscripts", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
 	{"audit", "internal/child"},
 	{"internal/owneronly"},
 }
 
-// exempt packages hold tests or generators, and stand beside the house.
+// exempt packages contain tests or generators, and belong to no layer.
 var exempt = []string{"internal/archtest", "internal/mutation", "internal/mutation/run", "internal/gen"}
 
 type pkg struct {
@@ -65,11 +64,10 @@ func list(t *testing.T, args ...string) []pkg {
 	}
 }
 
-// match reports whether the package at path (within the module) is meant by
-// pattern.
+// match reports whether pattern matches path, which is relative to the module.
 func match(pattern, path string) bool {
-	folder, deep := strings.CutSuffix(pattern, "/...")
-	return path == folder || deep && strings.HasPrefix(path, folder+"/")
+	dir, deep := strings.CutSuffix(pattern, "/...")
+	return path == dir || deep && strings.HasPrefix(path, dir+"/")
 }
 
 // layer returns the layer of a package of the module, counted from the top,
@@ -80,13 +78,12 @@ func layer(path string) int {
 	})
 }
 
-// mayImport says why a package of the module may not import another one, or
-// returns "".
+// mayImport returns the reason why a package of the module may not import another one, or "".
 func mayImport(from, to string) string {
 	a, b := layer(from), layer(to)
 	switch {
 	case b < 0 && !slices.Contains(exempt, to):
-		return "is in no layer: give it a place in layers"
+		return "is in no layer: add it to layers"
 	case a < b:
 		return ""
 	case a > b:
@@ -94,10 +91,10 @@ func mayImport(from, to string) string {
 	}
 	for _, pattern := range layers[a] {
 		if strings.HasSuffix(pattern, "/...") && match(pattern, from) && match(pattern, to) {
-			return "" // parts of one whole, such as a package and its internal folders
+			return "" // such as a package and its internal packages
 		}
 	}
-	return "is beside it"
+	return "is in the same layer"
 }
 
 func TestImportsPointDown(t *testing.T) {
@@ -107,7 +104,7 @@ func TestImportsPointDown(t *testing.T) {
 			continue
 		}
 		if layer(from) < 0 {
-			t.Errorf("%s is in no layer: give it a place in layers", from)
+			t.Errorf("%s is in no layer: add it to layers", from)
 			continue
 		}
 		for _, path := range p.Imports {
@@ -144,8 +141,8 @@ func TestMayImport(t *testing.T) {
 	}
 }
 
-// TestExecutorIsStandardLibraryOnly: whoever implements or calls the contract
-// pulls in nothing else.
+// TestExecutorIsStandardLibraryOnly checks that the packages that implement or call the contract
+// get no other dependency from it.
 func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 	for _, p := range list(t, "-deps", module+"/executor") {
 		if !p.Standard && p.ImportPath != module+"/executor" {
@@ -154,8 +151,7 @@ func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestDependencyBoundaries: the large dependencies reach only the packages that are
-// there to use them.
+// TestDependencyBoundaries checks that only some packages depend on the large modules.
 func TestDependencyBoundaries(t *testing.T) {
 	payers := map[string][]string{
 		"github.com/modelcontextprotocol/go-sdk": {"cmd/...", "examples/...", "mcp/..."},
@@ -182,8 +178,8 @@ func TestDependencyBoundaries(t *testing.T) {
 	}
 }
 
-// TestToolsNotInMainModule: what only checks and builds the repository is pinned in
-// tools/go.mod, so that it is not in the main module's graph.
+// TestToolsNotInMainModule checks that the tools that check and build the repository are required
+// in tools/go.mod only.
 func TestToolsNotInMainModule(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}}", "all").Output()
 	if err != nil {
@@ -191,7 +187,7 @@ func TestToolsNotInMainModule(t *testing.T) {
 	}
 	for _, path := range strings.Fields(string(out)) {
 		if strings.HasPrefix(path, "honnef.co/") || strings.HasPrefix(path, "github.com/golangci/") {
-			t.Errorf("the main go.mod knows %s; pin it in tools/go.mod", path)
+			t.Errorf("go.mod requires %s; move it to tools/go.mod", path)
 		}
 	}
 }

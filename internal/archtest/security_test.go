@@ -51,7 +51,7 @@ func TestPromisesHaveTests(t *testing.T) {
 	}
 }
 
-// missing says why there is no such test, or returns "".
+// missing returns the reason why the test is missing, or "".
 func missing(t *testing.T, name string) string {
 	t.Helper()
 	if m := inSuite.FindStringSubmatch(name); m != nil {
@@ -60,7 +60,7 @@ func missing(t *testing.T, name string) string {
 				return ""
 			}
 		}
-		return "is no case of the suite"
+		return "is not a case of the suite"
 	}
 	if m := jsTest.FindStringSubmatch(name); m != nil {
 		if text, err := os.ReadFile(filepath.Join("../..", m[1])); err != nil || !quoted(text, m[2]) {
@@ -87,7 +87,7 @@ func missing(t *testing.T, name string) string {
 	}
 	switch {
 	case !found:
-		return "is not in that folder"
+		return "is not in that directory"
 	case !caseFound:
 		return "has no such case"
 	}

@@ -1,11 +1,9 @@
-// Package cdpconn multiplexes Chrome DevTools Protocol sessions over one
-// transport.
+// Package cdpconn multiplexes Chrome DevTools Protocol (CDP) sessions over one transport.
 //
-// What it adds to cdproto's cdp.Session, which [*Session] satisfies, is one
-// ordered event stream over all methods of a target and of the targets below
-// it: the order between Page.frameNavigated, Runtime.executionContextCreated
-// and Target.attachedToTarget is what the page layer's state is made of, and
-// a channel for each method would lose it.
+// [*Session] implements cdproto's cdp.Session. In addition, it has one ordered stream of all events
+// of a target and of the targets below it. The page layer derives its state from the order of
+// Page.frameNavigated, Runtime.executionContextCreated and Target.attachedToTarget. A channel for
+// each method would lose that order.
 package cdpconn
 
 import (
@@ -26,13 +24,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// DefaultCallTimeout bounds a call whose context has no deadline. No command
-// of ours takes longer when the browser is well; a page that spins in
-// microtasks never answers at all.
+// DefaultCallTimeout limits a call whose context has no deadline. No command that we send takes
+// longer in a healthy browser. A page in an endless loop of microtasks never responds.
 const DefaultCallTimeout = 30 * time.Second
 
-// EventsDropped is an event that a backend inserts among the browser's events. It
-// reports that the backend dropped Count events of one method in a session.
+// EventsDropped is an event that a backend adds to the browser's events. It reports that the
+// backend dropped Count events of one method in a session.
 const EventsDropped = "ChromeMCP.eventsDropped"
 
 // A Dropped holds the parameters of EventsDropped.
@@ -41,59 +38,58 @@ type Dropped struct {
 	Count  int    `json:"count"`
 }
 
-// ErrClosed is returned by calls on a connection that has ended.
-var ErrClosed = errors.New("the connection to the browser has ended")
+// ErrClosed is wrapped by the errors of calls on a closed connection.
+var ErrClosed = errors.New("connection to the browser closed")
 
-// ErrCallTimeout is wrapped by the executor.ErrTimeout of a call whose deadline
-// passed.
-var ErrCallTimeout = errors.New("the page did not answer in time")
+// ErrCallTimeout is wrapped by the executor.ErrTimeout error of a call whose deadline passed.
+var ErrCallTimeout = errors.New("the page did not respond in time")
 
-// HungHint says what to do about a page that does not answer.
+// HungHint is the hint of errors about a page that does not respond.
 const HungHint = "The page may be hung: navigate it elsewhere, or close it with tab_close and open another."
 
-// A Transport carries protocol messages. chromedp.PipeConn is one. Read is
-// called by one goroutine at a time, and so is Write; Close makes both return.
-// The parameters of an event need be valid only until the next Read.
+// A Transport carries protocol messages. chromedp.PipeConn implements it. Only one goroutine at a
+// time calls Read, and only one calls Write. Close makes both return. The parameters of an event
+// must be valid until the next Read.
 type Transport interface {
 	Read(context.Context, *cdproto.Message) error
 	Write(context.Context, *cdproto.Message) error
 	Close() error
 }
 
-// A CommandErrorSource is a Transport that fails commands for reasons of its own, which it
-// tells by a reply with an error.
+// A CommandErrorSource is a Transport whose commands can also fail for reasons other than an error
+// of the browser. It reports such a failure by a reply with an error.
 type CommandErrorSource interface {
-	// Failed returns why the command with an id failed; nil when the error is
-	// the browser's own. It is called once for every reply with an error.
+	// Failed returns the transport's error for the command with the given id, or nil if the error
+	// is the browser's. It is called once for every reply with an error.
 	Failed(id int64) error
 }
 
-// jsonOptions let lone surrogates through as U+FFFD: page text has them.
+// jsonOptions decode lone surrogates, which page text can contain, as U+FFFD.
 var jsonOptions = jsonv2.JoinOptions(jsonv2.DefaultOptionsV2(), jsonv2.AllowInvalidUTF8(true))
 
-// Unmarshal decodes one JSON value of the protocol.
+// Unmarshal decodes data, a JSON value of the protocol, into out.
 func Unmarshal(data jsonv2.Value, out any) error {
 	return jsonv2.Unmarshal(data, out, jsonOptions)
 }
 
-// A Conn is a connection to a browser. Its methods are safe for concurrent
-// use. It owns one goroutine that reads and one that writes.
+// A Conn is a connection to a browser. Its methods are safe for concurrent use. It has one
+// goroutine that reads and one that writes.
 type Conn struct {
 	tr     Transport
 	writes chan *cdproto.Message
-	done   chan struct{} // closed when the connection has ended
+	done   chan struct{} // closed when the connection is closed
 	wg     sync.WaitGroup
 
-	dropped atomic.Int64 // events over a limit
+	dropped atomic.Int64 // number of events dropped because of a limit
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	nextID   int64
 	pending  map[int64]*Pending
 	sessions map[target.SessionID]*Session
-	err      error // why the connection ended
+	err      error // why the connection was closed
 }
 
-// New starts a connection over tr, which it owns from then on.
+// New starts a connection over tr. The connection owns tr and closes it.
 func New(tr Transport) *Conn {
 	c := &Conn{
 		tr:       tr,
@@ -108,31 +104,32 @@ func New(tr Transport) *Conn {
 	return c
 }
 
-// BrowserSession returns the session of the browser target.
+// BrowserSession returns the CDP session of the browser target.
 func (c *Conn) BrowserSession() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[""]
 }
 
-// Done is closed when the connection has ended, for whatever reason.
+// Done returns a channel that is closed when the connection is closed, for any reason.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err returns why the connection ended, nil while it lives.
+// Err returns why the connection was closed, or nil while it is open.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Close ends the connection and waits for its goroutines.
+// Close closes the connection and waits for its goroutines. It always returns nil.
 func (c *Conn) Close() error {
 	c.end(ErrClosed)
 	c.wg.Wait()
 	return nil
 }
 
-// end tears the connection down once, with the cause err.
+// end closes the connection, with err as the reason. Only the first call has an effect. end does
+// not wait for the goroutines of c.
 func (c *Conn) end(err error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -141,7 +138,7 @@ func (c *Conn) end(err error) {
 	}
 	c.err = err
 	close(c.done)
-	// A copy: the reader may be using the map until it notices.
+	// Copy the sessions, because the reader may use the map until its Read returns.
 	pending, sessions := c.pending, slices.Collect(maps.Values(c.sessions))
 	c.pending = make(map[int64]*Pending)
 	c.mu.Unlock()
@@ -155,6 +152,7 @@ func (c *Conn) end(err error) {
 	}
 }
 
+// closedError returns the error of a call of method on a closed connection.
 func (c *Conn) closedError(method string) error {
 	return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.",
 		"%w (during %s)", ErrClosed, method)
@@ -189,6 +187,7 @@ func (c *Conn) readLoop() {
 	}
 }
 
+// reply completes the pending command that msg is the reply to.
 func (c *Conn) reply(msg *cdproto.Message) {
 	var failed error
 	if f, ok := c.tr.(CommandErrorSource); ok && msg.Error != nil {
@@ -199,7 +198,7 @@ func (c *Conn) reply(msg *cdproto.Message) {
 	delete(c.pending, msg.ID)
 	c.mu.Unlock()
 	if p == nil {
-		return // its caller gave up
+		return // the call has already returned
 	}
 	var err error
 	if msg.Error != nil {
@@ -209,19 +208,19 @@ func (c *Conn) reply(msg *cdproto.Message) {
 		err = &Error{Method: p.method, Code: msg.Error.Code, Message: msg.Error.Message}
 	}
 	if s := p.session; s.inOrder.Load() && s.stream.put(Event{reply: func() { p.finish(msg.Result, err) }}) {
-		return // it is finished when its turn comes
+		return // next finishes it after the events before it
 	}
 	p.finish(msg.Result, err)
 }
 
-// event keeps the book of sessions and hands the event to its stream. It runs
-// in the reader, so that a child session exists before its first message.
+// event updates the sessions and adds the event to the stream of its session. It runs in the
+// reading goroutine, so that a child session exists before its first message.
 func (c *Conn) event(msg *cdproto.Message) {
 	c.mu.Lock()
 	s := c.sessions[msg.SessionID]
 	c.mu.Unlock()
 	if s == nil {
-		return // of a session that is gone
+		return // the session was detached
 	}
 	if msg.Error != nil {
 		c.lost(s, string(msg.Method))
@@ -229,7 +228,7 @@ func (c *Conn) event(msg *cdproto.Message) {
 	}
 	ev := Event{Session: s, Method: string(msg.Method), Params: msg.Params}
 	if isLog(ev.Method) {
-		if !s.affords(ev) {
+		if !s.withinBudget(ev) {
 			c.lost(s, ev.Method)
 			return
 		}
@@ -247,7 +246,7 @@ func (c *Conn) event(msg *cdproto.Message) {
 		var e target.EventAttachedToTarget
 		if Unmarshal(msg.Params, &e) == nil {
 			if e.SessionID == "" || e.TargetInfo == nil {
-				return // nonsense; the empty id is the browser's own session
+				return // invalid event; the empty id is that of the browser session
 			}
 			ev.Child = newSession(c, s, e.SessionID, e.TargetInfo)
 			c.mu.Lock()
@@ -257,7 +256,7 @@ func (c *Conn) event(msg *cdproto.Message) {
 			}
 			c.mu.Unlock()
 			if ended {
-				return // nobody would tell the child that it is gone
+				return // end has already marked the sessions as gone, and would miss this one
 			}
 		}
 	case "Target.detachedFromTarget":
@@ -272,7 +271,9 @@ func (c *Conn) event(msg *cdproto.Message) {
 	}
 }
 
-// drop removes a session and those below it, and fails their pending calls.
+// drop removes a session and the sessions below it, and fails their pending calls. It marks the
+// sessions below as gone; the caller does that for the returned session. drop returns nil if there
+// is no session with the id.
 func (c *Conn) drop(id target.SessionID) *Session {
 	c.mu.Lock()
 	s := c.sessions[id]
@@ -305,15 +306,16 @@ func (c *Conn) drop(id target.SessionID) *Session {
 	return s
 }
 
-// goneError says that what s was attached to is no longer there.
+// goneError returns the error of a call on s after its target was closed or removed.
 func goneError(s *Session) error {
 	if s.parent != nil && s.parent.parent != nil {
-		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see what is there.", "the frame went away")
+		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see the current page.", "the frame was detached")
 	}
 	return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 }
 
-// send registers and queues one command.
+// send registers a command of s and queues it for the writing goroutine. If short is true, the
+// reply is limited as StartShort describes.
 func (c *Conn) send(ctx context.Context, s *Session, method string, params any, short bool) (*Pending, error) {
 	var raw jsonv2.Value
 	if params != nil {
@@ -344,7 +346,7 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any, 
 	}
 }
 
-// register creates and registers a command of s that is about to be sent.
+// register creates and registers a command of s. The caller must send the returned message.
 func (c *Conn) register(s *Session, method string, params jsonv2.Value, short bool) (*Pending, *cdproto.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -364,6 +366,7 @@ func (c *Conn) register(s *Session, method string, params jsonv2.Value, short bo
 	return p, &cdproto.Message{ID: p.id, SessionID: s.id, Method: cdproto.MethodType(method), Params: params}, nil
 }
 
+// forget removes p from the pending commands. Its reply is ignored.
 func (c *Conn) forget(p *Pending) {
 	c.mu.Lock()
 	delete(c.pending, p.id)

@@ -20,7 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
-// connect returns a connection to b that ends with the test.
+// connect returns a connection over b that is closed at the end of the test.
 func connect(t testing.TB, b Transport) *Conn {
 	t.Helper()
 	c := New(b)
@@ -28,19 +28,19 @@ func connect(t testing.TB, b Transport) *Conn {
 	return c
 }
 
-// silent takes commands and answers none.
-func silent(*cdptest.FakeTransport, *cdproto.Message) {}
+// ignoreCommands accepts commands and replies to none.
+func ignoreCommands(*cdptest.FakeTransport, *cdproto.Message) {}
 
-// inFlight returns the number of calls that wait for their replies.
+// inFlight returns the number of commands whose reply has not arrived.
 func (c *Conn) inFlight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.pending)
 }
 
-// TestRepliesFindTheirCalls answers many calls in the opposite order of their
-// arrival: each gets the reply to its own.
-func TestRepliesFindTheirCalls(t *testing.T) {
+// TestRepliesInReverseOrder checks that each call gets its own reply if many replies arrive in the
+// reverse order of the commands.
+func TestRepliesInReverseOrder(t *testing.T) {
 	const calls = 500
 	var waiting []*cdproto.Message
 	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
@@ -65,7 +65,7 @@ func TestRepliesFindTheirCalls(t *testing.T) {
 	}
 	wg.Wait()
 	if n := c.inFlight(); n != 0 {
-		t.Errorf("%d calls still wait", n)
+		t.Errorf("%d calls are still pending", n)
 	}
 }
 
@@ -86,9 +86,8 @@ func TestCDPErrorPassedThrough(t *testing.T) {
 	}
 }
 
-// TestUnansweredCalls shows that a call ends with its context, or else after
-// DefaultCallTimeout; that a reply which comes later goes to nobody; and that
-// the connection lives on.
+// TestUnansweredCalls checks that a call without a reply returns when its context is done, or else
+// after DefaultCallTimeout; that a late reply is ignored; and that the connection stays open.
 func TestUnansweredCalls(t *testing.T) {
 	errWhy := errors.New("the user changed their mind")
 	for _, test := range []struct {
@@ -101,8 +100,8 @@ func TestUnansweredCalls(t *testing.T) {
 		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 3*time.Second)
 		}, 3 * time.Second, executor.ErrTimeout, errWhy},
-		{"none", context.WithCancel, DefaultCallTimeout, executor.ErrTimeout, errWhy},
-		{"cancelled", func(ctx context.Context) (context.Context, context.CancelFunc) {
+		{"no deadline", context.WithCancel, DefaultCallTimeout, executor.ErrTimeout, errWhy},
+		{"canceled", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			stop := time.AfterFunc(time.Second, func() { cancel(errWhy) })
 			return ctx, func() { stop.Stop(); cancel(nil) }
@@ -131,7 +130,7 @@ func TestUnansweredCalls(t *testing.T) {
 					t.Errorf("took %v, want %v", took, test.after)
 				}
 				if n := c.inFlight(); n != 0 {
-					t.Errorf("%d calls still wait", n)
+					t.Errorf("%d calls are still pending", n)
 				}
 				var result struct {
 					Of string `json:"of"`
@@ -140,35 +139,35 @@ func TestUnansweredCalls(t *testing.T) {
 					t.Errorf("the next call got the reply of %q, %v", result.Of, err)
 				}
 				if err := c.Err(); err != nil {
-					t.Errorf("the connection ended: %v", err)
+					t.Errorf("the connection was closed: %v", err)
 				}
 			})
 		})
 	}
 }
 
-// A stuck transport never takes a command, as a pipe whose reader hangs.
-type stuck struct {
+// A blockedTransport never accepts a command, like a pipe whose reader hangs.
+type blockedTransport struct {
 	*cdptest.FakeTransport
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (s *stuck) Write(context.Context, *cdproto.Message) error {
+func (s *blockedTransport) Write(context.Context, *cdproto.Message) error {
 	<-s.closed
 	return io.ErrClosedPipe
 }
 
-func (s *stuck) Close() error {
+func (s *blockedTransport) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	return s.FakeTransport.Close()
 }
 
-// TestBlockedTransport shows that calls end with their contexts although the
-// transport takes nothing, more of them than any buffer holds.
+// TestBlockedTransport checks that calls return when their contexts are done if the transport
+// accepts no command, also if there are more calls than the queue has space for.
 func TestBlockedTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, &stuck{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
+		c := connect(t, &blockedTransport{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -185,29 +184,29 @@ func TestBlockedTransport(t *testing.T) {
 			t.Errorf("took %v, want 1s", took)
 		}
 		if n := c.inFlight(); n != 0 {
-			t.Errorf("%d calls still wait", n)
+			t.Errorf("%d calls are still pending", n)
 		}
-		// One without a deadline is freed by the end of the connection.
-		freed := make(chan error)
+		// A call without a deadline returns when the connection is closed.
+		returned := make(chan error)
 		go func() {
 			_, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil)
-			freed <- err
+			returned <- err
 		}()
 		synctest.Wait()
 		c.Close()
-		if err := <-freed; !errors.Is(err, ErrClosed) {
+		if err := <-returned; !errors.Is(err, ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 	})
 }
 
-// TestAllWaitsBounded: without a deadline commands that are only started end
-// as calls do, be it that the browser does not take them or does not answer.
+// TestAllWaitsBounded checks that Start and Wait return after DefaultCallTimeout if their context
+// has no deadline: Start if the browser does not accept the command, Wait if it does not reply.
 func TestAllWaitsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, &stuck{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
+		c := connect(t, &blockedTransport{FakeTransport: cdptest.New(nil), closed: make(chan struct{})})
 		start := time.Now()
-		for c.BrowserSession().inBuffer() {
+		for c.BrowserSession().canQueue() {
 			if _, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil); err != nil {
 				t.Fatal(err)
 			}
@@ -215,11 +214,11 @@ func TestAllWaitsBounded(t *testing.T) {
 		}
 		_, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil)
 		if took := time.Since(start); !errors.Is(err, executor.ErrTimeout) || took != DefaultCallTimeout {
-			t.Errorf("one that is not taken: %v after %v", err, took)
+			t.Errorf("command not accepted: %v after %v", err, took)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, cdptest.New(silent))
+		c := connect(t, cdptest.New(ignoreCommands))
 		start := time.Now()
 		p, err := c.BrowserSession().Start(context.Background(), "Page.crash", nil)
 		if err != nil {
@@ -227,22 +226,22 @@ func TestAllWaitsBounded(t *testing.T) {
 		}
 		err = p.Wait(context.Background(), nil)
 		if took := time.Since(start); !errors.Is(err, executor.ErrTimeout) || took != DefaultCallTimeout {
-			t.Errorf("one that is not answered: %v after %v", err, took)
+			t.Errorf("command without a reply: %v after %v", err, took)
 		}
 		if n := c.inFlight(); n != 0 {
-			t.Errorf("%d calls still wait", n)
+			t.Errorf("%d calls are still pending", n)
 		}
 	})
 }
 
-// inBuffer reports whether another command can be handed over at once.
-func (s *Session) inBuffer() bool { return len(s.conn.writes) < cap(s.conn.writes) }
+// canQueue reports whether another command can be queued without waiting.
+func (s *Session) canQueue() bool { return len(s.conn.writes) < cap(s.conn.writes) }
 
-// TestDisconnect ends the connection from the browser's side: every call fails,
-// every session goes, and what comes after fails at once.
+// TestDisconnect checks that all pending calls fail and all sessions are gone after the browser
+// closed the connection, and that later calls fail immediately.
 func TestDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := cdptest.New(silent)
+		b := cdptest.New(ignoreCommands)
 		c := connect(t, b)
 		b.Attach("", "page", "page")
 		page := nextChild(t, c.BrowserSession())
@@ -259,7 +258,7 @@ func TestDisconnect(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := c.Err(); err != nil {
-			t.Fatalf("ended early: %v", err)
+			t.Fatalf("closed too early: %v", err)
 		}
 		b.Disconnect()
 		<-c.Done()
@@ -269,7 +268,7 @@ func TestDisconnect(t *testing.T) {
 			}
 		}
 		if err := c.Err(); !errors.Is(err, io.EOF) {
-			t.Errorf("the connection ended with %v, want what the transport said", err)
+			t.Errorf("the connection was closed with %v, want the transport's error", err)
 		}
 		for _, s := range []*Session{c.BrowserSession(), page, frame} {
 			<-s.Gone()
@@ -285,10 +284,10 @@ func TestDisconnect(t *testing.T) {
 	})
 }
 
-// TestClose is called by many at once: all return, with everything ended and
-// with the first cause kept.
+// TestClose checks that concurrent calls of Close all return after the connection is closed, and
+// that Err returns the first reason.
 func TestClose(t *testing.T) {
-	c := New(cdptest.New(silent))
+	c := New(cdptest.New(ignoreCommands))
 	p, err := c.BrowserSession().Start(t.Context(), "Test.hang", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -302,23 +301,23 @@ func TestClose(t *testing.T) {
 			select {
 			case <-c.Done():
 			default:
-				t.Error("Close returned before the end")
+				t.Error("Close returned before the connection was closed")
 			}
 		})
 	}
 	wg.Wait()
 	if err := p.Wait(t.Context(), nil); !errors.Is(err, ErrClosed) {
-		t.Errorf("the call under way: %v, want ErrClosed", err)
+		t.Errorf("the pending call: %v, want ErrClosed", err)
 	}
 	if err := c.Err(); err != ErrClosed {
-		t.Errorf("the cause is %v, want ErrClosed", err)
+		t.Errorf("the reason is %v, want ErrClosed", err)
 	}
 }
 
-// A slow transport takes a second to notice that it was closed.
-type slow struct{ *cdptest.FakeTransport }
+// A slowTransport takes a second to return from Read after it was closed.
+type slowTransport struct{ *cdptest.FakeTransport }
 
-func (s slow) Read(ctx context.Context, msg *cdproto.Message) error {
+func (s slowTransport) Read(ctx context.Context, msg *cdproto.Message) error {
 	err := s.FakeTransport.Read(ctx, msg)
 	if err != nil {
 		time.Sleep(time.Second)
@@ -326,20 +325,20 @@ func (s slow) Read(ctx context.Context, msg *cdproto.Message) error {
 	return err
 }
 
-// TestCloseWaits shows that nothing of a connection runs after Close.
+// TestCloseWaits checks that Close waits for the goroutines of the connection.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(slow{cdptest.New(nil)})
+		c := New(slowTransport{cdptest.New(nil)})
 		start := time.Now()
 		c.Close()
 		if took := time.Since(start); took != time.Second {
-			t.Errorf("took %v, but the reader needs 1s to end", took)
+			t.Errorf("took %v, but the reading goroutine takes 1s to return", took)
 		}
 	})
 }
 
-// TestCloseWhileAttaching ends connections while targets come: each session
-// that was handed out goes, and with it whoever waits on it.
+// TestCloseWhileAttaching closes connections while targets are being attached, and checks that each
+// session that an event reported is gone.
 func TestCloseWhileAttaching(t *testing.T) {
 	for range 20 {
 		b := cdptest.New(nil)
@@ -390,8 +389,7 @@ func TestTypedCall(t *testing.T) {
 	}
 }
 
-// TestBadResult shows that a result of the wrong form is an error of that call
-// alone.
+// TestBadResult checks that a result of the wrong type makes only its own call fail.
 func TestBadResult(t *testing.T) {
 	c := connect(t, cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) { b.Reply(cmd, `{"n":"many"}`) }))
 	var result struct {
@@ -401,15 +399,15 @@ func TestBadResult(t *testing.T) {
 		t.Errorf("got %d, want an error", result.N)
 	}
 	if err := c.BrowserSession().Call(t.Context(), "Test.count", make(chan int), nil); err == nil {
-		t.Error("a channel was sent as parameters")
+		t.Error("a channel was accepted as parameters")
 	}
 	if err := c.BrowserSession().Call(t.Context(), "Test.count", nil, nil); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }
 
-// TestBrokenText decodes page text that is not Unicode: half of a surrogate
-// pair, as script can make them, and bytes that are no UTF-8.
+// TestBrokenText checks the decoding of page text that is not valid Unicode: lone surrogates, which
+// a script can create, and bytes that are not valid UTF-8.
 func TestBrokenText(t *testing.T) {
 	for in, want := range map[string]string{
 		`"a\ud83db"`:         "a\uFFFDb",

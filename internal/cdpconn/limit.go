@@ -14,43 +14,44 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// The limits of a message from the browser, in bytes. Pages control the content:
-// a console message can have any length.
+// The limits of a message from the browser, in bytes. Pages control the content: a console message
+// can have any length.
 const (
-	// MaxReply limits the response to a command. Screenshots and response bodies
-	// must fit. The bridge has the same limit.
+	// MaxReply limits the response to a command. Screenshots and response bodies must fit. The
+	// bridge has the same limit.
 	MaxReply = 64 << 20
-	// MaxShortReply limits the response to a command of Session.StartShort. Only
-	// the first shortHead bytes of a larger response are stored.
+	// MaxShortReply limits the response to a command of Session.StartShort. Only the first
+	// shortHead bytes of a larger response are stored.
 	MaxShortReply = 1 << 20
 	shortHead     = MaxShortReply / 2
 	// MaxEvent limits an event. The number of events is not limited by commands.
 	MaxEvent = 8 << 20
-	// maxQueued limits the unread events of a stream. Beyond it, events that
-	// mayDrop allows are dropped.
+	// maxQueued limits the parameters of the unread events of a stream, in bytes. Beyond it, the
+	// stream drops events for which mayDrop returns true.
 	maxQueued = 32 << 20
-	// A session may send logBurst bytes of each log event at once, and then
-	// logRate bytes per second. Further events are dropped before they are
-	// decoded: a page can log faster than we can decode, and the browser sends
-	// responses behind the events. logExtra bytes are added for each event.
+	// A session may send a burst of logBurst bytes of each log event, and then logRate bytes per
+	// second. Further events are dropped before they are decoded: a page can log faster than we can
+	// decode, and the browser sends responses after the events. logExtra bytes are added for each
+	// event.
 	logBurst = 8 << 20
 	logRate  = 2 << 20
 	logExtra = 200
 )
 
-// isLog reports whether an event only reports what a page logs. Pages can log
-// without limit.
+// isLog reports whether method is a log event, which reports a console message or an exception of a
+// page. Pages can log without limit.
 func isLog(method string) bool {
 	return method == "Runtime.consoleAPICalled" || method == "Runtime.exceptionThrown"
 }
 
 // A budget limits the bytes of one log event of one session.
 type budget struct {
-	left int
+	left int       // bytes
 	at   time.Time // when left was computed
 }
 
-// take takes n bytes from the budget and reports whether the budget had them.
+// take subtracts n bytes from the budget. If fewer than n bytes are left, it subtracts nothing and
+// returns false.
 func (b *budget) take(n int, now time.Time) bool {
 	b.left = int(min(logBurst, float64(b.left)+logRate*now.Sub(b.at).Seconds()))
 	b.at = now
@@ -61,24 +62,24 @@ func (b *budget) take(n int, now time.Time) bool {
 	return true
 }
 
-// A Message collects the parts of one message as they arrive. It stores only the
-// head and the tail of a message over its limit. The zero value is an empty
-// message. Reset prepares a Message for the next one.
+// A Message collects the parts of one message as they arrive. It stores only the head and the tail
+// of a message over its limit. The zero value is an empty message. Reset prepares a Message for the
+// next one.
 type Message struct {
-	buf  []byte
-	head []byte // of a message over the limit
-	tail []byte
-	size int
+	buf  []byte // the message; nil if it is over its limit
+	head []byte // the first bytes of a message over its limit, otherwise nil
+	tail []byte // its last bytes
+	size int    // bytes received
 }
 
-// The head of a message contains its id or method, and the tail its session. The
-// browser writes both; page text is between them.
+// The head of a message contains its id or method, and the tail contains its session. The browser
+// writes both. Page text is between them.
 const (
 	headSize = 256
 	tailSize = 128
 )
 
-// Write adds a part. It never fails.
+// Write adds a part of the message. It never fails.
 func (m *Message) Write(part []byte) (int, error) {
 	n := len(part)
 	m.size += n
@@ -97,8 +98,8 @@ func (m *Message) Write(part []byte) (int, error) {
 	return n, nil
 }
 
-// limitOf returns the limit of the message that begins with head. The ids of
-// commands with short responses are odd.
+// limitOf returns the limit of the message that starts with head. The ids of commands with short
+// responses are odd.
 func limitOf(head []byte) int {
 	id, ok := bytes.CutPrefix(head, []byte(`{"id":`))
 	if !ok {
@@ -110,7 +111,7 @@ func limitOf(head []byte) int {
 	return MaxReply
 }
 
-// maxReused limits the size of a buffer that Reset keeps.
+// maxReused limits the capacity, in bytes, of a buffer that Reset retains.
 const maxReused = 512 << 10
 
 // Reset empties the message. It invalidates the parameters of a log event.
@@ -130,9 +131,9 @@ var (
 	overSession = regexp.MustCompile(`,"sessionId":"([0-9A-Za-z-]{1,64})"\}\s*$`)
 )
 
-// Decode decodes the message into msg. For a message over the limit, msg has an
-// error and the id or method of the message. The parameters of a log event are
-// not decoded, and are valid until Reset.
+// Decode decodes the message into msg. For a message over the limit, msg has an error and the id or
+// method of the message, except that the response to a command of StartShort is truncated if that
+// is possible. The parameters of a log event are not decoded, and are valid until Reset.
 func (m *Message) Decode(msg *cdproto.Message) error {
 	if m.head == nil {
 		if m.log(msg) {
@@ -186,14 +187,13 @@ func (m *Message) log(msg *cdproto.Message) bool {
 	return true
 }
 
-// threwTail matches the end of a response that reports an exception. The details
-// of the exception are one level deeper than a value. In page text a quotation
-// mark would precede the braces.
+// threwTail matches the end of a response that reports an exception. The details of the exception
+// are nested one level deeper than a value. In page text a quotation mark would precede the braces.
 var threwTail = regexp.MustCompile(`\}\}\},"sessionId":"[0-9A-Za-z-]{1,64}"\}\s*$`)
 
-// start returns the beginning of the result of a short response over its limit,
-// with the added members cut, which is true, and threw. It returns nil if the
-// message is not cut in a string.
+// start returns the start of the result of a short response over its limit, with the additional
+// members cut, which is true, and threw. It returns nil if the head of the message does not end
+// inside a string.
 func (m *Message) start() jsonv2.Value {
 	_, result, ok := bytes.Cut(m.head, []byte(`"result":`))
 	if len(m.head) < shortHead || !ok {
@@ -235,8 +235,8 @@ func (m *Message) start() jsonv2.Value {
 	return jsonv2.Value(out)
 }
 
-// mayDrop reports whether an event can be dropped. Events that the state of a
-// page depends on cannot: those of documents, frames and sessions.
+// mayDrop reports whether an event can be dropped. Events of documents, frames and CDP sessions
+// cannot, because the state of the page layer depends on them.
 func mayDrop(method string) bool {
 	switch method {
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Runtime.exceptionRevoked", "Log.entryAdded",
@@ -247,9 +247,8 @@ func mayDrop(method string) bool {
 	return strings.HasPrefix(method, "Network.")
 }
 
-// lost handles an event of s that was over the limit. If the state of the page
-// layer would be wrong without the event, lost ends the session, and the
-// session's calls fail.
+// lost handles the loss of an event of s that was over the limit. If the state of the page layer
+// would be wrong without the event, lost detaches the session, and the session's calls fail.
 func (c *Conn) lost(s *Session, method string) {
 	if mayDrop(method) {
 		c.dropped.Add(1)
@@ -257,8 +256,8 @@ func (c *Conn) lost(s *Session, method string) {
 		return
 	}
 	if s.parent == nil {
-		// No page can cause a browser event of this size. end waits for the
-		// reader, which runs this code.
+		// No page can cause a browser event of this size. end closes the transport, which may wait
+		// for the reading goroutine, which runs this code.
 		go c.end(fmt.Errorf("browser event %s exceeds %d MiB", method, MaxEvent>>20))
 		return
 	}
@@ -270,7 +269,7 @@ func (c *Conn) lost(s *Session, method string) {
 	if p, msg, err := c.register(s.parent, "Target.detachFromTarget", params, false); err == nil {
 		select {
 		case c.writes <- msg:
-		default: // as with a response that no call waits for
+		default: // the queue is full: continue without detaching
 		}
 		c.forget(p)
 	}

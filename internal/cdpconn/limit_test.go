@@ -18,8 +18,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestMessageLimit checks that only the head and the tail of a message over the
-// limit are stored, and that they identify the message.
+// TestMessageLimit checks that only the head and the tail of a message over the limit are stored,
+// and that they identify the message.
 func TestMessageLimit(t *testing.T) {
 	lie := `\",\"sessionId\":\"LIE\"}`
 	for name, tt := range map[string]struct {
@@ -28,12 +28,12 @@ func TestMessageLimit(t *testing.T) {
 		want       cdproto.Message
 		err        bool // it is over the limit
 	}{
-		"event":            {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, true},
-		"event, fits":      {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 100, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, false},
-		"answer":           {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxReply, cdproto.Message{ID: 124, SessionID: "S1"}, true},
-		"answer, fits":     {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 50 + 1000, cdproto.Message{ID: 124, SessionID: "S1"}, false},
-		"another session":  {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"}}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated"}, true},
-		"another session2": {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated", SessionID: "S1"}, true},
+		"event":                               {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, true},
+		"event within the limit":              {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 100, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, false},
+		"response":                            {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxReply, cdproto.Message{ID: 124, SessionID: "S1"}, true},
+		"response within the limit":           {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 50 + 1000, cdproto.Message{ID: 124, SessionID: "S1"}, false},
+		"session id in page text":             {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"}}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated"}, true},
+		"session id in page text and message": {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated", SessionID: "S1"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m Message
@@ -43,8 +43,8 @@ func TestMessageLimit(t *testing.T) {
 				_, _ = m.Write([]byte(text[:n]))
 				text = text[n:]
 			}
-			if held := cap(m.buf) + cap(m.head) + cap(m.tail); tt.err && held > 4096 {
-				t.Errorf("%d bytes are stored", held)
+			if stored := cap(m.buf) + cap(m.head) + cap(m.tail); tt.err && stored > 4096 {
+				t.Errorf("%d bytes are stored", stored)
 			}
 			var got cdproto.Message
 			if err := m.Decode(&got); err != nil {
@@ -62,7 +62,7 @@ func TestMessageLimit(t *testing.T) {
 	}
 }
 
-// TestLostEvent checks that a session ends after the loss of an event that its
+// TestLostEvent checks that a session is detached after the loss of an event that the page layer's
 // state depends on, and continues after the loss of another event.
 func TestLostEvent(t *testing.T) {
 	b := cdptest.New(nil)
@@ -130,7 +130,7 @@ func TestStartOfShortReply(t *testing.T) {
 		{"value", `{"id":7,"result":{"result":{"type":"string","value":"` + long + `"}}` + session, `"threw":false}`},
 		{"exception", `{"id":7,"result":{"result":{"type":"string","value":"` + long + `"},"exceptionDetails":{"exceptionId":1,"exception":{"type":"string","value":"` + long + `"}}}` + session, `"threw":true}`},
 	} {
-		for cut := range 12 { // so that it falls in the middle of each escape
+		for cut := range 12 { // shifts the limit, so that it is in the middle of each escape
 			var m Message
 			text := strings.Replace(c.text, `"value":"`, `"value":"`+strings.Repeat("-", cut), 1)
 			for part := range slices.Chunk([]byte(text), 60_000) {
@@ -163,9 +163,9 @@ func TestStartOfShortReply(t *testing.T) {
 	}
 }
 
-// TestLogLimit checks that the events of a page that logs without end are dropped and
-// counted, apart from other sessions and other methods, and that a response does not
-// wait for whoever reads the events.
+// TestLogLimit checks that the events of a page that logs endlessly are dropped and counted
+// separately for each session and method, and that a response does not wait for the reader of the
+// events.
 func TestLogLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(nil)
@@ -216,7 +216,7 @@ func TestLogLimit(t *testing.T) {
 		if kept, lost := count(first, thrown); kept != 1 || lost != 0 {
 			t.Errorf("another method: %d kept, %d lost", kept, lost)
 		}
-		time.Sleep(time.Second) // of the bubble
+		time.Sleep(time.Second) // in synctest's fake time
 		b.Emit("S1", console, params)
 		if kept, lost := count(first, console); kept != 1 || lost != 0 {
 			t.Errorf("after a second: %d kept, %d lost", kept, lost)
@@ -224,8 +224,8 @@ func TestLogLimit(t *testing.T) {
 	})
 }
 
-// TestLogEvent checks that the parts of a log event are found without decoding it,
-// and that other messages are decoded.
+// TestLogEvent checks that the parts of a log event are found without decoding it, and that other
+// messages are decoded.
 func TestLogEvent(t *testing.T) {
 	const lie = `"\",\"sessionId\":\"LIE\"}"`
 	var m Message

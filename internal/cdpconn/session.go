@@ -15,8 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// An Error is the browser's own answer that a command failed. It is an
-// executor.ErrCDP.
+// An Error is an error that the browser returned for a command. It wraps executor.ErrCDP.
 type Error struct {
 	Method  string
 	Code    int64
@@ -26,25 +25,25 @@ type Error struct {
 // Error returns the command and the browser's message.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Method, e.Message) }
 
-// Unwrap makes the error an executor.ErrCDP.
+// Unwrap returns executor.ErrCDP.
 func (e *Error) Unwrap() error { return executor.ErrCDP }
 
-// A Session is attached to one target: the browser, a page, a cross-origin
-// frame, a worker. Its methods are safe for concurrent use.
+// A Session is a CDP session. It is attached to one target: the browser, a page, an out-of-process
+// iframe or a worker. Its methods are safe for concurrent use.
 type Session struct {
 	conn   *Conn
 	parent *Session
 	id     target.SessionID
 	info   *target.Info
-	stream *stream // the parent's, unless the parent is the browser
+	stream *stream // shared with the parent, unless the parent is the browser session
 	gone   chan struct{}
-	once   sync.Once
+	once   sync.Once // closes gone
 
 	inOrder atomic.Bool        // replies wait for the events before them; see InOrder
-	budgets map[string]*budget // by method of a log event; used only by the connection's reader
+	budgets map[string]*budget // by method of a log event; used only by the connection's reading goroutine
 
-	mu   sync.Mutex // guards subs
-	subs map[string][]*stream
+	mu   sync.Mutex           // guards subs
+	subs map[string][]*stream // by method; see Subscribe
 }
 
 var _ cdp.Session = (*Session)(nil)
@@ -60,19 +59,20 @@ func newSession(c *Conn, parent *Session, id target.SessionID, info *target.Info
 	return s
 }
 
-// ID returns the protocol's session id, empty for the browser's.
+// ID returns CDP's id of the session. It is empty for the browser session.
 func (s *Session) ID() string { return string(s.id) }
 
-// Target returns what the browser told of the target when the session was
-// attached; nil for the browser's own session.
+// Target returns the target's information from the time when the session was attached. It is nil
+// for the browser session.
 func (s *Session) Target() *target.Info { return s.info }
 
-// Gone is closed when the session was detached or the connection has ended.
+// Gone returns a channel that is closed when the session is detached or the connection is closed.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
 // Conn returns the connection that carries the session.
 func (s *Session) Conn() *Conn { return s.conn }
 
+// isBelow reports whether a is an ancestor of s.
 func (s *Session) isBelow(a *Session) bool {
 	for p := s.parent; p != nil; p = p.parent {
 		if p == a {
@@ -82,6 +82,8 @@ func (s *Session) isBelow(a *Session) bool {
 	return false
 }
 
+// markGone closes gone, the streams of the session's subscriptions, and the session's own stream if
+// it has one. Only the first call has an effect.
 func (s *Session) markGone() {
 	s.once.Do(func() {
 		close(s.gone)
@@ -99,10 +101,10 @@ func (s *Session) markGone() {
 	})
 }
 
-// Call sends a command and waits for its result, which it decodes into result
-// unless that is nil. It returns *Error for the browser's own error,
-// executor.ErrTargetGone when the session or the connection ends meanwhile,
-// executor.ErrTimeout when ctx's deadline or DefaultCallTimeout passes.
+// Call sends a command, waits for its result, and decodes it into result unless result is nil. It
+// returns an *Error if the browser returns an error, executor.ErrTargetGone if the session is
+// detached or the connection is closed before the reply arrives, and executor.ErrTimeout if the
+// deadline of ctx or DefaultCallTimeout passes.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
@@ -113,9 +115,9 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 	return p.Wait(ctx, result)
 }
 
-// Bounded returns ctx with DefaultCallTimeout as its deadline, unless it has one.
-// Nothing waits for a browser for ever: one that was stopped by a signal takes no
-// commands, and a page that spins in microtasks answers none.
+// Bounded returns ctx if it has a deadline, and otherwise a copy with the timeout
+// DefaultCallTimeout. Waiting for a browser must be limited: a browser that was stopped by a signal
+// accepts no commands, and a page in an endless loop of microtasks responds to none.
 func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
@@ -123,40 +125,42 @@ func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, DefaultCallTimeout)
 }
 
-// Start sends a command and does not wait for its result: commands that are
-// started one after another reach the browser in that order. It waits, as long as
-// Call would, for a browser that takes no commands.
+// Start sends a command and does not wait for its result. Commands that are started one after
+// another reach the browser in that order. If the browser accepts no commands, Start waits as long
+// as Call does.
 func (s *Session) Start(ctx context.Context, method string, params any) (*Pending, error) {
 	return s.conn.send(ctx, s, method, params, false)
 }
 
-// StartShort is like Start, for a command whose response the page can make as
-// large as it likes. If the response has more than MaxShortReply bytes, Wait
-// stores its beginning, cut in a string, with two added members: cut, which is
-// true, and threw, which reports whether the response contains an exception.
+// StartShort is like Start, for a command whose response a page can make arbitrarily large. If the
+// response has more than MaxShortReply bytes and can be truncated inside a string, Wait returns the
+// truncated response with two additional members: cut, which is true, and threw, which reports
+// whether the response contains an exception.
 func (s *Session) StartShort(ctx context.Context, method string, params any) (*Pending, error) {
 	return s.conn.send(ctx, s, method, params, true)
 }
 
-// A Pending is a command whose result has not been asked for yet.
+// A Pending is a command that was sent. Wait returns its result.
 type Pending struct {
 	session *Session
 	method  string
 	id      int64
-	done    chan struct{}
+	done    chan struct{} // closed when result and err are set
 	result  jsonv2.Value
 	err     error
 }
 
+// finish sets the result of the command. It must be called only once.
 func (p *Pending) finish(result jsonv2.Value, err error) {
 	p.result, p.err = result, err
 	close(p.done)
 }
 
-// Done is closed when the result is there.
+// Done returns a channel that is closed when the result is available.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the result as Call does.
+// Wait waits for the result and decodes it into result unless result is nil. It returns the errors
+// of Call.
 func (p *Pending) Wait(ctx context.Context, result any) error {
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
@@ -175,6 +179,7 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 	return nil
 }
 
+// callError returns the error of a call of method that returns because ctx is done.
 func callError(ctx context.Context, method string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return executor.Errorf(executor.ErrTimeout, HungHint, "%w", ErrCallTimeout)
@@ -182,33 +187,32 @@ func callError(ctx context.Context, method string) error {
 	return fmt.Errorf("%s: %w", method, context.Cause(ctx))
 }
 
-// InOrder makes the replies of the session, and of those that attach below it
-// from then on, keep their place among the events: a call returns only after
-// Next was called again for the last event that the browser sent before the
-// reply. So whoever reads the events knows, when a call returns, all that the
-// browser had told by then. It must not wait for a call of such a session
-// between two calls of Next.
+// InOrder orders the replies of the session, and of sessions that later attach below it, relative
+// to the events. A call returns only after Next has returned all events that the browser sent
+// before the reply, and was then called again. So when a call returns, the caller of Next has
+// handled all these events. The goroutine that calls Next must not wait for a call of such a
+// session.
 func (s *Session) InOrder() { s.inOrder.Store(true) }
 
-// Next returns the next event of the session and of those below it, in the
-// order the browser sent them. It returns executor.ErrTargetGone once the
-// session is gone and every event was read. Only one goroutine may call it,
-// and only on the browser's session or on one right below it.
+// Next returns the next event of the session and of the sessions below it, in the order in which
+// the browser sent them. It returns executor.ErrTargetGone after the session is gone and all events
+// were read. Only one goroutine may call it, and only on the browser session or on a session
+// directly below it.
 func (s *Session) Next(ctx context.Context) (Event, error) {
 	return s.stream.next(ctx)
 }
 
-// An Event is one protocol event.
+// An Event is a protocol event.
 type Event struct {
-	Session *Session // where it came from
+	Session *Session // the session that received it
 	Method  string
 	Params  jsonv2.Value
-	Child   *Session // of Target.attachedToTarget and Target.detachedFromTarget
-	// Lost, if not 0, is the number of events of that method that were dropped.
-	// The event then has no parameters.
+	Child   *Session // the session that Target.attachedToTarget or Target.detachedFromTarget names
+	// Lost, if not 0, is the number of events of this method that were dropped. The event then has
+	// no parameters.
 	Lost int
 
-	reply func() // instead of all of it, a reply in its place among the events
+	reply func() // if not nil, completes a command; the other fields are then empty
 }
 
 // Decode decodes the parameters of ev.
@@ -218,8 +222,8 @@ func Decode[E any](ev Event, _ cdp.Event[E]) (E, error) {
 	return e, err
 }
 
-// affords reports whether a log event is within its limit.
-func (s *Session) affords(ev Event) bool {
+// withinBudget reports whether a log event is within its limit, and subtracts it from the budget.
+func (s *Session) withinBudget(ev Event) bool {
 	b := s.budgets[ev.Method]
 	if b == nil {
 		b = &budget{}
@@ -231,6 +235,7 @@ func (s *Session) affords(ev Event) bool {
 	return b.take(len(ev.Params)+logExtra, time.Now())
 }
 
+// deliver adds ev to the stream of the session and to the subscriptions to its method.
 func (s *Session) deliver(ev Event) {
 	s.stream.put(ev)
 	if ev.Lost > 0 {
@@ -243,8 +248,10 @@ func (s *Session) deliver(ev Event) {
 	}
 }
 
-// Subscribe is cdp.Session's: it buffers the events of one method of this
-// session alone. The channel is closed by cancel and when the session goes.
+// Subscribe implements cdp.Session. It returns a channel with the parameters of the events of one
+// method of this session, and a function that cancels the subscription. Unread events are buffered.
+// If the buffer is full, events for which mayDrop returns true are dropped. The channel is closed
+// when the subscription is canceled or the session is gone.
 func (s *Session) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 	sub := newStream()
 	out := make(chan jsonv2.Value)

@@ -17,6 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
+// next returns the next event of s.
 func next(t testing.TB, s *Session) Event {
 	t.Helper()
 	ev, err := s.Next(t.Context())
@@ -26,18 +27,19 @@ func next(t testing.TB, s *Session) Event {
 	return ev
 }
 
-// nextChild returns the session that the next event of s attaches.
+// nextChild returns the child session in the next event of s, which must be
+// Target.attachedToTarget.
 func nextChild(t testing.TB, s *Session) *Session {
 	t.Helper()
 	ev := next(t, s)
 	if ev.Method != "Target.attachedToTarget" || ev.Child == nil {
-		t.Fatalf("got %s, want a new child", ev.Method)
+		t.Fatalf("got %s, want a new child session", ev.Method)
 	}
 	return ev.Child
 }
 
-// told lists the events of a stream up to Test.end, as "session:method".
-func told(t testing.TB, s *Session) []string {
+// eventsUntilEnd lists the events of s before Test.end, as "session:method".
+func eventsUntilEnd(t testing.TB, s *Session) []string {
 	t.Helper()
 	var list []string
 	for {
@@ -49,9 +51,9 @@ func told(t testing.TB, s *Session) []string {
 	}
 }
 
-// TestChildSessionsShareOrderedStream follows a page with a frame in a frame: what they tell comes
-// in one stream, in the order of the browser, with each child before its first
-// event. Another page and the browser have streams of their own.
+// TestChildSessionsShareOrderedStream checks that the events of a page and of its nested frames
+// arrive in one stream, in the order of the browser, and that each child session is reported before
+// its first event. Another page and the browser have separate streams.
 func TestChildSessionsShareOrderedStream(t *testing.T) {
 	b := cdptest.New(nil)
 	c := connect(t, b)
@@ -67,7 +69,7 @@ func TestChildSessionsShareOrderedStream(t *testing.T) {
 	b.Emit("", "Target.targetCreated", "{}")
 	b.Emit("p1", "Page.frameDetached", "{}")
 	b.Detach("f1", "f2")
-	b.Emit("f2", "Page.lifecycleEvent", "{}") // of nobody any more
+	b.Emit("f2", "Page.lifecycleEvent", "{}") // the session is gone
 	b.Emit("f1", "Page.lifecycleEvent", "{}")
 	for _, s := range []string{"", "p1", "p2"} {
 		b.Emit(s, "Test.end", "{}")
@@ -77,11 +79,11 @@ func TestChildSessionsShareOrderedStream(t *testing.T) {
 	if p1.ID() != "p1" || p1.Target().TargetID != "p1" || p1.Target().Type != "page" {
 		t.Errorf("the first child is %q, %+v", p1.ID(), p1.Target())
 	}
-	if got, want := told(t, c.BrowserSession()), []string{":Target.targetCreated"}; !slices.Equal(got, want) {
-		t.Errorf("the browser told %q, want %q", got, want)
+	if got, want := eventsUntilEnd(t, c.BrowserSession()), []string{":Target.targetCreated"}; !slices.Equal(got, want) {
+		t.Errorf("events of the browser session: got %q, want %q", got, want)
 	}
-	if got, want := told(t, p2), []string{"p2:Page.frameNavigated"}; !slices.Equal(got, want) {
-		t.Errorf("p2 told %q, want %q", got, want)
+	if got, want := eventsUntilEnd(t, p2), []string{"p2:Page.frameNavigated"}; !slices.Equal(got, want) {
+		t.Errorf("events of p2: got %q, want %q", got, want)
 	}
 	want := []string{
 		"p1:Page.frameNavigated", "p1:Runtime.executionContextCreated",
@@ -89,13 +91,13 @@ func TestChildSessionsShareOrderedStream(t *testing.T) {
 		"f1:Target.attachedToTarget", "f2:Runtime.executionContextCreated",
 		"p1:Page.frameDetached", "f1:Target.detachedFromTarget", "f1:Page.lifecycleEvent",
 	}
-	if got := told(t, p1); !slices.Equal(got, want) {
-		t.Errorf("p1 told %q, want %q", got, want)
+	if got := eventsUntilEnd(t, p1); !slices.Equal(got, want) {
+		t.Errorf("events of p1: got %q, want %q", got, want)
 	}
 }
 
-// TestDetachTab closes a tab: what waits for it is told so, in no words of the
-// protocol.
+// TestDetachTab checks the error of a pending call and of a later call after their tab was closed.
+// Its text contains no terms of the protocol.
 func TestDetachTab(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(func(*cdptest.FakeTransport, *cdproto.Message) {})
@@ -115,8 +117,8 @@ func TestDetachTab(t *testing.T) {
 	})
 }
 
-// TestDetach takes a frame away with the frame in it: their calls fail, those
-// of the page and of a sibling do not.
+// TestDetach checks that the calls of a frame and of the frames in it fail after the frame was
+// detached, and that the calls of the page and of a sibling frame do not.
 func TestDetach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var commands []*cdproto.Message
@@ -144,7 +146,7 @@ func TestDetach(t *testing.T) {
 			s := sessions[name]
 			if err := pending[name].Wait(t.Context(), nil); !errors.Is(err, executor.ErrTargetGone) || errors.Is(err, ErrClosed) {
 				t.Errorf("the call on %s: %v, want ErrTargetGone", name, err)
-			} else if !strings.HasSuffix(err.Error(), "the frame went away") {
+			} else if !strings.HasSuffix(err.Error(), "the frame was detached") {
 				t.Errorf("the call on %s: %v", name, err)
 			}
 			<-s.Gone()
@@ -154,7 +156,7 @@ func TestDetach(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(commands) != len(sessions) {
-			t.Errorf("%d commands were sent, want %d: none to what is gone", len(commands), len(sessions))
+			t.Errorf("%d commands were sent, want %d: none to detached sessions", len(commands), len(sessions))
 		}
 		for _, cmd := range commands {
 			b.Reply(cmd, "{}")
@@ -165,14 +167,15 @@ func TestDetach(t *testing.T) {
 			}
 			select {
 			case <-sessions[name].Gone():
-				t.Errorf("%s went too", name)
+				t.Errorf("%s is gone too", name)
 			default:
 			}
 		}
 	})
 }
 
-// TestStreamEnds reads what a page told before it went, and then its end.
+// TestStreamEnds checks that Next returns the events that arrived before a page was detached, and
+// then ErrTargetGone.
 func TestStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(nil)
@@ -194,7 +197,7 @@ func TestStreamEnds(t *testing.T) {
 			}
 		}
 
-		// One that waits is woken by the end, and by its context.
+		// A call of Next that waits returns when its context is done or the session is gone.
 		b.Attach("", "q", "page")
 		next(t, c.BrowserSession()) // the detach of p
 		q := nextChild(t, c.BrowserSession())
@@ -208,18 +211,18 @@ func TestStreamEnds(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled: %v", err)
+			t.Errorf("after cancellation: %v", err)
 		}
 		go read(t.Context())
 		synctest.Wait()
 		b.Detach("", "q")
 		if err := <-ended; !errors.Is(err, executor.ErrTargetGone) {
-			t.Errorf("woken by the end: %v, want ErrTargetGone", err)
+			t.Errorf("after the detach: %v, want ErrTargetGone", err)
 		}
 	})
 }
 
-// TestFlood sends events that nobody reads: calls go on, and nothing is lost.
+// TestFlood checks that calls return while many events are unread, and that no event is lost.
 func TestFlood(t *testing.T) {
 	const events = 100_000
 	b := cdptest.New(nil)
@@ -229,7 +232,7 @@ func TestFlood(t *testing.T) {
 	for i := range events {
 		b.Emit("p", "Network.dataReceived", fmt.Sprint(i))
 	}
-	// The answer comes behind them all.
+	// The reply arrives after all events.
 	if err := p.Call(t.Context(), "Runtime.evaluate", nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +249,7 @@ func TestDecode(t *testing.T) {
 	b.Emit("", "Page.loadEventFired", `{"timestamp":"x"}`)
 	b.Emit("", "Page.frameDetached", `{"frameId":"F","reason":"swap"}`)
 	if _, err := Decode(next(t, c.BrowserSession()), page.LoadEventFired); err == nil {
-		t.Error("a timestamp that is no number was decoded")
+		t.Error("a timestamp that is not a number was decoded")
 	}
 	e, err := Decode(next(t, c.BrowserSession()), page.FrameDetached)
 	if err != nil || e.FrameID != "F" || e.Reason != "swap" {
@@ -254,8 +257,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestSubscribe gets one method of one session: not another method, nor the
-// same of a child; and the stream has them all the same.
+// TestSubscribe checks that a subscription receives the events of one method of one session, and no
+// events of other methods or of child sessions. The stream also has these events.
 func TestSubscribe(t *testing.T) {
 	b := cdptest.New(nil)
 	c := connect(t, b)
@@ -270,7 +273,7 @@ func TestSubscribe(t *testing.T) {
 	b.Emit("p", "Page.loadEventFired", `4`)
 	b.Detach("", "p")
 	var got []string
-	for params := range events { // closed when the session goes
+	for params := range events { // closed when the session is gone
 		got = append(got, string(params))
 	}
 	if want := []string{"1", "4"}; !slices.Equal(got, want) {
@@ -282,7 +285,7 @@ func TestSubscribe(t *testing.T) {
 	late, stop := p.Subscribe("Page.loadEventFired")
 	defer stop()
 	if ev, open := <-late; open {
-		t.Errorf("a subscription to what is gone got %s", ev)
+		t.Errorf("a subscription to a session that is gone got %s", ev)
 	}
 }
 
@@ -294,11 +297,11 @@ func TestSubscribeCancel(t *testing.T) {
 		first, cancelFirst := s.Subscribe(target.TargetCreated.Method)
 		second, cancelSecond := s.Subscribe(target.TargetCreated.Method)
 		b.Emit("", "Target.targetCreated", `1`)
-		cancelFirst() // with an event that nobody took
+		cancelFirst() // with an event that was not received
 		cancelFirst()
 		synctest.Wait()
 		for range first {
-			// What it had may come or not; the channel is closed.
+			// The event may arrive or not. The channel must be closed.
 		}
 		b.Emit("", "Target.targetCreated", `2`)
 		for _, want := range []string{"1", "2"} {
@@ -310,13 +313,13 @@ func TestSubscribeCancel(t *testing.T) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if n := len(s.subs["Target.targetCreated"]); n != 0 {
-			t.Errorf("%d subscriptions are left", n)
+			t.Errorf("%d subscriptions remain", n)
 		}
 	})
 }
 
-// TestInOrder: the reply to a call waits until the events before it were read
-// and the next is asked for, on the session and on those that attach later.
+// TestInOrder checks that a call returns only after the events before its reply were read and Next
+// was called again, on the session and on sessions that attach later.
 func TestInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
@@ -344,13 +347,13 @@ func TestInOrder(t *testing.T) {
 				}
 			}
 			if done() {
-				t.Errorf("%s: answered before the event was read", s.ID())
+				t.Errorf("%s: the call returned before the event was read", s.ID())
 			}
 			if ev := next(t, p); ev.Method != "Test.before" || ev.Session != s {
 				t.Errorf("%s: got %s of %s", s.ID(), ev.Method, ev.Session.ID())
 			}
 			if done() {
-				t.Errorf("%s: answered before the event was done with", s.ID())
+				t.Errorf("%s: the call returned before the event was handled", s.ID())
 			}
 			if ev := next(t, p); ev.Method != "Test.after" {
 				t.Errorf("%s: got %s", s.ID(), ev.Method)
@@ -363,7 +366,7 @@ func TestInOrder(t *testing.T) {
 			}
 		}
 
-		// What was answered before the page went is still a reply.
+		// A reply that arrived before the page was detached is still returned.
 		call, err := p.Start(t.Context(), "Test.call", nil)
 		if err != nil {
 			t.Fatal(err)

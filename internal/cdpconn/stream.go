@@ -7,19 +7,20 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A stream is an unbounded queue of events from one writer to one reader. It
-// is unbounded because the writer is the connection's reader: were it to wait
-// for a slow consumer, every call of every tab would wait with it.
+// A stream is a queue of events from one writer to one reader. The writer never waits, because it
+// is the goroutine that reads the connection: if it waited for a slow reader of events, every call
+// of every tab would wait. See put for what happens if the queue is full.
 type stream struct {
 	mu     sync.Mutex // guards queue, queued and ended
 	queue  []Event
 	queued int // bytes of the parameters in queue
 	ended  bool
-	signal chan struct{} // holds one token when there may be something new
+	signal chan struct{} // contains a value if the queue or ended may have changed
 }
 
 func newStream() *stream { return &stream{signal: make(chan struct{}, 1)} }
 
+// wake wakes up the reader.
 func (s *stream) wake() {
 	select {
 	case s.signal <- struct{}{}:
@@ -30,9 +31,9 @@ func (s *stream) wake() {
 // maxLost limits the number of lost events that one event reports.
 const maxLost = 1 << 30
 
-// put queues an event and reports whether it was queued. After close it drops all
-// events. When the queue is full it drops the events that mayDrop allows. One
-// event reports the number of consecutive lost events.
+// put queues an event and reports whether it was queued. After close it drops all events. If the
+// queue is full, it drops events for which mayDrop returns true, and queues the number of
+// consecutive dropped events as one event.
 func (s *stream) put(ev Event) bool {
 	s.mu.Lock()
 	ended := s.ended
@@ -49,9 +50,9 @@ func (s *stream) put(ev Event) bool {
 	return !ended && !full
 }
 
-// addLost adds the number of lost events in ev to a queued event that reports
-// lost events, if only such events follow it. It reports whether it found one.
-// s.mu must be held.
+// addLost adds the number of lost events in ev to a queued event that reports lost events of the
+// same session and method, if only events that report lost events follow it. It reports whether it
+// found one. s.mu must be held.
 func (s *stream) addLost(ev Event) bool {
 	for i := len(s.queue) - 1; i >= 0 && s.queue[i].Lost > 0; i-- {
 		if q := &s.queue[i]; q.Session == ev.Session && q.Method == ev.Method {
@@ -62,6 +63,7 @@ func (s *stream) addLost(ev Event) bool {
 	return false
 }
 
+// close ends the stream. next still returns the queued events.
 func (s *stream) close() {
 	s.mu.Lock()
 	s.ended = true
@@ -69,6 +71,8 @@ func (s *stream) close() {
 	s.wake()
 }
 
+// next returns the next event. It completes the commands of the replies before that event. After
+// close and the last event, it returns executor.ErrTargetGone.
 func (s *stream) next(ctx context.Context) (Event, error) {
 	for {
 		s.mu.Lock()
@@ -78,7 +82,7 @@ func (s *stream) next(ctx context.Context) (Event, error) {
 			s.queue = s.queue[1:]
 			s.queued -= len(ev.Params)
 			if len(s.queue) == 0 {
-				s.queue = nil // let a flood's memory go
+				s.queue = nil // release the memory of a long queue
 			}
 			s.mu.Unlock()
 			if ev.reply != nil {

@@ -23,9 +23,6 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the default size limit of one file.
-	DefaultMaxBytes = 100 << 20
-
 	stagingName   = ".staging"
 	partialPrefix = ".partial-"
 
@@ -48,10 +45,10 @@ type Dir struct {
 // change an existing directory, and returns ErrDownloadFailed if dir is a symbolic link, belongs to
 // another user, or is writable by others.
 //
-// maxBytes limits the size of one file; 0 means [DefaultMaxBytes].
+// maxBytes limits the size of one file; 0 means executor.DefaultMaxDownloadBytes.
 func Open(dir string, maxBytes int64) (*Dir, error) {
 	if maxBytes == 0 {
-		maxBytes = DefaultMaxBytes
+		maxBytes = executor.DefaultMaxDownloadBytes
 	}
 	if maxBytes < 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "download limit of %d bytes is negative", maxBytes)

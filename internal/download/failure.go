@@ -86,7 +86,7 @@ func networkErrorText(err error) string {
 	case errors.As(err, &cert), errors.As(err, &hostname), errors.As(err, &authority):
 		return "its certificate is not trusted"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "it refused the connection"
+		return "connection refused"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was interrupted"
 	case errors.As(err, &timeout) && timeout.Timeout():

@@ -368,7 +368,7 @@ func TestFetchTransportErrors(t *testing.T) {
 	gone := serve(t, func(http.ResponseWriter, *http.Request) {})
 	gone.Close()
 	wantCode(t, fetchErr(t.Context(), d, request(t, gone.URL+"/secret")), executor.ErrDownloadFailed,
-		strings.TrimPrefix(gone.URL, "http://")+" could not be fetched: it refused the connection")
+		strings.TrimPrefix(gone.URL, "http://")+" could not be fetched: connection refused")
 
 	secret := errors.New(`parse "http://x.test/secret"`)
 	denial := executor.Errorf(executor.ErrPolicyDenied, "", "address is private")

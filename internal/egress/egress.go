@@ -2,7 +2,7 @@
 // connection of the browser goes through it and is checked before it leaves the machine, regardless
 // of what started it.
 //
-// A [Proxy] queries its [NetworkPolicy] twice. The first query is about the scheme, host and port,
+// A [Proxy] queries its [executor.NetworkPolicy] twice. The first query is about the scheme, host and port,
 // and the path of plain http. It precedes name resolution, because a DNS query also sends data out.
 // The second query is about each address of the name. The proxy connects only to an allowed
 // address, so that a name cannot be pointed to another address between the check and the
@@ -52,19 +52,6 @@ const (
 	maxIdlePerHost = 6
 )
 
-// A NetworkPolicy decides on connections. policy.Policy implements it. Its methods must be safe for
-// concurrent use. An error denies; its text is shown to the page that sent the request.
-type NetworkPolicy interface {
-	// CheckHost is called before host is resolved. scheme is "http", or empty for a tunnel. An IPv6
-	// host has brackets.
-	CheckHost(scheme, host string, port int) error
-	// CheckPath checks the path of a plain http request that CheckHost allowed.
-	// path is as sent, without the query.
-	CheckPath(scheme, host string, port int, path string) error
-	// CheckAddr is called for each address of host, immediately before it is dialed.
-	CheckAddr(host string, port int, addr netip.Addr) error
-}
-
 // A Resolver resolves host names. *net.Resolver implements it.
 type Resolver interface {
 	// LookupNetIP is called with network "ip".
@@ -74,7 +61,7 @@ type Resolver interface {
 // Options are the options of [New].
 type Options struct {
 	// Policy decides on every connection; nil denies all.
-	Policy NetworkPolicy
+	Policy executor.NetworkPolicy
 	// Upstream is the URL of an upstream http proxy, with credentials if the proxy requires them;
 	// nil means none. The upstream proxy resolves the names that do not resolve here, and is then
 	// trusted to check their addresses. Allowed loopback and private addresses are dialed directly.
@@ -99,7 +86,7 @@ type Options struct {
 // A Proxy is a filtering HTTP proxy on a loopback port. Its methods are safe
 // for concurrent use.
 type Proxy struct {
-	policy      NetworkPolicy
+	policy      executor.NetworkPolicy
 	upstream    *url.URL
 	via         func(*url.URL) (*url.URL, error) // returns nil for hosts of NoProxy; nil if NoProxy is empty
 	resolver    Resolver

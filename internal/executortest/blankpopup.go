@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // BlankPopup opens a page on 127.0.0.1 whose data: frame opens a blank popup
@@ -45,7 +46,7 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	tab, err := exec.NewTab(ctx, srv.URL+"/", nil)
+	_, tab, err := exec.NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/"})
 	if err != nil {
 		t.Fatalf("allowed page: %v", err)
 	}
@@ -56,7 +57,7 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 	}
 	seen := 0
 	for seen < 2 { // the window exists before it is listed as a tab
-		tabs, err := all.ListTabs(ctx)
+		tabs, err := all.Tabs(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +69,15 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 			if other.ID == tab.ID {
 				continue
 			}
-			if text, err := exec.Text(ctx, other.ID, nil); !errors.Is(err, executor.ErrPolicyDenied) {
+			if text, err := pagetest.Of(exec, other.ID).Text(ctx, nil); !errors.Is(err, executor.ErrPolicyDenied) {
 				t.Errorf("the window was read: %+v, %v", text, err)
 			}
-			if a, err := exec.Click(ctx, other.ID, css("button"), nil); !errors.Is(err, executor.ErrPolicyDenied) {
+			if a, err := pagetest.Of(exec, other.ID).Click(ctx, css("button"), nil); !errors.Is(err, executor.ErrPolicyDenied) {
 				t.Errorf("an action in the window succeeded: %+v, %v", a, err)
 			}
 		}
 	}
-	led, err := exec.NewTab(ctx, srv.URL+"/leaves", nil)
+	_, led, err := exec.NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/leaves"})
 	if errors.Is(err, executor.ErrPolicyDenied) {
 		return // the frame navigated the tab before NewTab returned
 	}
@@ -84,7 +85,7 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 		t.Fatal(err)
 	}
 	for {
-		text, err := exec.Text(ctx, led.ID, nil)
+		text, err := pagetest.Of(exec, led.ID).Text(ctx, nil)
 		if err == nil && !strings.HasPrefix(text.Origin, "http") {
 			t.Error("the blank page that a frame navigated the tab to was read")
 			return

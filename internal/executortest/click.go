@@ -38,7 +38,7 @@ func (s *suite) click(t *testing.T) {
 		}
 	})
 	s.page(t, "covered", "click.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#covered"), nil)
+		_, err := c.page().Click(c.ctx, css("#covered"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Pay", "covered", "dialog", "Cookies")
 		c.wantUntouched("covered")
 		c.wantUntouched("cover")
@@ -49,7 +49,7 @@ func (s *suite) click(t *testing.T) {
 		c.await("click", "uncovered")
 	})
 	s.page(t, "disabled", "click.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#disabled"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
+		_, err := c.page().Click(c.ctx, css("#disabled"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "disabled")
 		c.wantUntouched("disabled")
 	})
@@ -59,7 +59,7 @@ func (s *suite) click(t *testing.T) {
 		c.await("click", "disabled")
 	})
 	s.page(t, "hidden", "click.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#hidden"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
+		_, err := c.page().Click(c.ctx, css("#hidden"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "visible")
 		c.wantUntouched("hidden")
 	})
@@ -71,7 +71,7 @@ func (s *suite) click(t *testing.T) {
 		}
 	})
 	s.page(t, "never stable", "click.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#restless"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
+		_, err := c.page().Click(c.ctx, css("#restless"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "not stable")
 		c.wantUntouched("restless")
 	})
@@ -144,15 +144,15 @@ func (s *suite) click(t *testing.T) {
 		c.clobbered()
 	})
 	s.page(t, "a frame covers the target after the press", "click-edge-cases.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#veiled"), nil)
+		_, err := c.page().Click(c.ctx, css("#veiled"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Veiled", "[ref=", "click")
 	})
 	s.page(t, "disabled by the press", "click-edge-cases.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#once"), nil)
+		_, err := c.page().Click(c.ctx, css("#once"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Once", "disabled")
 	})
 	s.page(t, "target replaced between the two clicks", "click-edge-cases.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#swap"), &executor.ClickOptions{Count: 2})
+		_, err := c.page().Click(c.ctx, css("#swap"), &executor.ClickOptions{Count: 2})
 		c.wantCode(err, executor.ErrNotActionable, "1 of 2")
 		c.await("click", "swap")
 		c.wantUntouched("heir")
@@ -180,11 +180,11 @@ func (s *suite) click(t *testing.T) {
 	})
 	s.page(t, "bad arguments", "click.html", func(c *testCase) {
 		for _, target := range []executor.Target{{}, {Selector: "#plain", Ref: "e1"}, {Ref: "x1"}, {Selector: "#plain["}} {
-			_, err := c.exec.Click(c.ctx, c.tab, target, nil)
+			_, err := c.page().Click(c.ctx, target, nil)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		for _, opts := range []executor.ClickOptions{{Button: "fourth"}, {Count: 4}, {Count: -1}, {Modifiers: []executor.Modifier{"Hyper"}}} {
-			_, err := c.exec.Click(c.ctx, c.tab, css("#plain"), &opts)
+			_, err := c.page().Click(c.ctx, css("#plain"), &opts)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		c.wantUntouched("plain")
@@ -201,32 +201,32 @@ func (c *testCase) clobbered() {
 	c.click(css("#below"), nil)
 	c.await("click", "below")
 	c.click(css("form"), nil)
-	if _, err := c.exec.Hover(c.ctx, c.tab, css("#inside"), nil); err != nil {
+	if _, err := c.page().Hover(c.ctx, css("#inside"), nil); err != nil {
 		c.Errorf("hover: %v", err)
 	}
-	if _, err := c.exec.Hover(c.ctx, c.tab, css("#form"), nil); err != nil {
+	if _, err := c.page().Hover(c.ctx, css("#form"), nil); err != nil {
 		c.Errorf("hover the form: %v", err)
 	}
 	c.typeInto("#field", "words", nil)
 	c.wantValue("field.value", "words")
-	if _, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#field"), Value: "more"}, {Target: css("#agree"), Value: true}}, nil); err != nil {
+	if _, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#field"), Value: "more"}, {Target: css("#agree"), Value: true}}, nil); err != nil {
 		c.Errorf("fill_form: %v", err)
 	}
 	c.wantValue("field.value + agree.checked", "moretrue")
-	_, err := c.exec.Type(c.ctx, c.tab, css("#form"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
+	_, err := c.page().Type(c.ctx, css("#form"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
 	c.wantCode(err, executor.ErrNotActionable)
-	if res, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: css("form"), DeltaY: 50}); err != nil || res.Y == 0 {
+	if res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("form"), DeltaY: 50}); err != nil || res.Y == 0 {
 		c.Errorf("scroll: %+v, %v", res, err)
 	}
 	for _, target := range []executor.Target{css("#form"), {}} {
-		if res, err := c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: target}); err != nil || !strings.Contains(res.Content, "Some words") {
+		if res, err := c.page().Text(c.ctx, &executor.TextOptions{Target: target}); err != nil || !strings.Contains(res.Content, "Some words") {
 			c.Errorf("text of %+v: %+v, %v", target, res, err)
 		}
 	}
-	if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "Some words", Timeout: 3 * time.Second}); err != nil {
+	if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Some words", Timeout: 3 * time.Second}); err != nil {
 		c.Errorf("wait_for: %v", err)
 	}
-	if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Selector: "form", Timeout: 3 * time.Second}); err != nil {
+	if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: "form", Timeout: 3 * time.Second}); err != nil {
 		c.Errorf("wait_for the form: %v", err)
 	}
 }
@@ -256,7 +256,7 @@ func (s *suite) clickTargets(t *testing.T) {
 	})
 	s.page(t, "no match", "click.html", func(c *testCase) {
 		for _, selector := range []string{"#nosuch", "text=No such text", `role=button[name="No such"]`} {
-			_, err := c.exec.Click(c.ctx, c.tab, css(selector), &executor.ClickOptions{Timeout: 300 * time.Millisecond})
+			_, err := c.page().Click(c.ctx, css(selector), &executor.ClickOptions{Timeout: 300 * time.Millisecond})
 			c.wantCode(err, executor.ErrSelectorNotFound, strings.Trim(selector[strings.LastIndex(selector, "=")+1:], `"]`))
 		}
 	})
@@ -275,7 +275,7 @@ func (s *suite) clickTargets(t *testing.T) {
 		}
 		c.click(byRef(c.ref("button", "In a box")), nil)
 		c.await("click", "in-div")
-		if _, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "Deep")), "down here", nil); err != nil {
+		if _, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "Deep")), "down here", nil); err != nil {
 			c.Fatal(err)
 		}
 		if r := c.await("input", "deep"); r.Value != "down here" {
@@ -297,7 +297,7 @@ func (s *suite) clickTargets(t *testing.T) {
 			c.Error("the click was not trusted")
 		}
 		card := byRef(c.refIn(snap, "textbox", "Card across"))
-		if _, err := c.exec.Type(c.ctx, c.tab, card, "4242", nil); err != nil {
+		if _, err := c.page().Type(c.ctx, card, "4242", nil); err != nil {
 			c.Fatal(err)
 		}
 		if r := c.await("input", "card"); r.Value != "4242" {
@@ -310,20 +310,20 @@ func (s *suite) refs(t *testing.T) {
 	s.page(t, "removed element", "click.html", func(c *testCase) {
 		ref := c.ref("button", "Gone")
 		c.eval(`document.querySelector("#gone").remove()`, nil)
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 	})
 	s.page(t, "replaced element", "click.html", func(c *testCase) {
 		ref := c.ref("button", "Gone")
 		c.eval(`document.querySelector("#gone").outerHTML = '<button id="heir" data-report="click">Gone</button>'; watch(document.querySelector("#heir").parentNode)`, nil)
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		c.wantUntouched("heir") // a click never uses a replacement element
 	})
 	s.page(t, "after a navigation", "click.html", func(c *testCase) {
 		ref := c.ref("button", "Plain")
 		c.goTo(c.url("click.html"), nil)
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		if again := c.ref("button", "Plain"); again == ref {
 			c.Errorf("ref %s was minted twice", ref)
@@ -331,7 +331,7 @@ func (s *suite) refs(t *testing.T) {
 		c.wantUntouched("plain")
 	})
 	s.page(t, "ref that was never minted", "click.html", func(c *testCase) {
-		_, err := c.exec.Hover(c.ctx, c.tab, byRef("e777"), nil)
+		_, err := c.page().Hover(c.ctx, byRef("e777"), nil)
 		c.wantCode(err, executor.ErrRefExpired, "e777")
 	})
 }

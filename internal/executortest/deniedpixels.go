@@ -46,7 +46,7 @@ func (s *suite) deniedPixels(t *testing.T) {
 			c.Logf("seed %d", seed)
 			c.openMoving(k, mode, seed)
 			if pinch {
-				if _, err := c.exec.CDP(c.ctx, c.tab, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}); err != nil {
+				if _, err := c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}); err != nil {
 					c.Fatal(err)
 				}
 			}
@@ -58,7 +58,7 @@ func (s *suite) deniedPixels(t *testing.T) {
 				shots /= 3 // each is denied after waiting for the frame to be drawn
 			}
 			for i := range shots {
-				shot, err := c.exec.Screenshot(c.ctx, c.tab, kinds[i%len(kinds)])
+				shot, err := c.page().Screenshot(c.ctx, kinds[i%len(kinds)])
 				if err != nil {
 					if code := executor.CodeOf(err); code != executor.ErrPolicyDenied && code != executor.ErrTargetGone {
 						c.Fatalf("screenshot %d: %v", i, err)
@@ -117,7 +117,7 @@ func (s *suite) deniedTransition(t *testing.T) {
 		c.openMoving(k, "still", 1)
 		c.shot(nil)
 		c.eval("document.startViewTransition(() => new Promise(() => {})).ready.catch(() => 0); 0", nil)
-		_, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		_, err := c.page().Screenshot(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied, "transition")
 		c.eval("document.activeViewTransition?.skipTransition(); 0", nil)
 	})
@@ -135,7 +135,7 @@ func (s *suite) deniedTransition(t *testing.T) {
 		if seen != 0 {
 			c.Errorf("the document has %d animations", seen)
 		}
-		shot, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		shot, err := c.page().Screenshot(c.ctx, nil)
 		if err == nil {
 			c.Errorf("%d pixels of denied frames are visible", deniedFramePixels(c.decode(shot)))
 		}
@@ -152,13 +152,13 @@ func (s *suite) deniedRestored(t *testing.T) {
 		for stayed := false; !stayed; {
 			k.deny(nil)
 			c.eval("window.stayed = true", nil)
-			if _, err := c.exec.Navigate(c.ctx, c.tab, c.url("click.html"), nil); err != nil {
+			if _, err := c.page().Navigate(c.ctx, c.url("click.html"), nil); err != nil {
 				c.Fatal(err)
 			}
 			k.deny(func(a executor.Access) bool {
 				return a.Frame != "" && a.Origin != origin && a.Origin != executor.OriginInternal
 			})
-			if _, err := c.exec.Back(c.ctx, c.tab, nil); err != nil {
+			if _, err := c.page().Back(c.ctx, nil); err != nil {
 				c.Fatal(err)
 			}
 			c.eval("Boolean(window.stayed)", &stayed)
@@ -181,12 +181,12 @@ func (s *suite) deniedRestored(t *testing.T) {
 func (c *testCase) openMoving(k *keeper, mode string, seed uint32) (origin string) {
 	c.Helper()
 	origin = fmt.Sprintf("http://moving%s.localhost:%d", c.id, c.port)
-	tab, err := c.exec.NewTab(c.ctx, fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.id, mode, seed), nil)
+	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.id, mode, seed)})
 	if err != nil {
 		c.Fatal(err)
 	}
 	c.tab = tab.ID
-	if _, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Width: 480, Height: 360}); err != nil {
+	if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Width: 480, Height: 360}); err != nil {
 		c.Fatal(err)
 	}
 	c.wantFramesVisible("without denial")
@@ -199,7 +199,7 @@ func (c *testCase) openMoving(k *keeper, mode string, seed uint32) (origin strin
 func (c *testCase) wantFramesVisible(when string) {
 	c.Helper()
 	for c.ctx.Err() == nil {
-		shot, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		shot, err := c.page().Screenshot(c.ctx, nil)
 		if err == nil && deniedFramePixels(c.decode(shot)) > 500 {
 			return
 		}

@@ -58,7 +58,7 @@ func (s *suite) actionability(t *testing.T) {
 		{"on a zoomed page", "near"},
 	}...)
 	s.page(t, "on a page pinch-zoomed to 200 %", "actionability-zoom.html", func(c *testCase) {
-		if _, err := c.exec.CDP(c.ctx, c.tab, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 2}); err != nil {
+		if _, err := c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 2}); err != nil {
 			c.Fatal(err)
 		}
 		c.clicked(css("#near"), "near")
@@ -71,7 +71,7 @@ func (s *suite) actionability(t *testing.T) {
 	})
 	s.page(t, "virtualized row replaced by scrolling, by ref", "actionability-list.html", func(c *testCase) {
 		ref := c.ref("button", "Row 23")
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		if offered := candidate(err, "button", "Row 23"); offered == "" {
 			c.Errorf("the replacing row is not offered: %v", err)
@@ -121,7 +121,7 @@ func (s *suite) actionabilityShapes(t *testing.T) {
 		{"scaled and rotated", "zoomed"},
 		{"vertical writing mode", "vertical"},
 		{"ruby", "ruby"},
-		{"mostly clipped", "clipped"},
+		{"largely clipped", "clipped"},
 		{"bidirectional text", "bidi"},
 	}...)
 }

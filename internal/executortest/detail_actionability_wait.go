@@ -56,7 +56,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 			c.awaitRequest("validation")
 			clicked := make(chan error, 1)
 			go func() {
-				_, err := c.exec.Click(c.ctx, c.tab, css("#"+p.id), &executor.ClickOptions{Timeout: hopelessTimeout})
+				_, err := c.page().Click(c.ctx, css("#"+p.id), &executor.ClickOptions{Timeout: hopelessTimeout})
 				clicked <- err
 			}()
 			c.await("ready", "released")
@@ -80,7 +80,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 		ref := c.ref("button", "Rendered")
 		c.eval(`later(200, () => { place.innerHTML = "<button id=old data-report='mousedown click'>Rendered</button>"; watch(place); }, "old")`, nil)
 		start := time.Now()
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), &executor.ClickOptions{Timeout: hopelessTimeout})
+		_, err := c.page().Click(c.ctx, byRef(ref), &executor.ClickOptions{Timeout: hopelessTimeout})
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		c.early(start)
 		c.wantUntouched("mousedown")
@@ -110,7 +110,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 		})
 	}
 	s.page(t, "never stable: its container moves", "actionability-wait.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#sways"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
+		_, err := c.page().Click(c.ctx, css("#sways"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "Sways", "not stable")
 		c.wantUntouched("sways")
 	})

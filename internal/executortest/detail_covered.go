@@ -13,7 +13,7 @@ import (
 func (c *testCase) blocked(id string, parts ...string) error {
 	c.Helper()
 	start := time.Now()
-	_, err := c.exec.Click(c.ctx, c.tab, css("#"+id), &executor.ClickOptions{Timeout: hopelessTimeout})
+	_, err := c.page().Click(c.ctx, css("#"+id), &executor.ClickOptions{Timeout: hopelessTimeout})
 	c.wantCode(err, executor.ErrNotActionable, parts...)
 	c.early(start)
 	c.wantUntouched(id)
@@ -58,7 +58,7 @@ func (s *suite) covered(t *testing.T) {
 	s.page(t, "behind a modal dialog", "covered.html", func(c *testCase) {
 		c.eval("dialog.showModal()", nil)
 		err := c.blocked("behind", "Behind", `dialog "Terms"`, "[ref=")
-		if _, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Target: byRef(c.refNamed(err, "dialog", "Terms"))}); err != nil {
+		if _, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: byRef(c.refNamed(err, "dialog", "Terms"))}); err != nil {
 			c.Errorf("the ref of the dialog: %v", err)
 		}
 		c.click(css("#close"), nil)

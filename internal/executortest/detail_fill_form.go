@@ -18,7 +18,7 @@ func (s *suite) fillForms(t *testing.T) {
 	}
 	fill := func(c *testCase, opts *executor.FillOptions, fields ...executor.Field) *executor.FillResult {
 		c.Helper()
-		res, err := c.exec.FillForm(c.ctx, c.tab, fields, opts)
+		res, err := c.page().FillForm(c.ctx, fields, opts)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -60,9 +60,9 @@ func (s *suite) fillForms(t *testing.T) {
 		}
 		fill(c, nil, field("#colours", "Blue"))
 		c.wantValue("colours.querySelector('[aria-checked=true]').textContent", "Blue")
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#slow", "Light")}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#slow", "Light")}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "Light", `"Slow"`, `"Fast"`)
-		_, err = c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#slow", "Warp")}, nil)
+		_, err = c.page().FillForm(c.ctx, []executor.Field{field("#slow", "Warp")}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "Warp", "disabled")
 	})
 	s.page(t, "tri-state checkbox; slow switch", page, func(c *testCase) {
@@ -72,7 +72,7 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantValue("mixed.checked + ' ' + document.querySelector('#switch').ariaChecked", "true true")
 	})
 	s.page(t, "checkbox that does not change: error", page, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#name", "Ann"), field("#never", true)}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann"), field("#never", true)}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "#never", "is not checked", "filled before it: #name")
 	})
 	s.page(t, "field that appears after another is filled", page, func(c *testCase) {
@@ -108,7 +108,7 @@ func (s *suite) fillForms(t *testing.T) {
 		{field("#more", "x"), executor.ErrBadArgs, `element "div#more" is not a form field`},
 	} {
 		s.page(t, "invalid value is rejected:"+f.field.Target.Selector+" "+quoted(f.field.Value), page, func(c *testCase) {
-			_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#notes", "first"), f.field, field("#email", "never@example.com")}, &executor.FillOptions{Submit: css("#send")})
+			_, err := c.page().FillForm(c.ctx, []executor.Field{field("#notes", "first"), f.field, field("#email", "never@example.com")}, &executor.FillOptions{Submit: css("#send")})
 			c.wantCode(err, f.code, "field "+f.field.Target.Selector, f.says, "filled before it: #notes")
 			c.wantValue("email.value + '/' + notes.value", "/first")
 			c.wantUntouched("form")
@@ -119,11 +119,11 @@ func (s *suite) fillForms(t *testing.T) {
 		if res.Submitted {
 			c.Error("the result reports a submission")
 		}
-		c.wantIn(res.Note, "not sent", `textbox "Must"`, "fill", `textbox "Mail"`, "@")
+		c.wantIn(res.Note, "not submitted", `textbox "Must"`, "fill", `textbox "Mail"`, "@")
 		if n := strings.Count(res.Note, `textbox "Must"`); n != 1 {
 			c.Errorf("the note names the field %d times: %s", n, res.Note)
 		}
-		c.wantIn(c.click(css("#strictSend"), nil).Note, "not sent", `textbox "Must"`, `textbox "Mail"`)
+		c.wantIn(c.click(css("#strictSend"), nil).Note, "not submitted", `textbox "Must"`, `textbox "Mail"`)
 		c.wantUntouched("strict")
 		c.eval(`addEventListener("click", () => document.querySelector("#strict").checkValidity()); 0`, nil)
 		c.wantNotIn(c.click(css("#name"), nil).Note, "invalid")
@@ -135,7 +135,7 @@ func (s *suite) fillForms(t *testing.T) {
 	})
 	s.page(t, "pattern mismatch blocks submit", page, func(c *testCase) {
 		res := fill(c, &executor.FillOptions{Submit: css("#send")}, field("#code", "abc"), field("#name", "Ann"))
-		c.wantIn(res.Note, "not sent", `textbox "Code`, "format")
+		c.wantIn(res.Note, "not submitted", `textbox "Code`, "format")
 		c.wantUntouched("form")
 	})
 	s.page(t, "submit button enabled on blur of the last field", page, func(c *testCase) {
@@ -160,16 +160,16 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantIn(res.URL, "second.html?q=lamps")
 	})
 	s.page(t, "disabled submit button: error names it and the filled fields", page, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: time.Second})
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: time.Second})
 		c.wantCode(err, executor.ErrNotActionable, "submit button", "disabled", "filled before it: #name")
 	})
 	s.page(t, "dialog stops filling: error names the field, the filled fields and the dialog", page, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#name", "Ann"), field("#warns", "x"), field("#email", "ann@example.com"), field("#notes", "n")}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann"), field("#warns", "x"), field("#email", "ann@example.com"), field("#notes", "n")}, nil)
 		c.wantCode(err, executor.ErrDialogOpen, `alert dialog "Really?" is open`, "field #", "filled before it: #name", "handle_dialog")
 		c.answer(executor.DialogAlert, "Really?", executor.DialogAnswer{Accept: true})
 	})
 	s.page(t, "errors never contain secrets", page, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{field("#secret", []string{"hunter2"})}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#secret", []string{"hunter2"})}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "#secret", "string")
 		c.wantNotIn(err.Error(), "hunter2")
 	})

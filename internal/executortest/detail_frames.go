@@ -36,10 +36,10 @@ func (s *suite) actionabilityFrames(t *testing.T) {
 		snap := c.snapWith(`"Far in whole"`)
 		ref := byRef(c.refIn(snap, "button", "Far in whole"))
 		c.eval(`document.body.insertAdjacentHTML("beforeend", '<div id="veil" role="alert" aria-label="Veil" style="position: fixed; inset: 0; background: white"></div>')`, nil)
-		_, err := c.exec.Click(c.ctx, c.tab, ref, nil)
+		_, err := c.page().Click(c.ctx, ref, nil)
 		c.wantCode(err, executor.ErrNotActionable, "Far in whole", "covered", "Veil", "[ref=")
 		c.eval(`veil.remove(); whole.contentDocument.body.insertAdjacentHTML("beforeend", '<div role="alert" aria-label="Film" style="position: fixed; inset: 0; background: white"></div>')`, nil)
-		_, err = c.exec.Click(c.ctx, c.tab, ref, nil)
+		_, err = c.page().Click(c.ctx, ref, nil)
 		c.wantCode(err, executor.ErrNotActionable, "Far in whole", "covered", "Film", "[ref=")
 	})
 	s.page(t, "moving frame", "actionability-frames.html", func(c *testCase) {

@@ -52,12 +52,12 @@ func (s *suite) hitTarget(t *testing.T) {
 		})
 	}
 	s.page(t, "first press of a double click hides the target", "confirm.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#option"), &executor.ClickOptions{Count: 2})
+		_, err := c.page().Click(c.ctx, css("#option"), &executor.ClickOptions{Count: 2})
 		c.wantCode(err, executor.ErrNotActionable, "Norway", "click")
 		c.await("chosen", "option")
 	})
 	s.page(t, "covered when the pointer arrives", "confirm.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#trap"), nil)
+		_, err := c.page().Click(c.ctx, css("#trap"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Trap", `tooltip "Tip" [ref=`)
 		c.wantUntouched("tip")
 		c.wantUntouched("trap")
@@ -67,12 +67,12 @@ func (s *suite) hitTarget(t *testing.T) {
 		c.wantUntouched("tip")
 	})
 	s.page(t, "link moves under the pointer", "confirm.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#trapped"), nil)
+		_, err := c.page().Click(c.ctx, css("#trapped"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Trapped link", `link "Buy now" [ref=`)
 		c.wantValue("location.hash", "")
 	})
 	s.page(t, "container captures the pointer", "confirm.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, c.tab, css("#held"), nil)
+		_, err := c.page().Click(c.ctx, css("#held"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Held by its track", "click")
 		c.await("pointerdown", "held")
 	})
@@ -103,20 +103,23 @@ func (s *suite) hitTarget(t *testing.T) {
 			if a.Dialog == nil || a.Dialog.Message != event {
 				c.Fatalf("changes %+v, want a dialog that says %s", a.Changes, event)
 			}
-			if _, err := c.exec.HandleDialog(c.ctx, c.tab, executor.DialogAnswer{Accept: true}); err != nil {
+			if _, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true}); err != nil {
 				c.Fatal(err)
 			}
 			c.clicked(css("#prevents"), "prevents") // no listener remains
 		})
 	}
 	for name, do := range sorted(map[string]func(c *testCase) error{
-		"click": func(c *testCase) error { _, err := c.exec.Click(c.ctx, c.tab, css("#asks"), nil); return err },
+		"click": func(c *testCase) error {
+			_, err := c.page().Click(c.ctx, css("#asks"), nil)
+			return err
+		},
 		"double click": func(c *testCase) error {
-			_, err := c.exec.Click(c.ctx, c.tab, css("#asks"), &executor.ClickOptions{Count: 2})
+			_, err := c.page().Click(c.ctx, css("#asks"), &executor.ClickOptions{Count: 2})
 			return err
 		},
 		"checkbox of a form": func(c *testCase) error {
-			_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#asksCheck"), Value: true}}, nil)
+			_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#asksCheck"), Value: true}}, nil)
 			return err
 		},
 	}) {
@@ -141,7 +144,7 @@ func (s *suite) hitTarget(t *testing.T) {
 	}
 	s.page(t, "key press works on a button whose click was blocked", "confirm.html", func(c *testCase) {
 		c.eval("asking = true", nil)
-		_, err := c.exec.Click(c.ctx, c.tab, css("#asks"), nil)
+		_, err := c.page().Click(c.ctx, css("#asks"), nil)
 		c.wantCode(err, executor.ErrDialogOpen)
 		c.answer(executor.DialogConfirm, "Delete everything?", executor.DialogAnswer{})
 		c.key("Enter", &executor.PressOptions{Target: css("#asks")})

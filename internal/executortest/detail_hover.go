@@ -12,10 +12,10 @@ func (s *suite) hoverMenus(t *testing.T) {
 	s.page(t, "hover state persists until the pointer moves", page, func(c *testCase) {
 		c.pointAt("#file")
 		c.snap(nil)
-		if _, err := c.exec.Screenshot(c.ctx, c.tab, nil); err != nil {
+		if _, err := c.page().Screenshot(c.ctx, nil); err != nil {
 			c.Fatal(err)
 		}
-		if _, err := c.exec.Press(c.ctx, c.tab, "Shift", nil); err != nil {
+		if _, err := c.page().Press(c.ctx, "Shift", nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue("file.matches(':hover') + getComputedStyle(fileMenu).display", "trueblock")
@@ -50,23 +50,23 @@ func (s *suite) hoverMenus(t *testing.T) {
 		c.wantValue("log.filter((r) => r.kind === 'mouseenter').length", "1")
 	})
 	s.page(t, "disabled target: error names the reason", page, func(c *testCase) {
-		_, err := c.exec.Hover(c.ctx, c.tab, css("#off"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Hover(c.ctx, css("#off"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "Off", "disabled")
 		c.pointAt("#around") // its container can still be hovered
 		c.wantValue("around.matches(':hover')", "true")
 	})
 	s.page(t, "covered target, permanently and temporarily", page, func(c *testCase) {
-		_, err := c.exec.Hover(c.ctx, c.tab, css("#covered"), nil)
+		_, err := c.page().Hover(c.ctx, css("#covered"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Covered", "Lid", "[ref=")
 		c.wantUntouched("covered")
 		c.eval("setTimeout(() => lid.remove(), 200)", nil)
-		if _, err := c.exec.Hover(c.ctx, c.tab, css("#covered"), &executor.ActionOptions{Timeout: 10 * time.Second}); err != nil {
+		if _, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 10 * time.Second}); err != nil {
 			c.Fatal(err)
 		}
 		c.await("mouseenter", "covered")
 	})
 	s.page(t, "target moves away from the pointer", page, func(c *testCase) {
-		_, err := c.exec.Hover(c.ctx, c.tab, css("#shy"), &executor.ActionOptions{Timeout: time.Second})
+		_, err := c.page().Hover(c.ctx, css("#shy"), &executor.ActionOptions{Timeout: time.Second})
 		if err != nil {
 			c.wantCode(err, executor.ErrNotActionable, "Shy")
 		}
@@ -74,7 +74,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 	})
 	s.page(t, "in a cross-site frame that needs scrolling", "actionability-frames.html", func(c *testCase) {
 		snap := c.snapWith(`"At the bottom of it all"`)
-		if _, err := c.exec.Hover(c.ctx, c.tab, byRef(c.refIn(snap, "button", "At the bottom of it all")), nil); err != nil {
+		if _, err := c.page().Hover(c.ctx, byRef(c.refIn(snap, "button", "At the bottom of it all")), nil); err != nil {
 			c.Fatal(err)
 		}
 		c.await("mouseenter", "bottom")
@@ -84,7 +84,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 // pointAt hovers over the first match of selector.
 func (c *testCase) pointAt(selector string) *executor.Action {
 	c.Helper()
-	a, err := c.exec.Hover(c.ctx, c.tab, css(selector), nil)
+	a, err := c.page().Hover(c.ctx, css(selector), nil)
 	if err != nil {
 		c.Fatalf("hover %s: %v", selector, err)
 	}

@@ -39,7 +39,7 @@ func (s *suite) pressKeys(t *testing.T) {
 	})
 	s.page(t, "unknown key: error suggests a key", page, func(c *testCase) {
 		for key, says := range map[string]string{"Entr": "Enter", "PageDwn": "PageDown", "Control+Bogus": "F5", "Cntrl+a": "Control", "hello": "type", "Enter+Control": "Control+Enter"} {
-			_, err := c.exec.Press(c.ctx, c.tab, key, nil)
+			_, err := c.page().Press(c.ctx, key, nil)
 			c.wantCode(err, executor.ErrBadArgs, key, says)
 		}
 	})
@@ -124,7 +124,7 @@ func (s *suite) pressKeys(t *testing.T) {
 	})
 	s.page(t, "Tab stays inside a modal dialog", page, func(c *testCase) {
 		c.click(css("#open"), nil)
-		_, err := c.exec.Press(c.ctx, c.tab, "a", on("#line"))
+		_, err := c.page().Press(c.ctx, "a", on("#line"))
 		c.wantCode(err, executor.ErrNotActionable, "focus")
 		c.key("x", on("#inDialog"))
 		c.wantValue("inDialog.value + line.value", "xone two three")

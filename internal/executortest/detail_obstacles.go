@@ -84,12 +84,12 @@ func (s *suite) obstacles(t *testing.T) {
 		{"cookie policy page is not an obstacle", "obstacles-consent.html?policy", "", "", ""},
 	} {
 		s.page(t, w.name, w.page, func(c *testCase) {
-			snap, err := c.exec.Snapshot(c.ctx, c.tab, nil)
+			snap, err := c.page().Snapshot(c.ctx, nil)
 			if err != nil {
 				c.Fatal(err)
 			}
 			c.wantObstacle("snapshot", snap.Obstacle, w)
-			md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+			md, err := c.page().Markdown(c.ctx, nil)
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -102,15 +102,15 @@ func (s *suite) obstacles(t *testing.T) {
 		c.wantNotIn(c.snap(nil), "We and our partners")
 	})
 	s.page(t, "reading part of a page reports no obstacle", "obstacles-login.html?plain", func(c *testCase) {
-		snap, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Target: css("form")})
+		snap, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: css("form")})
 		if err != nil || snap.Obstacle != nil {
 			c.Errorf("snapshot of the form: obstacle %+v, %v", snap.Obstacle, err)
 		}
-		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "form"})
+		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "form"})
 		if err != nil || md.Obstacle != nil {
 			c.Errorf("markdown of the form: obstacle %+v, %v", md.Obstacle, err)
 		}
-		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"}); err != nil || md.Obstacle == nil {
+		if md, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil || md.Obstacle == nil {
 			c.Errorf("markdown of the body: obstacle %+v, %v", md.Obstacle, err)
 		}
 	})
@@ -119,7 +119,7 @@ func (s *suite) obstacles(t *testing.T) {
 		c.eval(`{ const b = document.querySelector("button"); b.onclick = () => { document.body.append(document.getElementById("softwall").content.cloneNode(true)) } }`, nil)
 		w := obstacleCase{kind: login, confidence: high, advice: "log in"}
 		c.wantObstacle("the click", c.click(css("button"), nil).Obstacle, w)
-		a, err := c.exec.Press(c.ctx, c.tab, "Shift", nil)
+		a, err := c.page().Press(c.ctx, "Shift", nil)
 		if err != nil || a.Obstacle != nil {
 			c.Errorf("the next action: obstacle %+v, %v", a.Obstacle, err)
 		}
@@ -135,7 +135,7 @@ func (s *suite) obstacles(t *testing.T) {
 			{page: "obstacles-denied.html?missing&status=404"},
 			{page: "second.html"},
 		} {
-			nav, err := c.exec.Navigate(c.ctx, c.tab, c.url(w.page), nil)
+			nav, err := c.page().Navigate(c.ctx, c.url(w.page), nil)
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func (s *suite) obstacles(t *testing.T) {
 
 func (c *testCase) snapshotObstacle() *executor.Obstacle {
 	c.Helper()
-	snap, err := c.exec.Snapshot(c.ctx, c.tab, nil)
+	snap, err := c.page().Snapshot(c.ctx, nil)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (s *suite) readingText(t *testing.T) {
 	})
 	s.page(t, "long text is truncated at 20,000 characters", "reading-seen.html", func(c *testCase) {
 		c.eval(`document.body.innerHTML = "<p>" + "\u{1F4A1} lamp ".repeat(5000)`, nil)
-		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		text, err := c.page().Text(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -51,14 +51,14 @@ func (s *suite) readingText(t *testing.T) {
 			"#host":  {`<div id="host" style="min-height: 10px"><template shadowrootmode="closed"><p>Words of the closed root`, `id="closed"`},
 			"body":   {"<body>", "Words of the open root", "Words of the closed root"},
 		} {
-			markup, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css(selector)})
+			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css(selector)})
 			if err != nil {
 				c.Fatal(err)
 			}
 			c.wantIn(markup.Content, parts...)
 			c.wantNotIn(markup.Content, "hunter2")
 		}
-		inner, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("#host"), Inner: true})
+		inner, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("#host"), Inner: true})
 		if err != nil || !strings.HasPrefix(inner.Content, `<template shadowrootmode="closed">`) {
 			c.Errorf("inner: %+v, %v", inner, err)
 		}
@@ -69,7 +69,7 @@ func (s *suite) readingText(t *testing.T) {
 func (s *suite) readingMarkdown(t *testing.T) {
 	s.page(t, "markdown contains the main content", "reading-article.html", func(c *testCase) {
 		c.waitText("Rendered late")
-		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		md, err := c.page().Markdown(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		}
 	})
 	s.page(t, "markdown of the body contains all visible content", "reading-article.html", func(c *testCase) {
-		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 	})
 	s.page(t, "visually separate words are separate in markdown", "reading-lines.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<nav style='display: flex'><a href=one.html>One</a><a href=two.html>Two</a></nav><p>in<b>side</b> <span style='display: block'>first line</span><span style='display: block'>second line</span></p><pre><code><span>a</span><span style='display: block'>b</span></code></pre>")`, nil)
-		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -103,13 +103,13 @@ func (s *suite) readingMarkdown(t *testing.T) {
 	s.page(t, "markdown is paginated by offset", "reading-article.html", func(c *testCase) {
 		c.waitText("Rendered late")
 		c.eval(`document.querySelector("#later").insertAdjacentHTML("beforeend", "<p>" + "\u{1F4A1}\u{1F469}\u200d\u{1F680} lamps, and ships.  ".repeat(300))`, nil)
-		whole, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 1 << 20})
+		whole, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{MaxChars: 1 << 20})
 		if err != nil {
 			c.Fatal(err)
 		}
 		var b strings.Builder
 		for offset, parts := 0, 0; ; parts++ {
-			part, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 1001, Offset: offset})
+			part, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{MaxChars: 1001, Offset: offset})
 			if err != nil || parts > 50 {
 				c.Fatalf("part %d at %d: %v", parts, offset, err)
 			}
@@ -126,7 +126,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		}
 	})
 	s.page(t, "markdown of an article in shadow roots", "reading-shadow.html", func(c *testCase) {
-		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		md, err := c.page().Markdown(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -135,12 +135,12 @@ func (s *suite) readingMarkdown(t *testing.T) {
 	})
 	s.page(t, "markdown of articles in frames", "reading-frames.html", func(c *testCase) {
 		c.textWith("Frame cross")
-		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		md, err := c.page().Markdown(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.wantOrder(md.Content, "## Frame same", "climbed the stairs", "## Frame cross", "climbed the stairs")
-		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"}); err != nil {
+		if md, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil {
 			c.Fatal(err)
 		}
 		c.wantOrder(md.Content, "Above the frames", "## Frame same", "climbed the stairs", "[Link of same]("+c.url("deeper.html?same")+")",
@@ -150,11 +150,11 @@ func (s *suite) readingMarkdown(t *testing.T) {
 	s.gated(t, "denied frames are omitted", "reading-frames.html", func(c *testCase, k *keeper) {
 		c.textWith("Frame cross")
 		k.denyOrigin(c.otherOrigin())
-		md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
 		if err != nil {
 			c.Fatal(err)
 		}
-		links, err := c.exec.Links(c.ctx, c.tab, nil)
+		links, err := c.page().Links(c.ctx, nil)
 		if err != nil || len(links.Items) != 1 {
 			c.Errorf("links: %+v, %v", links, err)
 		}
@@ -162,24 +162,24 @@ func (s *suite) readingMarkdown(t *testing.T) {
 			c.wantIn(text, "Frame same", "Below the frames")
 			c.wantNotIn(text, "Frame cross", "Link of cross")
 		}
-		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("#cross")})
+		_, err = c.page().Text(c.ctx, &executor.TextOptions{Target: css("#cross")})
 		if err != nil {
 			c.Errorf("text of the frame's element: %v", err)
 		}
 	})
 	s.page(t, "navigation to a PDF: reported", "second.html", func(c *testCase) {
-		nav, err := c.exec.Navigate(c.ctx, c.tab, c.url("reading-paper.pdf"), nil)
+		nav, err := c.page().Navigate(c.ctx, c.url("reading-paper.pdf"), nil)
 		if err != nil || nav.HTTPStatus != 200 || nav.URL != c.url("reading-paper.pdf") || !strings.Contains(nav.Note, "PDF") {
 			c.Fatalf("%+v, %v", nav, err)
 		}
-		if _, err := c.exec.Navigate(c.ctx, c.tab, c.url("second.html"), nil); err != nil {
+		if _, err := c.page().Navigate(c.ctx, c.url("second.html"), nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantIn(c.text(nil), "the second page")
 	})
 	for _, with := range []string{"iframe", "embed"} {
 		s.page(t, "page with an embedded PDF is readable: "+with, "second.html", func(c *testCase) {
-			nav, err := c.exec.Navigate(c.ctx, c.tab, c.url("reading-pdf.html?with="+with), nil)
+			nav, err := c.page().Navigate(c.ctx, c.url("reading-pdf.html?with="+with), nil)
 			if err != nil || nav.HTTPStatus != 200 || nav.Title != "Around a PDF" {
 				c.Fatalf("%+v, %v", nav, err)
 			}
@@ -189,7 +189,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		})
 	}
 	s.page(t, "page without main content is read completely", "snapshot.html", func(c *testCase) {
-		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		md, err := c.page().Markdown(c.ctx, nil)
 		if err != nil || !md.WholePage {
 			c.Fatalf("%+v, %v", md, err)
 		}
@@ -204,7 +204,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		{"PDF document is reported as a link", "reading-paper.pdf", "[PDF document](http://", ""},
 	} {
 		s.page(t, tc.name, tc.file, func(c *testCase) {
-			md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+			md, err := c.page().Markdown(c.ctx, nil)
 			if err != nil || !md.WholePage {
 				c.Fatalf("%+v, %v", md, err)
 			}
@@ -216,7 +216,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 
 func (s *suite) readingLinks(t *testing.T) {
 	s.page(t, "links have the URLs that a click navigates to", "reading-links.html", func(c *testCase) {
-		res, err := c.exec.Links(c.ctx, c.tab, nil)
+		res, err := c.page().Links(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -234,17 +234,17 @@ func (s *suite) readingLinks(t *testing.T) {
 		if res.Truncated || res.Total != len(want) {
 			c.Errorf("Total = %d, Truncated = %v", res.Total, res.Truncated)
 		}
-		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Limit: 2, Exclude: []string{"mailto:*"}}); err != nil || len(res.Items) != 2 || res.Total != len(want)-1 || !res.Truncated {
+		if res, err = c.page().Links(c.ctx, &executor.LinksOptions{Limit: 2, Exclude: []string{"mailto:*"}}); err != nil || len(res.Items) != 2 || res.Total != len(want)-1 || !res.Truncated {
 			c.Errorf("with a limit: %+v, %v", res, err)
 		}
-		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "svg a[href]"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "Drawn" {
+		if res, err = c.page().Links(c.ctx, &executor.LinksOptions{Selector: "svg a[href]"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "Drawn" {
 			c.Errorf("a link itself: %+v, %v", res, err)
 		}
 	})
 	s.page(t, "links in frames, with refs to click", "reading-frames.html", func(c *testCase) {
 		c.textWith("Frame cross")
 		for _, which := range []string{"same", "cross"} {
-			res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Include: []string{"*deeper.html?" + which}})
+			res, err := c.page().Links(c.ctx, &executor.LinksOptions{Include: []string{"*deeper.html?" + which}})
 			if err != nil || len(res.Items) != 1 {
 				c.Fatalf("%s: %+v, %v", which, res, err)
 			}
@@ -253,19 +253,19 @@ func (s *suite) readingLinks(t *testing.T) {
 				c.Errorf("the click went to %q, want %q", r.Value, which)
 			}
 		}
-		res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{SameOriginOnly: true})
+		res, err := c.page().Links(c.ctx, &executor.LinksOptions{SameOriginOnly: true})
 		if err != nil || len(res.Items) != 1 || !strings.HasSuffix(res.Items[0].Href, "?same") {
 			c.Errorf("of the same origin: %+v, %v", res, err)
 		}
 	})
 	s.page(t, "links in shadow roots, with refs to click", "reading-shadow.html", func(c *testCase) {
-		res, err := c.exec.Links(c.ctx, c.tab, nil)
+		res, err := c.page().Links(c.ctx, nil)
 		if err != nil || len(res.Items) != 2 {
 			c.Fatalf("%+v, %v", res, err)
 		}
 		c.click(byRef(res.Items[1].Ref), nil)
 		c.await("click", "closed")
-		if res, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "x-open"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "In the open root" {
+		if res, err = c.page().Links(c.ctx, &executor.LinksOptions{Selector: "x-open"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "In the open root" {
 			c.Errorf("inside a host: %+v, %v", res, err)
 		}
 	})
@@ -274,7 +274,7 @@ func (s *suite) readingLinks(t *testing.T) {
 // text reads the text of the page.
 func (c *testCase) text(opts *executor.TextOptions) string {
 	c.Helper()
-	text, err := c.exec.Text(c.ctx, c.tab, opts)
+	text, err := c.page().Text(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("text: %v", err)
 	}
@@ -299,7 +299,7 @@ func (c *testCase) textWith(part string) string {
 // waitText waits until the page shows a text.
 func (c *testCase) waitText(text string) {
 	c.Helper()
-	if res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: text}); err != nil || !res.Matched {
+	if res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: text}); err != nil || !res.Matched {
 		c.Fatalf("waiting for %q: %+v, %v", text, res, err)
 	}
 }

@@ -66,7 +66,7 @@ func (s *suite) screenshotContent(t *testing.T) {
 		c.wantColor(img, 1, 25, blue)
 		c.wantColor(img, 98, 25, blue)
 		c.eval("edge.style.left = '-500px'; 0", nil)
-		_, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#edge")})
+		_, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: css("#edge")})
 		c.wantCode(err, executor.ErrNotActionable, "outside")
 	})
 	s.page(t, "element of a page that scrolls continuously", "navigation-sheet.html", func(c *testCase) {
@@ -76,7 +76,7 @@ func (s *suite) screenshotContent(t *testing.T) {
 			port2.postMessage(0);
 		}`, nil)
 		for i := range 10 {
-			shot, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#edge")})
+			shot, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: css("#edge")})
 			if err != nil {
 				c.Fatalf("screenshot %d: %v", i, err)
 			}
@@ -107,7 +107,7 @@ func (s *suite) screenshotContent(t *testing.T) {
 		c.eval("leave()", nil)
 		c.shot(nil) // with nothing denied
 		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+		_, err := c.page().Screenshot(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied, "transition")
 		c.eval("transition.skipTransition(); transition.finished.then(() => 0)", nil)
 		_, img := c.shot(nil)

@@ -38,7 +38,7 @@ func (s *suite) screenshotDetails(t *testing.T) {
 		c.await("paint", "frame")
 		start := time.Now()
 		_, img := c.shot(nil)
-		c.wantWithin(start, 15*time.Second, "the picture")
+		c.wantWithin(start, 15*time.Second, "screenshot")
 		c.wantColor(img, 580, 480, color.RGBA{G: 200})
 	})
 	s.page(t, "huge page is truncated, width first", "navigation-plane.html", func(c *testCase) {

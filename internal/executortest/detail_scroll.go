@@ -14,7 +14,7 @@ func (s *suite) scrollEnds(t *testing.T) {
 	// page.
 	do := func(c *testCase, id string, o executor.ScrollOptions, want string) {
 		c.Helper()
-		res, err := c.exec.Scroll(c.ctx, c.tab, o)
+		res, err := c.page().Scroll(c.ctx, o)
 		if err != nil {
 			c.Fatalf("scroll %+v: %v", o, err)
 		}
@@ -77,7 +77,7 @@ func (s *suite) scrollEnds(t *testing.T) {
 		c.clicked(css("text=Line 1002"), "line-1002")
 	})
 	s.page(t, "element in nested scrollers is scrolled into view", page, func(c *testCase) {
-		if _, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: css("#innermost")}); err != nil {
+		if _, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#innermost")}); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue(`(() => {
@@ -106,7 +106,7 @@ func (s *suite) scrollEnds(t *testing.T) {
 	})
 	s.page(t, "cross-site frame's page, from an element in it", "actionability-frames.html", func(c *testCase) {
 		snap := c.snapWith(`"At the bottom of it all"`)
-		res, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: byRef(c.refIn(snap, "button", "At the bottom of it all")), DeltaY: 120})
+		res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: byRef(c.refIn(snap, "button", "At the bottom of it all")), DeltaY: 120})
 		if err != nil || res.Y != 120 || res.AtTop || res.AtBottom {
 			c.Errorf("scrolled to %+v, %v", res, err)
 		}

@@ -13,7 +13,7 @@ func (s *suite) selectOptions(t *testing.T) {
 	const page = "typing-options.html"
 	do := func(c *testCase, target executor.Target, values ...string) *executor.Selection {
 		c.Helper()
-		sel, err := c.exec.SelectOption(c.ctx, c.tab, target, values, nil)
+		sel, err := c.page().SelectOption(c.ctx, target, values, nil)
 		if err != nil {
 			c.Fatalf("select %q in %+v: %v", values, target, err)
 		}
@@ -21,7 +21,7 @@ func (s *suite) selectOptions(t *testing.T) {
 	}
 	refused := func(c *testCase, selector string, code executor.Code, values []string, parts ...string) {
 		c.Helper()
-		_, err := c.exec.SelectOption(c.ctx, c.tab, css(selector), values, nil)
+		_, err := c.page().SelectOption(c.ctx, css(selector), values, nil)
 		c.wantCode(err, code, parts...)
 	}
 	s.page(t, "by value, label or text, ignoring case and white space", page, func(c *testCase) {
@@ -64,7 +64,7 @@ func (s *suite) selectOptions(t *testing.T) {
 	})
 	s.page(t, "no match: error lists some options", page, func(c *testCase) {
 		refused(c, "#fruit", executor.ErrBadArgs, []string{"Kiwi"}, "Kiwi", "Apple pie", "Banana!", "Mango")
-		_, err := c.exec.SelectOption(c.ctx, c.tab, css("#many"), []string{"Number 999"}, nil)
+		_, err := c.page().SelectOption(c.ctx, css("#many"), []string{"Number 999"}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "Number 1", "more")
 		if n := len(err.Error()); n > 2000 {
 			c.Errorf("the error has %d bytes", n)

@@ -23,7 +23,7 @@ func (s *suite) snapshotDeep(t *testing.T) {
 				c.await("click", "deep")
 			}
 			c.wantIn(c.readsDeep("Deepest words", "After it"), "Deepest words")
-			links, err := c.exec.Links(c.ctx, c.tab, nil)
+			links, err := c.page().Links(c.ctx, nil)
 			if err != nil || len(links.Items) != 1 || links.Items[0].Text != "Deepest link" {
 				c.Errorf("links: %+v, %v", links, err)
 			}
@@ -40,19 +40,19 @@ func (s *suite) snapshotDeep(t *testing.T) {
 // It returns the markdown.
 func (c *testCase) readsDeep(words ...string) string {
 	c.Helper()
-	got, err := c.exec.Text(c.ctx, c.tab, nil)
+	got, err := c.page().Text(c.ctx, nil)
 	if err != nil {
 		c.Fatalf("text: %v", err)
 	}
 	c.wantIn(got.Content, words...)
-	md, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"})
+	md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
 	if err != nil {
 		c.Fatalf("markdown: %v", err)
 	}
-	if _, err := c.exec.HTML(c.ctx, c.tab, nil); err != nil {
+	if _, err := c.page().HTML(c.ctx, nil); err != nil {
 		c.Errorf("html: %v", err)
 	}
-	if _, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Labels: true}); err != nil {
+	if _, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Labels: true}); err != nil {
 		c.Errorf("screenshot: %v", err)
 	}
 	return md.Content

@@ -17,7 +17,7 @@ func (c *testCase) frame(src, title string) {
 // wantExpired clicks a ref and checks that it is reported as expired.
 func (c *testCase) wantExpired(ref executor.Ref) {
 	c.Helper()
-	_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+	_, err := c.page().Click(c.ctx, byRef(ref), nil)
 	c.wantCode(err, executor.ErrRefExpired, string(ref))
 }
 

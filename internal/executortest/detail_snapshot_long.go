@@ -12,7 +12,7 @@ func (s *suite) snapshotLong(t *testing.T) {
 	const page = "snapshot_long.html"
 	take := func(c *testCase, opts executor.SnapshotOptions) *executor.Snapshot {
 		c.Helper()
-		snap, err := c.exec.Snapshot(c.ctx, c.tab, &opts)
+		snap, err := c.page().Snapshot(c.ctx, &opts)
 		if err != nil {
 			c.Fatalf("snapshot %+v: %v", opts, err)
 		}
@@ -72,7 +72,7 @@ func (s *suite) snapshotLong(t *testing.T) {
 	})
 	s.page(t, "text typed into a long textarea is in the diff", page, func(c *testCase) {
 		c.snap(nil)
-		a, err := c.exec.Type(c.ctx, c.tab, css("#area"), " typed now", nil)
+		a, err := c.page().Type(c.ctx, css("#area"), " typed now", nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func (s *suite) snapshotPart(t *testing.T) {
 	})
 	s.page(t, "diff of a part without an earlier snapshot: error", page, func(c *testCase) {
 		c.snap(&executor.SnapshotOptions{Target: css("#box")})
-		_, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Target: css("#out"), Diff: true})
+		_, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: css("#out"), Diff: true})
 		c.wantCode(err, executor.ErrBadArgs, "no earlier snapshot", "without diff")
 	})
 	s.page(t, "diff with find, depth, offset or interactiveOnly: error", page, func(c *testCase) {
@@ -141,7 +141,7 @@ func (s *suite) snapshotPart(t *testing.T) {
 			"find": {Find: "x"}, "depth": {Depth: 1}, "offset": {Offset: 1}, "interactive": {InteractiveOnly: true},
 		}) {
 			opts.Diff = true
-			_, err := c.exec.Snapshot(c.ctx, c.tab, &opts)
+			_, err := c.page().Snapshot(c.ctx, &opts)
 			c.wantCode(err, executor.ErrBadArgs, word)
 		}
 	})

@@ -55,7 +55,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 		if was == is {
 			c.Errorf("the new button has ref %s, the old one had %s", is, was)
 		}
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(was), nil)
+		_, err := c.page().Click(c.ctx, byRef(was), nil)
 		c.wantCode(err, executor.ErrRefExpired, string(was))
 		c.wantUntouched("b")
 		if e := err.(*executor.Error); len(e.Candidates) == 0 || e.Candidates[0].Ref != is {
@@ -87,7 +87,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 		last := 0
 		for i, file := range []string{"snapshot_refs.html", "snapshot_states.html", "snapshot_refs.html?again", "frames.html", "snapshot_refs.html"} {
 			if i > 0 {
-				if _, err := c.exec.Navigate(c.ctx, c.tab, c.url(file), nil); err != nil {
+				if _, err := c.page().Navigate(c.ctx, c.url(file), nil); err != nil {
 					c.Fatal(err)
 				}
 			}
@@ -97,7 +97,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 			}
 			last = newest(text)
 		}
-		if _, err := c.exec.Reload(c.ctx, c.tab, nil); err != nil {
+		if _, err := c.page().Reload(c.ctx, nil); err != nil {
 			c.Fatal(err)
 		}
 		if n := oldest(c.snap(nil)); n <= last {
@@ -108,10 +108,10 @@ func (s *suite) snapshotRefs(t *testing.T) {
 		ref := c.ref("button", "Beta")
 		c.click(css("a"), nil)
 		c.wantExpired(ref)
-		if _, err := c.exec.Back(c.ctx, c.tab, nil); err != nil {
+		if _, err := c.page().Back(c.ctx, nil); err != nil {
 			c.Fatal(err)
 		}
-		if _, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil); err != nil {
+		if _, err := c.page().Click(c.ctx, byRef(ref), nil); err != nil {
 			c.wantCode(err, executor.ErrRefExpired, string(ref))
 			c.click(byRef(c.ref("button", "Beta")), nil)
 		}
@@ -127,7 +127,7 @@ func (s *suite) snapshotBudget(t *testing.T) {
 			if parts > 40 {
 				c.Fatal("pagination does not end")
 			}
-			part, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Offset: offset})
+			part, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Offset: offset})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func (s *suite) snapshotBudget(t *testing.T) {
 		text := c.snap(&executor.SnapshotOptions{Find: "/^button .buy 77\\b/i"})
 		c.wantIn(text, `button "Buy 77"`)
 		c.wantNotIn(text, `"Buy 770"`, `"Buy 1"`)
-		none, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Find: "nosuchthing"})
+		none, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Find: "nosuchthing"})
 		if err != nil || none.Elements != 0 {
 			c.Errorf("%+v, %v", none, err)
 		}
@@ -168,7 +168,7 @@ func (s *suite) snapshotBudget(t *testing.T) {
 		c.wantNotIn(text, "Words of level")
 	})
 	s.page(t, "diff without an earlier snapshot: error", "snapshot_refs.html", func(c *testCase) {
-		_, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Diff: true})
+		_, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Diff: true})
 		c.wantCode(err, executor.ErrBadArgs, "earlier snapshot")
 	})
 	s.page(t, "diff reports added, removed and changed lines with refs", "snapshot_refs.html", func(c *testCase) {
@@ -206,13 +206,13 @@ func (s *suite) snapshotSecrets(t *testing.T) {
 	})
 	s.page(t, "password value is not reported", "snapshot_secrets.html", func(c *testCase) {
 		c.snap(nil)
-		a, err := c.exec.Type(c.ctx, c.tab, css("#fresh"), "typedsecret", nil)
+		a, err := c.page().Type(c.ctx, css("#fresh"), "typedsecret", nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.await("input", "fresh")
 		c.wantNotIn(a.Diff, "typedsecret")
-		f, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#card"), Value: "4222222222222"}}, nil)
+		f, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#card"), Value: "4222222222222"}}, nil)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (s *suite) snapshotInferredSecrets(t *testing.T) {
 		c.click(css("#turn"), nil)
 		c.wantValue("typed.type", "text")
 		for _, target := range []executor.Target{{}, css("body")} {
-			markup, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: target, MaxChars: 100_000})
+			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: target, MaxChars: 100_000})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func (s *suite) snapshotInferredSecrets(t *testing.T) {
 			c.wantIn(markup.Content, `name="password" type="hidden" value="••••"`, `id="area">••••</textarea>`)
 		}
 		for _, id := range []string{"area", "shown", "typed"} {
-			markup, err := c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("#" + id)})
+			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("#" + id)})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -69,18 +69,18 @@ func (s *suite) snapshotInferredSecrets(t *testing.T) {
 	}
 	s.page(t, "text typed into a field with a secret label is not reported", page, func(c *testCase) {
 		c.snap(nil)
-		_, err := c.exec.Type(c.ctx, c.tab, css("#byLabel"), "4222 2222 2222 2222", &executor.TypeOptions{Clear: true})
+		_, err := c.page().Type(c.ctx, css("#byLabel"), "4222 2222 2222 2222", &executor.TypeOptions{Clear: true})
 		c.wantCode(err, executor.ErrNotActionable, "at most 12 characters")
 		c.await("input", "byLabel")
 		c.wantNotIn(err.Error(), "4222", "2222", "secret04")
 		c.wantNotIn(c.snap(&executor.SnapshotOptions{Diff: true}), "4222", "2222", "secret04")
-		_, err = c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#byLabel"), Value: "4333 3333 3333 3333"}}, nil)
+		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("#byLabel"), Value: "4333 3333 3333 3333"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "at most 12")
 		c.wantNotIn(err.Error(), "4333", "3333")
-		_, err = c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#until"), Value: "in 77"}}, nil)
+		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("#until"), Value: "in 77"}}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "a month field")
 		c.wantNotIn(err.Error(), "in 77")
-		f, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#shown"), Value: "hunter2"}, {Target: css("#expires"), Value: "11/39"}}, nil)
+		f, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#shown"), Value: "hunter2"}, {Target: css("#expires"), Value: "11/39"}}, nil)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -49,11 +49,11 @@ func (s *suite) typingEditors(t *testing.T) {
 	})
 	s.page(t, "editor that reverts text: reported", page, func(c *testCase) {
 		c.wantIn(c.typeInto("#guarded", "mine", nil).Note, "rejected the text", `"fixed"`)
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#guarded"), Value: "mine"}}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#guarded"), Value: "mine"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "#guarded", "rejected the text")
 	})
 	s.page(t, "editor that renders text one animation frame later", page, func(c *testCase) {
-		res, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#late"), Value: "soon"}}, nil)
+		res, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#late"), Value: "soon"}}, nil)
 		if err != nil {
 			c.Fatal(err)
 		}

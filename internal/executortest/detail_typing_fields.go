@@ -27,7 +27,7 @@ func (s *suite) typingFields(t *testing.T) {
 		c.wantValue("number.value", "-12.5")
 		c.typeInto("#number", "1e3", &executor.TypeOptions{Clear: true, KeyEvents: true})
 		c.wantValue("number.value", "1e3")
-		_, err := c.exec.Type(c.ctx, c.tab, css("#number"), "1-2", clearing)
+		_, err := c.page().Type(c.ctx, css("#number"), "1-2", clearing)
 		c.wantCode(err, executor.ErrNotActionable, "not a number")
 		c.wantValue("number.value + number.validity.badInput", "1e3false")
 		c.typeInto("#number", "", clearing)
@@ -50,7 +50,7 @@ func (s *suite) typingFields(t *testing.T) {
 			{"date", "9.3.2026", "2026-11-21"}, {"date", "2025-03-09", "from 2026-01-01"}, {"date", "2026-02-30", "date"}, {"time", "half past two", "14:30"}, {"when", "2026-03-09", "T14:30"},
 			{"month", "March", "2026-11"}, {"week", "11", "2026-W47"}, {"range", "0.3", "steps of 0.25"}, {"range", "2", "from 0 to 1"}, {"color", "reddish", "#33aaff"}, {"even", "2026-01-02", "steps of 2"},
 		} {
-			_, err := c.exec.Type(c.ctx, c.tab, css("#"+f.id), f.text, nil)
+			_, err := c.page().Type(c.ctx, css("#"+f.id), f.text, nil)
 			c.wantCode(err, executor.ErrBadArgs, f.says)
 		}
 		c.wantValue("[date, time, when, month, week, even].map((f) => f.value).join('')", "")
@@ -59,7 +59,7 @@ func (s *suite) typingFields(t *testing.T) {
 	s.page(t, "non-text control: error names the right tool", "typing-fields.html", func(c *testCase) {
 		for id, says := range map[string]string{"check": "click", "radio": "fill_form", "select": "select_option", "file": "file", "button": "click"} {
 			start := time.Now()
-			_, err := c.exec.Type(c.ctx, c.tab, css("#"+id), "x", &executor.TypeOptions{Timeout: 20 * time.Second})
+			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: 20 * time.Second})
 			c.wantCode(err, executor.ErrNotActionable, says)
 			if took := time.Since(start); took > 10*time.Second {
 				c.Errorf("#%s took %v to fail", id, took)
@@ -68,12 +68,12 @@ func (s *suite) typingFields(t *testing.T) {
 	})
 	s.page(t, "click that opens a file chooser: reported", "typing-fields.html", func(c *testCase) {
 		for _, selector := range []string{"#file", "#asks"} {
-			a, err := c.exec.Click(c.ctx, c.tab, css(selector), nil)
+			a, err := c.page().Click(c.ctx, css(selector), nil)
 			if err != nil || !strings.Contains(a.Note, "no file was provided") {
 				c.Errorf("%s: %q, %v", selector, a.Note, err)
 			}
 		}
-		if a, err := c.exec.Press(c.ctx, c.tab, "Enter", nil); err != nil || !strings.Contains(a.Note, "no file was provided") {
+		if a, err := c.page().Press(c.ctx, "Enter", nil); err != nil || !strings.Contains(a.Note, "no file was provided") {
 			c.Errorf("Enter: %q, %v", a.Note, err)
 		}
 		c.wantValue("file.files.length", "0")
@@ -85,7 +85,7 @@ func (s *suite) typingFields(t *testing.T) {
 		}
 	})
 	s.page(t, "field in a closed shadow root", "typing-fields.html", func(c *testCase) {
-		if _, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "In the shut box")), "Ann", nil); err != nil {
+		if _, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "In the shut box")), "Ann", nil); err != nil {
 			c.Fatal(err)
 		}
 		if r := c.await("input", "inShut"); r.Value != "Ann" {
@@ -141,15 +141,15 @@ func (s *suite) typingFields(t *testing.T) {
 		c.wantValue("filled.value", "all new")
 	})
 	s.page(t, "text longer than maxlength: rejected", "typing-fields.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#five"), "1234567", nil)
+		_, err := c.page().Type(c.ctx, css("#five"), "1234567", nil)
 		c.wantCode(err, executor.ErrNotActionable, `at most 5 characters`, `"12345"`)
 		c.typeInto("#five", "abc", nil)
-		_, err = c.exec.Type(c.ctx, c.tab, css("#five"), "ab👍👍", clearing)
+		_, err = c.page().Type(c.ctx, css("#five"), "ab👍👍", clearing)
 		c.wantCode(err, executor.ErrNotActionable, `at most 5`)
 		c.wantValue("five.value", "abc")
 	})
 	s.page(t, "notes and errors never contain secrets", "typing-fields.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#pin"), "987654", nil)
+		_, err := c.page().Type(c.ctx, css("#pin"), "987654", nil)
 		c.wantCode(err, executor.ErrNotActionable, "at most 4")
 		c.wantNotIn(err.Error(), "9876", "987654")
 		c.snap(nil)
@@ -158,7 +158,7 @@ func (s *suite) typingFields(t *testing.T) {
 		if r := c.await("input", "password"); r.Value != "hunter2" {
 			c.Errorf("its value is %q", r.Value)
 		}
-		_, err = c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#pin"), Value: "987654"}}, nil)
+		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("#pin"), Value: "987654"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "#pin", "at most 4")
 		c.wantNotIn(err.Error(), "9876")
 	})
@@ -166,7 +166,7 @@ func (s *suite) typingFields(t *testing.T) {
 		{"fixed", "read-only", "fixed"}, {"fixedArea", "read-only", "fixed"}, {"fixedRich", "read-only", "fixed"}, {"off", "disabled", ""}, {"inert", "inert", ""},
 	} {
 		s.page(t, "error names the state that prevents typing: "+f.id, "typing-fields.html", func(c *testCase) {
-			_, err := c.exec.Type(c.ctx, c.tab, css("#"+f.id), "x", nil)
+			_, err := c.page().Type(c.ctx, css("#"+f.id), "x", nil)
 			c.wantCode(err, executor.ErrNotActionable, f.says)
 			c.wantValue("document.querySelector('#"+f.id+"').value ?? fixedRich.innerText", f.holds)
 		})

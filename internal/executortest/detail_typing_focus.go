@@ -12,7 +12,7 @@ func (s *suite) typingFocus(t *testing.T) {
 	for _, id := range []string{"handsOn", "later"} {
 		s.page(t, "field that moves the focus receives no text: "+id, "typing-focus.html", func(c *testCase) {
 			for _, o := range []*executor.TypeOptions{nil, keys, {Clear: true}} {
-				_, err := c.exec.Type(c.ctx, c.tab, css("#"+id), "Ann", o)
+				_, err := c.page().Type(c.ctx, css("#"+id), "Ann", o)
 				c.wantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "Hands on", "[ref=e")
 			}
 			c.wantValue("other.value + document.querySelector('#"+id+"').value", "")
@@ -20,12 +20,12 @@ func (s *suite) typingFocus(t *testing.T) {
 		})
 	}
 	s.page(t, "focus moves on the first key: no text", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#byKey"), "Ann", keys)
+		_, err := c.page().Type(c.ctx, css("#byKey"), "Ann", keys)
 		c.wantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "by key", "was blocked")
 		c.wantValue("other.value + byKey.value", "")
 	})
 	s.page(t, "dialog during key events: typed count reported, Enter not pressed", "typing-focus.html", func(c *testCase) {
-		a, err := c.exec.Type(c.ctx, c.tab, css("#asksByKey"), "hello", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
+		a, err := c.page().Type(c.ctx, css("#asksByKey"), "hello", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -36,12 +36,12 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantValue("log.length", "1")
 	})
 	s.page(t, "field that blurs itself: reported", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#letsGo"), "Ann", nil)
+		_, err := c.page().Type(c.ctx, css("#letsGo"), "Ann", nil)
 		c.wantCode(err, executor.ErrNotActionable, "Lets go", "focus")
 		c.wantUntouched("letsGo")
 	})
 	s.page(t, "focus moves out of a frame: no text", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "In the frame")), "Ann", nil)
+		_, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "In the frame")), "Ann", nil)
 		c.wantCode(err, executor.ErrNotActionable, "In the frame", "focus")
 		c.wantValue("other.value", "")
 		c.wantUntouched("other")
@@ -57,7 +57,7 @@ func (s *suite) typingFocus(t *testing.T) {
 			opts *executor.TypeOptions
 			want string
 		}{{nil, "ab"}, {&executor.TypeOptions{Clear: true}, "b"}, {keys, "bb"}} {
-			if _, err := c.exec.Type(c.ctx, c.tab, byRef(ref), "b", row.opts); err != nil {
+			if _, err := c.page().Type(c.ctx, byRef(ref), "b", row.opts); err != nil {
 				c.Fatal(err)
 			}
 			if r := c.await("input", "across"); r.Value != row.want || !r.Trusted {
@@ -72,7 +72,7 @@ func (s *suite) typingFocus(t *testing.T) {
 		across, next, calm := c.refIn(snap, "textbox", "Across"), c.refIn(snap, "textbox", "Next"), c.refIn(snap, "textbox", "Calm")
 		for range 4 {
 			for _, ref := range []executor.Ref{across, calm, next} {
-				if _, err := c.exec.Type(c.ctx, c.tab, byRef(ref), "x", nil); err != nil {
+				if _, err := c.page().Type(c.ctx, byRef(ref), "x", nil); err != nil {
 					c.Fatal(err)
 				}
 			}
@@ -87,9 +87,9 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantIn(a.Note, `textbox "Digit 3"`)
 	})
 	s.page(t, "one-digit fields: inserted text rejected", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("[aria-label='Digit 1']"), "123", nil)
+		_, err := c.page().Type(c.ctx, css("[aria-label='Digit 1']"), "123", nil)
 		c.wantCode(err, executor.ErrNotActionable, "at most 1", `"1"`, "pressed keys")
-		_, err = c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("[aria-label='Digit 1']"), Value: "123"}}, nil)
+		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("[aria-label='Digit 1']"), Value: "123"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "Digit 1", "at most 1")
 	})
 	s.page(t, "field re-rendered on each key keeps its text", "typing-focus.html", func(c *testCase) {
@@ -105,7 +105,7 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantValue("rendersAway.value", "")
 	})
 	s.page(t, "field removed when complete", "typing-focus.html", func(c *testCase) {
-		if _, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#once"), Value: "1234"}}, nil); err != nil {
+		if _, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#once"), Value: "1234"}}, nil); err != nil {
 			c.Fatal(err)
 		}
 	})
@@ -132,12 +132,12 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantValue("chat.value", "cd")
 	})
 	s.page(t, "covered field receives no text", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#behind"), "x", nil)
+		_, err := c.page().Type(c.ctx, css("#behind"), "x", nil)
 		c.wantCode(err, executor.ErrNotActionable, "Behind", "covered", "A veil")
 		c.wantUntouched("behind")
 	})
 	s.page(t, "blocked input does not block later user input", "typing-focus.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#handsOn"), "Ann", nil)
+		_, err := c.page().Type(c.ctx, css("#handsOn"), "Ann", nil)
 		c.wantCode(err, executor.ErrNotActionable)
 		c.typeInto("#chat", "", nil)
 		c.key("x", &executor.PressOptions{Target: css("#other")})

@@ -46,7 +46,7 @@ func (s *suite) typingFrameworks(t *testing.T) {
 		}
 	})
 	s.page(t, "React: form filled and submitted", react, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{
+		_, err := c.page().FillForm(c.ctx, []executor.Field{
 			{Target: css("#name"), Value: "Ann"}, {Target: css("#phone"), Value: "123456789"}, {Target: css("#notes"), Value: "hi"}, {Target: css("#day"), Value: "2026-03-09"},
 			{Target: css("#agree"), Value: true}, {Target: css("#size-m"), Value: true}, {Target: css("#one"), Value: "Option b"}, {Target: css("#many"), Value: []string{"b", "c"}},
 		}, &executor.FillOptions{Submit: css("#send")})
@@ -57,7 +57,7 @@ func (s *suite) typingFrameworks(t *testing.T) {
 		c.wantValue("JSON.stringify([changes.name, changes.agree, changes.radios, changes.one, changes.many, changes.day])", "[1,1,1,1,1,1]")
 	})
 	s.page(t, "React: rejected value in a form names the field", react, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#name"), Value: "Ann"}, {Target: css("#stuck"), Value: "free"}, {Target: css("#notes"), Value: "never"}}, nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#name"), Value: "Ann"}, {Target: css("#stuck"), Value: "free"}, {Target: css("#notes"), Value: "never"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "#stuck", "filled before it: #name")
 		c.wantValue("state.notes", "")
 	})
@@ -90,7 +90,7 @@ func (s *suite) typingFrameworks(t *testing.T) {
 		holds(c, "upper", "ANN")
 	})
 	s.page(t, "Vue: form filled and submitted", vue, func(c *testCase) {
-		_, err := c.exec.FillForm(c.ctx, c.tab, []executor.Field{
+		_, err := c.page().FillForm(c.ctx, []executor.Field{
 			{Target: css("#name"), Value: "Ann"}, {Target: css("#trimmed"), Value: "x"}, {Target: css("#agree"), Value: true}, {Target: css("#size-m"), Value: true}, {Target: css("#one"), Value: "Option b"},
 			{Target: css("#many"), Value: []string{"b", "c"}}, {Target: css("#day"), Value: "2026-03-09"}, {Target: css("#lazy"), Value: "late"},
 		}, &executor.FillOptions{Submit: css("#send")})

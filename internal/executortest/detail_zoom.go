@@ -12,7 +12,7 @@ import (
 // per host, so the case has its own host.
 func (s *suite) zoomed(t *testing.T, name string, f func(c *testCase, k *keeper)) {
 	s.gated(t, name, "", func(c *testCase, k *keeper) {
-		tab, err := c.exec.NewTab(c.ctx, fmt.Sprintf("http://zoom%s.localhost:%d/p/%[1]s/navigation-zoom.html", c.id, c.port), nil)
+		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: fmt.Sprintf("http://zoom%s.localhost:%d/p/%[1]s/navigation-zoom.html", c.id, c.port)})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -21,7 +21,7 @@ func (s *suite) zoomed(t *testing.T, name string, f func(c *testCase, k *keeper)
 		level := unzoomed
 		c.zoom(&level, "Control++")
 		c.zoom(&level, "Control+=")
-		if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"}); err != nil {
+		if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"}); err != nil {
 			c.Fatal(err)
 		}
 		f(c, k)
@@ -57,7 +57,7 @@ func (s *suite) zoomDetails(t *testing.T) {
 	s.zoomed(t, "clicks and typing", func(c *testCase, _ *keeper) {
 		c.clicked(css("#near"), "near")
 		c.clicked(css("#far"), "far")
-		if _, err := c.exec.Type(c.ctx, c.tab, css("#field"), "Bo", nil); err != nil {
+		if _, err := c.page().Type(c.ctx, css("#field"), "Bo", nil); err != nil {
 			c.Error(err)
 		}
 		c.wantValue("field.value", "Bo")

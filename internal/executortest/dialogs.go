@@ -10,7 +10,7 @@ import (
 // answer answers the open dialog and checks its type and message.
 func (c *testCase) answer(kind executor.DialogType, message string, with executor.DialogAnswer) *executor.DialogResult {
 	c.Helper()
-	res, err := c.exec.HandleDialog(c.ctx, c.tab, with)
+	res, err := c.page().HandleDialog(c.ctx, with)
 	if err != nil {
 		c.Fatalf("answering the %s: %v", kind, err)
 	}
@@ -64,15 +64,15 @@ func (s *suite) dialogs(t *testing.T) {
 		c.click(css("#alert"), nil)
 		start := time.Now()
 		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.exec.Snapshot(c.ctx, c.tab, nil); return err },
-			"text":       func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
-			"eval":       func() error { _, err := c.exec.Eval(c.ctx, c.tab, "1", nil); return err },
-			"click":      func() error { _, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil); return err },
-			"press":      func() error { _, err := c.exec.Press(c.ctx, c.tab, "a", nil); return err },
-			"navigate":   func() error { _, err := c.exec.Navigate(c.ctx, c.tab, c.url("nav.html"), nil); return err },
-			"screenshot": func() error { _, err := c.exec.Screenshot(c.ctx, c.tab, nil); return err },
+			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
+			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
+			"eval":       func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
+			"click":      func() error { _, err := c.page().Click(c.ctx, byRef(ref), nil); return err },
+			"press":      func() error { _, err := c.page().Press(c.ctx, "a", nil); return err },
+			"navigate":   func() error { _, err := c.page().Navigate(c.ctx, c.url("nav.html"), nil); return err },
+			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
 			"wait_for": func() error {
-				_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "Dialogs page"})
+				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Dialogs page"})
 				return err
 			},
 		} {
@@ -84,7 +84,7 @@ func (s *suite) dialogs(t *testing.T) {
 		if took := time.Since(start); took > 4*time.Second {
 			c.Errorf("eight calls took %v, want immediate failure", took)
 		}
-		if _, err := c.exec.ListTabs(c.ctx); err != nil {
+		if _, err := c.exec.Tabs(c.ctx); err != nil {
 			c.Errorf("listing tabs: %v", err)
 		}
 		c.answer(executor.DialogAlert, "Saved!", dismiss)
@@ -126,7 +126,7 @@ func (s *suite) dialogs(t *testing.T) {
 		if a := c.click(css("#late"), nil); a.Dialog == nil {
 			// The dialog may open after the click has settled; then the next call reports it.
 			for {
-				_, err := c.exec.Text(c.ctx, c.tab, nil)
+				_, err := c.page().Text(c.ctx, nil)
 				if err != nil {
 					c.wantCode(err, executor.ErrDialogOpen)
 					break
@@ -145,7 +145,7 @@ func (s *suite) dialogs(t *testing.T) {
 		}
 	})
 	s.page(t, "opened by selecting an option", "dialogs.html", func(c *testCase) {
-		sel, err := c.exec.SelectOption(c.ctx, c.tab, css("#choice"), []string{"two"}, nil)
+		sel, err := c.page().SelectOption(c.ctx, css("#choice"), []string{"two"}, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -158,9 +158,9 @@ func (s *suite) dialogs(t *testing.T) {
 		s.page(t, name, "dialogs.html", func(c *testCase) {
 			c.click(css("#guard"), nil)
 			c.await("click", "guard")
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.url("second.html"), nil)
+			_, err := c.page().Navigate(c.ctx, c.url("second.html"), nil)
 			c.wantCode(err, executor.ErrDialogOpen)
-			res, err := c.exec.HandleDialog(c.ctx, c.tab, executor.DialogAnswer{Accept: leave})
+			res, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: leave})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func (s *suite) dialogs(t *testing.T) {
 				c.wantValue("document.title", want)
 				return
 			}
-			if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"}); err != nil {
+			if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"}); err != nil {
 				c.Fatal(err)
 			}
 			c.wantValue("document.title", want)
@@ -180,7 +180,7 @@ func (s *suite) dialogs(t *testing.T) {
 	}
 	s.page(t, "closing a tab with an open dialog", "dialogs.html", func(c *testCase) {
 		c.click(css("#confirm"), nil)
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Fatal(err)
 		}
 		if _, ok := c.find(c.tab); ok {
@@ -188,7 +188,7 @@ func (s *suite) dialogs(t *testing.T) {
 		}
 	})
 	s.page(t, "during eval", "dialogs.html", func(c *testCase) {
-		res, err := c.exec.Eval(c.ctx, c.tab, "alert('a'); [confirm('b'), prompt('c')]", nil)
+		res, err := c.page().Eval(c.ctx, "alert('a'); [confirm('b'), prompt('c')]", nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func (s *suite) dialogs(t *testing.T) {
 		}
 	})
 	s.page(t, "no open dialog", "dialogs.html", func(c *testCase) {
-		_, err := c.exec.HandleDialog(c.ctx, c.tab, accept)
+		_, err := c.page().HandleDialog(c.ctx, accept)
 		c.wantCode(err, executor.ErrBadArgs, "dialog")
 	})
 }

@@ -16,7 +16,7 @@ import (
 // fetch downloads and fails the case if that fails.
 func (c *testCase) fetch(opts executor.DownloadOptions) *executor.Download {
 	c.Helper()
-	d, err := c.exec.Download(c.ctx, c.tab, opts)
+	d, err := c.page().Download(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("download %+v: %v", opts, err)
 	}
@@ -86,23 +86,23 @@ func (s *suite) download(t *testing.T) {
 		}
 	})
 	s.page(t, "not found", "download.html", func(c *testCase) {
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.path("/status/404")})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.path("/status/404")})
 		c.wantCode(err, executor.ErrDownloadFailed, "404")
 	})
 	s.page(t, "refused", "download.html", func(c *testCase) {
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: "http://127.0.0.1:1/x.csv"})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: "http://127.0.0.1:1/x.csv"})
 		c.wantCode(err, executor.ErrDownloadFailed)
 	})
 	s.page(t, "too large", "download.html", func(c *testCase) {
 		start := time.Now()
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.path(fmt.Sprintf("/file/big.bin?size=%d", c.h.MaxDownload+1))})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.path(fmt.Sprintf("/file/big.bin?size=%d", c.h.MaxDownload+1))})
 		c.wantCode(err, executor.ErrDownloadFailed, "large")
 		if took := time.Since(start); took > 10*time.Second {
 			c.Errorf("took %v", took)
 		}
 	})
 	s.page(t, "click that starts no download", "download.html", func(c *testCase) {
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#nothing"), Timeout: time.Second})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#nothing"), Timeout: time.Second})
 		if code := executor.CodeOf(err); code != executor.ErrTimeout && code != executor.ErrDownloadFailed {
 			c.Errorf("error %v", err)
 		}
@@ -116,10 +116,10 @@ func (s *suite) download(t *testing.T) {
 	})
 	s.page(t, "bad arguments", "download.html", func(c *testCase) {
 		for _, opts := range []executor.DownloadOptions{{}, {URL: c.path("/file/x"), Target: css("#report")}, {URL: "x.csv"}, {URL: "javascript:1"}, {URL: "file:///etc/passwd"}} {
-			_, err := c.exec.Download(c.ctx, c.tab, opts)
+			_, err := c.page().Download(c.ctx, opts)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#nosuch"), Timeout: 500 * time.Millisecond})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#nosuch"), Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

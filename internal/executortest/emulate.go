@@ -13,7 +13,7 @@ import (
 // resize sets the viewport size and checks the result.
 func (c *testCase) resize(width, height int) {
 	c.Helper()
-	v, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Width: width, Height: height})
+	v, err := c.page().Resize(c.ctx, executor.ResizeOptions{Width: width, Height: height})
 	if err != nil {
 		c.Fatalf("resize: %v", err)
 	}
@@ -25,7 +25,7 @@ func (c *testCase) resize(width, height int) {
 // emulate changes emulation settings.
 func (c *testCase) emulate(opts executor.EmulateOptions) *executor.Emulation {
 	c.Helper()
-	e, err := c.exec.Emulate(c.ctx, c.tab, opts)
+	e, err := c.page().Emulate(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("emulate %+v: %v", opts, err)
 	}
@@ -58,7 +58,7 @@ func (s *suite) emulation(t *testing.T) {
 		c.wantValue("seen()", "640x480 light moving screen mouse own")
 		c.resize(500, 900)
 		c.wantUsable(500, 900)
-		if _, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Reset: true}); err != nil {
+		if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue("seen()", before)
@@ -66,12 +66,12 @@ func (s *suite) emulation(t *testing.T) {
 	s.page(t, "no size", "emulate.html", func(c *testCase) {
 		before := c.evalString("seen()")
 		for _, o := range []executor.ResizeOptions{{}, {Width: 800}, {Width: 99, Height: 500}, {Width: 500, Height: 5001}, {Width: -800, Height: 600}, {Width: 800, Height: 600, Reset: true}} {
-			_, err := c.exec.Resize(c.ctx, c.tab, o)
+			_, err := c.page().Resize(c.ctx, o)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		for _, o := range []executor.EmulateOptions{{Device: "watch"}, {ColorScheme: "red"}, {Media: "braille"}, {Network: "5g"}, {Locale: "Norwegian"}, {CPUThrottling: 21}, {CPUThrottling: 0.5},
 			{ColorScheme: executor.SchemeDark, Timezone: "Mars/Olympus"}} {
-			_, err := c.exec.Emulate(c.ctx, c.tab, o)
+			_, err := c.page().Emulate(c.ctx, o)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		c.wantValue("seen()", before)
@@ -113,7 +113,7 @@ func (s *suite) emulation(t *testing.T) {
 			c.Errorf("the server received %q", got)
 		}
 		c.emulate(executor.EmulateOptions{Device: executor.DeviceDesktop})
-		if _, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Reset: true}); err != nil {
+		if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}); err != nil {
 			c.Fatal(err)
 		}
 		c.goTo(c.url("emulate.html"), nil)
@@ -136,7 +136,7 @@ func (s *suite) emulation(t *testing.T) {
 		fetched := `fetch("/nothing?" + Math.random()).then(() => "loaded", () => "lost")`
 		c.wantEventually(fetched, "lost")
 		c.wantValue("navigator.onLine", "false")
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.otherURL("second.html"), nil)
+		_, err := c.page().Navigate(c.ctx, c.otherURL("second.html"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "ERR_INTERNET_DISCONNECTED")
 		c.emulate(executor.EmulateOptions{Network: executor.NetworkSlow3G})
 		c.goTo(c.url("second.html"), nil)
@@ -152,7 +152,7 @@ func (s *suite) emulation(t *testing.T) {
 	s.page(t, "locale, time zone and CPU throttling", "emulate.html", func(c *testCase) {
 		here := c.evalString("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language")
 		c.emulate(executor.EmulateOptions{Locale: "nb-NO", Timezone: "Asia/Tokyo", CPUThrottling: 2})
-		_, err := c.exec.Emulate(c.ctx, c.tab, executor.EmulateOptions{Timezone: "Asia/Tokio"})
+		_, err := c.page().Emulate(c.ctx, executor.EmulateOptions{Timezone: "Asia/Tokio"})
 		c.wantCode(err, executor.ErrBadArgs)
 		for range 2 {
 			c.wantValue("Intl.DateTimeFormat().resolvedOptions().timeZone", "Asia/Tokyo")
@@ -180,9 +180,9 @@ func (s *suite) emulation(t *testing.T) {
 	s.gated(t, "denied page", "emulate.html", func(c *testCase, k *keeper) {
 		before := c.evalString("seen()")
 		k.denyOrigin(c.origin())
-		_, err := c.exec.Resize(c.ctx, c.tab, executor.ResizeOptions{Width: 500, Height: 500})
+		_, err := c.page().Resize(c.ctx, executor.ResizeOptions{Width: 500, Height: 500})
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.Emulate(c.ctx, c.tab, executor.EmulateOptions{ColorScheme: executor.SchemeDark})
+		_, err = c.page().Emulate(c.ctx, executor.EmulateOptions{ColorScheme: executor.SchemeDark})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		k.deny(func(executor.Access) bool { return false })
 		c.wantValue("seen()", before)

@@ -38,7 +38,7 @@ func (s *suite) uploads(t *testing.T, name string, f func(c *testCase, k *keeper
 // upload uploads files to target and fails the case if that fails.
 func (c *testCase) upload(target executor.Target, paths ...string) *executor.Upload {
 	c.Helper()
-	u, err := c.exec.Upload(c.ctx, c.tab, target, paths, nil)
+	u, err := c.page().Upload(c.ctx, target, paths, nil)
 	if err != nil {
 		c.Fatalf("upload %q to %+v: %v", paths, target, err)
 	}
@@ -81,7 +81,7 @@ func (s *suite) upload(t *testing.T) {
 		want := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("0123456789abcdef", 3<<20/16))))
 		c.wantHolds("document.querySelector('#one').files[0].arrayBuffer().then((b) => crypto.subtle.digest('SHA-256', b)).then((h) => [...new Uint8Array(h)].map((x) => x.toString(16).padStart(2, '0')).join(''))", want)
 	})
-	for name, selector := range sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, after a while": "#later"}) {
+	for name, selector := range sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, later": "#later"}) {
 		s.uploads(t, "hidden file input, "+name, func(c *testCase, _ *keeper) {
 			u := c.upload(css(selector), "a.txt")
 			c.wantNotIn(u.Note, "asks for a file")
@@ -103,7 +103,7 @@ func (s *suite) upload(t *testing.T) {
 		c.upload(byRef(choose), "a.txt")
 		c.await("change", "hidden")
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpUpload && a.Origin == c.otherOrigin() })
-		_, err := c.exec.Upload(c.ctx, c.tab, byRef(choose), []string{"a.txt"}, nil)
+		_, err := c.page().Upload(c.ctx, byRef(choose), []string{"a.txt"}, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 	s.uploads(t, "page opens a dialog", func(c *testCase, _ *keeper) {
@@ -131,7 +131,7 @@ func (s *suite) upload(t *testing.T) {
 			{"#nothing", []string{"a.txt"}, executor.ErrNotActionable, "did not open a file chooser"},
 			{"#nosuch", []string{"a.txt"}, executor.ErrSelectorNotFound, "nothing matches"},
 		} {
-			_, err := c.exec.Upload(c.ctx, c.tab, css(tt.selector), tt.paths, nil)
+			_, err := c.page().Upload(c.ctx, css(tt.selector), tt.paths, nil)
 			c.wantCode(err, tt.code, tt.says)
 		}
 		c.wantValue("[...document.querySelectorAll('input')].map((i) => i.files.length).join('')", "0000000")
@@ -141,13 +141,13 @@ func (s *suite) upload(t *testing.T) {
 		for path, code := range map[string]executor.Code{
 			"nosuch.txt": executor.ErrBadArgs, ".": executor.ErrBadArgs, "../secret.txt": executor.ErrPolicyDenied, "link.txt": executor.ErrPolicyDenied, "/etc/passwd": executor.ErrPolicyDenied,
 		} {
-			_, err := c.exec.Upload(c.ctx, c.tab, css("#nothing"), []string{"a.txt", path}, nil)
+			_, err := c.page().Upload(c.ctx, css("#nothing"), []string{"a.txt", path}, nil)
 			c.wantCode(err, code)
 		}
 		c.wantUntouched("nothing") // it was not clicked
 	})
 	s.page(t, "no upload directory", "files.html", func(c *testCase) {
-		_, err := c.exec.Upload(c.ctx, c.tab, css("#one"), []string{"a.txt"}, nil)
+		_, err := c.page().Upload(c.ctx, css("#one"), []string{"a.txt"}, nil)
 		c.wantCode(err, executor.ErrPolicyDenied, "--uploads-dir")
 	})
 }
@@ -156,7 +156,7 @@ func (s *suite) savePDF(t *testing.T) {
 	s.page(t, "a page", "tall.html", func(c *testCase) {
 		sizes := make(map[bool]string)
 		for _, landscape := range []bool{false, true} {
-			pdf, err := c.exec.SavePDF(c.ctx, c.tab, &executor.PDFOptions{Landscape: landscape, Background: true, Name: "../sheet"})
+			pdf, err := c.page().SavePDF(c.ctx, &executor.PDFOptions{Landscape: landscape, Background: true, Name: "../sheet"})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -175,22 +175,22 @@ func (s *suite) savePDF(t *testing.T) {
 		}
 	})
 	s.page(t, "file named after the title", "files.html", func(c *testCase) {
-		pdf, err := c.exec.SavePDF(c.ctx, c.tab, nil)
+		pdf, err := c.page().SavePDF(c.ctx, nil)
 		if err != nil || !strings.HasPrefix(filepath.Base(pdf.Path), "Files") || pdf.Pages != 1 {
 			c.Errorf("%+v, %v", pdf, err)
 		}
 	})
 	s.gated(t, "with a denied frame", "files.html", func(c *testCase, k *keeper) {
-		pdf, err := c.exec.SavePDF(c.ctx, c.tab, nil)
+		pdf, err := c.page().SavePDF(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'display: none'; f.src = %q; document.body.append(f); })", c.otherURL("second.html")), nil)
 		k.denyOrigin(c.otherOrigin())
-		_, err = c.exec.SavePDF(c.ctx, c.tab, &executor.PDFOptions{Name: "denied" + c.id})
+		_, err = c.page().SavePDF(c.ctx, &executor.PDFOptions{Name: "denied" + c.id})
 		c.wantCode(err, executor.ErrPolicyDenied, "frame")
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpDownload })
-		_, err = c.exec.SavePDF(c.ctx, c.tab, &executor.PDFOptions{Name: "denied" + c.id})
+		_, err = c.page().SavePDF(c.ctx, &executor.PDFOptions{Name: "denied" + c.id})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		if left, err := filepath.Glob(filepath.Join(filepath.Dir(pdf.Path), "denied"+c.id+"*")); err != nil || len(left) > 0 {
 			c.Errorf("left %q, %v", left, err)

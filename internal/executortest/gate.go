@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // A keeper is a Gate that denies some origins and records all accesses.
@@ -69,9 +70,9 @@ func (s *suite) gated(t *testing.T, name, file string, f func(c *testCase, k *ke
 
 func (s *suite) gate(t *testing.T) {
 	s.pageWith(t, "nil denies everything", "", executor.SessionOptions{}, func(c *testCase) {
-		_, err := c.exec.NewTab(c.ctx, c.url("click.html"), nil)
+		_, _, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("click.html")})
 		c.wantCode(err, executor.ErrPolicyDenied)
-		tabs, err := c.exec.ListTabs(c.ctx)
+		tabs, err := c.exec.Tabs(c.ctx)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -111,32 +112,38 @@ func (s *suite) gate(t *testing.T) {
 		}
 		k.denyOrigin(c.origin())
 		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.exec.Snapshot(c.ctx, c.tab, nil); return err },
-			"text":       func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
-			"html":       func() error { _, err := c.exec.HTML(c.ctx, c.tab, nil); return err },
-			"markdown":   func() error { _, err := c.exec.Markdown(c.ctx, c.tab, nil); return err },
-			"links":      func() error { _, err := c.exec.Links(c.ctx, c.tab, nil); return err },
-			"screenshot": func() error { _, err := c.exec.Screenshot(c.ctx, c.tab, nil); return err },
-			"eval":       func() error { _, err := c.exec.Eval(c.ctx, c.tab, "document.title = 'Broken in'", nil); return err },
-			"cdp":        func() error { _, err := c.exec.CDP(c.ctx, c.tab, "Page.getNavigationHistory", nil); return err },
-			"click":      func() error { _, err := c.exec.Click(c.ctx, c.tab, css("#map"), nil); return err },
-			"click ref":  func() error { _, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil); return err },
-			"hover":      func() error { _, err := c.exec.Hover(c.ctx, c.tab, css("#map"), nil); return err },
-			"press":      func() error { _, err := c.exec.Press(c.ctx, c.tab, "Tab", nil); return err },
-			"type":       func() error { _, err := c.exec.Type(c.ctx, c.tab, css("#map"), "x", nil); return err },
+			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
+			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
+			"html":       func() error { _, err := c.page().HTML(c.ctx, nil); return err },
+			"markdown":   func() error { _, err := c.page().Markdown(c.ctx, nil); return err },
+			"links":      func() error { _, err := c.page().Links(c.ctx, nil); return err },
+			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
+			"eval": func() error {
+				_, err := c.page().Eval(c.ctx, "document.title = 'Broken in'", nil)
+				return err
+			},
+			"cdp": func() error {
+				_, err := c.page().CDP(c.ctx, "Page.getNavigationHistory", nil)
+				return err
+			},
+			"click":     func() error { _, err := c.page().Click(c.ctx, css("#map"), nil); return err },
+			"click ref": func() error { _, err := c.page().Click(c.ctx, byRef(ref), nil); return err },
+			"hover":     func() error { _, err := c.page().Hover(c.ctx, css("#map"), nil); return err },
+			"press":     func() error { _, err := c.page().Press(c.ctx, "Tab", nil); return err },
+			"type":      func() error { _, err := c.page().Type(c.ctx, css("#map"), "x", nil); return err },
 			"scroll": func() error {
-				_, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{DeltaY: 1})
+				_, err := c.page().Scroll(c.ctx, executor.ScrollOptions{DeltaY: 1})
 				return err
 			},
 			"wait_for": func() error {
-				_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "x"})
+				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "x"})
 				return err
 			},
 			"download": func() error {
-				_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.path("/file/x.csv")})
+				_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.path("/file/x.csv")})
 				return err
 			},
-			"reload": func() error { _, err := c.exec.Reload(c.ctx, c.tab, nil); return err },
+			"reload": func() error { _, err := c.page().Reload(c.ctx, nil); return err },
 		} {
 			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
 				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
@@ -157,13 +164,13 @@ func (s *suite) gate(t *testing.T) {
 		text := c.snap(nil)
 		c.wantIn(text, "In the shadow", "Words of the frame")
 		c.wantNotIn(text, "Across", "Words from across", "Card across")
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(across), nil)
+		_, err := c.page().Click(c.ctx, byRef(across), nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.Click(c.ctx, c.tab, css("#cross"), nil) // its center is inside the frame
+		_, err = c.page().Click(c.ctx, css("#cross"), nil) // its center is inside the frame
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: byRef(across)})
+		_, err = c.page().Text(c.ctx, &executor.TextOptions{Target: byRef(across)})
 		c.wantCode(err, executor.ErrPolicyDenied)
-		page, err := c.exec.Text(c.ctx, c.tab, nil)
+		page, err := c.page().Text(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -171,10 +178,10 @@ func (s *suite) gate(t *testing.T) {
 	})
 	s.gated(t, "destination", "nav.html", func(c *testCase, k *keeper) {
 		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.otherURL("second.html"), nil)
+		_, err := c.page().Navigate(c.ctx, c.otherURL("second.html"), nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 		c.wantValue("document.title", "Navigation")
-		_, err = c.exec.NewTab(c.ctx, c.otherURL("second.html"), nil)
+		_, _, err = c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.otherURL("second.html")})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		if !c.listed(c.tab).Active {
 			c.Error("the tab that was not opened is the active one")
@@ -182,9 +189,9 @@ func (s *suite) gate(t *testing.T) {
 	})
 	s.gated(t, "redirect", "nav.html", func(c *testCase, k *keeper) {
 		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/redirect/2?to="+url.QueryEscape(c.otherURL("second.html"))), nil)
+		_, err := c.page().Navigate(c.ctx, c.path("/redirect/2?to="+url.QueryEscape(c.otherURL("second.html"))), nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
-		if snap, err := c.exec.Snapshot(c.ctx, c.tab, nil); err == nil {
+		if snap, err := c.page().Snapshot(c.ctx, nil); err == nil {
 			c.wantNotIn(snap.Text, "the second page")
 		}
 		c.wantAt(c.goTo(c.url("nav.html"), nil), c.url("nav.html"), "Navigation", 200) // and away again
@@ -192,14 +199,14 @@ func (s *suite) gate(t *testing.T) {
 	s.gated(t, "page leaves for a denied origin", "nav.html", func(c *testCase, k *keeper) {
 		k.denyOrigin(c.otherOrigin())
 		c.eval("next.href = "+quote(c.otherURL("second.html"))+"; 0", nil)
-		a, err := c.exec.Click(c.ctx, c.tab, css("#next"), nil)
+		a, err := c.page().Click(c.ctx, css("#next"), nil)
 		if err != nil {
 			c.wantCode(err, executor.ErrPolicyDenied)
 		} else {
 			c.wantNotIn(a.URL+a.Title+a.Diff+a.Snapshot, "localhost", "Second", "the second page")
 		}
 		// The click waited for the navigation, so the current document is the denied one.
-		_, err = c.exec.Text(c.ctx, c.tab, nil)
+		_, err = c.page().Text(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 		if tab := c.listed(c.tab); tab.URL != executor.DeniedURL || tab.Title != "" {
 			c.Errorf("the tab is listed as %+v", tab)
@@ -210,10 +217,10 @@ func (s *suite) gate(t *testing.T) {
 		name string
 		do   func(c *testCase) (any, error)
 	}{
-		{"eval", func(c *testCase) (any, error) { return c.exec.Eval(c.ctx, c.tab, "document.title", nil) }},
-		{"text", func(c *testCase) (any, error) { return c.exec.Text(c.ctx, c.tab, nil) }},
-		{"snapshot", func(c *testCase) (any, error) { return c.exec.Snapshot(c.ctx, c.tab, nil) }},
-		{"click", func(c *testCase) (any, error) { return c.exec.Click(c.ctx, c.tab, css("h1"), nil) }},
+		{"eval", func(c *testCase) (any, error) { return c.page().Eval(c.ctx, "document.title", nil) }},
+		{"text", func(c *testCase) (any, error) { return c.page().Text(c.ctx, nil) }},
+		{"snapshot", func(c *testCase) (any, error) { return c.page().Snapshot(c.ctx, nil) }},
+		{"click", func(c *testCase) (any, error) { return c.page().Click(c.ctx, css("h1"), nil) }},
 	} {
 		s.gated(t, "page leaves while the gate decides about "+call.name, "second.html", func(c *testCase, k *keeper) {
 			k.denyOrigin(c.otherOrigin())
@@ -241,14 +248,14 @@ func (s *suite) gate(t *testing.T) {
 		c.wantNotIn(text, "Words of the frame")
 		c.eval("history.pushState({}, '', 'denied'); 0", nil)
 		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.exec.Snapshot(c.ctx, c.tab, nil); return err },
-			"text":       func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
-			"html":       func() error { _, err := c.exec.HTML(c.ctx, c.tab, nil); return err },
-			"markdown":   func() error { _, err := c.exec.Markdown(c.ctx, c.tab, nil); return err },
-			"links":      func() error { _, err := c.exec.Links(c.ctx, c.tab, nil); return err },
-			"screenshot": func() error { _, err := c.exec.Screenshot(c.ctx, c.tab, nil); return err },
-			"eval":       func() error { _, err := c.exec.Eval(c.ctx, c.tab, "1", nil); return err },
-			"click":      func() error { _, err := c.exec.Click(c.ctx, c.tab, css("#shadow"), nil); return err },
+			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
+			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
+			"html":       func() error { _, err := c.page().HTML(c.ctx, nil); return err },
+			"markdown":   func() error { _, err := c.page().Markdown(c.ctx, nil); return err },
+			"links":      func() error { _, err := c.page().Links(c.ctx, nil); return err },
+			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
+			"eval":       func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
+			"click":      func() error { _, err := c.page().Click(c.ctx, css("#shadow"), nil); return err },
 		} {
 			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
 				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
@@ -257,7 +264,7 @@ func (s *suite) gate(t *testing.T) {
 		if tab := c.listed(c.tab); tab.URL != executor.DeniedURL || tab.Title != "" {
 			c.Errorf("a denied tab is listed as %+v", tab)
 		}
-		if _, err := c.exec.Back(c.ctx, c.tab, nil); err != nil {
+		if _, err := c.page().Back(c.ctx, nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantIn(c.snap(nil), "Frames", "Words from across") // the URL is allowed again
@@ -266,7 +273,7 @@ func (s *suite) gate(t *testing.T) {
 		c.goTo(c.otherURL("nav.html"), nil)
 		c.goTo(c.url("second.html"), nil)
 		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Back(c.ctx, c.tab, nil)
+		_, err := c.page().Back(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 	s.gated(t, "popup", "tabs.html", func(c *testCase, k *keeper) {
@@ -280,20 +287,20 @@ func (s *suite) gate(t *testing.T) {
 			if tab.URL != executor.DeniedURL || tab.Title != "" {
 				c.Errorf("a denied popup window is reported as %+v", tab)
 			}
-			_, err := c.exec.Text(c.ctx, tab.ID, nil)
+			_, err := pagetest.Of(c.exec, tab.ID).Text(c.ctx, nil)
 			c.wantCode(err, executor.ErrPolicyDenied)
-			if _, err := c.exec.CloseTab(c.ctx, tab.ID); err != nil && executor.CodeOf(err) != executor.ErrPolicyDenied {
+			if _, err := pagetest.Of(c.exec, tab.ID).Close(c.ctx); err != nil && executor.CodeOf(err) != executor.ErrPolicyDenied {
 				c.Error(err)
 			}
 		}
 	})
 	s.gated(t, "operations", "click.html", func(c *testCase, k *keeper) {
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpAct || a.Op == executor.OpEval })
-		_, err := c.exec.Click(c.ctx, c.tab, css("#plain"), nil)
+		_, err := c.page().Click(c.ctx, css("#plain"), nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.Eval(c.ctx, c.tab, "1", nil)
+		_, err = c.page().Eval(c.ctx, "1", nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Expression: "true"})
+		_, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "true"})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		c.wantIn(c.snap(nil), `button "Plain"`)
 		k.deny(nil)

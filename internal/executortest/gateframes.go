@@ -28,12 +28,12 @@ func (s *suite) hostileFrame(t *testing.T) {
 		quiet(c, "the click", a.Changes)
 		var err error
 		for err == nil { // the frame has its own process and opens the dialog with a delay
-			_, err = c.exec.Text(c.ctx, c.tab, nil)
+			_, err = c.page().Text(c.ctx, nil)
 		}
 		if c.wantCode(err, executor.ErrDialogOpen); strings.Contains(err.Error(), "SECRET") {
 			c.Errorf("while it is open: %v", err)
 		}
-		res, err := c.exec.HandleDialog(c.ctx, c.tab, executor.DialogAnswer{})
+		res, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{})
 		if err != nil {
 			c.Fatal(err)
 		}

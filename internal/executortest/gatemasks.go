@@ -17,7 +17,7 @@ func (s *suite) deniedFrames(t *testing.T) {
 	around := func(t *testing.T, name string, f func(c *testCase)) {
 		s.gated(t, name, "", func(c *testCase, k *keeper) {
 			origin := fmt.Sprintf("http://zoom%s.localhost:%d", c.id, c.port)
-			tab, err := c.exec.NewTab(c.ctx, origin+"/p/"+c.id+"/deniedframes.html", nil)
+			_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: origin + "/p/" + c.id + "/deniedframes.html"})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -32,14 +32,14 @@ func (s *suite) deniedFrames(t *testing.T) {
 	}
 	around(t, "denied frames are not readable", func(c *testCase) {
 		for name, read := range map[string]func() (string, error){
-			"snapshot": func() (string, error) { return asText(c.exec.Snapshot(c.ctx, c.tab, nil)) },
+			"snapshot": func() (string, error) { return asText(c.page().Snapshot(c.ctx, nil)) },
 			"find": func() (string, error) {
-				return asText(c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Find: "/words|heading|link|field/"}))
+				return asText(c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Find: "/words|heading|link|field/"}))
 			},
-			"text":     func() (string, error) { return asText(c.exec.Text(c.ctx, c.tab, nil)) },
-			"html":     func() (string, error) { return asText(c.exec.HTML(c.ctx, c.tab, nil)) },
-			"markdown": func() (string, error) { return asText(c.exec.Markdown(c.ctx, c.tab, nil)) },
-			"links":    func() (string, error) { return asText(c.exec.Links(c.ctx, c.tab, nil)) },
+			"text":     func() (string, error) { return asText(c.page().Text(c.ctx, nil)) },
+			"html":     func() (string, error) { return asText(c.page().HTML(c.ctx, nil)) },
+			"markdown": func() (string, error) { return asText(c.page().Markdown(c.ctx, nil)) },
+			"links":    func() (string, error) { return asText(c.page().Links(c.ctx, nil)) },
 		} {
 			text, err := read()
 			if err != nil {
@@ -53,11 +53,11 @@ func (s *suite) deniedFrames(t *testing.T) {
 			}
 		}
 		for _, sel := range []string{"text=SECRET heading", "#sub h1", `role=button[name="SECRET button"]`} {
-			_, err := c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css(sel)})
+			_, err := c.page().Text(c.ctx, &executor.TextOptions{Target: css(sel)})
 			c.wantCode(err, executor.ErrSelectorNotFound)
 		}
 		for text, want := range map[string]bool{"Words of the page": true, "SECRET words": false} {
-			res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: text, Timeout: 2 * time.Second})
+			res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: text, Timeout: 2 * time.Second})
 			if want && err != nil || (err == nil && res.Matched) != want {
 				c.Errorf("waiting for %q returned %+v, %v", text, res, err)
 			}

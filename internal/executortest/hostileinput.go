@@ -36,13 +36,13 @@ func (s *suite) deniedInput(t *testing.T) {
 	typing := func(o executor.TypeOptions) func(c *testCase) error {
 		return func(c *testCase) error {
 			o.Clear = true
-			_, err := c.exec.Type(c.ctx, c.tab, css("#f"), "pin 42", &o)
+			_, err := c.page().Type(c.ctx, css("#f"), "pin 42", &o)
 			return err
 		}
 	}
 	press := func(key string, o executor.PressOptions) func(c *testCase) error {
 		return func(c *testCase) error {
-			_, err := c.exec.Press(c.ctx, c.tab, key, &o)
+			_, err := c.page().Press(c.ctx, key, &o)
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (s *suite) deniedInput(t *testing.T) {
 	s.gated(t, "the focus moves to a denied frame while keys are typed", "", func(c *testCase, k *keeper) {
 		c.hostilePage(k)
 		c.eval("f.onkeydown = () => frames[0].focus(); 0", nil)
-		_, err := c.exec.Type(c.ctx, c.tab, css("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
+		_, err := c.page().Type(c.ctx, css("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
 		c.wantCode(err, executor.ErrPolicyDenied, "1 of 7 characters")
 		c.evalString("ask(0, 'check')")
 		c.leaked()
@@ -67,9 +67,9 @@ func (s *suite) deniedInput(t *testing.T) {
 		c.hostilePage(k)
 		for i := range 2 {
 			c.eval(fmt.Sprintf("show(%d)", i), nil)
-			_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": 300, "y": 300, "button": "left", "clickCount": 1})
+			_, err := c.page().CDP(c.ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": 300, "y": 300, "button": "left", "clickCount": 1})
 			c.wantCode(err, executor.ErrPolicyDenied, "blocked")
-			if _, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseReleased", "x": 300, "y": 300, "button": "left", "clickCount": 1}); err != nil {
+			if _, err := c.page().CDP(c.ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mouseReleased", "x": 300, "y": 300, "button": "left", "clickCount": 1}); err != nil {
 				c.wantCode(err, executor.ErrPolicyDenied)
 			}
 			c.evalString(fmt.Sprintf("ask(%d, 'check')", i))
@@ -87,7 +87,7 @@ func (s *suite) deniedPointer(t *testing.T) {
 	mouse := func(o executor.MouseOptions) func(c *testCase) error {
 		return func(c *testCase) error {
 			o.X, o.Y = 100, 100
-			_, err := c.exec.Mouse(c.ctx, c.tab, o)
+			_, err := c.page().Mouse(c.ctx, o)
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func slowFrame(c *testCase, k *keeper) {
 	c.awaitRequest("slow")
 	// The browser delays commands for such a frame, so input for the page is
 	// rejected.
-	_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 30, Y: 40})
+	_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 30, Y: 40})
 	c.wantCode(err, executor.ErrNotActionable, "frame", "loading")
 	c.wantUntouched("canvas")
 	c.release("slow")
@@ -142,7 +142,7 @@ func unreleased(c *testCase, k *keeper) {
 	c.eval(fmt.Sprintf("document.querySelector('iframe').src = '%s/held/%s/slow'; 0", c.otherOrigin(), c.id), nil)
 	c.awaitRequest("slow")
 	for range 2 { // the second call fails because of the first
-		_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseDown, X: 30, Y: 40, Button: executor.ButtonRight})
+		_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseDown, X: 30, Y: 40, Button: executor.ButtonRight})
 		c.wantCode(err, executor.ErrNotActionable, "frame", "loading")
 	}
 	c.release("slow")
@@ -158,15 +158,15 @@ const aimTimeout = 300 * time.Millisecond
 
 // compose sends a composition of an input method.
 func compose(c *testCase) error {
-	_, err := c.exec.CDP(c.ctx, c.tab, "Input.imeSetComposition", map[string]any{"text": "pin", "selectionStart": 3, "selectionEnd": 3})
+	_, err := c.page().CDP(c.ctx, "Input.imeSetComposition", map[string]any{"text": "pin", "selectionStart": 3, "selectionEnd": 3})
 	if err == nil {
-		_, err = c.exec.CDP(c.ctx, c.tab, "Input.insertText", map[string]any{"text": "pin"})
+		_, err = c.page().CDP(c.ctx, "Input.insertText", map[string]any{"text": "pin"})
 	}
 	return err
 }
 
 func clickButton(c *testCase) error {
-	_, err := c.exec.Click(c.ctx, c.tab, css("#b"), &executor.ClickOptions{Timeout: aimTimeout})
+	_, err := c.page().Click(c.ctx, css("#b"), &executor.ClickOptions{Timeout: aimTimeout})
 	return err
 }
 
@@ -184,10 +184,10 @@ func releasedAfterDenial(c *testCase, k *keeper) {
 		{"Input.dispatchMouseEvent", map[string]any{"type": "mousePressed", "x": 300, "y": 450, "button": "left", "buttons": 1, "clickCount": 1}, "mouseup"},
 		{"Input.dispatchTouchEvent", map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": 300, "y": 450}}}, "touchcancel"},
 	} {
-		if _, err := c.exec.CDP(c.ctx, c.tab, begin.method, begin.params); err != nil {
+		if _, err := c.page().CDP(c.ctx, begin.method, begin.params); err != nil {
 			c.Fatal(err)
 		}
-		_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 300, "y": 300, "deltaX": 0, "deltaY": 50})
+		_, err := c.page().CDP(c.ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 300, "y": 300, "deltaX": 0, "deltaY": 50})
 		c.wantCode(err, executor.ErrPolicyDenied, "wheel")
 		c.eval(fmt.Sprintf("new Promise((done) => { const check = () => ends.includes(%q) ? done(0) : setTimeout(check, 20); check(); })", begin.end), nil)
 	}
@@ -196,14 +196,14 @@ func releasedAfterDenial(c *testCase, k *keeper) {
 
 // rawWheel turns the wheel by a raw command.
 func rawWheel(c *testCase) error {
-	_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 100, "y": 100, "deltaX": 0, "deltaY": 120})
+	_, err := c.page().CDP(c.ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 100, "y": 100, "deltaX": 0, "deltaY": 120})
 	return err
 }
 
 // rawSwipe moves a finger up by raw commands. It stops when one fails.
 func rawSwipe(c *testCase) error {
 	touch := func(kind string, points ...map[string]any) error {
-		_, err := c.exec.CDP(c.ctx, c.tab, "Input.dispatchTouchEvent", map[string]any{"type": kind, "touchPoints": append([]map[string]any{}, points...)})
+		_, err := c.page().CDP(c.ctx, "Input.dispatchTouchEvent", map[string]any{"type": kind, "touchPoints": append([]map[string]any{}, points...)})
 		return err
 	}
 	err := touch("touchStart", map[string]any{"x": 100, "y": 300})
@@ -217,7 +217,7 @@ func rawSwipe(c *testCase) error {
 }
 
 // dragBySteps presses a button, moves the pointer and releases the button. It
-// starts beside the card, so no data is dragged: SECURITY.md says why.
+// starts next to the card, so no data is dragged: SECURITY.md explains it.
 func dragBySteps(c *testCase) error {
 	for _, o := range []executor.MouseOptions{
 		{Action: executor.MouseDown, X: 100, Y: 150},
@@ -225,7 +225,7 @@ func dragBySteps(c *testCase) error {
 		{Action: executor.MouseMove, X: 100, Y: 190},
 		{Action: executor.MouseUp, X: 100, Y: 190},
 	} {
-		if _, err := c.exec.Mouse(c.ctx, c.tab, o); err != nil {
+		if _, err := c.page().Mouse(c.ctx, o); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (c *testCase) hostilePage(k *keeper) (top string) {
 	site := fmt.Sprintf("zoom%s.localhost:%d", c.id, c.port)
 	origin := "http://" + site
 	top = origin + "/p/" + c.id + "/hostileinput.html"
-	tab, err := c.exec.NewTab(c.ctx, top, nil)
+	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: top})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -262,10 +262,10 @@ func (c *testCase) hostile(k *keeper, a attack) {
 	top := c.hostilePage(k)
 	n := *attempts
 	for _, key := range []string{"Control+A", "Control+C"} { // content for the clipboard
-		if _, err := c.exec.Type(c.ctx, c.tab, css("#f"), "copied", &executor.TypeOptions{Clear: true}); err != nil {
+		if _, err := c.page().Type(c.ctx, css("#f"), "copied", &executor.TypeOptions{Clear: true}); err != nil {
 			c.Fatal(err)
 		}
-		if _, err := c.exec.Press(c.ctx, c.tab, key, nil); err != nil {
+		if _, err := c.page().Press(c.ctx, key, nil); err != nil {
 			c.Fatal(err)
 		}
 	}
@@ -295,7 +295,7 @@ func (c *testCase) hostile(k *keeper, a attack) {
 	c.leaked()
 	// Regular input works.
 	c.eval("window.honest = true; 0", nil)
-	if _, err := c.exec.Type(c.ctx, c.tab, css("#f"), "honest", &executor.TypeOptions{Clear: true, KeyEvents: true}); err != nil {
+	if _, err := c.page().Type(c.ctx, css("#f"), "honest", &executor.TypeOptions{Clear: true, KeyEvents: true}); err != nil {
 		c.Errorf("typing into the page: %v", err)
 	}
 	c.wantValue("f.value", "honest")

@@ -10,7 +10,7 @@ import (
 // drag drags and fails the case if that fails or has another outcome.
 func (c *testCase) drag(from, to executor.Target, want executor.DragOutcome) *executor.Drag {
 	c.Helper()
-	d, err := c.exec.Drag(c.ctx, c.tab, from, to, nil)
+	d, err := c.page().Drag(c.ctx, from, to, nil)
 	if err != nil {
 		c.Fatalf("drag %+v to %+v: %v", from, to, err)
 	}
@@ -69,20 +69,20 @@ func (s *suite) drags(t *testing.T) {
 		k.denyOrigin(c.otherOrigin())
 		c.drag(css("#card"), css("#bin"), executor.DragAccepted)
 		c.eval("document.querySelector('iframe').style.top = '0'; document.querySelector('iframe').style.height = '100%'; document.querySelector('iframe').style.width = '100%'", nil)
-		_, err := c.exec.Drag(c.ctx, c.tab, css("#card"), css("#bin"), nil)
+		_, err := c.page().Drag(c.ctx, css("#card"), css("#bin"), nil)
 		c.wantCode(err, executor.ErrNotActionable)
 		k.deny(nil)
 		c.eval("new Promise((done) => { onmessage = (e) => { document.title = 'seen ' + e.data.seen; done(); }; frames[0].postMessage('tell', '*'); })", nil)
 		c.wantValue("document.title", "seen 0")
 	})
 	s.page(t, "no such drop target", "input.html", func(c *testCase) {
-		_, err := c.exec.Drag(c.ctx, c.tab, css("#card"), css("#nosuch"), nil)
+		_, err := c.page().Drag(c.ctx, css("#card"), css("#nosuch"), nil)
 		c.wantCode(err, executor.ErrSelectorNotFound, "#nosuch")
-		_, err = c.exec.Drag(c.ctx, c.tab, css("#nosuch"), css("#bin"), nil)
+		_, err = c.page().Drag(c.ctx, css("#nosuch"), css("#bin"), nil)
 		c.wantCode(err, executor.ErrSelectorNotFound, "#nosuch")
-		_, err = c.exec.Drag(c.ctx, c.tab, css("#card"), css("#under"), nil)
+		_, err = c.page().Drag(c.ctx, css("#card"), css("#under"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "Notice")
-		_, err = c.exec.Drag(c.ctx, c.tab, css("#card"), executor.Target{}, nil)
+		_, err = c.page().Drag(c.ctx, css("#card"), executor.Target{}, nil)
 		c.wantCode(err, executor.ErrBadArgs)
 		c.wantUntouched("card")
 		c.wantValue("window.released", "undefined") // no press was sent
@@ -98,7 +98,7 @@ func (c *testCase) framed() {
 // mouse sends mouse input and fails the case if that fails.
 func (c *testCase) mouse(action executor.MouseAction, x, y float64) *executor.Action {
 	c.Helper()
-	a, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: action, X: x, Y: y})
+	a, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: action, X: x, Y: y})
 	if err != nil {
 		c.Fatalf("mouse %s at %v, %v: %v", action, x, y, err)
 	}
@@ -128,11 +128,11 @@ func (s *suite) mouse(t *testing.T) {
 		c.mouse(executor.MouseUp, 80, 90)
 		want("mousemove", "80,90 1")
 		want("mouseup", "80,90 0")
-		if _, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}); err != nil {
+		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}); err != nil {
 			c.Fatal(err)
 		}
 		want("contextmenu", "5,5 2")
-		if _, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}); err != nil {
+		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}); err != nil {
 			c.Fatal(err)
 		}
 		want("wheel", "5,6 0 120")
@@ -141,7 +141,7 @@ func (s *suite) mouse(t *testing.T) {
 		c.await("touchend", "canvas")
 	})
 	s.page(t, "wheel scrolls", "input.html", func(c *testCase) {
-		if _, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}); err != nil {
+		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}); err != nil {
 			c.Fatal(err)
 		}
 		c.eval("new Promise((done) => { const look = () => (scrollY > 100 ? done() : requestAnimationFrame(look)); look(); })", nil)
@@ -149,19 +149,19 @@ func (s *suite) mouse(t *testing.T) {
 	s.page(t, "pressed buttons are released", "input.html", func(c *testCase) {
 		for name, next := range map[string]func(){
 			"a call that fails": func() {
-				_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseMove, X: 1e5})
+				_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseMove, X: 1e5})
 				c.wantCode(err, executor.ErrBadArgs, "viewport")
 			},
 			"another action": func() { c.click(css("#wall"), nil) },
 		} {
 			c.eval("window.released = 0", nil)
 			c.mouse(executor.MouseDown, 50, 50)
-			_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseDown, X: 1, Y: 1})
+			_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseDown, X: 1, Y: 1})
 			c.wantCode(err, executor.ErrBadArgs, "pressed already")
 			next()
 			c.eval("new Promise((done) => { const look = () => (window.released ? done() : setTimeout(look, 10)); look(); })", nil)
 			c.wantValue("window.buttonsUp", "0")
-			_, err = c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseUp, X: 1, Y: 1})
+			_, err = c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseUp, X: 1, Y: 1})
 			c.wantCode(err, executor.ErrBadArgs, "not pressed")
 			if c.Failed() {
 				c.Log("after " + name)
@@ -176,7 +176,7 @@ func (s *suite) mouse(t *testing.T) {
 		}
 		k.denyOrigin(c.otherOrigin())
 		for _, action := range []executor.MouseAction{executor.MouseMove, executor.MouseDown, executor.MouseClick, executor.MouseTap} {
-			_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: action, X: 80, Y: 100})
+			_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: action, X: 80, Y: 100})
 			c.wantCode(err, executor.ErrPolicyDenied)
 		}
 		c.mouse(executor.MouseClick, 10, 10) // next to the frame
@@ -184,7 +184,7 @@ func (s *suite) mouse(t *testing.T) {
 	s.gated(t, "a denied frame that comes under the pointer", "input.html", func(c *testCase, k *keeper) {
 		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'position: fixed; left: -900px; top: 0; width: 700px; height: 500px; border: 0'; f.src = %q; document.body.append(f); addEventListener('mousemove', () => { f.style.left = '0'; }); })", c.otherURL("inputdenied.html")), nil)
 		k.denyOrigin(c.otherOrigin())
-		_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+		_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 	s.gated(t, "a denied frame that comes and goes under the pointer", "input.html", func(c *testCase, k *keeper) {
@@ -200,12 +200,12 @@ func (s *suite) mouse(t *testing.T) {
 		k.denyOrigin(c.otherOrigin())
 		refused := 0
 		for range 40 {
-			_, err := c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 			if err != nil {
 				c.wantCode(err, executor.ErrPolicyDenied)
 				refused++
 			}
-			_, err = c.exec.Mouse(c.ctx, c.tab, executor.MouseOptions{Action: executor.MouseTap, X: 80, Y: 100})
+			_, err = c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseTap, X: 80, Y: 100})
 			if err != nil {
 				c.wantCode(err, executor.ErrPolicyDenied)
 				refused++
@@ -223,7 +223,7 @@ func (s *suite) mouse(t *testing.T) {
 			{}, {Action: "fly"}, {Action: executor.MouseClick, X: -1}, {Action: executor.MouseClick, Y: 1e6}, {Action: executor.MouseClick, Button: "fourth"},
 			{Action: executor.MouseWheel}, {Action: executor.MouseClick, DeltaY: 1}, {Action: executor.MouseUp}, {Action: executor.MouseWheel, DeltaY: 1e9},
 		} {
-			_, err := c.exec.Mouse(c.ctx, c.tab, opts)
+			_, err := c.page().Mouse(c.ctx, opts)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		c.wantUntouched("canvas")

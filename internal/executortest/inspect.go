@@ -22,13 +22,13 @@ func (s *suite) recorded(t *testing.T, name, file string, f func(c *testCase, k 
 // console reads the console until it contains a message with each of texts.
 func (c *testCase) console(texts ...string) *executor.Console {
 	c.Helper()
-	return until(c, func() (*executor.Console, error) { return c.exec.Console(c.ctx, c.tab, nil) }, texts...)
+	return until(c, func() (*executor.Console, error) { return c.page().Console(c.ctx, nil) }, texts...)
 }
 
 // pageErrors is console for uncaught errors.
 func (c *testCase) pageErrors(texts ...string) *executor.PageErrors {
 	c.Helper()
-	return until(c, func() (*executor.PageErrors, error) { return c.exec.PageErrors(c.ctx, c.tab, nil) }, texts...)
+	return until(c, func() (*executor.PageErrors, error) { return c.page().PageErrors(c.ctx, nil) }, texts...)
 }
 
 // until calls read until its result contains each of texts.
@@ -81,7 +81,7 @@ func (c *testCase) request(part string) executor.Request {
 	c.Helper()
 	var q executor.Request
 	c.poll("a request for "+part+" that has completed", func() (bool, any, error) {
-		r, err := c.exec.Requests(c.ctx, c.tab, nil)
+		r, err := c.page().Requests(c.ctx, nil)
 		if err != nil {
 			return false, nil, err
 		}
@@ -101,7 +101,7 @@ func (c *testCase) frameLoads() {
 	c.Helper()
 	c.poll("a request of the frame", func() (bool, any, error) {
 		c.eval(`frames[0].postMessage("load", "*")`, nil)
-		r, err := c.exec.Requests(c.ctx, c.tab, nil)
+		r, err := c.page().Requests(c.ctx, nil)
 		return err == nil && strings.Contains(asJSON(c, r), "SECRET-of-the-frame"), r, err
 	})
 }
@@ -109,7 +109,7 @@ func (c *testCase) frameLoads() {
 // inFull returns all details of a request.
 func (c *testCase) inFull(id string, body bool) executor.Request {
 	c.Helper()
-	r, err := c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{ID: id, Body: body})
+	r, err := c.page().Requests(c.ctx, &executor.RequestsOptions{ID: id, Body: body})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 		if first.Level != executor.ConsoleInfo || first.Text != `loading now {items: 3, name: "cart"} [1, "two"]` || first.At != c.url("inspect.html")+":10" || first.Time.IsZero() {
 			c.Errorf("the first message is %+v", first)
 		}
-		worse, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Level: executor.ConsoleWarning, Limit: 1})
+		worse, err := c.page().Console(c.ctx, &executor.ConsoleOptions{Level: executor.ConsoleWarning, Limit: 1})
 		if err != nil || worse.Matched != 2 || len(worse.Messages) != 1 || worse.Messages[0].Text != "an error\nof two lines" {
 			c.Errorf("warnings and worse: %+v, %v", worse, err)
 		}
@@ -138,7 +138,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 	})
 	s.recorded(t, "console messages cleared", "second.html", func(c *testCase, _ *keeper) {
 		c.eval(`console.log("one")`, nil)
-		if _, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Clear: true}); err != nil {
+		if _, err := c.page().Console(c.ctx, &executor.ConsoleOptions{Clear: true}); err != nil {
 			c.Fatal(err)
 		}
 		c.eval(`console.log("two")`, nil)
@@ -194,7 +194,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 		c.pageErrors("SECRET error of the frame")
 		k.denyOrigin(c.otherOrigin())
 		c.wantNotIn(asJSON(c, c.console("an error")), "SECRET")
-		errs, err := c.exec.PageErrors(c.ctx, c.tab, nil)
+		errs, err := c.page().PageErrors(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 		c.eval(`console.log("later")`, nil)
 		k.denyOrigin(c.origin())
 		c.wantNotIn(asJSON(c, c.console("later")), "SECRET words")
-		errs, err := c.exec.PageErrors(c.ctx, c.tab, nil)
+		errs, err := c.page().PageErrors(c.ctx, nil)
 		if err != nil || errs.Matched != 0 {
 			c.Errorf("errors %+v, %v", errs, err)
 		}
@@ -233,11 +233,11 @@ func (s *suite) inspectConsole(t *testing.T) {
 			c.Errorf("%d messages", n)
 		}
 		k.denyOrigin(c.otherOrigin())
-		_, err = c.exec.Console(c.ctx, c.tab, nil)
+		_, err = c.page().Console(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 	s.page(t, "not recorded", "second.html", func(c *testCase) {
-		_, err := c.exec.Console(c.ctx, c.tab, nil)
+		_, err := c.page().Console(c.ctx, nil)
 		c.wantCode(err, executor.ErrBadArgs, "Record")
 	})
 	s.recorded(t, "a popup's", "tabs.html", func(c *testCase, _ *keeper) {
@@ -281,7 +281,7 @@ func (s *suite) inspectRequests(t *testing.T) {
 			c.Errorf("the page: %+v", q)
 		}
 		if q = c.inFull(c.request("reading-picture.gif").ID, true); q.Body != "" || !q.Binary || q.BodyBytes == 0 {
-			c.Errorf("the picture: %+v", q)
+			c.Errorf("image: %+v", q)
 		}
 		c.tab = c.open("inspectsecrets.html")
 		body := c.inFull(c.request("/inspectsecrets.html").ID, true).Body
@@ -291,7 +291,7 @@ func (s *suite) inspectRequests(t *testing.T) {
 	s.recorded(t, "without secrets", "inspectsecrets.html", func(c *testCase, _ *keeper) {
 		c.eval("fetched", nil)
 		all := asJSON(c, func() *executor.Requests {
-			r, err := c.exec.Requests(c.ctx, c.tab, nil)
+			r, err := c.page().Requests(c.ctx, nil)
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -302,7 +302,7 @@ func (s *suite) inspectRequests(t *testing.T) {
 		for _, filter := range []string{"/inspectsecrets.html", "reading-data.json"} {
 			c.wantNotIn(asJSON(c, c.inFull(c.request(filter).ID, false)), "SECRET")
 		}
-		console, err := c.exec.Console(c.ctx, c.tab, nil)
+		console, err := c.page().Console(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func (s *suite) inspectRequests(t *testing.T) {
 		c.frameLoads()
 		c.eval("fetched", nil)
 		k.denyOrigin(c.otherOrigin())
-		all, err := c.exec.Requests(c.ctx, c.tab, nil)
+		all, err := c.page().Requests(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -327,22 +327,22 @@ func (s *suite) inspectRequests(t *testing.T) {
 		if id == "" {
 			c.Fatalf("the request to the other site is not reported: %s", asJSON(c, all))
 		}
-		_, err = c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{ID: id, Body: true})
+		_, err = c.page().Requests(c.ctx, &executor.RequestsOptions{ID: id, Body: true})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		c.wantNotIn(asJSON(c, c.inFull(id, false)), "SECRET")
 	})
 	s.recorded(t, "bad arguments", "second.html", func(c *testCase, _ *keeper) {
 		for _, o := range []executor.RequestsOptions{{ID: "r99999"}, {Body: true}, {ID: "r1", Filter: "a"}} {
-			_, err := c.exec.Requests(c.ctx, c.tab, &o)
+			_, err := c.page().Requests(c.ctx, &o)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.exec.Console(c.ctx, c.tab, &executor.ConsoleOptions{Level: "loud"})
+		_, err := c.page().Console(c.ctx, &executor.ConsoleOptions{Level: "loud"})
 		c.wantCode(err, executor.ErrBadArgs)
 	})
 	s.recorded(t, "bounded", "second.html", func(c *testCase, _ *keeper) {
 		c.eval(`(async () => { for (let i = 0; i < 60; i++) await Promise.all(Array.from({length: 10}, (_, j) => fetch("/nothing?" + i + "-" + j))) })()`, nil)
 		c.request("/nothing?59-9")
-		res, err := c.exec.Requests(c.ctx, c.tab, &executor.RequestsOptions{Limit: executor.MaxRecords})
+		res, err := c.page().Requests(c.ctx, &executor.RequestsOptions{Limit: executor.MaxRecords})
 		if err != nil || res.Matched > executor.MaxRecords || res.Dropped == 0 || res.Matched+res.Dropped < 600 {
 			c.Errorf("%d kept, %d dropped, %v", res.Matched, res.Dropped, err)
 		}

@@ -73,7 +73,7 @@ const dialogTime = 1500 * time.Millisecond
 func (s *suite) nativeDialogs(t *testing.T) {
 	for _, tr := range triggers {
 		s.page(t, tr.about, "", func(c *testCase) {
-			tab, err := c.exec.NewTab(c.ctx, c.otherURL("native.html"), nil) // passkeys require a host name
+			_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.otherURL("native.html")}) // passkeys require a host name
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -101,18 +101,24 @@ func (s *suite) nativeDialogs(t *testing.T) {
 		})
 	}
 	for name, do := range sorted(map[string]func(c *testCase) error{
-		"click": func(c *testCase) error { _, err := c.exec.Click(c.ctx, c.tab, css("#plain"), nil); return err },
-		"hover": func(c *testCase) error { _, err := c.exec.Hover(c.ctx, c.tab, css("#plain"), nil); return err },
+		"click": func(c *testCase) error {
+			_, err := c.page().Click(c.ctx, css("#plain"), nil)
+			return err
+		},
+		"hover": func(c *testCase) error {
+			_, err := c.page().Hover(c.ctx, css("#plain"), nil)
+			return err
+		},
 		"press": func(c *testCase) error {
-			_, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")})
+			_, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")})
 			return err
 		},
 		"press of a chord, without a target": func(c *testCase) error {
-			_, err := c.exec.Press(c.ctx, c.tab, "Control+Shift+ArrowLeft", nil)
+			_, err := c.page().Press(c.ctx, "Control+Shift+ArrowLeft", nil)
 			return err
 		},
 		"type with Enter": func(c *testCase) error {
-			_, err := c.exec.Type(c.ctx, c.tab, css("#field"), "a", &executor.TypeOptions{PressEnter: true})
+			_, err := c.page().Type(c.ctx, css("#field"), "a", &executor.TypeOptions{PressEnter: true})
 			return err
 		},
 	}) {
@@ -132,7 +138,7 @@ func (s *suite) nativeDialogs(t *testing.T) {
 		})
 	}
 	s.page(t, "document with basic authentication", "native.html", func(c *testCase) {
-		n, err := c.exec.Navigate(c.ctx, c.tab, c.path("/auth/basic"), nil)
+		n, err := c.page().Navigate(c.ctx, c.path("/auth/basic"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -155,11 +161,11 @@ func (c *testCase) takesInput(long bool) {
 			break
 		}
 	}
-	if _, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")}); err != nil {
+	if _, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")}); err != nil {
 		c.Error(err)
 	}
 	c.await("keydown", "field")
-	if _, err := c.exec.Type(c.ctx, c.tab, css("#field"), "b", nil); err != nil {
+	if _, err := c.page().Type(c.ctx, css("#field"), "b", nil); err != nil {
 		c.Error(err)
 	}
 	c.wantValue("field.value", "ab")
@@ -171,10 +177,10 @@ func (c *testCase) refusesInput() {
 	c.Helper()
 	var err error
 	for err == nil && c.ctx.Err() == nil {
-		_, err = c.exec.Click(c.ctx, c.tab, css("#plain"), nil)
+		_, err = c.page().Click(c.ctx, css("#plain"), nil)
 	}
 	c.wantCode(err, executor.ErrNotActionable, "blocked the input", "ask the user")
-	_, err = c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#field")})
+	_, err = c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")})
 	c.wantCode(err, executor.ErrNotActionable, "did not receive the key", "ask the user")
 	c.wantValue("field.value", "")
 }

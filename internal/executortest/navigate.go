@@ -15,7 +15,7 @@ import (
 // goTo navigates the tab of the case and fails it if that fails.
 func (c *testCase) goTo(url string, opts *executor.NavigateOptions) *executor.Navigation {
 	c.Helper()
-	nav, err := c.exec.Navigate(c.ctx, c.tab, url, opts)
+	nav, err := c.page().Navigate(c.ctx, url, opts)
 	if err != nil {
 		c.Fatalf("navigate to %s: %v", url, err)
 	}
@@ -42,7 +42,7 @@ func (s *suite) navigate(t *testing.T) {
 		})
 	}
 	s.page(t, "until=unknown", "second.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("nav.html"), &executor.NavigateOptions{Until: "tomorrow"})
+		_, err := c.page().Navigate(c.ctx, c.url("nav.html"), &executor.NavigateOptions{Until: "tomorrow"})
 		c.wantCode(err, executor.ErrBadArgs, "tomorrow")
 		c.wantValue("document.title", "Second")
 	})
@@ -50,14 +50,14 @@ func (s *suite) navigate(t *testing.T) {
 		nav := c.goTo(c.url("pending-image.html"), &executor.NavigateOptions{Until: executor.UntilDOMContentLoaded})
 		c.wantAt(nav, c.url("pending-image.html"), "Held image", 200) // the image is still loading
 		c.awaitRequest("image")
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("pending-image.html"), &executor.NavigateOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Navigate(c.ctx, c.url("pending-image.html"), &executor.NavigateOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout, "load")
 		c.release("image")
 		c.wantAt(c.goTo(c.url("pending-image.html"), nil), c.url("pending-image.html"), "Held image", 200)
 		c.await("load", "page")
 	})
 	s.page(t, "networkidle waits for requests", "second.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("idle.html"), &executor.NavigateOptions{Until: executor.UntilNetworkIdle, Timeout: 1500 * time.Millisecond})
+		_, err := c.page().Navigate(c.ctx, c.url("idle.html"), &executor.NavigateOptions{Until: executor.UntilNetworkIdle, Timeout: 1500 * time.Millisecond})
 		c.awaitRequest("data")
 		c.wantCode(err, executor.ErrTimeout)
 		c.release("data")
@@ -72,7 +72,7 @@ func (s *suite) navigate(t *testing.T) {
 		})
 	}
 	s.page(t, "error status without a body", "second.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/status/500?body=none"), nil)
+		_, err := c.page().Navigate(c.ctx, c.path("/status/500?body=none"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "500")
 	})
 	s.page(t, "204 does not change the page", "second.html", func(c *testCase) {
@@ -85,7 +85,7 @@ func (s *suite) navigate(t *testing.T) {
 	s.page(t, "interrupted load: error", "second.html", func(c *testCase) {
 		ended := make(chan error, 1)
 		go func() {
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("slow"), nil)
+			_, err := c.page().Navigate(c.ctx, c.heldURL("slow"), nil)
 			ended <- err
 		}()
 		c.awaitRequest("slow")
@@ -98,7 +98,7 @@ func (s *suite) navigate(t *testing.T) {
 		c.wantAt(nav, c.otherURL("second.html"), "Second", 200)
 	})
 	s.page(t, "redirect loop", "nav.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/redirect/100?to=/nothing"), nil)
+		_, err := c.page().Navigate(c.ctx, c.path("/redirect/100?to=/nothing"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_TOO_MANY_REDIRECTS")
 	})
 	s.page(t, "hash", "nav.html", func(c *testCase) {
@@ -113,7 +113,7 @@ func (s *suite) navigate(t *testing.T) {
 		}
 		address := l.Addr().String()
 		l.Close()
-		_, err = c.exec.Navigate(c.ctx, c.tab, "http://"+address+"/", nil)
+		_, err = c.page().Navigate(c.ctx, "http://"+address+"/", nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_CONNECTION_REFUSED")
 		c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
 	})
@@ -124,7 +124,7 @@ func (s *suite) navigate(t *testing.T) {
 				address = c.path(path)
 			}
 			start := time.Now()
-			_, err := c.exec.Navigate(c.ctx, c.tab, address, &executor.NavigateOptions{Timeout: 700 * time.Millisecond})
+			_, err := c.page().Navigate(c.ctx, address, &executor.NavigateOptions{Timeout: 700 * time.Millisecond})
 			c.wantCode(err, executor.ErrTimeout)
 			if took := time.Since(start); took > 5*time.Second {
 				c.Errorf("a deadline of 700 ms took %v", took)
@@ -134,17 +134,17 @@ func (s *suite) navigate(t *testing.T) {
 	}
 	s.page(t, "invalid URL", "nav.html", func(c *testCase) {
 		for _, bad := range []string{"", "second.html", "http://", "http://[::1", "javascript:report('bad','url')", "http://%zz/"} {
-			_, err := c.exec.Navigate(c.ctx, c.tab, bad, nil)
+			_, err := c.page().Navigate(c.ctx, bad, nil)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		c.wantUntouched("url")
 		c.wantValue("document.title", "Navigation")
 	})
-	s.page(t, "cancelled", "nav.html", func(c *testCase) {
+	s.page(t, "canceled", "nav.html", func(c *testCase) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.exec.Navigate(ctx, c.tab, c.heldURL("page"), nil)
+			_, err := c.page().Navigate(ctx, c.heldURL("page"), nil)
 			done <- err
 		}()
 		c.awaitRequest("page")
@@ -164,7 +164,7 @@ func (s *suite) navigate(t *testing.T) {
 func (s *suite) history(t *testing.T) {
 	s.page(t, "back and forward", "nav.html", func(c *testCase) {
 		c.goTo(c.url("second.html"), nil)
-		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		nav, err := c.page().Back(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func (s *suite) history(t *testing.T) {
 			c.Errorf("back ended at %+v", *nav)
 		}
 		c.wantValue("document.title", "Navigation")
-		nav, err = c.exec.Forward(c.ctx, c.tab, nil)
+		nav, err = c.page().Forward(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func (s *suite) history(t *testing.T) {
 	s.page(t, "back over a hash", "nav.html", func(c *testCase) {
 		c.click(css("#hash"), nil)
 		c.wantValue("location.hash", "#part")
-		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		nav, err := c.page().Back(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func (s *suite) history(t *testing.T) {
 		if a.URL != c.url("pushed.html") || a.Title != "Pushed" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)
 		}
-		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		nav, err := c.page().Back(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -203,10 +203,10 @@ func (s *suite) history(t *testing.T) {
 		}
 	})
 	s.page(t, "no history entry", "nav.html", func(c *testCase) {
-		_, err := c.exec.Forward(c.ctx, c.tab, nil)
+		_, err := c.page().Forward(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed)
 		for range 2 { // at most one: the tab's initial blank page
-			if _, err = c.exec.Back(c.ctx, c.tab, nil); err != nil {
+			if _, err = c.page().Back(c.ctx, nil); err != nil {
 				break
 			}
 		}
@@ -215,7 +215,7 @@ func (s *suite) history(t *testing.T) {
 	s.page(t, "reload", "nav.html", func(c *testCase) {
 		c.await("load", "nav")
 		c.eval("window.mark = 1", nil)
-		nav, err := c.exec.Reload(c.ctx, c.tab, nil)
+		nav, err := c.page().Reload(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func (s *suite) history(t *testing.T) {
 		c.release("page")
 		c.goTo(c.heldURL("page"), nil)
 		c.eval("history.replaceState({}, '', '/status/500?body=none')", nil)
-		_, err := c.exec.Reload(c.ctx, c.tab, nil)
+		_, err := c.page().Reload(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "500")
 	})
 	s.page(t, "link", "nav.html", func(c *testCase) {

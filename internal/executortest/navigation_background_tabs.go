@@ -40,23 +40,23 @@ func (c *testCase) driveBackgroundTab(n int, background color.RGBA) {
 		}
 		return err != nil
 	}
-	_, err := c.exec.Hover(c.ctx, c.tab, css("#over"), nil)
+	_, err := c.page().Hover(c.ctx, css("#over"), nil)
 	if fail("hover", err) {
 		return
 	}
-	_, err = c.exec.Click(c.ctx, c.tab, css("#press"), nil)
+	_, err = c.page().Click(c.ctx, css("#press"), nil)
 	if fail("click", err) {
 		return
 	}
-	_, err = c.exec.Type(c.ctx, c.tab, css("#field"), fmt.Sprint("text ", n), &executor.TypeOptions{KeyEvents: true})
+	_, err = c.page().Type(c.ctx, css("#field"), fmt.Sprint("text ", n), &executor.TypeOptions{KeyEvents: true})
 	fail("type", err)
-	_, err = c.exec.Click(c.ctx, c.tab, css("#moving"), nil) // after its animation has ended
+	_, err = c.page().Click(c.ctx, css("#moving"), nil) // after its animation has ended
 	fail("click on what moved", err)
-	snap, err := c.exec.Snapshot(c.ctx, c.tab, nil)
+	snap, err := c.page().Snapshot(c.ctx, nil)
 	if !fail("snapshot", err) {
 		c.wantIn(snap.Text, `"Field"`, fmt.Sprint("text ", n))
 	}
-	shot, err := c.exec.Screenshot(c.ctx, c.tab, nil)
+	shot, err := c.page().Screenshot(c.ctx, nil)
 	if !fail("screenshot", err) {
 		c.wantColor(c.decode(shot), 1200, 650, background)
 	}

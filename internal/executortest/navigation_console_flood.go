@@ -15,7 +15,7 @@ func (s *suite) consoleFlood(t *testing.T) {
 	}
 	s.page(t, "page of a million brackets is converted to markdown", "second.html", func(c *testCase) {
 		c.eval("document.body.innerHTML = '<p>' + '['.repeat(1e6); 0", nil)
-		if got, err := c.exec.Markdown(c.ctx, c.tab, nil); err != nil || got.Chars < 1_000_000 || !strings.HasPrefix(got.Content, "[[[") {
+		if got, err := c.page().Markdown(c.ctx, nil); err != nil || got.Chars < 1_000_000 || !strings.HasPrefix(got.Content, "[[[") {
 			c.Errorf("brackets: %+v, %v", got, err)
 		}
 		works(c, "brackets")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // atOnceLimit is the time limit of a call that does not wait for anything, on a busy machine.
@@ -16,7 +17,7 @@ func (c *testCase) awaitDialog(tab executor.TabID, message string) {
 	c.Helper()
 	for c.ctx.Err() == nil {
 		// A call before the dialog opens succeeds or fails otherwise.
-		if _, err := c.exec.Text(c.ctx, tab, nil); err != nil {
+		if _, err := pagetest.Of(c.exec, tab).Text(c.ctx, nil); err != nil {
 			c.wantCode(err, executor.ErrDialogOpen, message)
 			return
 		}
@@ -27,7 +28,7 @@ func (c *testCase) awaitDialog(tab executor.TabID, message string) {
 func (s *suite) navigationDialogs(t *testing.T) {
 	accept, dismiss := executor.DialogAnswer{Accept: true}, executor.DialogAnswer{}
 	s.page(t, "alert during load: navigate reports it, load continues after the answer", "second.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("navigation-alerts.html"), nil)
+		_, err := c.page().Navigate(c.ctx, c.url("navigation-alerts.html"), nil)
 		c.wantCode(err, executor.ErrDialogOpen, "while it loads", "handle_dialog")
 		if next := c.answer(executor.DialogAlert, "while it loads", accept).Dialog; next != nil && next.Message != "loaded" {
 			c.Errorf("the next dialog is %+v", *next)
@@ -38,7 +39,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.wantIn(c.snap(nil), "the page after its alerts")
 	})
 	s.page(t, "new tab with an alert stays open", "second.html", func(c *testCase) {
-		_, err := c.exec.NewTab(c.ctx, c.url("navigation-alerts.html"), nil)
+		_, _, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("navigation-alerts.html")})
 		c.wantCode(err, executor.ErrDialogOpen, "while it loads")
 		c.tab = ""
 		c.answer(executor.DialogAlert, "while it loads", accept)
@@ -55,12 +56,12 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.awaitDialog(popup.ID, "while it loads")
 		// They share a renderer process, which is blocked completely.
 		for name, call := range map[string]func() error{
-			"text":     func() error { _, err := c.exec.Text(c.ctx, c.tab, nil); return err },
-			"eval":     func() error { _, err := c.exec.Eval(c.ctx, c.tab, "1", nil); return err },
-			"click":    func() error { _, err := c.exec.Click(c.ctx, c.tab, css("#print"), nil); return err },
-			"navigate": func() error { _, err := c.exec.Navigate(c.ctx, c.tab, c.url("nav.html"), nil); return err },
+			"text":     func() error { _, err := c.page().Text(c.ctx, nil); return err },
+			"eval":     func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
+			"click":    func() error { _, err := c.page().Click(c.ctx, css("#print"), nil); return err },
+			"navigate": func() error { _, err := c.page().Navigate(c.ctx, c.url("nav.html"), nil); return err },
 			"wait_for": func() error {
-				_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "never"})
+				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never"})
 				return err
 			},
 		} {
@@ -120,7 +121,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.eval("travelTo = "+quote(c.heldURL("next")), nil)
 		done := make(chan *executor.Action, 1)
 		go func() {
-			a, err := c.exec.Click(c.ctx, c.tab, css("#go"), nil)
+			a, err := c.page().Click(c.ctx, css("#go"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -142,7 +143,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.eval("fetch('/held/"+c.id+"/trigger').then(() => { alert('one more thing'); report('after', 'leaving') }); 0", nil)
 		done := make(chan *executor.Navigation, 1)
 		go func() {
-			nav, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("next"), nil)
+			nav, err := c.page().Navigate(c.ctx, c.heldURL("next"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -160,14 +161,14 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.wantDialog(c.click(css("#press"), nil).Changes, executor.DialogAlert, "at the press")
 		c.answer(executor.DialogAlert, "at the press", accept)
 		c.await("after", "press")
-		a, err := c.exec.Hover(c.ctx, c.tab, css("#hover"), nil)
+		a, err := c.page().Hover(c.ctx, css("#hover"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.wantDialog(a.Changes, executor.DialogAlert, "at the pointer")
 		c.answer(executor.DialogAlert, "at the pointer", accept)
 		c.await("after", "hover")
-		_, err = c.exec.Type(c.ctx, c.tab, css("#focus"), "text", nil)
+		_, err = c.page().Type(c.ctx, css("#focus"), "text", nil)
 		if err != nil {
 			c.wantCode(err, executor.ErrDialogOpen, "at the focus")
 		}
@@ -179,7 +180,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		if a.Dialog == nil || len(a.Dialog.Message) < 100 || len(a.Dialog.Message) > 4000 {
 			c.Fatalf("the dialog's message has %d bytes", len(a.Dialog.Message))
 		}
-		_, err := c.exec.Text(c.ctx, c.tab, nil)
+		_, err := c.page().Text(c.ctx, nil)
 		if c.wantCode(err, executor.ErrDialogOpen); len(err.Error()) > 1000 {
 			c.Errorf("the error has %d bytes", len(err.Error()))
 		}
@@ -191,7 +192,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		if a.Dialog == nil || !strings.HasPrefix(a.Dialog.Message, "line 1\nline 2") {
 			c.Fatalf("dialog %+v", a.Dialog)
 		}
-		_, err := c.exec.Text(c.ctx, c.tab, nil)
+		_, err := c.page().Text(c.ctx, nil)
 		if c.wantCode(err, executor.ErrDialogOpen, "line 1"); strings.ContainsAny(err.Error(), "\n\x1b") {
 			c.Errorf("the error has control characters: %q", err)
 		}
@@ -222,45 +223,60 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		}
 		for name, call := range map[string]func(ex executor.Executor) error{
 			"navigate": func(ex executor.Executor) error {
-				_, err := ex.Navigate(c.ctx, c.tab, c.url("nav.html"), nil)
+				_, err := pagetest.Of(ex, c.tab).Navigate(c.ctx, c.url("nav.html"), nil)
 				return err
 			},
-			"back":    func(ex executor.Executor) error { _, err := ex.Back(c.ctx, c.tab, nil); return err },
-			"forward": func(ex executor.Executor) error { _, err := ex.Forward(c.ctx, c.tab, nil); return err },
-			"reload":  func(ex executor.Executor) error { _, err := ex.Reload(c.ctx, c.tab, nil); return err },
+			"back":    func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Back(c.ctx, nil); return err },
+			"forward": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Forward(c.ctx, nil); return err },
+			"reload":  func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Reload(c.ctx, nil); return err },
 			"wait_for": func(ex executor.Executor) error {
-				_, err := ex.WaitFor(c.ctx, c.tab, executor.WaitCondition{Time: time.Minute})
+				_, err := pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: time.Minute})
 				return err
 			},
-			"snapshot":    func(ex executor.Executor) error { _, err := ex.Snapshot(c.ctx, c.tab, nil); return err },
-			"text":        func(ex executor.Executor) error { _, err := ex.Text(c.ctx, c.tab, nil); return err },
-			"html":        func(ex executor.Executor) error { _, err := ex.HTML(c.ctx, c.tab, nil); return err },
-			"markdown":    func(ex executor.Executor) error { _, err := ex.Markdown(c.ctx, c.tab, nil); return err },
-			"links":       func(ex executor.Executor) error { _, err := ex.Links(c.ctx, c.tab, nil); return err },
-			"eval":        func(ex executor.Executor) error { _, err := ex.Eval(c.ctx, c.tab, "1", nil); return err },
-			"click":       func(ex executor.Executor) error { _, err := ex.Click(c.ctx, c.tab, css("#empty"), nil); return err },
-			"click a ref": func(ex executor.Executor) error { _, err := ex.Click(c.ctx, c.tab, byRef(ref), nil); return err },
-			"type":        func(ex executor.Executor) error { _, err := ex.Type(c.ctx, c.tab, css("#plain"), "x", nil); return err },
-			"press":       func(ex executor.Executor) error { _, err := ex.Press(c.ctx, c.tab, "a", nil); return err },
-			"hover":       func(ex executor.Executor) error { _, err := ex.Hover(c.ctx, c.tab, css("#empty"), nil); return err },
+			"snapshot": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Snapshot(c.ctx, nil); return err },
+			"text":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Text(c.ctx, nil); return err },
+			"html":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).HTML(c.ctx, nil); return err },
+			"markdown": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Markdown(c.ctx, nil); return err },
+			"links":    func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Links(c.ctx, nil); return err },
+			"eval":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Eval(c.ctx, "1", nil); return err },
+			"click": func(ex executor.Executor) error {
+				_, err := pagetest.Of(ex, c.tab).Click(c.ctx, css("#empty"), nil)
+				return err
+			},
+			"click a ref": func(ex executor.Executor) error {
+				_, err := pagetest.Of(ex, c.tab).Click(c.ctx, byRef(ref), nil)
+				return err
+			},
+			"type": func(ex executor.Executor) error {
+				_, err := pagetest.Of(ex, c.tab).Type(c.ctx, css("#plain"), "x", nil)
+				return err
+			},
+			"press": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Press(c.ctx, "a", nil); return err },
+			"hover": func(ex executor.Executor) error {
+				_, err := pagetest.Of(ex, c.tab).Hover(c.ctx, css("#empty"), nil)
+				return err
+			},
 			"scroll": func(ex executor.Executor) error {
-				_, err := ex.Scroll(c.ctx, c.tab, executor.ScrollOptions{DeltaY: 10})
+				_, err := pagetest.Of(ex, c.tab).Scroll(c.ctx, executor.ScrollOptions{DeltaY: 10})
 				return err
 			},
 			"select": func(ex executor.Executor) error {
-				_, err := ex.SelectOption(c.ctx, c.tab, css("#choice"), []string{"two"}, nil)
+				_, err := pagetest.Of(ex, c.tab).SelectOption(c.ctx, css("#choice"), []string{"two"}, nil)
 				return err
 			},
 			"fill_form": func(ex executor.Executor) error {
-				_, err := ex.FillForm(c.ctx, c.tab, []executor.Field{{Target: css("#plain"), Value: "x"}}, nil)
+				_, err := pagetest.Of(ex, c.tab).FillForm(c.ctx, []executor.Field{{Target: css("#plain"), Value: "x"}}, nil)
 				return err
 			},
-			"screenshot": func(ex executor.Executor) error { _, err := ex.Screenshot(c.ctx, c.tab, nil); return err },
+			"screenshot": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Screenshot(c.ctx, nil); return err },
 			"download": func(ex executor.Executor) error {
-				_, err := ex.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#file")})
+				_, err := pagetest.Of(ex, c.tab).Download(c.ctx, executor.DownloadOptions{Target: css("#file")})
 				return err
 			},
-			"cdp": func(ex executor.Executor) error { _, err := ex.CDP(c.ctx, c.tab, "Page.getFrameTree", nil); return err },
+			"cdp": func(ex executor.Executor) error {
+				_, err := pagetest.Of(ex, c.tab).CDP(c.ctx, "Page.getFrameTree", nil)
+				return err
+			},
 		} {
 			for whose, ex := range map[string]executor.Executor{"": c.exec, " of another session": other} {
 				start := time.Now()
@@ -280,7 +296,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			c.Errorf("listed %+v", tab)
 		}
 		c.fetch(executor.DownloadOptions{URL: c.path("/file/report.csv")}) // this does not use the page
-		res, err := other.HandleDialog(c.ctx, c.tab, accept)
+		res, err := pagetest.Of(other, c.tab).HandleDialog(c.ctx, accept)
 		if err != nil || res.Message != "in the way" {
 			c.Errorf("another session's answer: %+v, %v", res, err)
 		}
@@ -294,7 +310,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			c.click(css("#soon"), nil)
 			start := time.Now()
 			cond.Timeout = 20 * time.Second
-			_, err := c.exec.WaitFor(c.ctx, c.tab, cond)
+			_, err := c.page().WaitFor(c.ctx, cond)
 			if executor.CodeOf(err) != executor.ErrDialogOpen || time.Since(start) > 5*time.Second {
 				c.Errorf("%s: error %v after %v", name, err, time.Since(start))
 			}
@@ -304,10 +320,10 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	for _, leave := range []bool{true, false} {
 		word := map[bool]string{true: "leave", false: "stay"}[leave]
 		for name, do := range sorted(map[string]func(c *testCase) error{
-			"back":   func(c *testCase) error { _, err := c.exec.Back(c.ctx, c.tab, nil); return err },
-			"reload": func(c *testCase) error { _, err := c.exec.Reload(c.ctx, c.tab, nil); return err },
+			"back":   func(c *testCase) error { _, err := c.page().Back(c.ctx, nil); return err },
+			"reload": func(c *testCase) error { _, err := c.page().Reload(c.ctx, nil); return err },
 			"navigate": func(c *testCase) error {
-				_, err := c.exec.Navigate(c.ctx, c.tab, c.url("second.html"), nil)
+				_, err := c.page().Navigate(c.ctx, c.url("second.html"), nil)
 				return err
 			},
 		}) {
@@ -320,7 +336,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 				if took := time.Since(start); took > 3*time.Second {
 					c.Errorf("%s took %v", name, took)
 				}
-				res, err := c.exec.HandleDialog(c.ctx, c.tab, executor.DialogAnswer{Accept: leave})
+				res, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: leave})
 				if err != nil || res.Type != executor.DialogBeforeUnload {
 					c.Fatalf("answered %+v, %v", res, err)
 				}
@@ -347,12 +363,12 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		if a.Dialog == nil || a.Dialog.Type != executor.DialogBeforeUnload {
 			c.Fatalf("the click reports %+v", a.Changes)
 		}
-		if _, err := c.exec.HandleDialog(c.ctx, c.tab, dismiss); err != nil {
+		if _, err := c.page().HandleDialog(c.ctx, dismiss); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue("document.title", "Travel dialogs")
 		c.click(css("#leave"), nil)
-		res, err := c.exec.HandleDialog(c.ctx, c.tab, accept)
+		res, err := c.page().HandleDialog(c.ctx, accept)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -363,7 +379,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	s.page(t, "tab with a beforeunload handler is closed", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)
 		start := time.Now()
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Fatal(err)
 		}
 		if took := time.Since(start); took > 3*time.Second {
@@ -375,28 +391,28 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	})
 	s.page(t, "tab is closed while its beforeunload dialog is open", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)
-		_, err := c.exec.Reload(c.ctx, c.tab, nil)
+		_, err := c.page().Reload(c.ctx, nil)
 		c.wantCode(err, executor.ErrDialogOpen)
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Fatal(err)
 		}
 	})
 	s.page(t, "beforeunload during eval: accepted, reported", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)
-		res, err := c.exec.Eval(c.ctx, c.tab, "location.assign('second.html'); 7", nil)
+		res, err := c.page().Eval(c.ctx, "location.assign('second.html'); 7", nil)
 		if err != nil && executor.CodeOf(err) != executor.ErrEvalFailed {
 			c.Fatal(err)
 		}
 		if err == nil && (len(res.Dialogs) != 1 || !strings.Contains(res.Dialogs[0], "beforeunload") || !strings.Contains(res.Dialogs[0], "accepted")) {
 			c.Errorf("result %+v", res)
 		}
-		w, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		w, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"})
 		if err != nil || !w.Matched {
 			c.Errorf("%+v, %v", w, err)
 		}
 	})
 	s.page(t, "eval with many dialogs, also while it awaits", "navigation-dialogs.html", func(c *testCase) {
-		res, err := c.exec.Eval(c.ctx, c.tab, "for (let i = 0; i < 30; i++) alert(i); new Promise((done) => setTimeout(() => done([confirm('c'), prompt('p', 'd')]), 50))", nil)
+		res, err := c.page().Eval(c.ctx, "for (let i = 0; i < 30; i++) alert(i); new Promise((done) => setTimeout(() => done([confirm('c'), prompt('p', 'd')]), 50))", nil)
 		if err != nil {
 			c.Fatal(err)
 		}

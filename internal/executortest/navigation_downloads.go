@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // downloaded performs actions until one has reported the end of the download of name, and returns
@@ -65,7 +66,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 				c.Errorf("saved as %s", d.Path)
 			}
 			c.wantValue("document.title", "Travel downloads")
-			e, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#" + id)})
+			e, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#" + id)})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		})
 	}
 	s.page(t, "file name from the download attribute", "navigation-downloads.html", func(c *testCase) {
-		d, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#named")})
+		d, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#named")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -150,14 +151,14 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		}
 	})
 	s.page(t, "new tab with a download URL", "navigation-downloads.html", func(c *testCase) {
-		tab, err := c.exec.NewTab(c.ctx, c.navigationURL("attachment/new-tab.csv"), nil)
+		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.navigationURL("attachment/new-tab.csv")})
 		if err != nil {
 			c.Fatal(err)
 		}
 		if !strings.Contains(tab.Note, "is a download") || !strings.Contains(tab.Note, "new-tab") || tab.URL != "about:blank" {
 			c.Errorf("the new tab is %+v", tab)
 		}
-		if _, err := c.exec.CloseTab(c.ctx, tab.ID); err != nil {
+		if _, err := pagetest.Of(c.exec, tab.ID).Close(c.ctx); err != nil {
 			c.Error(err)
 		}
 	})
@@ -172,16 +173,16 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
 			c.Errorf("reported %+v", d)
 		}
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#cut")})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#cut")})
 		c.wantCode(err, executor.ErrDownloadFailed, "cut.csv")
-		_, err = c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.navigationURL("attachment/cut.csv?hold=cut&cut=1")})
+		_, err = c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/cut.csv?hold=cut&cut=1")})
 		c.wantCode(err, executor.ErrDownloadFailed)
 	})
 	s.page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *testCase) {
 		start := time.Now()
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#slow"), Timeout: 900 * time.Millisecond})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: 900 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout)
-		_, err = c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
+		_, err = c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout)
 		c.release("slow")
 		c.wantWithin(start, 6*time.Second, "two downloads of 1.2 s at most")
@@ -201,7 +202,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 			"nothing":     `attachment; filename=""`,
 		} {
 			c.eval(`var a = document.querySelector("#attachment"); a.href = `+quote(c.navigationURL("attachment/x.csv?as="+url.QueryEscape(header)))+`; 0`, nil)
-			d, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#attachment")})
+			d, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#attachment")})
 			if err != nil {
 				c.Errorf("%s: %v", name, err)
 				continue
@@ -230,7 +231,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 				c.Errorf("%s: reported %+v", id, reported)
 			}
 		}
-		_, err := c.exec.Download(c.ctx, c.tab, executor.DownloadOptions{Target: css("#attachment")})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#attachment")})
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 }

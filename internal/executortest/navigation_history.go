@@ -9,7 +9,7 @@ import (
 // back goes back and fails the case if that fails.
 func (c *testCase) back() *executor.Navigation {
 	c.Helper()
-	nav, err := c.exec.Back(c.ctx, c.tab, nil)
+	nav, err := c.page().Back(c.ctx, nil)
 	if err != nil {
 		c.Fatalf("back: %v", err)
 	}
@@ -18,7 +18,7 @@ func (c *testCase) back() *executor.Navigation {
 
 func (c *testCase) forward() *executor.Navigation {
 	c.Helper()
-	nav, err := c.exec.Forward(c.ctx, c.tab, nil)
+	nav, err := c.page().Forward(c.ctx, nil)
 	if err != nil {
 		c.Fatalf("forward: %v", err)
 	}
@@ -31,7 +31,7 @@ func (s *suite) navigationHistory(t *testing.T) {
 		ref := c.ref("button", "Push")
 		c.eval("window.mark = 'kept'; 0", nil)
 		c.goTo(c.url("second.html"), nil)
-		_, err := c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired)
 		nav := c.back()
 		c.wantAt(nav, c.url("navigation.html"), "Travel", nav.HTTPStatus)
@@ -43,7 +43,7 @@ func (s *suite) navigationHistory(t *testing.T) {
 		if kept != (shown.Value == "cached") {
 			c.Errorf("mark is retained: %t, the page reports %s", kept, shown.Value)
 		}
-		_, err = c.exec.Click(c.ctx, c.tab, byRef(ref), nil)
+		_, err = c.page().Click(c.ctx, byRef(ref), nil)
 		switch {
 		case kept && err != nil:
 			c.Errorf("the ref of a page in the bfcache is invalid: %v", err)
@@ -73,14 +73,14 @@ func (s *suite) navigationHistory(t *testing.T) {
 		if nav := c.back(); nav.URL != c.url("navigation.html") || nav.HTTPStatus != 0 {
 			c.Errorf("back ended at %+v", *nav)
 		}
-		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "at the start"})
+		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "at the start"})
 		if err != nil || !res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
 		if nav := c.forward(); nav.URL != c.url("navigation.html?view=2") {
 			c.Errorf("forward ended at %+v", *nav)
 		}
-		res, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "view 2", URL: "*view=2"})
+		res, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "view 2", URL: "*view=2"})
 		if err != nil || !res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
@@ -94,14 +94,14 @@ func (s *suite) navigationHistory(t *testing.T) {
 				c.Errorf("back ended at %+v, want %s", *nav, want)
 			}
 		}
-		_, err := c.exec.Back(c.ctx, c.tab, nil)
+		_, err := c.page().Back(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "history")
 		for _, want := range []string{"navigation.html?view=1", "navigation.html?view=1#part", "second.html"} {
 			if nav := c.forward(); nav.URL != c.url(want) {
 				c.Errorf("forward ended at %+v, want %s", *nav, want)
 			}
 		}
-		_, err = c.exec.Forward(c.ctx, c.tab, nil)
+		_, err = c.page().Forward(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "history")
 	})
 	s.page(t, "reload repeats POST", "navigation.html", func(c *testCase) {
@@ -109,7 +109,7 @@ func (s *suite) navigationHistory(t *testing.T) {
 		if a.Title != "POST" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		nav, err := c.exec.Reload(c.ctx, c.tab, nil)
+		nav, err := c.page().Reload(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -117,17 +117,17 @@ func (s *suite) navigationHistory(t *testing.T) {
 		c.wantIn(c.snap(nil), `asked by POST with`, "sent")
 	})
 	s.page(t, "back from an error page", "navigation.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, "http://127.0.0.1:1/", nil)
+		_, err := c.page().Navigate(c.ctx, "http://127.0.0.1:1/", nil)
 		c.wantCode(err, executor.ErrNavigationFailed)
 		if nav := c.back(); nav.Title != "Travel" {
 			c.Errorf("back ended at %+v", *nav)
 		}
-		_, err = c.exec.Forward(c.ctx, c.tab, nil)
+		_, err = c.page().Forward(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 	})
 	s.page(t, "reload after replaceState loads the new URL", "navigation.html", func(c *testCase) {
 		c.click(css("#replace"), nil)
-		nav, err := c.exec.Reload(c.ctx, c.tab, nil)
+		nav, err := c.page().Reload(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // spins starts an endless loop in the page of the case, navigation-spin.html.
@@ -32,13 +33,13 @@ func (s *suite) hungPages(t *testing.T) {
 	for way, expression := range sorted(ways) {
 		s.page(t, "hung page can be navigated, other tabs work: "+way, "navigation-spin.html", func(c *testCase) {
 			other := c.session(executor.SessionOptions{Gate: executor.AllowAll})
-			tab, err := other.NewTab(c.ctx, c.url("popup.html"), nil)
+			_, tab, err := other.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("popup.html")})
 			if err != nil {
 				c.Fatal(err)
 			}
 			c.eval(expression, nil)
 			c.await("begin", "spin")
-			if _, err := other.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(other, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
 				c.Errorf("a click in another tab: %v", err)
 			}
 			c.await("click", "inside")
@@ -58,7 +59,7 @@ func (s *suite) hungPages(t *testing.T) {
 	s.page(t, "hung page can be closed", "navigation-spin.html", func(c *testCase) {
 		c.spins()
 		start := time.Now()
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Error(err)
 		}
 		c.wantWithin(start, 4*time.Second, "closing it")
@@ -71,36 +72,48 @@ func (s *suite) hungPages(t *testing.T) {
 		c.spins()
 		field, box := executor.Field{Target: css("#field"), Value: "x"}, css("#field")
 		calls := map[string]func(context.Context) error{
-			"snapshot":   func(ctx context.Context) error { _, err := c.exec.Snapshot(ctx, c.tab, nil); return err },
-			"text":       func(ctx context.Context) error { _, err := c.exec.Text(ctx, c.tab, nil); return err },
-			"html":       func(ctx context.Context) error { _, err := c.exec.HTML(ctx, c.tab, nil); return err },
-			"markdown":   func(ctx context.Context) error { _, err := c.exec.Markdown(ctx, c.tab, nil); return err },
-			"links":      func(ctx context.Context) error { _, err := c.exec.Links(ctx, c.tab, nil); return err },
-			"screenshot": func(ctx context.Context) error { _, err := c.exec.Screenshot(ctx, c.tab, nil); return err },
-			"eval":       func(ctx context.Context) error { _, err := c.exec.Eval(ctx, c.tab, "1", nil); return err },
-			"cdp":        func(ctx context.Context) error { _, err := c.exec.CDP(ctx, c.tab, "DOM.getDocument", nil); return err },
-			"click":      func(ctx context.Context) error { _, err := c.exec.Click(ctx, c.tab, byRef(ref), nil); return err },
-			"type":       func(ctx context.Context) error { _, err := c.exec.Type(ctx, c.tab, box, "x", nil); return err },
-			"press":      func(ctx context.Context) error { _, err := c.exec.Press(ctx, c.tab, "a", nil); return err },
-			"hover":      func(ctx context.Context) error { _, err := c.exec.Hover(ctx, c.tab, byRef(ref), nil); return err },
+			"snapshot":   func(ctx context.Context) error { _, err := c.page().Snapshot(ctx, nil); return err },
+			"text":       func(ctx context.Context) error { _, err := c.page().Text(ctx, nil); return err },
+			"html":       func(ctx context.Context) error { _, err := c.page().HTML(ctx, nil); return err },
+			"markdown":   func(ctx context.Context) error { _, err := c.page().Markdown(ctx, nil); return err },
+			"links":      func(ctx context.Context) error { _, err := c.page().Links(ctx, nil); return err },
+			"screenshot": func(ctx context.Context) error { _, err := c.page().Screenshot(ctx, nil); return err },
+			"eval":       func(ctx context.Context) error { _, err := c.page().Eval(ctx, "1", nil); return err },
+			"cdp": func(ctx context.Context) error {
+				_, err := c.page().CDP(ctx, "DOM.getDocument", nil)
+				return err
+			},
+			"click": func(ctx context.Context) error {
+				_, err := c.page().Click(ctx, byRef(ref), nil)
+				return err
+			},
+			"type": func(ctx context.Context) error {
+				_, err := c.page().Type(ctx, box, "x", nil)
+				return err
+			},
+			"press": func(ctx context.Context) error { _, err := c.page().Press(ctx, "a", nil); return err },
+			"hover": func(ctx context.Context) error {
+				_, err := c.page().Hover(ctx, byRef(ref), nil)
+				return err
+			},
 			"scroll": func(ctx context.Context) error {
-				_, err := c.exec.Scroll(ctx, c.tab, executor.ScrollOptions{DeltaY: 100})
+				_, err := c.page().Scroll(ctx, executor.ScrollOptions{DeltaY: 100})
 				return err
 			},
 			"select_option": func(ctx context.Context) error {
-				_, err := c.exec.SelectOption(ctx, c.tab, css("#select"), []string{"two"}, nil)
+				_, err := c.page().SelectOption(ctx, css("#select"), []string{"two"}, nil)
 				return err
 			},
 			"fill_form": func(ctx context.Context) error {
-				_, err := c.exec.FillForm(ctx, c.tab, []executor.Field{field}, nil)
+				_, err := c.page().FillForm(ctx, []executor.Field{field}, nil)
 				return err
 			},
 			"wait_for": func(ctx context.Context) error {
-				_, err := c.exec.WaitFor(ctx, c.tab, executor.WaitCondition{Text: "never"})
+				_, err := c.page().WaitFor(ctx, executor.WaitCondition{Text: "never"})
 				return err
 			},
 			"download_file": func(ctx context.Context) error {
-				_, err := c.exec.Download(ctx, c.tab, executor.DownloadOptions{Target: css("#button")})
+				_, err := c.page().Download(ctx, executor.DownloadOptions{Target: css("#button")})
 				return err
 			},
 		}
@@ -120,7 +133,7 @@ func (s *suite) hungPages(t *testing.T) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.exec.Click(ctx, c.tab, css("#loop"), nil)
+			_, err := c.page().Click(ctx, css("#loop"), nil)
 			done <- err
 		}()
 		c.await("begin", "loop")
@@ -132,14 +145,14 @@ func (s *suite) hungPages(t *testing.T) {
 		c.wantWithin(start, 2*time.Second, "the canceled click")
 		ctx, cancel = contextWithTimeout(c, 300*time.Millisecond)
 		defer cancel()
-		_, err := c.exec.Reload(ctx, c.tab, nil)
+		_, err := c.page().Reload(ctx, nil)
 		c.wantEnded("reload", err)
 	})
 	s.page(t, "endless expression ends at the deadline", "navigation-stuck.html", func(c *testCase) {
 		ctx, cancel := contextWithTimeout(c, time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := c.exec.Eval(ctx, c.tab, "for (;;);", nil)
+		_, err := c.page().Eval(ctx, "for (;;);", nil)
 		c.wantCode(err, executor.ErrTimeout)
 		c.wantWithin(start, 4*time.Second, "an expression of one second")
 		c.wantValue("document.title", "Travel stuck")
@@ -152,17 +165,17 @@ func (s *suite) hungPages(t *testing.T) {
 		c.await("open", "window")
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second})
+			_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second})
 			done <- err
 		}()
 		c.await("asked", "crash")
 		ctx, cancel := contextWithTimeout(c, 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		c.exec.CDP(ctx, popup[0].ID, "Page.crash", nil) // whether it returns or not
+		pagetest.Of(c.exec, popup[0].ID).CDP(ctx, "Page.crash", nil) // whether it returns or not
 		c.wantCode(<-done, executor.ErrTargetGone, "crash")
 		c.wantWithin(start, 5*time.Second, "the end of the call")
-		nav, err := c.exec.Reload(c.ctx, c.tab, nil)
+		nav, err := c.page().Reload(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -183,7 +196,7 @@ func (s *suite) hungPages(t *testing.T) {
 		c.await("done", "deep")
 		c.click(byRef(c.ref("button", "Bottom")), nil)
 		c.await("click", "bottom")
-		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		text, err := c.page().Text(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 		c.wantIn(c.snap(nil), "the first part") // the received part is readable
 		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
 			start := time.Now()
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("parts/rest"), until(u, 300*time.Millisecond))
+			_, err := c.page().Navigate(c.ctx, c.navigationURL("parts/rest"), until(u, 300*time.Millisecond))
 			c.wantCode(err, executor.ErrTimeout)
 			c.wantWithin(start, 3*time.Second, string(u))
 		}
@@ -59,7 +59,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 		a := c.click(css("input[type=checkbox]"), nil)
 		c.wantIn(a.Diff, "[checked]")
 		c.wantNotIn(a.Note, "busy")
-		typed, err := c.exec.Type(c.ctx, c.tab, css("[aria-label=Name]"), "Ann", nil)
+		typed, err := c.page().Type(c.ctx, css("[aria-label=Name]"), "Ann", nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	s.page(t, "slow server: each waitUntil ends at its timeout", "navigation.html", func(c *testCase) {
 		for _, u := range []executor.WaitUntil{executor.UntilCommit, executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
 			start := time.Now()
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("late"), until(u, 250*time.Millisecond))
+			_, err := c.page().Navigate(c.ctx, c.heldURL("late"), until(u, 250*time.Millisecond))
 			c.wantCode(err, executor.ErrTimeout)
 			c.wantWithin(start, 3*time.Second, string(u))
 			c.wantValue("document.title", "Travel") // the old page still works
@@ -82,7 +82,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	s.page(t, "polling page loads but never reaches networkidle", "second.html", func(c *testCase) {
 		c.goTo(c.url("navigation-poll.html"), nil)
 		start := time.Now()
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.url("navigation-poll.html"), until(executor.UntilNetworkIdle, 700*time.Millisecond))
+		_, err := c.page().Navigate(c.ctx, c.url("navigation-poll.html"), until(executor.UntilNetworkIdle, 700*time.Millisecond))
 		c.wantCode(err, executor.ErrTimeout, "networkidle")
 		c.wantWithin(start, 3*time.Second, "networkidle")
 		start = time.Now()
@@ -90,27 +90,27 @@ func (s *suite) navigationLoading(t *testing.T) {
 		c.wantWithin(start, 5*time.Second, "a click on it")
 	})
 	s.page(t, "connection reset", "navigation.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("reset"), nil)
+		_, err := c.page().Navigate(c.ctx, c.navigationURL("reset"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
-		_, err = c.exec.Reload(c.ctx, c.tab, nil)
+		_, err = c.page().Reload(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_") // the error page causes no requests
-		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		nav, err := c.page().Back(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.wantAt(nav, c.url("navigation.html"), "Travel", nav.HTTPStatus)
 	})
 	s.page(t, "unknown host", "navigation.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, "http://nowhere.invalid/", until("", 15*time.Second))
+		_, err := c.page().Navigate(c.ctx, "http://nowhere.invalid/", until("", 15*time.Second))
 		c.wantCode(err, executor.ErrNavigationFailed, "nowhere.invalid", "net::ERR_")
 	})
 	s.page(t, "redirect to itself", "navigation.html", func(c *testCase) {
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.navigationURL("loop"), nil)
+		_, err := c.page().Navigate(c.ctx, c.navigationURL("loop"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_TOO_MANY_REDIRECTS")
 	})
 	s.page(t, "redirect, meta refresh and script redirect: wait_for sees the final page", "second.html", func(c *testCase) {
 		c.goTo(c.path("/redirect/3?to=/p/"+c.id+"/navigation-hop.html"), nil)
-		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{URL: "*/second.html", Text: "the second page"})
+		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{URL: "*/second.html", Text: "the second page"})
 		if err != nil || !res.Matched {
 			c.Fatalf("%+v, %v", res, err)
 		}
@@ -118,7 +118,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	})
 	s.page(t, "Refresh header", "navigation.html", func(c *testCase) {
 		c.goTo(c.navigationURL("refresh?to="+c.url("second.html")), nil)
-		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"})
 		if err != nil || !res.Matched {
 			c.Fatalf("%+v, %v", res, err)
 		}
@@ -129,9 +129,9 @@ func (s *suite) navigationLoading(t *testing.T) {
 	})
 	for name, url := range sorted(map[string]string{"javascript": "javascript:document.title='Broken in'", "JavaScript": "JavaScript:document.title='Broken in'"}) {
 		s.page(t, "a "+name+": URL is rejected", "navigation.html", func(c *testCase) {
-			_, err := c.exec.Navigate(c.ctx, c.tab, url, nil)
+			_, err := c.page().Navigate(c.ctx, url, nil)
 			c.wantCode(err, executor.ErrBadArgs, "eval")
-			_, err = c.exec.NewTab(c.ctx, url, nil)
+			_, _, err = c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: url})
 			c.wantCode(err, executor.ErrBadArgs)
 			c.wantValue("document.title", "Travel")
 		})
@@ -152,13 +152,13 @@ func (s *suite) navigationLoading(t *testing.T) {
 				c.Errorf("ended at %+v", *nav)
 			}
 		}
-		_, err := c.exec.Navigate(c.ctx, c.tab, c.path("/status/404?body=none"), nil)
+		_, err := c.page().Navigate(c.ctx, c.path("/status/404?body=none"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "404")
 	})
 	s.page(t, "second navigate during the first", "navigation.html", func(c *testCase) {
 		first := make(chan error, 1)
 		go func() {
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("slow"), until("", 400*time.Millisecond))
+			_, err := c.page().Navigate(c.ctx, c.heldURL("slow"), until("", 400*time.Millisecond))
 			first <- err
 		}()
 		c.awaitRequest("slow")
@@ -169,7 +169,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	s.page(t, "click that navigates to a slow page waits for it", "navigation.html", func(c *testCase) {
 		done := make(chan *executor.Action, 1)
 		go func() {
-			a, err := c.exec.Click(c.ctx, c.tab, css("#held"), nil)
+			a, err := c.page().Click(c.ctx, css("#held"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -200,14 +200,14 @@ func (s *suite) navigationLoading(t *testing.T) {
 		if !strings.Contains(a.Note, "net::ERR_") {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		nav, err := c.exec.Back(c.ctx, c.tab, nil)
+		nav, err := c.page().Back(c.ctx, nil)
 		if err != nil || nav.Title != "Travel" {
 			c.Errorf("back ended at %+v, %v", nav, err)
 		}
 	})
 	s.page(t, "click through a redirect chain", "navigation.html", func(c *testCase) {
 		c.click(css("#chain"), nil)
-		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"})
+		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"})
 		if err != nil || !res.Matched {
 			c.Fatalf("%+v, %v", res, err)
 		}

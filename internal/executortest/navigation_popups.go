@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // opened clicks target, and returns the one tab that this opened, which must not be active.
@@ -50,7 +51,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	s.page(t, "opened blank, then navigated", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#moved", nil)
 		c.await("open", "moved")
-		if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
 			c.Fatal(err)
 		}
 		c.await("click", "inside")
@@ -64,14 +65,14 @@ func (s *suite) navigationPopups(t *testing.T) {
 		c.wantWithin(start, 4*time.Second, "the click")
 		c.await("after", "gone")
 		for _, tab := range a.NewTabs {
-			_, err := c.exec.Text(c.ctx, tab.ID, nil)
+			_, err := pagetest.Of(c.exec, tab.ID).Text(c.ctx, nil)
 			c.wantGone(err)
 		}
 		c.hasFocus()
 	})
 	s.page(t, "popup window opens a popup window", "navigation-popups.html", func(c *testCase) {
 		first := c.opened("#chain", nil)
-		a, err := c.exec.Click(c.ctx, first.ID, css("#small"), nil)
+		a, err := pagetest.Of(c.exec, first.ID).Click(c.ctx, css("#small"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -81,7 +82,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		if again := c.click(css("h1"), nil).NewTabs; len(again) != 0 {
 			c.Errorf("the first page reports the nested popup window: %+v", again)
 		}
-		if _, err := c.exec.Click(c.ctx, a.NewTabs[0].ID, css("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.exec, a.NewTabs[0].ID).Click(c.ctx, css("#inside"), nil); err != nil {
 			c.Error(err)
 		}
 		c.await("click", "inside")
@@ -103,17 +104,17 @@ func (s *suite) navigationPopups(t *testing.T) {
 	for id, title := range sorted(map[string]string{"written": "Written", "blob": "Blob", "script": "Script"}) {
 		s.page(t, "popup window without URL: "+id, "navigation-popups.html", func(c *testCase) {
 			tab := c.opened("#"+id, nil)
-			res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Expression: "document.title === " + quote(title)})
+			res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Expression: "document.title === " + quote(title)})
 			if err != nil || !res.Matched {
 				c.Fatalf("%+v, %v", res, err)
 			}
-			snap, err := c.exec.Snapshot(c.ctx, tab.ID, nil)
+			snap, err := pagetest.Of(c.exec, tab.ID).Snapshot(c.ctx, nil)
 			if err != nil {
 				c.Fatal(err)
 			}
 			c.wantIn(snap.Text, title)
 			if id == "written" {
-				if _, err := c.exec.Click(c.ctx, tab.ID, css("button"), nil); err != nil {
+				if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("button"), nil); err != nil {
 					c.Error(err)
 				}
 			}
@@ -121,7 +122,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	}
 	s.page(t, "form submitted to a new tab", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#form", nil)
-		res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Text: `asked by POST with "from a form"`})
+		res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Text: `asked by POST with "from a form"`})
 		if err != nil || !res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
@@ -138,7 +139,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 			}
 			c.wantValue("document.title", "Travel popups")
 			c.hasFocus()
-			if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
 				c.Error(err)
 			}
 			c.await("click", "inside")
@@ -148,7 +149,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		tab := c.opened("#slow", nil)
 		c.awaitRequest("slow")
 		c.release("slow")
-		res, err := c.exec.WaitFor(c.ctx, tab.ID, executor.WaitCondition{Text: "held slow"})
+		res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Text: "held slow"})
 		if err != nil || !res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
@@ -167,7 +168,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		c.hasFocus()
 		c.wantValue("await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))", "drawn")
 		tab := c.opened("#small", nil)
-		tabs, err := c.exec.ListTabs(c.ctx)
+		tabs, err := c.exec.Tabs(c.ctx)
 		if err != nil {
 			c.Fatal(err)
 		}

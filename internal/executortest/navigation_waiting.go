@@ -18,7 +18,7 @@ func (s *suite) navigationWaiting(t *testing.T) {
 	}
 	met := func(c *testCase, cond executor.WaitCondition) *executor.WaitResult {
 		c.Helper()
-		res, err := c.exec.WaitFor(c.ctx, c.tab, cond)
+		res, err := c.page().WaitFor(c.ctx, cond)
 		if err != nil || !res.Matched {
 			c.Fatalf("%+v: %+v, %v", cond, res, err)
 		}
@@ -27,7 +27,7 @@ func (s *suite) navigationWaiting(t *testing.T) {
 	notYet := func(c *testCase, cond executor.WaitCondition) {
 		c.Helper()
 		cond.Timeout = 150 * time.Millisecond
-		res, err := c.exec.WaitFor(c.ctx, c.tab, cond)
+		res, err := c.page().WaitFor(c.ctx, cond)
 		if err != nil || res.Matched {
 			c.Errorf("%+v: %+v, %v, want it not to be met", cond, res, err)
 		}
@@ -48,7 +48,7 @@ func (s *suite) navigationWaiting(t *testing.T) {
 		notYet(c, executor.WaitCondition{Selector: "#fresh"})
 		c.eval("soon(near, 'add')", nil)
 		res := met(c, executor.WaitCondition{Selector: "#fresh"})
-		if _, err := c.exec.Hover(c.ctx, c.tab, byRef(res.Ref), nil); err != nil {
+		if _, err := c.page().Hover(c.ctx, byRef(res.Ref), nil); err != nil {
 			c.Error(err)
 		}
 	})
@@ -70,20 +70,20 @@ func (s *suite) navigationWaiting(t *testing.T) {
 	})
 	s.page(t, "wait_for timeout reported, also across navigation", "navigation.html", func(c *testCase) {
 		c.eval("setTimeout(() => location.assign('second.html'), 100); 0", nil)
-		res, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "never", Timeout: 400 * time.Millisecond})
+		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: 400 * time.Millisecond})
 		if err != nil || res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
 		met(c, executor.WaitCondition{URL: "*second.html", Gone: "#where", TextGone: "at the start"})
 		notYet(c, executor.WaitCondition{Text: "never"})
-		res, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
+		res, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
 		if err != nil || res.Matched {
 			c.Errorf("with no time: %+v, %v", res, err)
 		}
 	})
 	s.page(t, "wait_for on a hung page: reported", "navigation-spin.html", func(c *testCase) {
 		c.spins()
-		_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "never", Timeout: time.Second})
-		c.wantCode(err, executor.ErrTimeout, "answer")
+		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: time.Second})
+		c.wantCode(err, executor.ErrTimeout, "respond")
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 func (s *suite) hover(t *testing.T) {
 	s.page(t, "hover enters and persists", "scroll.html", func(c *testCase) {
-		if _, err := c.exec.Hover(c.ctx, c.tab, css("#bait"), nil); err != nil {
+		if _, err := c.page().Hover(c.ctx, css("#bait"), nil); err != nil {
 			c.Fatal(err)
 		}
 		if !c.await("mouseenter", "bait").Trusted {
@@ -18,13 +18,13 @@ func (s *suite) hover(t *testing.T) {
 		c.wantValue("bait.matches(':hover')", "true")
 	})
 	s.page(t, "ref", "click.html", func(c *testCase) {
-		if _, err := c.exec.Hover(c.ctx, c.tab, byRef(c.ref("button", "Save order")), nil); err != nil {
+		if _, err := c.page().Hover(c.ctx, byRef(c.ref("button", "Save order")), nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue("document.querySelector('#save').matches(':hover')", "true")
 	})
 	s.page(t, "covered", "scroll.html", func(c *testCase) {
-		_, err := c.exec.Hover(c.ctx, c.tab, css("#covered"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "covered", "Lid")
 		c.wantUntouched("covered")
 	})
@@ -34,7 +34,7 @@ func (s *suite) scroll(t *testing.T) {
 	number := func(v float64) *float64 { return &v }
 	do := func(c *testCase, opts executor.ScrollOptions) *executor.ScrollResult {
 		c.Helper()
-		res, err := c.exec.Scroll(c.ctx, c.tab, opts)
+		res, err := c.page().Scroll(c.ctx, opts)
 		if err != nil {
 			c.Fatalf("scroll %+v: %v", opts, err)
 		}
@@ -87,7 +87,7 @@ func (s *suite) scroll(t *testing.T) {
 		c.wantValue("Math.round(scrollY)", "0")
 	})
 	s.page(t, "no such target", "scroll.html", func(c *testCase) {
-		_, err := c.exec.Scroll(c.ctx, c.tab, executor.ScrollOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
+		_, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

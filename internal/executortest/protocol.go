@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func (s *suite) protocol(t *testing.T) {
 	s.page(t, "raw call", "second.html", func(c *testCase) {
-		raw, err := c.exec.CDP(c.ctx, c.tab, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
+		raw, err := c.page().CDP(c.ctx, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -18,26 +19,26 @@ func (s *suite) protocol(t *testing.T) {
 		if err := json.Unmarshal(raw, &res); err != nil || res.Result.Value != "Second" {
 			c.Errorf("result %s, %v", raw, err)
 		}
-		if _, err := c.exec.CDP(c.ctx, c.tab, "Page.getNavigationHistory", nil); err != nil {
+		if _, err := c.page().CDP(c.ctx, "Page.getNavigationHistory", nil); err != nil {
 			c.Errorf("without parameters: %v", err)
 		}
 	})
 	s.page(t, "the browser's error", "second.html", func(c *testCase) {
-		_, err := c.exec.CDP(c.ctx, c.tab, "Runtime.evaluate", map[string]any{"expression": 7})
+		_, err := c.page().CDP(c.ctx, "Runtime.evaluate", map[string]any{"expression": 7})
 		c.wantCode(err, executor.ErrCDP)
-		_, err = c.exec.CDP(c.ctx, c.tab, "No.suchMethod", nil)
+		_, err = c.page().CDP(c.ctx, "No.suchMethod", nil)
 		switch executor.CodeOf(err) {
 		case executor.ErrCDP, executor.ErrUnknownMethod:
 		case executor.ErrPolicyDenied: // if unknown commands are not sent to the browser
 		default:
 			c.Errorf("error %v", err)
 		}
-		_, err = c.exec.CDP(c.ctx, c.tab, "", nil)
+		_, err = c.page().CDP(c.ctx, "", nil)
 		c.wantCode(err, executor.ErrBadArgs)
 	})
 	s.gated(t, "consults the gate", "second.html", func(c *testCase, k *keeper) {
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpCDP })
-		_, err := c.exec.CDP(c.ctx, c.tab, "Runtime.evaluate", map[string]any{"expression": "document.title = 'Broken in'"})
+		_, err := c.page().CDP(c.ctx, "Runtime.evaluate", map[string]any{"expression": "document.title = 'Broken in'"})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		c.wantValue("document.title", "Second")
 	})
@@ -97,7 +98,7 @@ func (s *suite) events(t *testing.T) {
 		if e := next(executor.EventTabOpened); e.Tab != a.NewTabs[0].ID {
 			c.Errorf("event %+v, want one of tab %s", e, a.NewTabs[0].ID)
 		}
-		if _, err := c.exec.CloseTab(c.ctx, a.NewTabs[0].ID); err != nil {
+		if _, err := pagetest.Of(c.exec, a.NewTabs[0].ID).Close(c.ctx); err != nil {
 			c.Fatal(err)
 		}
 		if e := next(executor.EventTabClosed); e.Tab != a.NewTabs[0].ID {

@@ -27,7 +27,7 @@ func (s *suite) eval(t *testing.T) {
 			{"document.title", `"Second"`, "string"},
 			{"'\\u{1F469} \\ud800'", "", "string"},
 		} {
-			res, err := c.exec.Eval(c.ctx, c.tab, tc.expression, nil)
+			res, err := c.page().Eval(c.ctx, tc.expression, nil)
 			if err != nil {
 				c.Errorf("%s: %v", tc.expression, err)
 				continue
@@ -52,7 +52,7 @@ func (s *suite) eval(t *testing.T) {
 			"() => 1": "", "Symbol('s')": "", "document.body": "", "window": "", "(() => { const a = {}; a.a = a; return a })()": "",
 			"new Map([[1, 2]])": "", "new Date(0)": "",
 		} {
-			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			res, err := c.page().Eval(c.ctx, expression, nil)
 			if err != nil {
 				c.Errorf("%s: %v", expression, err)
 				continue
@@ -72,7 +72,7 @@ func (s *suite) eval(t *testing.T) {
 			{"JSON.stringify = new Proxy(JSON.stringify, {}), [3]", "[3]"}, {"delete JSON.stringify, [4]", "[4]"},
 		} {
 			expression, want := tc[0], tc[1]
-			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			res, err := c.page().Eval(c.ctx, expression, nil)
 			if err != nil {
 				c.Errorf("%s: %v", expression, err)
 				continue
@@ -86,7 +86,7 @@ func (s *suite) eval(t *testing.T) {
 		for expression, want := range map[string]string{
 			"throw new Error('no lamps')": "no lamps", "nosuch.thing": "nosuch", "Promise.reject(new Error('later'))": "later", "throw 'a string'": "a string",
 		} {
-			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			res, err := c.page().Eval(c.ctx, expression, nil)
 			if err != nil {
 				c.Errorf("%s: %v", expression, err)
 				continue
@@ -98,14 +98,14 @@ func (s *suite) eval(t *testing.T) {
 	})
 	s.page(t, "syntax error", "second.html", func(c *testCase) {
 		for _, expression := range []string{"1 +", "let let = 1", "}"} {
-			_, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			_, err := c.page().Eval(c.ctx, expression, nil)
 			c.wantCode(err, executor.ErrEvalFailed, "SyntaxError")
 		}
-		_, err := c.exec.Eval(c.ctx, c.tab, "", nil)
+		_, err := c.page().Eval(c.ctx, "", nil)
 		c.wantCode(err, executor.ErrBadArgs)
 	})
 	s.page(t, "promise with await: false", "second.html", func(c *testCase) {
-		res, err := c.exec.Eval(c.ctx, c.tab, "new Promise(() => {})", &executor.EvalOptions{NoAwait: true})
+		res, err := c.page().Eval(c.ctx, "new Promise(() => {})", &executor.EvalOptions{NoAwait: true})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func (s *suite) eval(t *testing.T) {
 		}
 	})
 	s.page(t, "big value", "second.html", func(c *testCase) {
-		res, err := c.exec.Eval(c.ctx, c.tab, "'x'.repeat(300 * 1024)", nil)
+		res, err := c.page().Eval(c.ctx, "'x'.repeat(300 * 1024)", nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func (s *suite) eval(t *testing.T) {
 			"'x'.repeat(1e8)": false, "Promise.resolve('x'.repeat(1e8))": false, "({a: 'x'.repeat(1e8)})": false,
 			"throw 'x'.repeat(2e7)": true, "throw new Error('x'.repeat(2e7))": true,
 		} {
-			res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+			res, err := c.page().Eval(c.ctx, expression, nil)
 			if err != nil {
 				c.Errorf("%s: %v", expression, err)
 				continue
@@ -149,21 +149,21 @@ func (s *suite) eval(t *testing.T) {
 		ctx, cancel := contextWithTimeout(c, time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := c.exec.Eval(ctx, c.tab, "for (;;);", nil)
+		_, err := c.page().Eval(ctx, "for (;;);", nil)
 		c.wantCode(err, executor.ErrTimeout)
 		if took := time.Since(start); took > 6*time.Second {
 			c.Errorf("a deadline of 1 s took %v", took)
 		}
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the tab: %v", err)
 		}
 	})
 	s.page(t, "navigates", "nav.html", func(c *testCase) {
 		// The result may be lost with the page, but the call must return.
-		if _, err := c.exec.Eval(c.ctx, c.tab, "location.assign('second.html'); new Promise(() => {})", nil); err == nil {
+		if _, err := c.page().Eval(c.ctx, "location.assign('second.html'); new Promise(() => {})", nil); err == nil {
 			c.Error("a promise of an unloaded page was fulfilled")
 		}
-		if _, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Text: "the second page"}); err != nil {
+		if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"}); err != nil {
 			c.Error(err)
 		}
 	})
@@ -171,7 +171,7 @@ func (s *suite) eval(t *testing.T) {
 
 func (s *suite) read(t *testing.T) {
 	s.page(t, "text", "read.html", func(c *testCase) {
-		text, err := c.exec.Text(c.ctx, c.tab, nil)
+		text, err := c.page().Text(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -180,19 +180,19 @@ func (s *suite) read(t *testing.T) {
 		if text.Truncated || text.Origin != c.origin() || text.Chars != utf8.RuneCountInString(text.Content) {
 			c.Errorf("Truncated = %v, Origin = %q, Chars = %d", text.Truncated, text.Origin, text.Chars)
 		}
-		if text, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("h2")}); err != nil || text.Content != "By night" {
+		if text, err = c.page().Text(c.ctx, &executor.TextOptions{Target: css("h2")}); err != nil || text.Content != "By night" {
 			c.Errorf("text of h2: %+v, %v", text, err)
 		}
-		if text, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{MaxChars: 50}); err != nil {
+		if text, err = c.page().Text(c.ctx, &executor.TextOptions{MaxChars: 50}); err != nil {
 			c.Error(err)
 		} else if n := utf8.RuneCountInString(text.Content); !text.Truncated || n > 50 || text.Chars <= 50 {
 			c.Errorf("%d characters of %d, Truncated = %v", n, text.Chars, text.Truncated)
 		}
-		_, err = c.exec.Text(c.ctx, c.tab, &executor.TextOptions{Target: css("#nosuch")})
+		_, err = c.page().Text(c.ctx, &executor.TextOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound, "#nosuch")
 	})
 	s.page(t, "html", "read.html", func(c *testCase) {
-		markup, err := c.exec.HTML(c.ctx, c.tab, nil)
+		markup, err := c.page().HTML(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -200,20 +200,20 @@ func (s *suite) read(t *testing.T) {
 		if markup.Origin != c.origin() || markup.Chars != utf8.RuneCountInString(markup.Content) {
 			c.Errorf("Origin = %q, Chars = %d", markup.Origin, markup.Chars)
 		}
-		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("h2")}); err != nil || markup.Content != "<h2>By night</h2>" {
+		if markup, err = c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("h2")}); err != nil || markup.Content != "<h2>By night</h2>" {
 			c.Errorf("outer: %+v, %v", markup, err)
 		}
-		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("h2"), Inner: true}); err != nil || markup.Content != "By night" {
+		if markup, err = c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("h2"), Inner: true}); err != nil || markup.Content != "By night" {
 			c.Errorf("inner: %+v, %v", markup, err)
 		}
-		if markup, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{MaxChars: 50}); err != nil || !markup.Truncated || utf8.RuneCountInString(markup.Content) > 50 {
+		if markup, err = c.page().HTML(c.ctx, &executor.HTMLOptions{MaxChars: 50}); err != nil || !markup.Truncated || utf8.RuneCountInString(markup.Content) > 50 {
 			c.Errorf("cut: %+v, %v", markup, err)
 		}
-		_, err = c.exec.HTML(c.ctx, c.tab, &executor.HTMLOptions{Target: css("#nosuch")})
+		_, err = c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 	s.page(t, "markdown", "read.html", func(c *testCase) {
-		md, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		md, err := c.page().Markdown(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func (s *suite) read(t *testing.T) {
 		if md.WholePage || md.Truncated || md.Title != "The lighthouse" || md.Origin != c.origin() {
 			c.Errorf("WholePage = %v, Truncated = %v, Title = %q, Origin = %q", md.WholePage, md.Truncated, md.Title, md.Origin)
 		}
-		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "body"}); err != nil {
+		if md, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil {
 			c.Error(err)
 		} else {
 			c.wantIn(md.Content, "Navigation link", "Imprint")
@@ -230,23 +230,23 @@ func (s *suite) read(t *testing.T) {
 				c.Error("WholePage = false for the body")
 			}
 		}
-		if md, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "table"}); err != nil {
+		if md, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "table"}); err != nil {
 			c.Error(err)
 		} else {
 			c.wantIn(md.Content, "1900")
 			c.wantNotIn(md.Content, "By night")
 		}
-		_, err = c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{Selector: "#nosuch"})
+		_, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "#nosuch"})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 	s.page(t, "markdown pagination", "read.html", func(c *testCase) {
-		whole, err := c.exec.Markdown(c.ctx, c.tab, nil)
+		whole, err := c.page().Markdown(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		var b strings.Builder
 		for offset := 0; ; {
-			part, err := c.exec.Markdown(c.ctx, c.tab, &executor.MarkdownOptions{MaxChars: 200, Offset: offset})
+			part, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{MaxChars: 200, Offset: offset})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -266,7 +266,7 @@ func (s *suite) read(t *testing.T) {
 	s.page(t, "links", "read.html", func(c *testCase) {
 		links := func(opts *executor.LinksOptions) []string {
 			c.Helper()
-			res, err := c.exec.Links(c.ctx, c.tab, opts)
+			res, err := c.page().Links(c.ctx, opts)
 			if err != nil {
 				c.Fatalf("links %+v: %v", opts, err)
 			}
@@ -299,7 +299,7 @@ func (s *suite) read(t *testing.T) {
 				c.Errorf("%s: %q, want %q", name, got, tc.want)
 			}
 		}
-		res, err := c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Include: []string{"*second*"}})
+		res, err := c.page().Links(c.ctx, &executor.LinksOptions{Include: []string{"*second*"}})
 		if err != nil || len(res.Items) != 1 {
 			c.Fatalf("%+v, %v", res, err)
 		}
@@ -308,7 +308,7 @@ func (s *suite) read(t *testing.T) {
 		}
 		c.click(byRef(res.Items[0].Ref), nil)
 		c.wantValue("document.title", "Second")
-		_, err = c.exec.Links(c.ctx, c.tab, &executor.LinksOptions{Selector: "#nosuch"})
+		_, err = c.page().Links(c.ctx, &executor.LinksOptions{Selector: "#nosuch"})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -15,7 +15,7 @@ import (
 // shot takes a screenshot, decodes it and checks that its size matches the result.
 func (c *testCase) shot(opts *executor.ScreenshotOptions) (*executor.Screenshot, image.Image) {
 	c.Helper()
-	s, err := c.exec.Screenshot(c.ctx, c.tab, opts)
+	s, err := c.page().Screenshot(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("screenshot: %v", err)
 	}
@@ -69,7 +69,7 @@ func (s *suite) screenshot(t *testing.T) {
 		c.wantValue("innerWidth + 'x' + innerHeight", "1280x720")
 	})
 	s.page(t, "whatever the device's scale", "screenshot.html", func(c *testCase) {
-		_, err := c.exec.CDP(c.ctx, c.tab, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 2, "mobile": false})
+		_, err := c.page().CDP(c.ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 2, "mobile": false})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -145,12 +145,12 @@ func (s *suite) screenshot(t *testing.T) {
 		for _, opts := range []executor.ScreenshotOptions{
 			{Target: css("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
 		} {
-			_, err := c.exec.Screenshot(c.ctx, c.tab, &opts)
+			_, err := c.page().Screenshot(c.ctx, &opts)
 			c.wantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#nosuch")})
+		_, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound)
-		_, err = c.exec.Screenshot(c.ctx, c.tab, &executor.ScreenshotOptions{Target: css("#none")})
+		_, err = c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: css("#none")})
 		c.wantCode(err, executor.ErrNotActionable)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // quote returns s as a JavaScript string.
@@ -24,18 +25,18 @@ func (s *suite) sessions(t *testing.T) {
 	allowAll := executor.SessionOptions{Gate: executor.AllowAll}
 	s.page(t, "separate active tabs and refs", "click.html", func(c *testCase) {
 		other := c.session(allowAll)
-		tab, err := other.NewTab(c.ctx, c.url("type.html"), nil)
+		_, tab, err := other.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("type.html")})
 		if err != nil {
 			c.Fatal(err)
 		}
 		ref := c.ref("button", "Plain")
-		_, err = other.Click(c.ctx, "", byRef(ref), nil)
+		_, err = pagetest.Of(other, "").Click(c.ctx, byRef(ref), nil)
 		c.wantCode(err, executor.ErrRefExpired) // this session has not taken a snapshot
-		if _, err := c.exec.Click(c.ctx, "", byRef(ref), nil); err != nil {
+		if _, err := pagetest.Of(c.exec, "").Click(c.ctx, byRef(ref), nil); err != nil {
 			c.Fatalf("the first session's active tab: %v", err)
 		}
 		c.await("click", "plain")
-		if _, err := other.Type(c.ctx, "", css("#name"), "Bo", nil); err != nil {
+		if _, err := pagetest.Of(other, "").Type(c.ctx, css("#name"), "Bo", nil); err != nil {
 			c.Fatalf("the second session's active tab: %v", err)
 		}
 		c.await("input", "name")
@@ -45,7 +46,7 @@ func (s *suite) sessions(t *testing.T) {
 	})
 	s.page(t, "close", "tabs.html", func(c *testCase) {
 		other := c.session(allowAll)
-		tab, err := other.NewTab(c.ctx, c.url("tabs.html"), nil)
+		_, tab, err := other.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("tabs.html")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func (s *suite) sessions(t *testing.T) {
 			c.Error("a tab of the closed session is still there")
 		}
 		c.wantValue("document.title", "Tabs") // the tab of the other session is still open
-		if _, err := other.ListTabs(c.ctx); err == nil {
+		if _, err := other.Tabs(c.ctx); err == nil {
 			c.Error("a closed session still works")
 		}
 	})
@@ -85,12 +86,12 @@ func (s *suite) concurrency(t *testing.T) {
 		}
 		navigated, evaluated := make(chan error, 1), make(chan title, 1)
 		go func() {
-			_, err := c.exec.Navigate(c.ctx, slow, c.heldURL("page"), nil)
+			_, err := pagetest.Of(c.exec, slow).Navigate(c.ctx, c.heldURL("page"), nil)
 			navigated <- err
 		}()
 		c.awaitRequest("page")
 		go func() {
-			res, err := c.exec.Text(c.ctx, slow, nil)
+			res, err := pagetest.Of(c.exec, slow).Text(c.ctx, nil)
 			if err != nil {
 				evaluated <- title{err: err}
 				return
@@ -119,13 +120,13 @@ func (s *suite) concurrency(t *testing.T) {
 	s.page(t, "queued call can be canceled", "second.html", func(c *testCase) {
 		navigated, queued := make(chan error, 1), make(chan error, 1)
 		go func() {
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("page"), nil)
+			_, err := c.page().Navigate(c.ctx, c.heldURL("page"), nil)
 			navigated <- err
 		}()
 		c.awaitRequest("page")
 		ctx, cancel := context.WithCancel(c.ctx)
 		go func() {
-			_, err := c.exec.Text(ctx, c.tab, nil)
+			_, err := c.page().Text(ctx, nil)
 			queued <- err
 		}()
 		cancel()
@@ -148,7 +149,7 @@ func (s *suite) concurrency(t *testing.T) {
 		for _, tab := range tabs {
 			wg.Go(func() {
 				for range 5 {
-					if _, err := c.exec.Click(c.ctx, tab, css("#plain"), nil); err != nil {
+					if _, err := pagetest.Of(c.exec, tab).Click(c.ctx, css("#plain"), nil); err != nil {
 						c.Errorf("click in %s: %v", tab, err)
 					}
 				}
@@ -163,7 +164,7 @@ func (s *suite) concurrency(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
 			wg.Go(func() {
-				if _, err := c.exec.Type(c.ctx, c.tab, css("#name"), letter+letter, nil); err != nil {
+				if _, err := c.page().Type(c.ctx, css("#name"), letter+letter, nil); err != nil {
 					c.Errorf("type: %v", err)
 				}
 			})

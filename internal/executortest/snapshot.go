@@ -12,7 +12,7 @@ import (
 
 func (s *suite) snapshot(t *testing.T) {
 	s.page(t, "outline", "snapshot.html", func(c *testCase) {
-		snap, err := c.exec.Snapshot(c.ctx, c.tab, nil)
+		snap, err := c.page().Snapshot(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -61,9 +61,9 @@ func (s *suite) snapshot(t *testing.T) {
 		text := c.snap(&executor.SnapshotOptions{Target: css("nav")})
 		c.wantIn(text, `link "One"`)
 		c.wantNotIn(text, "Email", "Pay")
-		_, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Target: css("#nosuch")})
+		_, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound, "#nosuch")
-		_, err = c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Target: byRef("e4000")})
+		_, err = c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: byRef("e4000")})
 		c.wantCode(err, executor.ErrRefExpired, "e4000")
 	})
 	s.page(t, "find", "snapshot.html", func(c *testCase) {
@@ -73,7 +73,7 @@ func (s *suite) snapshot(t *testing.T) {
 		text = c.snap(&executor.SnapshotOptions{Find: "/Em[a]il|Pay/"})
 		c.wantIn(text, `textbox "Email"`, `button "Pay"`)
 		c.wantNotIn(text, "Country")
-		_, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{Find: "/(/"})
+		_, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Find: "/(/"})
 		c.wantCode(err, executor.ErrBadArgs)
 	})
 	s.page(t, "depth", "snapshot.html", func(c *testCase) {
@@ -93,7 +93,7 @@ func (s *suite) snapshot(t *testing.T) {
 		if n := utf8.RuneCountInString(seen); n > executor.DefaultMaxChars {
 			c.Errorf("%d characters, want at most %d", n, executor.DefaultMaxChars)
 		}
-		snap, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{MaxChars: 2000})
+		snap, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 2000})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func (s *suite) snapshot(t *testing.T) {
 		if !snap.Truncated || snap.Omitted == 0 || snap.Offset == 0 {
 			c.Fatalf("Truncated = %v, Omitted = %d, Offset = %d", snap.Truncated, snap.Omitted, snap.Offset)
 		}
-		more, err := c.exec.Snapshot(c.ctx, c.tab, &executor.SnapshotOptions{MaxChars: 2000, Offset: snap.Offset})
+		more, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 2000, Offset: snap.Offset})
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// states runs a case on storage.html in a session that may save and load storage state, on a site
-// of its own. The gate denies storage access to all other sites.
+// states runs a case on storage.html in a session that may save and load storage state, on a
+// separate site. The gate denies storage access to all other sites.
 func (s *suite) states(t *testing.T, name string, f func(c *testCase, dir string)) {
 	s.keeps(t, name, func(c *testCase, _ *keeper) {
 		if strings.HasPrefix(string(c.tab), "ext:") {
@@ -68,11 +68,11 @@ func (s *suite) sessionState(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, "ann.json")); err != nil || info.Mode().Perm() != 0o600 {
 			c.Errorf("%v, %v", info, err)
 		}
-		if _, err := c.exec.RemoveItems(c.ctx, c.tab, executor.StorageLocal, nil); err != nil {
+		if _, err := c.page().RemoveItems(c.ctx, executor.StorageLocal, nil); err != nil {
 			c.Fatal(err)
 		}
 		c.goTo(c.shop("app", "/cookies"), nil)
-		if _, err := c.exec.DeleteCookies(c.ctx, c.tab, nil); err != nil {
+		if _, err := c.page().DeleteCookies(c.ctx, nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantSent("app", "")
@@ -86,7 +86,7 @@ func (s *suite) sessionState(t *testing.T) {
 		c.goTo(c.shop("app", "/p/"+c.id+"/storage.html"), nil)
 		c.wantValue("kept('local', 'theme')", "s3cr3t-theme")
 		c.wantValue("document.cookie", "") // one has a path, one is HttpOnly
-		tabs, err := other.ListTabs(c.ctx)
+		tabs, err := other.Tabs(c.ctx)
 		if err != nil {
 			c.Fatal(err)
 		}

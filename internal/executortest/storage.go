@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // keeps runs a case on storage.html, on a site that no other case uses: cookies belong to a host,
@@ -15,7 +16,7 @@ func (s *suite) keeps(t *testing.T, name string, f func(c *testCase, k *keeper))
 	s.page(t, name, "", func(c *testCase) {
 		k := &keeper{}
 		c.exec = c.session(executor.SessionOptions{Gate: k})
-		tab, err := c.exec.NewTab(c.ctx, c.shop("app", "/p/"+c.id+"/storage.html"), nil)
+		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.shop("app", "/p/"+c.id+"/storage.html")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func (c *testCase) wantSent(host, want string) {
 // cookies lists cookies and fails the case if that fails.
 func (c *testCase) cookies(opts *executor.CookiesOptions) *executor.Cookies {
 	c.Helper()
-	list, err := c.exec.Cookies(c.ctx, c.tab, opts)
+	list, err := c.page().Cookies(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("cookies: %v", err)
 	}
@@ -52,7 +53,7 @@ func (c *testCase) cookies(opts *executor.CookiesOptions) *executor.Cookies {
 // setCookie sets a cookie and fails the case if that fails.
 func (c *testCase) setCookie(cookie executor.Cookie) {
 	c.Helper()
-	if r, err := c.exec.SetCookie(c.ctx, c.tab, cookie); err != nil || r.Count != 1 {
+	if r, err := c.page().SetCookie(c.ctx, cookie); err != nil || r.Count != 1 {
 		c.Fatalf("set %+v: %+v, %v", cookie, r, err)
 	}
 }
@@ -94,10 +95,10 @@ func (s *suite) cookies(t *testing.T) {
 		if list = c.cookies(nil); len(list.Cookies) != 1 {
 			c.Errorf("without the grant: %+v", list)
 		}
-		_, err := c.exec.Cookies(c.ctx, c.tab, &executor.CookiesOptions{Values: true})
+		_, err := c.page().Cookies(c.ctx, &executor.CookiesOptions{Values: true})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpRead })
-		_, err = c.exec.Cookies(c.ctx, c.tab, nil)
+		_, err = c.page().Cookies(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
 	s.keeps(t, "HttpOnly cookies", func(c *testCase, _ *keeper) {
@@ -152,7 +153,7 @@ func (s *suite) cookies(t *testing.T) {
 			{executor.Cookie{Name: "__Host-a", Value: "s3cr3t"}, "__Host-"},
 			{executor.Cookie{Name: "a", SameSite: executor.SameSiteNone}, "secure"},
 		} {
-			_, err := c.exec.SetCookie(c.ctx, c.tab, tt.cookie)
+			_, err := c.page().SetCookie(c.ctx, tt.cookie)
 			c.wantCode(err, executor.ErrBadArgs, tt.says)
 			c.wantNotIn(err.Error(), "s3cr3t")
 		}
@@ -165,27 +166,27 @@ func (s *suite) cookies(t *testing.T) {
 		c.wantSent("app", "all=1; own=1")
 		above := strings.Replace(c.shop("", "/"), "//.", "//", 1)
 		k.deny(func(a executor.Access) bool { return a.Destination == above && a.Op == executor.OpStorage })
-		_, err := c.exec.SetCookie(c.ctx, c.tab, executor.Cookie{Name: "all", Value: "2", Domain: c.shopDomain()})
+		_, err := c.page().SetCookie(c.ctx, executor.Cookie{Name: "all", Value: "2", Domain: c.shopDomain()})
 		c.wantCode(err, executor.ErrPolicyDenied)
-		_, err = c.exec.DeleteCookies(c.ctx, c.tab, []string{"own", "all"})
+		_, err = c.page().DeleteCookies(c.ctx, []string{"own", "all"})
 		c.wantCode(err, executor.ErrPolicyDenied)
 		c.wantSent("app", "all=1; own=1")
-		if r, err := c.exec.DeleteCookies(c.ctx, c.tab, nil); err != nil || r.Count != 1 || r.SkippedCookies != 1 {
+		if r, err := c.page().DeleteCookies(c.ctx, nil); err != nil || r.Count != 1 || r.SkippedCookies != 1 {
 			c.Errorf("%+v, %v", r, err)
 		}
 		c.wantSent("app", "all=1")
 	})
 	s.keeps(t, "deleted", func(c *testCase, k *keeper) {
 		c.goTo(c.shop("app", "/cookies?set=a%3D1%3BHttpOnly&set=b%3D1%3Bdomain%3D"+c.shopDomain()+"&set=c%3D1&set=c%3D2%3Bpath%3D/cookies&set=deep%3D1%3Bpath%3D/deep"), nil)
-		if r, err := c.exec.DeleteCookies(c.ctx, c.tab, []string{"c", "nosuch"}); err != nil || r.Count != 2 || r.SkippedCookies != 0 {
+		if r, err := c.page().DeleteCookies(c.ctx, []string{"c", "nosuch"}); err != nil || r.Count != 2 || r.SkippedCookies != 0 {
 			c.Errorf("%+v, %v", r, err)
 		}
 		c.wantSent("app", "a=1; b=1")
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpStorage })
-		_, err := c.exec.DeleteCookies(c.ctx, c.tab, nil)
+		_, err := c.page().DeleteCookies(c.ctx, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 		k.deny(nil)
-		if r, err := c.exec.DeleteCookies(c.ctx, c.tab, nil); err != nil || r.Count != 2 {
+		if r, err := c.page().DeleteCookies(c.ctx, nil); err != nil || r.Count != 2 {
 			c.Errorf("%+v, %v", r, err)
 		}
 		c.wantSent("app", "")
@@ -200,22 +201,22 @@ func (s *suite) cookies(t *testing.T) {
 // wantNoStorageOrigin checks the error for a page without an origin.
 func (c *testCase) wantNoStorageOrigin() {
 	c.Helper()
-	blank, err := c.exec.NewTab(c.ctx, "", nil)
+	_, blank, err := c.exec.NewPage(c.ctx, nil)
 	if err != nil {
 		c.Fatal(err)
 	}
-	sandboxed, err := c.exec.NewTab(c.ctx, c.path("/sandboxed"), nil)
+	_, sandboxed, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.path("/sandboxed")})
 	if err != nil {
 		c.Fatal(err)
 	}
 	for _, tab := range []executor.TabID{blank.ID, sandboxed.ID} {
-		_, err := c.exec.Cookies(c.ctx, tab, nil)
-		c.wantCode(err, executor.ErrNotActionable, "no site of its own")
-		_, err = c.exec.SetCookie(c.ctx, tab, executor.Cookie{Name: "a"})
+		_, err := pagetest.Of(c.exec, tab).Cookies(c.ctx, nil)
+		c.wantCode(err, executor.ErrNotActionable, "no cookies or storage")
+		_, err = pagetest.Of(c.exec, tab).SetCookie(c.ctx, executor.Cookie{Name: "a"})
 		c.wantCode(err, executor.ErrNotActionable)
-		_, err = c.exec.Items(c.ctx, tab, executor.StorageLocal, nil)
-		c.wantCode(err, executor.ErrNotActionable, "no site of its own")
-		_, err = c.exec.SetItem(c.ctx, tab, executor.StorageSession, "a", "b")
+		_, err = pagetest.Of(c.exec, tab).Items(c.ctx, executor.StorageLocal, nil)
+		c.wantCode(err, executor.ErrNotActionable, "no cookies or storage")
+		_, err = pagetest.Of(c.exec, tab).SetItem(c.ctx, executor.StorageSession, "a", "b")
 		c.wantCode(err, executor.ErrNotActionable)
 	}
 }
@@ -223,7 +224,7 @@ func (c *testCase) wantNoStorageOrigin() {
 // items lists items and fails the case if that fails.
 func (c *testCase) items(area executor.StorageArea, opts *executor.ItemsOptions) *executor.Items {
 	c.Helper()
-	list, err := c.exec.Items(c.ctx, c.tab, area, opts)
+	list, err := c.page().Items(c.ctx, area, opts)
 	if err != nil {
 		c.Fatalf("items: %v", err)
 	}
@@ -241,26 +242,26 @@ func (s *suite) storage(t *testing.T) {
 			if got := c.items(area, &executor.ItemsOptions{Values: true, Keys: []string{"theme"}}); len(got.Items) != 1 || got.Items[0].Value != "dark" {
 				c.Errorf("%+v", got)
 			}
-			if r, err := c.exec.SetItem(c.ctx, c.tab, area, "theme", "light"); err != nil || r.Count != 1 {
+			if r, err := c.page().SetItem(c.ctx, area, "theme", "light"); err != nil || r.Count != 1 {
 				c.Errorf("%+v, %v", r, err)
 			}
 			c.wantValue(fmt.Sprintf("kept(%q, 'theme')", area), "light")
-			if r, err := c.exec.RemoveItems(c.ctx, c.tab, area, []string{"theme", "nosuch"}); err != nil || r.Count != 1 {
+			if r, err := c.page().RemoveItems(c.ctx, area, []string{"theme", "nosuch"}); err != nil || r.Count != 1 {
 				c.Errorf("%+v, %v", r, err)
 			}
 			c.wantValue(fmt.Sprintf("kept(%q, 'theme')", area), "null")
 			k.deny(func(a executor.Access) bool { return a.Op == executor.OpStorage })
-			_, err := c.exec.Items(c.ctx, c.tab, area, &executor.ItemsOptions{Values: true})
+			_, err := c.page().Items(c.ctx, area, &executor.ItemsOptions{Values: true})
 			c.wantCode(err, executor.ErrPolicyDenied)
-			_, err = c.exec.SetItem(c.ctx, c.tab, area, "length", "0")
+			_, err = c.page().SetItem(c.ctx, area, "length", "0")
 			c.wantCode(err, executor.ErrPolicyDenied)
-			_, err = c.exec.RemoveItems(c.ctx, c.tab, area, nil)
+			_, err = c.page().RemoveItems(c.ctx, area, nil)
 			c.wantCode(err, executor.ErrPolicyDenied)
 			if got := c.items(area, nil); got.Total != 3 {
 				c.Errorf("%+v", got)
 			}
 			k.deny(nil)
-			if r, err := c.exec.RemoveItems(c.ctx, c.tab, area, nil); err != nil || r.Count != 3 {
+			if r, err := c.page().RemoveItems(c.ctx, area, nil); err != nil || r.Count != 3 {
 				c.Errorf("%+v, %v", r, err)
 			}
 			c.wantValue(fmt.Sprintf("kept(%q, 'length')", area), "null")
@@ -291,7 +292,7 @@ func (s *suite) storage(t *testing.T) {
 		}
 	})
 	s.keeps(t, "full", func(c *testCase, _ *keeper) {
-		_, err := c.exec.SetItem(c.ctx, c.tab, executor.StorageLocal, "big", strings.Repeat("s3cr3t", 1_000_000))
+		_, err := c.page().SetItem(c.ctx, executor.StorageLocal, "big", strings.Repeat("s3cr3t", 1_000_000))
 		c.wantCode(err, executor.ErrNotActionable, "full")
 		c.wantNotIn(err.Error(), "s3cr3t")
 		if got := c.items(executor.StorageLocal, nil); got.Total != 0 {
@@ -304,7 +305,7 @@ func (s *suite) storage(t *testing.T) {
 		if got := c.items(executor.StorageLocal, nil); got.Total != 0 {
 			c.Errorf("%+v", got)
 		}
-		_, err := c.exec.Items(c.ctx, c.tab, "cache", nil)
+		_, err := c.page().Items(c.ctx, "cache", nil)
 		c.wantCode(err, executor.ErrBadArgs, "local or session")
 	})
 	s.page(t, "page without an origin", "second.html", func(c *testCase) { c.wantNoStorageOrigin() })

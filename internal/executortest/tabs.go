@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // listed returns the entry of tab in the list, or fails the case.
@@ -20,7 +21,7 @@ func (c *testCase) listed(tab executor.TabID) executor.Tab {
 
 func (c *testCase) find(tab executor.TabID) (executor.Tab, bool) {
 	c.Helper()
-	tabs, err := c.exec.ListTabs(c.ctx)
+	tabs, err := c.exec.Tabs(c.ctx)
 	if err != nil {
 		c.Fatalf("list tabs: %v", err)
 	}
@@ -66,14 +67,14 @@ func (s *suite) tabs(t *testing.T) {
 		if c.listed(second).Active || !c.listed(c.tab).Active {
 			c.Error("the list does not show the selection")
 		}
-		text, err := c.exec.Text(c.ctx, "", nil)
+		text, err := pagetest.Of(c.exec, "").Text(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		c.wantIn(text.Content, "Open window") // an empty id means the active tab
 	})
 	s.page(t, "inactive", "tabs.html", func(c *testCase) {
-		tab, err := c.exec.NewTab(c.ctx, c.url("popup.html"), &executor.NewTabOptions{Inactive: true})
+		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("popup.html"), Inactive: true})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -81,7 +82,7 @@ func (s *suite) tabs(t *testing.T) {
 		if tab.Active || c.listed(tab.ID).Active || !c.listed(c.tab).Active {
 			c.Error("a tab opened inactive became active")
 		}
-		if _, err := c.exec.Click(c.ctx, tab.ID, css("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
 			c.Fatalf("clicking in the inactive tab: %v", err)
 		}
 		if !c.await("click", "inside").Trusted {
@@ -89,14 +90,14 @@ func (s *suite) tabs(t *testing.T) {
 		}
 	})
 	s.pageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *testCase) {
-		tab, err := c.exec.NewTab(c.ctx, "", nil)
+		_, tab, err := c.exec.NewPage(c.ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		if tab.URL != "about:blank" || !tab.Active {
 			c.Errorf("opened %+v", tab)
 		}
-		nav, err := c.exec.Navigate(c.ctx, "", c.url("popup.html"), nil)
+		nav, err := c.exec.Navigate(c.ctx, c.url("popup.html"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func (s *suite) tabs(t *testing.T) {
 	})
 	s.page(t, "close", "tabs.html", func(c *testCase) {
 		second := c.open("tabs.html")
-		closed, err := c.exec.CloseTab(c.ctx, second)
+		closed, err := pagetest.Of(c.exec, second).Close(c.ctx)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -117,19 +118,19 @@ func (s *suite) tabs(t *testing.T) {
 		if _, ok := c.find(second); ok {
 			c.Error("the closed tab is still listed")
 		}
-		_, err = c.exec.Text(c.ctx, second, nil)
+		_, err = pagetest.Of(c.exec, second).Text(c.ctx, nil)
 		c.wantGone(err)
-		_, err = c.exec.CloseTab(c.ctx, second)
+		_, err = pagetest.Of(c.exec, second).Close(c.ctx)
 		c.wantGone(err)
 	})
 	s.page(t, "close during a call", "tabs.html", func(c *testCase) {
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.exec.Navigate(c.ctx, c.tab, c.heldURL("page"), nil)
+			_, err := c.page().Navigate(c.ctx, c.heldURL("page"), nil)
 			done <- err
 		}()
 		c.awaitRequest("page")
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the tab that loads: %v", err)
 		}
 		c.wantCode(<-done, executor.ErrTargetGone)
@@ -142,27 +143,27 @@ func (s *suite) tabs(t *testing.T) {
 		popup := a.NewTabs[0].ID
 		c.await("open", "window")
 		// The tab may close before or after the call that closes it returns.
-		if _, err := c.exec.Click(c.ctx, popup, css("#suicide"), nil); err != nil {
+		if _, err := pagetest.Of(c.exec, popup).Click(c.ctx, css("#suicide"), nil); err != nil {
 			c.wantCode(err, executor.ErrTargetGone)
 		}
 		c.await("click", "suicide")
-		_, err := c.exec.Text(c.ctx, popup, nil)
+		_, err := pagetest.Of(c.exec, popup).Text(c.ctx, nil)
 		c.wantGone(err)
 	})
 	s.page(t, "crash", "tabs.html", func(c *testCase) {
 		crash, cancel := contextWithTimeout(c, 3*time.Second)
 		defer cancel()
 		// A crashing page may or may not respond.
-		if _, err := c.exec.CDP(crash, c.tab, "Page.crash", nil); err == nil {
+		if _, err := c.page().CDP(crash, "Page.crash", nil); err == nil {
 			c.Log("Page.crash was answered")
 		}
 		start := time.Now()
-		_, err := c.exec.Text(c.ctx, c.tab, nil)
+		_, err := c.page().Text(c.ctx, nil)
 		c.wantCode(err, executor.ErrTargetGone, "crash")
 		if took := time.Since(start); took > 3*time.Second {
 			c.Errorf("reporting the crash took %v", took)
 		}
-		if _, err := c.exec.CloseTab(c.ctx, c.tab); err != nil {
+		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the crashed tab: %v", err)
 		}
 		c.tab = c.open("popup.html") // the browser still works
@@ -176,13 +177,13 @@ func (s *suite) tabs(t *testing.T) {
 		unknown := executor.NewTabID(backend, session, "nosuch")
 		_, err = c.exec.SelectTab(c.ctx, unknown)
 		c.wantCode(err, executor.ErrTabNotFound)
-		_, err = c.exec.Snapshot(c.ctx, unknown, nil)
+		_, err = pagetest.Of(c.exec, unknown).Snapshot(c.ctx, nil)
 		c.wantCode(err, executor.ErrTabNotFound)
-		_, err = c.exec.CloseTab(c.ctx, unknown)
+		_, err = pagetest.Of(c.exec, unknown).Close(c.ctx)
 		c.wantCode(err, executor.ErrTabNotFound)
 	})
 	s.page(t, "stale", "tabs.html", func(c *testCase) {
-		_, err := c.exec.Click(c.ctx, stale(c.tab), css("#window"), nil)
+		_, err := pagetest.Of(c.exec, stale(c.tab)).Click(c.ctx, css("#window"), nil)
 		c.wantCode(err, executor.ErrStaleTab)
 		_, err = c.exec.SelectTab(c.ctx, stale(c.tab))
 		c.wantCode(err, executor.ErrStaleTab)
@@ -190,12 +191,12 @@ func (s *suite) tabs(t *testing.T) {
 	})
 	s.page(t, "malformed", "tabs.html", func(c *testCase) {
 		for _, id := range []executor.TabID{"7", "cdp:", "tab:1:2", "cdp::x"} {
-			_, err := c.exec.Text(c.ctx, id, nil)
+			_, err := c.exec.Page(c.ctx, id)
 			c.wantCode(err, executor.ErrBadArgs, string(id))
 		}
 	})
 	s.page(t, "invalid URL", "tabs.html", func(c *testCase) {
-		_, err := c.exec.NewTab(c.ctx, "http://127.0.0.1:1/", nil)
+		_, _, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: "http://127.0.0.1:1/"})
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 		if !c.listed(c.tab).Active {
 			c.Error("a tab that did not open became active")
@@ -227,17 +228,17 @@ func (s *suite) popups(t *testing.T) {
 			if !c.listed(c.tab).Active || c.listed(popup.ID).Active {
 				c.Error("the popup became the active tab")
 			}
-			if _, err := c.exec.Click(c.ctx, popup.ID, css("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(c.exec, popup.ID).Click(c.ctx, css("#inside"), nil); err != nil {
 				c.Fatalf("clicking in the popup: %v", err)
 			}
 			if !c.await("click", "inside").Trusted {
 				c.Error("the click in the popup was not trusted")
 			}
 			// The opener still works, although it is in the background.
-			if _, err := c.exec.Hover(c.ctx, c.tab, css("#window"), nil); err != nil {
+			if _, err := c.page().Hover(c.ctx, css("#window"), nil); err != nil {
 				c.Errorf("hovering in the opener: %v", err)
 			}
-			if _, err := c.exec.CloseTab(c.ctx, popup.ID); err != nil {
+			if _, err := pagetest.Of(c.exec, popup.ID).Close(c.ctx); err != nil {
 				c.Errorf("closing the popup: %v", err)
 			}
 		})
@@ -266,7 +267,7 @@ func (s *suite) popups(t *testing.T) {
 		}
 		c.await("open", "window")
 		c.click(css("#close"), nil)
-		_, err := c.exec.Text(c.ctx, a.NewTabs[0].ID, nil)
+		_, err := pagetest.Of(c.exec, a.NewTabs[0].ID).Text(c.ctx, nil)
 		c.wantGone(err)
 	})
 }

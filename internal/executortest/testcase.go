@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // A testCase is one case: a session, its tab, and the site that its pages report to.
@@ -35,10 +36,13 @@ func (c *testCase) session(opts executor.SessionOptions) executor.Executor {
 	return ex
 }
 
+// page returns the page of the case's tab.
+func (c *testCase) page() executor.Page { return pagetest.Of(c.exec, c.tab) }
+
 // open opens file in a new tab, which becomes the active one.
 func (c *testCase) open(file string) executor.TabID {
 	c.Helper()
-	tab, err := c.exec.NewTab(c.ctx, c.url(file), nil)
+	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url(file)})
 	if err != nil {
 		c.Fatalf("opening %s: %v", file, err)
 	}
@@ -46,13 +50,13 @@ func (c *testCase) open(file string) executor.TabID {
 }
 
 // css and byRef return targets.
-func css(selector string) executor.Target    { return executor.Target{Selector: selector} }
+func css(selector string) executor.Target    { return executor.Selector(selector) }
 func byRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
 
 // click clicks target and fails the case if that fails.
 func (c *testCase) click(target executor.Target, opts *executor.ClickOptions) *executor.Action {
 	c.Helper()
-	a, err := c.exec.Click(c.ctx, c.tab, target, opts)
+	a, err := c.page().Click(c.ctx, target, opts)
 	if err != nil {
 		c.Fatalf("click %+v: %v", target, err)
 	}
@@ -65,7 +69,7 @@ func (c *testCase) click(target executor.Target, opts *executor.ClickOptions) *e
 // eval evaluates expression in the page and decodes the result into v, unless v is nil.
 func (c *testCase) eval(expression string, v any) {
 	c.Helper()
-	res, err := c.exec.Eval(c.ctx, c.tab, expression, nil)
+	res, err := c.page().Eval(c.ctx, expression, nil)
 	if err != nil {
 		c.Fatalf("eval %s: %v", expression, err)
 	}
@@ -126,7 +130,7 @@ func (c *testCase) wantUntouched(id string) {
 // snap takes a snapshot and returns its text.
 func (c *testCase) snap(opts *executor.SnapshotOptions) string {
 	c.Helper()
-	s, err := c.exec.Snapshot(c.ctx, c.tab, opts)
+	s, err := c.page().Snapshot(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("snapshot: %v", err)
 	}

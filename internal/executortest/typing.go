@@ -10,7 +10,7 @@ import (
 // typeInto types and fails the case if that fails.
 func (c *testCase) typeInto(selector, text string, opts *executor.TypeOptions) *executor.Action {
 	c.Helper()
-	a, err := c.exec.Type(c.ctx, c.tab, css(selector), text, opts)
+	a, err := c.page().Type(c.ctx, css(selector), text, opts)
 	if err != nil {
 		c.Fatalf("type into %s: %v", selector, err)
 	}
@@ -47,7 +47,7 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("rich.innerText.trim()", "new words")
 	})
 	s.page(t, "ref", "type.html", func(c *testCase) {
-		if _, err := c.exec.Type(c.ctx, c.tab, byRef(c.ref("textbox", "Name")), "Bo", nil); err != nil {
+		if _, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "Name")), "Bo", nil); err != nil {
 			c.Fatal(err)
 		}
 		c.wantValue("document.querySelector('#name').value", "Bo")
@@ -76,14 +76,14 @@ func (s *suite) typing(t *testing.T) {
 	})
 	s.page(t, "max length", "type.html", func(c *testCase) {
 		for _, opts := range []*executor.TypeOptions{nil, {KeyEvents: true}, {PressEnter: true}} {
-			_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "1234567", opts)
-			c.wantCode(err, executor.ErrNotActionable, `at most 5 characters and held "12345"; its old value was put back`)
+			_, err := c.page().Type(c.ctx, css("#short"), "1234567", opts)
+			c.wantCode(err, executor.ErrNotActionable, `at most 5 characters, and its value was "12345"; the old value was restored`)
 			c.wantValue("document.querySelector('#short').value", "")
 		}
 	})
 	s.page(t, "text rejected by the page", "rejects-input.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#short"), "987654", nil)
-		c.wantCode(err, executor.ErrNotActionable, `held "987"`)
+		_, err := c.page().Type(c.ctx, css("#short"), "987654", nil)
+		c.wantCode(err, executor.ErrNotActionable, `its value was "987"`)
 		c.wantIn(c.typeInto("#empties", "x", nil).Note, "empty")
 		if note := c.typeInto("#rich", " words", nil).Note; note != "" {
 			c.Errorf("note %q on accepted text", note)
@@ -99,27 +99,27 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("email.value", "ann@example.com")
 		c.typeInto("#number", "12.5", nil)
 		c.wantValue("number.value", "12.5")
-		_, err := c.exec.Type(c.ctx, c.tab, css("#number"), "2,5", &executor.TypeOptions{Clear: true})
-		c.wantCode(err, executor.ErrNotActionable, "old value was put back")
+		_, err := c.page().Type(c.ctx, css("#number"), "2,5", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "the old value was restored")
 		c.wantValue("number.value + number.validity.badInput", "12.5false")
-		_, err = c.exec.Type(c.ctx, c.tab, css("#number"), "abc", &executor.TypeOptions{Clear: true})
-		c.wantCode(err, executor.ErrNotActionable, "became empty; its old value was put back")
+		_, err = c.page().Type(c.ctx, css("#number"), "abc", &executor.TypeOptions{Clear: true})
+		c.wantCode(err, executor.ErrNotActionable, "became empty; the old value was restored")
 		c.wantValue("number.value", "12.5")
 	})
 	s.page(t, "readonly", "type.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#readonly"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#readonly"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "read")
 		c.wantUntouched("readonly")
 	})
 	s.page(t, "disabled", "type.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#off"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#off"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable, "disabled")
 		c.wantValue("off.value", "")
 	})
 	s.page(t, "not a field", "type.html", func(c *testCase) {
-		_, err := c.exec.Type(c.ctx, c.tab, css("#button"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#button"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
 		c.wantCode(err, executor.ErrNotActionable)
-		_, err = c.exec.Type(c.ctx, c.tab, css("#nosuch"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
+		_, err = c.page().Type(c.ctx, css("#nosuch"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }
@@ -127,7 +127,7 @@ func (s *suite) typing(t *testing.T) {
 // key presses a key and fails the case if that fails.
 func (c *testCase) key(key string, opts *executor.PressOptions) *executor.Action {
 	c.Helper()
-	a, err := c.exec.Press(c.ctx, c.tab, key, opts)
+	a, err := c.page().Press(c.ctx, key, opts)
 	if err != nil {
 		c.Fatalf("press %s: %v", key, err)
 	}
@@ -184,13 +184,13 @@ func (s *suite) press(t *testing.T) {
 	})
 	s.page(t, "unknown key", "type.html", func(c *testCase) {
 		for _, key := range []string{"", "Bogus", "Control+", "Hyper+a", "ab"} {
-			_, err := c.exec.Press(c.ctx, c.tab, key, &executor.PressOptions{Target: css("#name")})
+			_, err := c.page().Press(c.ctx, key, &executor.PressOptions{Target: css("#name")})
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		c.wantUntouched("name")
 	})
 	s.page(t, "no such target", "type.html", func(c *testCase) {
-		_, err := c.exec.Press(c.ctx, c.tab, "a", &executor.PressOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
+		_, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

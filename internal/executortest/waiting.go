@@ -3,6 +3,7 @@ package executortest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -19,7 +20,7 @@ func contextWithTimeout(c *testCase, d time.Duration) (context.Context, context.
 func (s *suite) waitFor(t *testing.T) {
 	wait := func(c *testCase, cond executor.WaitCondition) *executor.WaitResult {
 		c.Helper()
-		res, err := c.exec.WaitFor(c.ctx, c.tab, cond)
+		res, err := c.page().WaitFor(c.ctx, cond)
 		if err != nil {
 			c.Fatalf("wait for %+v: %v", cond, err)
 		}
@@ -51,7 +52,7 @@ func (s *suite) waitFor(t *testing.T) {
 				if res.Ref == "" {
 					c.Fatal("the element has no ref")
 				}
-				if _, err := c.exec.Hover(c.ctx, c.tab, byRef(res.Ref), nil); err != nil {
+				if _, err := c.page().Hover(c.ctx, byRef(res.Ref), nil); err != nil {
 					c.Errorf("the ref %s does not work: %v", res.Ref, err)
 				}
 			}
@@ -77,6 +78,26 @@ func (s *suite) waitFor(t *testing.T) {
 			c.Errorf("300 ms took %v", took)
 		}
 	})
+	s.page(t, "network is idle", "wait.html", func(c *testCase) {
+		if res := wait(c, executor.WaitCondition{Load: executor.UntilNetworkIdle}); !res.Matched {
+			c.Errorf("idle page: %+v", *res)
+		}
+		c.eval(fmt.Sprintf(`fetch(%q, {mode: "no-cors"}).then(() => { window.answered = true }); 0`, c.heldURL("idle")), nil)
+		c.awaitRequest("idle")
+		res := wait(c, executor.WaitCondition{Load: executor.UntilNetworkIdle, Timeout: time.Second})
+		if res.Matched || !slices.Equal(res.Unmet, []string{"load"}) {
+			c.Errorf("with a request in flight: %+v", *res)
+		}
+		if res := wait(c, executor.WaitCondition{Load: executor.UntilLoad, Timeout: time.Second}); !res.Matched {
+			c.Errorf("loaded page with a request in flight: %+v", *res)
+		}
+		c.release("idle")
+		if res := wait(c, executor.WaitCondition{Load: executor.UntilNetworkIdle, Expression: "window.answered"}); !res.Matched || res.Waited < 400 {
+			c.Errorf("after the response: %+v", *res)
+		}
+		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Load: "soon"})
+		c.wantCode(err, executor.ErrBadArgs)
+	})
 	s.page(t, "ref of a removed element", "wait.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
 		ref := c.ref("button", "New")
@@ -86,16 +107,16 @@ func (s *suite) waitFor(t *testing.T) {
 		}
 	})
 	s.page(t, "no condition", "wait.html", func(c *testCase) {
-		_, err := c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Timeout: time.Second})
+		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Timeout: time.Second})
 		c.wantCode(err, executor.ErrBadArgs)
-		_, err = c.exec.WaitFor(c.ctx, c.tab, executor.WaitCondition{Selector: "#a["})
+		_, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: "#a["})
 		c.wantCode(err, executor.ErrBadArgs)
 	})
-	s.page(t, "cancelled", "wait.html", func(c *testCase) {
+	s.page(t, "canceled", "wait.html", func(c *testCase) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.exec.WaitFor(ctx, c.tab, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: 30 * time.Second})
+			_, err := c.page().WaitFor(ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: 30 * time.Second})
 			done <- err
 		}()
 		c.await("asked", "wait")

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -67,10 +68,10 @@ func Paths(t *testing.T, h Harness) {
 	t.Cleanup(func() { s.Close() })
 	ctx := t.Context()
 	open := func(address string) error {
-		_, err := s.Navigate(ctx, "", address, nil)
+		_, err := s.Navigate(ctx, address, nil)
 		return err
 	}
-	if _, err := s.NewTab(ctx, at+"/", nil); err != nil {
+	if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: at + "/"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, spelling := range spellings {
@@ -87,10 +88,10 @@ func Paths(t *testing.T, h Harness) {
 	if err := open(at + "/fetches"); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := s.WaitFor(ctx, "", executor.WaitCondition{Text: "fetched:"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "fetched:"}); err != nil || !res.Matched {
 		t.Fatalf("the page that fetches: %+v, %v", res, err)
 	}
-	if text, err := s.Text(ctx, "", nil); err != nil || strings.TrimSpace(text.Content) != "fetched: /x ws:/x" {
+	if text, err := pagetest.Of(s, "").Text(ctx, nil); err != nil || strings.TrimSpace(text.Content) != "fetched: /x ws:/x" {
 		t.Errorf("the page shows %q, %v", text.Content, err)
 	}
 	mu.Lock()

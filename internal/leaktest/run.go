@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -322,11 +323,11 @@ func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *targ
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	v := r.site.newVisit(route, tg)
-	tab, err := s.NewTab(ctx, "", nil)
+	_, tab, err := s.NewPage(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Navigate(ctx, tab.ID, v.url(), &executor.NavigateOptions{Until: executor.UntilCommit})
+	_, err = pagetest.Of(s, tab.ID).Navigate(ctx, v.url(), &executor.NavigateOptions{Until: executor.UntilCommit})
 	if err == nil && route.gesture {
 		if err = press(ctx, s, tab.ID, "#go"); err != nil {
 			t.Errorf("clicking #go: %v", err)
@@ -350,7 +351,7 @@ func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *targ
 // machine: no press was sent.
 func press(ctx context.Context, s executor.Executor, tab executor.TabID, selector string) error {
 	for {
-		_, err := s.Click(ctx, tab, executor.Target{Selector: selector}, nil)
+		_, err := pagetest.Of(s, tab).Click(ctx, executor.Target{Selector: selector}, nil)
 		if e := (*executor.Error)(nil); !errors.As(err, &e) || !e.Retryable || ctx.Err() != nil {
 			return err
 		}

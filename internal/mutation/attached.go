@@ -77,14 +77,6 @@ var attached = []Mutation{
 	},
 	{
 		Promise: "The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.",
-		File:    "executor/chromium/targets.go",
-		Old:     `options.Scriptable = info.OpenerID != "" && info.CanAccessOpener`,
-		New:     `options.Scriptable = false`,
-		Package: "./executor/chromium",
-		Test:    "^TestBlankPopup$",
-	},
-	{
-		Promise: "The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.",
 		File:    "internal/page/tab.go",
 		Old:     `return t.own && !t.opts.Scriptable && !t.shown`,
 		New:     `return t.own && !t.opts.Scriptable`,

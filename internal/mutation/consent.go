@@ -41,7 +41,7 @@ var consent = []Mutation{
 		Promise: onceForThatCall,
 		File:    "mcp/permission_prompt.go",
 		Old:     "	hash.Write(text)\n",
-		New:     "",
+		New:     "	_ = text\n",
 		Package: "./mcp", Test: "TestCallKey",
 	},
 	{

@@ -34,12 +34,12 @@ var general = []Mutation{
 	},
 	{
 		"Every method that accesses a page", "policy/guard_page.go",
-		`	if err := x.checkCall(ctx, "cdp", tab, grantEval); err != nil {`, `	if err := x.checkCall(ctx, "cdp", tab); err != nil {`,
+		`	if err := p.x.checkCall(ctx, "cdp", p.tab, grantEval); err != nil {`, `	if err := p.x.checkCall(ctx, "cdp", p.tab); err != nil {`,
 		"./policy", "TestEveryMethodIsGuarded",
 	},
 	{
 		"Every method that accesses a page", "policy/guard_read.go",
-		`	if denied := x.checkOrigin(ctx, op, tab, origin(r)); denied != nil {`, `	if denied := x.checkOrigin(ctx, op, tab, origin(r)); false {`,
+		`	if denied := p.x.checkOrigin(ctx, op, p.tab, origin(r)); denied != nil {`, `	if denied := p.x.checkOrigin(ctx, op, p.tab, origin(r)); false {`,
 		"./policy", "TestFinalURLCheckedForEveryMethod|TestWrapResults",
 	},
 	{
@@ -79,7 +79,7 @@ var general = []Mutation{
 	{
 		"The origin is the one that the browser", "internal/page/frame.go",
 		`	return executor.OriginOpaque
-}`, `	return executor.OriginOurs
+}`, `	return executor.OriginInternal
 }`,
 		"./internal/page", "TestEffectiveOrigin",
 	},
@@ -260,12 +260,12 @@ var general = []Mutation{
 	},
 	{
 		"Junk, floods, timeouts", "bridge/handshake.go",
-		`	st.SetReadLimit(wire.MaxHandshakeFrame)`, `	st.SetReadLimit(2 * wire.MaxHandshakeFrame)`,
+		`	st.SetReadLimit(wire.MaxHandshakeMessage)`, `	st.SetReadLimit(2 * wire.MaxHandshakeMessage)`,
 		"./bridge", "TestBadInput|TestRawSockets|TestRawJunk",
 	},
 	{
 		"The token is in no log", "bridge/handshake.go",
-		`"an extension was paired", "instance", hello.Instance`, `"an extension was paired", "instance", hello.Instance, "key", wire.EncodeKey(newKey)`,
+		`"extension paired", "instance", hello.Instance`, `"extension paired", "instance", hello.Instance, "key", wire.EncodeKey(newKey)`,
 		"./bridge", "TestSecretsStaySecret",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,10 +28,68 @@ func TestMutationsApply(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, m.Package)); err != nil {
 			t.Error(err)
 		}
-		if _, err := regexp.Compile(m.Test); err != nil {
-			t.Errorf("%s: %v", m.File, err)
+	}
+}
+
+// TestMutationsNameTests checks that the tests of each mutation exist. A subtest exists if a string
+// literal of its package or of package executortest matches, or begins the name and ends with a space.
+func TestMutationsNameTests(t *testing.T) {
+	for _, m := range All() {
+		tests, patterns := jsTest, []string{m.Test}
+		files := []string{filepath.Join(root, m.Package, "*.test.js")}
+		if m.Package != "extension/test" {
+			tests, patterns = goTest, strings.Split(m.Test, "/")
+			files = []string{filepath.Join(root, m.Package, "*_test.go"), filepath.Join(root, "internal/executortest/*.go")}
+		}
+		for _, pattern := range patterns {
+			matches, err := regexp.Compile(pattern)
+			if err != nil {
+				t.Errorf("%s: %v", m.File, err)
+				continue
+			}
+			exists := func(name string) bool {
+				return matches.MatchString(name) || strings.HasSuffix(name, "_") && len(name) > 10 && strings.Contains(pattern, name)
+			}
+			if !slices.ContainsFunc(find(t, tests, files...), exists) {
+				t.Errorf("%s: no test of %s matches %q", m.File, m.Package, pattern)
+			}
+			tests = literal
 		}
 	}
+}
+
+// goTest, jsTest and literal match the names of tests and subtests.
+var (
+	goTest  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	jsTest  = regexp.MustCompile(`\btest\((?:'([^']+)'|"([^"]+)")`)
+	literal = regexp.MustCompile("\"((?:[^\"\\\\\n]|\\\\.)+)\"|`([^`\n]+)`")
+)
+
+// find returns the texts in the groups of pattern in the files that match globs, with spaces
+// replaced as go test does.
+func find(t *testing.T, pattern *regexp.Regexp, globs ...string) []string {
+	t.Helper()
+	var found []string
+	for _, glob := range globs {
+		files, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range pattern.FindAllSubmatch(text, -1) {
+				name := string(slices.Concat(match[1:]...))
+				if pattern == literal {
+					name = strings.ReplaceAll(name, " ", "_")
+				}
+				found = append(found, name)
+			}
+		}
+	}
+	return found
 }
 
 // promise matches a row of the tables under "Tests" in SECURITY.md.

@@ -8,7 +8,7 @@ var screenshots = []Mutation{
 		Promise: hiddenFrames,
 		File:    "internal/page/screenshot.go",
 		Old:     "hidden, err := v.hideDenied(ctx)",
-		New:     "hidden, err := (*hiding)(nil), error(nil)",
+		New:     "hidden, err := (*frameHider)(nil), error(nil)",
 		Package: "./executor/chromium",
 		Test:    "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_turned_by_45)",
 	},
@@ -18,7 +18,7 @@ var screenshots = []Mutation{
 		Old:     "denied := hidden || len(past) == maxPastDocuments",
 		New:     "denied := len(past) == maxPastDocuments",
 		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition",
+		Test:    "^TestExecutor$/./^denied_pixels$/^view_transition_with_old",
 	},
 	{
 		Promise: hiddenFrames,
@@ -26,7 +26,7 @@ var screenshots = []Mutation{
 		Old:     `if f == nil && aux.FrameID != ""`,
 		New:     "if false",
 		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^frames_that_come_back",
+		Test:    "^TestExecutor$/./^denied_pixels$/^denied_frames_restored",
 	},
 	{
 		Promise: hiddenFrames,
@@ -34,7 +34,7 @@ var screenshots = []Mutation{
 		Old:     "  || hasTransitionIn(document);",
 		New:     "  ;",
 		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^a_transition_of_an_element",
+		Test:    "^TestExecutor$/./^denied_pixels$/^view_transition_with_old_element",
 	},
 	{
 		Promise: "Screenshots show no content of a denied frame",

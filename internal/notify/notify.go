@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Broadcast tells any number of goroutines that something has changed. The zero value is ready to
+// A Broadcast notifies any number of goroutines of a change. The zero value is ready to
 // use. It is safe for concurrent use.
 type Broadcast struct {
 	mu sync.Mutex // guards ch

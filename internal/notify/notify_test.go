@@ -10,7 +10,7 @@ import (
 
 func TestBroadcast(t *testing.T) {
 	var b Broadcast
-	b.Notify() // nobody waits
+	b.Notify() // no goroutine waits
 	first, second := b.Changed(), b.Changed()
 	select {
 	case <-first:

@@ -242,7 +242,7 @@ func chromiumStates(n *axNode, ours *describedElement) string {
 		also("readonly", "readonly", outline.ReadOnly)
 	}
 	also("required", "required", outline.Required)
-	// An empty required field is invalid; "required" says so.
+	// An empty required field is invalid; "required" reports it.
 	missing := ours.Flags.Has(outline.Required) && !strings.Contains(ours.HTML, "aria-invalid")
 	add(n.property("invalid") != "" && n.property("invalid") != "false" && !missing, "invalid")
 	add(n.property("multiselectable") == "true", "multiple")

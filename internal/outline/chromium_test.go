@@ -119,7 +119,7 @@ func (b *browser) read(from *os.File) {
 		if json.Unmarshal(msg, &ev) == nil {
 			select {
 			case b.events <- ev:
-			default: // nobody reads more than the buffer holds
+			default: // the buffer is large enough for all readers
 			}
 		}
 	}

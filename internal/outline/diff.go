@@ -228,7 +228,7 @@ func (d *differ) report() Change {
 const minGroupedRemovals = 5
 
 // writeRemoved writes the removed lines of the old outline. They come last and are brief, because
-// nobody can act on them: removed descendants are counted, and so are consecutive siblings of the
+// no call can act on them: removed descendants are counted, and so are consecutive siblings of the
 // same role.
 func (d *differ) writeRemoved(removed []int, w *diffWriter) {
 	type removal struct{ line, size int } // including descendants

@@ -9,7 +9,7 @@ import (
 )
 
 // isReadOnly reports whether a file is on a read-only mount, such as a volume of a
-// container. Nobody there can write to it, whatever its owner and mode.
+// container. No process there can write to it, regardless of its owner and mode.
 func isReadOnly(path string) bool {
 	const readOnly = 1 // ST_RDONLY
 	var fs syscall.Statfs_t
@@ -20,7 +20,7 @@ func isReadOnly(path string) bool {
 // not contain. In a container without root, one of them is root of the machine.
 func isUnmapped(uid uint32) bool { return uid == unmapped() }
 
-// unmapped returns the user ID that stands for such users. In the initial user
+// unmapped returns the user ID that represents such users. In the initial user
 // namespace, which contains all users, it returns the user ID 0.
 var unmapped = sync.OnceValue(func() uint32 {
 	ids, err := os.ReadFile("/proc/self/uid_map")

@@ -103,8 +103,7 @@ func ours(info fs.FileInfo) bool {
 }
 
 // othersWrite reports whether the mode of a file lets others write to it. The group
-// of root and a group that each user has for themselves contain nobody else: these
-// have the number of their user.
+// of root and the private group of a user have no other members; their IDs equal that of the user.
 func othersWrite(info fs.FileInfo) bool {
 	mask := fs.FileMode(0o022)
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && (st.Gid == 0 || int(st.Gid) == os.Geteuid() && os.Getegid() == os.Geteuid()) {

@@ -19,9 +19,8 @@ type actionabilityOptions struct {
 	// Entry, if not nil, starts the text entry when the field accepts text.
 	Entry   *entryStart `json:"entry,omitempty"`
 	Timeout int64       `json:"timeout"` // milliseconds
-	// Patience is how long, in milliseconds, an actionability failure must last,
-	// with nothing in progress, before the script returns it. Again means that
-	// the script returned one before.
+	// Patience is how long, in milliseconds, an actionability failure must last, with nothing in
+	// progress, before the script returns it. Again means that the script returned one before.
 	Patience int64 `json:"patience"`
 	Again    bool  `json:"again"`
 	// Selector is the selector that found the element, or "" for a ref. While the element is not
@@ -121,6 +120,8 @@ type actionabilityFailure struct {
 	retry bool      // doc is above the element's own document, so another check may help
 }
 
+// checkActionability waits in the page for el to become actionable, and computes the action point.
+// It returns either the point, or the failure that is left after opts.Timeout or opts.Patience.
 func (v *View) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
 	var a actionabilityResult
 	script := "waitActionable"

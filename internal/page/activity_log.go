@@ -18,8 +18,8 @@ const (
 	maxKeptBody    = 1 << 20   // bytes of one response body that the browser retains
 )
 
-// An activityLog holds the console messages, uncaught errors and requests of a tab. Tab.mu guards
-// it. The methods lost and detached do nothing if the log is nil.
+// An activityLog contains the console messages, uncaught errors and requests of a tab. Tab.mu
+// guards it. The methods lost and pause do nothing if the log is nil.
 type activityLog struct {
 	console  ring[consoleRecord]
 	errors   ring[errorRecord]
@@ -40,6 +40,7 @@ type ring[T any] struct {
 	bytes int
 }
 
+// A numbered is an item of a ring with its number and its size.
 type numbered[T any] struct {
 	item   T
 	number int
@@ -97,7 +98,8 @@ func (t *Tab) Record() {
 	}
 }
 
-// StopRecording undoes one call of Record.
+// StopRecording ends the recording that one call of Record started. The log is dropped when no
+// recording is left.
 func (t *Tab) StopRecording() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,6 +119,7 @@ func (r *activityLog) lost(ev cdpconn.Event) {
 	}
 }
 
+// recording reports whether the activity of the tab is recorded.
 func (t *Tab) recording() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +149,7 @@ func (t *Tab) networkEnableParams() map[string]any {
 	return map[string]any{"maxTotalBufferSize": total, "maxResourceBufferSize": each}
 }
 
-// pause is called when the tab is detached. It marks pending requests as ended, and the present
+// pause is called when the tab is detached. It marks pending requests as ended, and the recorded
 // messages and errors as seen, because the browser reports them again when the tab is attached.
 func (r *activityLog) pause() {
 	if r == nil {
@@ -256,6 +259,7 @@ func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*document,
 	return d, nil
 }
 
+// cutText truncates s to limit characters and adds an ellipsis if it is longer.
 func cutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// blockLimit is how long a renderer may take to confirm that it blocks input.
-	// Without the confirmation no input is sent. The browser delays commands for an
-	// out-of-process frame while the frame navigates.
+	// blockLimit is how long a renderer may take to confirm that it blocks input. Without the
+	// confirmation no input is sent. The browser delays commands for an out-of-process iframe while
+	// the iframe navigates.
 	blockLimit = 2 * time.Second
-	// blockTime is how long deniedscripts.BlockInput blocks input in a document without a
-	// renewal. blockRenewal is the time between renewals.
+	// blockTime is how long deniedscripts.BlockInput blocks input in a document without a renewal.
+	// blockRenewal is the time between renewals.
 	blockTime    = 5 * time.Second
 	blockRenewal = 2 * time.Second
-	// pendingLimit is how long after it was sent an input that the browser has not
-	// confirmed keeps documents blocked. Chromium never confirms an input whose frame
-	// was replaced, so an input also counts as handled if all documents of the tab
-	// respond to a script that was sent blockTime after it.
+	// pendingLimit is how long documents stay blocked after an input was sent that the browser does
+	// not confirm. Chromium never confirms an input whose frame was replaced, so an input also
+	// counts as handled if all documents of the tab respond to a script that was sent blockTime
+	// after it.
 	pendingLimit = 30 * time.Second
-	// inputEnd limits the wait, at the end of a call, for its input to be handled
-	// and for blocked documents to report it.
+	// inputEnd limits the wait, at the end of a call, for its input to be handled and for blocked
+	// documents to report it.
 	inputEnd = 500 * time.Millisecond
 )
 
-// An inputBlocker blocks the input of one call in the documents of its tab that
-// the call may not act on. Every document starts blocked, including documents that
-// load during the call. Documents that the gate allows are unblocked. A tab has at
-// most one blocker, from the first input of a call to the last.
+// An inputBlocker blocks the input of one call in the documents of its tab that the call may not
+// act on. Every document starts blocked, including documents that load during the call. Documents
+// that the gate allows are unblocked. A tab has at most one blocker, from the first input of a call
+// to the last.
 type inputBlocker struct {
 	v *View
 
@@ -47,8 +47,8 @@ type inputBlocker struct {
 	required []requirement   // commands that must complete before input is sent
 	open     map[string]bool // isolated worlds of the documents that input may reach
 	renewal  *time.Timer
-	answered time.Time   // start of the last renewal that all documents have answered
-	inputs   []sentInput // of this call and pending ones of earlier calls
+	answered time.Time   // start of the last probe to which all documents have responded
+	inputs   []sentInput // the input of this call, and pending input of earlier calls
 	blocked  string      // type of the first event that was blocked
 	progress string      // what the call had done before, for the error
 	ended    bool
@@ -61,8 +61,8 @@ type sentInput struct {
 	sent time.Time
 }
 
-// mayArrive reports whether a document may still receive i. answered is the time at
-// which scripts were sent that all documents have answered.
+// mayArrive reports whether a document may still receive i. All documents have responded to scripts
+// that were sent at the time answered.
 func (i sentInput) mayArrive(answered time.Time) bool {
 	select {
 	case <-i.Done():
@@ -72,8 +72,8 @@ func (i sentInput) mayArrive(answered time.Time) bool {
 	}
 }
 
-// unhandled returns the inputs because of which documents must stay blocked. b.mu
-// must be held.
+// unhandled returns the inputs that a document may still receive, so that denied documents must
+// stay blocked. b.mu must be held.
 func (b *inputBlocker) unhandled() (pending []sentInput) {
 	for _, i := range b.inputs {
 		if i.mayArrive(b.answered) {
@@ -83,19 +83,19 @@ func (b *inputBlocker) unhandled() (pending []sentInput) {
 	return pending
 }
 
-// A requirement is a pending command in a document's session.
+// A requirement is a pending command in a document's CDP session.
 type requirement struct {
 	doc     *document
 	pending *cdpconn.Pending
 }
 
-// wait waits for the response. After a timeout the command stays pending, because
-// its response is still needed.
+// wait waits for the response. After a timeout the command stays pending, because its response is
+// still needed.
 func (r requirement) wait(ctx context.Context) error {
 	t := r.doc.tab
 	for {
 		t.mu.Lock()
-		dialog, gone, changed := t.dialog, t.goneError(), t.changed
+		dialog, gone, changed := t.dialog, t.goneError(), t.changed.Changed()
 		t.mu.Unlock()
 		select {
 		case <-r.pending.Done():
@@ -117,8 +117,9 @@ func (r requirement) wait(ctx context.Context) error {
 	}
 }
 
-// block starts to block input in every document of the tab that v may not act on, unless a blocker
-// is installed already. It does not wait for the browser, but startInput does.
+// block starts to block input in every document of the tab that v may not act on, and returns the
+// tab's blocker. If a blocker is already installed, block only returns it. It does not wait for the
+// browser, but startInput does.
 func (v *View) block(ctx context.Context) *inputBlocker {
 	t := v.tab
 	t.mu.Lock()
@@ -143,14 +144,14 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 	return b
 }
 
-// mayReach reports whether the gate lets input reach d. It also checks documents
-// that are not the target of the input, so it records no decision.
+// mayReach reports whether the gate lets input reach d. It also checks documents that are not the
+// target of the input, so it records no decision.
 func (v *View) mayReach(ctx context.Context, d *document) bool {
 	ctx = executor.WithDecisionObserver(ctx, func(executor.Decision) {})
 	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
 }
 
-// install blocks input in all present and future documents of a session.
+// install blocks input in all current and future documents of a CDP session.
 func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,8 +199,8 @@ func (t *Tab) admit(ctx context.Context, d *document) {
 	}
 }
 
-// require records which sessions must respond before input is sent: those with a
-// blocked document. Other sessions may hang.
+// require records which CDP sessions must respond before input is sent: those with a blocked
+// document. Other sessions may hang.
 func (b *inputBlocker) require(ctx context.Context) {
 	t := b.v.tab
 	anything := b.v.mayReach(ctx, &document{tab: t, origin: executor.OriginOpaque})
@@ -218,7 +219,7 @@ func (b *inputBlocker) require(ctx context.Context) {
 	}
 }
 
-// ready waits until input is blocked in all required sessions.
+// ready waits until input is blocked in all required CDP sessions.
 func (b *inputBlocker) ready(ctx context.Context) error {
 	b.mu.Lock()
 	required := b.required
@@ -243,9 +244,9 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 	return nil
 }
 
-// renew keeps input blocked in denied documents until all input has been handled: a
-// document that handles input late must still block it. It stops when the next blocker
-// starts, which takes over the pending input.
+// renew keeps input blocked in denied documents until all input has been handled: a document that
+// handles input late must still block it. It stops when the next blocker starts, which takes over
+// the pending input.
 func (b *inputBlocker) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), blockRenewal)
 	defer cancel()
@@ -262,10 +263,9 @@ func (b *inputBlocker) renew() {
 	}
 }
 
-// probe runs a script in all documents and waits for the answers. The script renews
-// the block of denied documents and, after the end of the call, unblocks documents
-// that v may act on and that loaded since. probe reports false if all input has been
-// handled.
+// probe runs a script in all documents and waits for the responses. The script blocks denied
+// documents for another blockTime and, after the end of the call, unblocks documents that v may act
+// on and that loaded since. probe returns false if all input has been handled.
 func (b *inputBlocker) probe(ctx context.Context) bool {
 	docs, start := b.v.tab.documents(), time.Now()
 	reachable := make([]bool, len(docs))
@@ -301,7 +301,7 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 	return true
 }
 
-// stopRenewal is called when all input has been handled.
+// stopRenewal stops the renewal. It is called when all input has been handled.
 func (b *inputBlocker) stopRenewal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -309,9 +309,9 @@ func (b *inputBlocker) stopRenewal() {
 	b.renewal.Stop()
 }
 
-// lock prevents input from scrolling the blocked documents, present and future.
-// The browser chooses the document that it scrolls only after the page has
-// handled the input. lock waits until the present documents have been drawn.
+// lock prevents input from scrolling the current and future blocked documents. The browser chooses
+// the document that it scrolls only after the page has handled the input. lock waits until the
+// current documents have been drawn.
 func (b *inputBlocker) lock(ctx context.Context) {
 	t := b.v.tab
 	b.mu.Lock()
@@ -357,8 +357,8 @@ func (b *inputBlocker) blockedDocuments() (list []*document) {
 	return list
 }
 
-// startInput waits until input is blocked in denied documents and sends input. It
-// does not wait for the response. All input must use it.
+// startInput waits until input is blocked in denied documents and sends input. It does not wait for
+// the response. All input must use it.
 func (v *View) startInput(ctx context.Context, method string, params any) (*cdpconn.Pending, error) {
 	b := v.block(ctx)
 	if err := b.ready(ctx); err != nil {
@@ -411,9 +411,9 @@ func withProgress(err error, progress string) error {
 	return &c
 }
 
-// unblock removes the blocker of v after the browser has confirmed all sent input.
-// Without the confirmation, input stays blocked until it arrives, for at most
-// pendingLimit. It returns ErrPolicyDenied if input was blocked in a denied document.
+// unblock removes the blocker of v after the browser has confirmed all sent input. Without the
+// confirmation, input stays blocked until it arrives, for at most pendingLimit. It returns
+// ErrPolicyDenied if input was blocked in a denied document.
 func (v *View) unblock(ctx context.Context) error {
 	t := v.tab
 	t.mu.Lock()
@@ -435,6 +435,7 @@ func (t *Tab) endInput() {
 	}
 }
 
+// end removes the blocker, as described for View.unblock.
 func (b *inputBlocker) end(ctx context.Context) error {
 	t := b.v.tab
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
@@ -454,7 +455,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()
-	if !confirmed && time.Since(inputs[0].sent) > blockTime { // an earlier input: is it lost?
+	if !confirmed && time.Since(inputs[0].sent) > blockTime { // input of an earlier call, possibly lost
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
 		b.probe(ctx)
 		cancel()
@@ -476,8 +477,8 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	}
 	t.mu.Unlock()
 	if confirmed && locked {
-		// Documents receive events of the wheel and of touch with their next frame,
-		// possibly after the browser has confirmed them.
+		// Documents receive wheel and touch events in their next animation frame, possibly after
+		// the browser has confirmed them.
 		b.waitLocked(ctx)
 	}
 	if confirmed {
@@ -509,9 +510,8 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	return b.err()
 }
 
-// waitHandled waits until all sent input has been handled, stops the renewal, and then
-// unblocks all documents. Late input must not reach a document that loaded after the
-// call.
+// waitHandled waits until all sent input has been handled, stops the renewal, and then unblocks all
+// documents. Late input must not reach a document that loaded after the call.
 func (b *inputBlocker) waitHandled() {
 	t := b.v.tab
 	for {
@@ -564,7 +564,7 @@ func (b *inputBlocker) uninstall() {
 	}
 }
 
-// A frameAttacher counts, for each CDP session, the blockers for which new out-of-process frames
+// A frameAttacher counts, for each CDP session, the blockers for which new out-of-process iframes
 // must wait. The uninstallation of one blocker may be later than the installation of the next. The
 // zero value is ready for use.
 type frameAttacher struct {
@@ -572,7 +572,7 @@ type frameAttacher struct {
 	pauses map[*cdpconn.Session]int
 }
 
-// enable starts to attach to the out-of-process frames of a session.
+// enable starts to attach to the out-of-process iframes of a CDP session.
 func (a *frameAttacher) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -606,7 +606,7 @@ func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.
 	return s.Start(ctx, setAutoAttach, autoAttach(a.pauses[s] > 0))
 }
 
-// blockChild blocks input in a session that is attached while input is sent.
+// blockChild blocks input in a CDP session that is attached while input is sent.
 func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 	t.mu.Lock()
 	b := t.inputBlocker

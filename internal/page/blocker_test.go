@@ -89,10 +89,10 @@ func TestOverlappingBlockers(t *testing.T) {
 	}
 }
 
-// unconfirmedInput attaches to a tab whose document is denied, in a browser that does
-// not confirm input. It returns the functions that run in the document. If answers is
-// false, the document does not answer them.
-func unconfirmedInput(t *testing.T, answers bool) (v *View, run chan string, confirm func()) {
+// unconfirmedInput returns a view of a tab whose document is denied, in a browser that does not
+// confirm input until confirm is called. The channel run receives the functions that run in the
+// document. If responds is false, the document does not respond to them.
+func unconfirmedInput(t *testing.T, responds bool) (v *View, run chan string, confirm func()) {
 	var mu sync.Mutex
 	var inputs []*cdproto.Message
 	run = make(chan string, 100)
@@ -110,7 +110,7 @@ func unconfirmedInput(t *testing.T, answers bool) (v *View, run chan string, con
 			}
 			json.Unmarshal(cmd.Params, &params)
 			run <- params.Function
-			if answers {
+			if responds {
 				b.Reply(cmd, `{"result":{"type":"undefined"}}`)
 			}
 		default:
@@ -131,7 +131,7 @@ func unconfirmedInput(t *testing.T, answers bool) (v *View, run chan string, con
 	}
 }
 
-// awaitRun waits until a function runs.
+// awaitRun waits until function runs. when completes the error message.
 func awaitRun(t *testing.T, run chan string, function, when string) {
 	t.Helper()
 	timeout := time.After(2 * blockTime)
@@ -147,9 +147,9 @@ func awaitRun(t *testing.T, run chan string, function, when string) {
 	}
 }
 
-// TestSlowDocument sends input that the browser does not confirm, to a document that
-// does not respond. The document stays blocked, also after the end of the call and of
-// the next one, until the browser confirms the input.
+// TestSlowDocument sends input that the browser does not confirm, to a document that does not
+// respond. The document stays blocked, also after the end of the call and of the next one, until
+// the browser confirms the input.
 func TestSlowDocument(t *testing.T) {
 	t.Parallel()
 	v, run, confirm := unconfirmedInput(t, false)
@@ -172,8 +172,8 @@ func TestSlowDocument(t *testing.T) {
 	awaitRun(t, run, deniedscripts.UnblockInput, "after the confirmation")
 }
 
-// TestLostInput sends input that the browser never confirms, to a document that
-// responds. The document is unblocked when the input can no longer arrive.
+// TestLostInput sends input that the browser never confirms, to a document that responds. The
+// document is unblocked when the input can no longer arrive.
 func TestLostInput(t *testing.T) {
 	t.Parallel()
 	v, run, _ := unconfirmedInput(t, true)

@@ -29,13 +29,13 @@ func TestBoundValue(t *testing.T) {
 	} {
 		got, truncated := boundValue(&test.in)
 		if string(got) != test.want || truncated {
-			t.Errorf("%+v: got %s, truncated %t, want %s whole", test.in, got, truncated, test.want)
+			t.Errorf("%+v: got %s, truncated %t, want %s, not truncated", test.in, got, truncated, test.want)
 		}
 	}
 }
 
-// TestBoundValueLimit is about the values next to the limit: what fits is
-// whole, and what does not is cut and says so.
+// TestBoundValueLimit checks values around the limit: a value that fits is returned completely, and
+// a larger one is truncated and reported as truncated.
 func TestBoundValueLimit(t *testing.T) {
 	const limit = executor.MaxEvalBytes
 	text := func(n int) jsonv2.Value { return jsonv2.Value(`"` + strings.Repeat("x", n-2) + `"`) }
@@ -45,11 +45,11 @@ func TestBoundValueLimit(t *testing.T) {
 		truncated bool
 		size      int
 	}{
-		{"a string that just fits", remoteObject{Type: "string", Value: text(limit)}, false, limit},
-		{"one byte more", remoteObject{Type: "string", Value: text(limit + 1)}, true, 0},
-		{"a bigint that just fits", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-2)}, false, limit},
-		{"one digit more", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-1)}, true, 0},
-		{"text that grows", remoteObject{Type: "function", Description: strings.Repeat("<", limit/2)}, true, 0},
+		{"string at the limit", remoteObject{Type: "string", Value: text(limit)}, false, limit},
+		{"string one byte over the limit", remoteObject{Type: "string", Value: text(limit + 1)}, true, 0},
+		{"bigint at the limit", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-2)}, false, limit},
+		{"bigint one digit over the limit", remoteObject{Type: "bigint", Number: strings.Repeat("9", limit-1)}, true, 0},
+		{"text that grows when it is escaped", remoteObject{Type: "function", Description: strings.Repeat("<", limit/2)}, true, 0},
 	} {
 		got, truncated := boundValue(&test.in)
 		if truncated != test.truncated || len(got) > limit || !json.Valid(got) || (test.size > 0 && len(got) != test.size) {
@@ -58,15 +58,15 @@ func TestBoundValueLimit(t *testing.T) {
 	}
 }
 
-// TestCutValue holds for any text: a JSON string within the limit, which is
-// the start of the text, and most of what fits.
+// TestCutValue checks that the result for any text is a JSON string within the limit, contains the
+// start of the text, and uses most of the space.
 func TestCutValue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	alphabets := []string{"x", "é", "日", "😀", `"\`, "<>&", "\x00\x1f", "\u2028", "a\xff", "x日😀\"\n"}
 	for _, alphabet := range alphabets {
 		size := executor.MaxEvalBytes/8 + random.IntN(executor.MaxEvalBytes)
 		s := strings.Repeat(alphabet, size/len(alphabet)+1)
-		s = s[random.IntN(len(alphabet)):] // also the middle of a character
+		s = s[random.IntN(len(alphabet)):] // possibly in the middle of a character
 		got := cutValue(s)
 		if len(got) > executor.MaxEvalBytes {
 			t.Fatalf("%d bytes of %q: got %d bytes", len(s), alphabet, len(got))
@@ -75,12 +75,12 @@ func TestCutValue(t *testing.T) {
 		if err := json.Unmarshal(got, &text); err != nil {
 			t.Fatalf("%d bytes of %q: %v", len(s), alphabet, err)
 		}
-		start := string([]rune(s)) // JSON has U+FFFD for what is no UTF-8
+		start := string([]rune(s)) // json.Marshal replaces invalid UTF-8 with U+FFFD
 		if !strings.HasPrefix(start, text) {
-			t.Fatalf("%d bytes of %q: not their start", len(s), alphabet)
+			t.Fatalf("%d bytes of %q: the result is not their start", len(s), alphabet)
 		}
 		if len(text) < len(start) && len(got) < executor.MaxEvalBytes*7/8 {
-			t.Fatalf("%d bytes of %q: only %d are left", len(s), alphabet, len(got))
+			t.Fatalf("%d bytes of %q: only %d remain", len(s), alphabet, len(got))
 		}
 	}
 }
@@ -108,12 +108,12 @@ func TestCut(t *testing.T) {
 	}
 	long := strings.Repeat("é", executor.DefaultMaxChars+1)
 	if got, next := cut(long, 0, 0); utf8.RuneCountInString(got) != executor.DefaultMaxChars || next != executor.DefaultMaxChars {
-		t.Errorf("without a size: %d characters, then %d", utf8.RuneCountInString(got), next)
+		t.Errorf("without a maximum: %d characters, next offset %d", utf8.RuneCountInString(got), next)
 	}
 }
 
-// FuzzCut reads a text piece by piece: the pieces are the text, none is too
-// long and none ends inside a character.
+// FuzzCut reads a text chunk by chunk. The chunks must add up to the text, and no chunk may be too
+// long or end inside a character.
 func FuzzCut(f *testing.F) {
 	f.Add("a日😀\xffb", 2)
 	f.Add("", 1)
@@ -121,24 +121,24 @@ func FuzzCut(f *testing.F) {
 		max = 1 + (max&0xff)%7
 		var b strings.Builder
 		for offset := 0; ; {
-			piece, next := cut(s, offset, max)
-			if n := utf8.RuneCountInString(piece); n > max {
+			chunk, next := cut(s, offset, max)
+			if n := utf8.RuneCountInString(chunk); n > max {
 				t.Fatalf("%d characters at %d, want at most %d", n, offset, max)
 			}
-			if utf8.ValidString(s) && !utf8.ValidString(piece) {
-				t.Fatalf("%q at %d of %q cuts a character", piece, offset, s)
+			if utf8.ValidString(s) && !utf8.ValidString(chunk) {
+				t.Fatalf("%q at %d of %q splits a character", chunk, offset, s)
 			}
-			b.WriteString(piece)
+			b.WriteString(chunk)
 			if next == 0 {
 				break
 			}
 			if next <= offset {
-				t.Fatalf("after %d comes %d", offset, next)
+				t.Fatalf("next offset after %d is %d", offset, next)
 			}
 			offset = next
 		}
 		if b.String() != s {
-			t.Fatalf("the pieces of %q are %q", s, b.String())
+			t.Fatalf("the chunks of %q add up to %q", s, b.String())
 		}
 	})
 }

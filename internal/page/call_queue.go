@@ -10,43 +10,44 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// callQueue is the queue for a tab: calls have it one at a time, in the order in
-// which they came. The zero value is free.
+// A callQueue queues the calls on a tab. They run one at a time, in the order in which they arrive.
+// The zero value is an empty queue.
 type callQueue struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	busy    bool
-	waiting []chan struct{} // each is closed when its turn comes
+	waiting []chan struct{} // each is closed when it is its call's turn
 }
 
-// maxWaiting bounds the calls that wait for one tab. An agent makes a few at a
-// time; whoever makes more does not look at the answers.
+// maxQueuedCalls is the maximum number of calls that wait for one tab. An agent makes a few calls
+// at a time. A client that makes more does not read the results.
 const maxQueuedCalls = 64
 
-// enqueue takes the turn, or a place in the queue if there is one. turn is closed
-// when it comes.
-func (q *callQueue) enqueue() (turn chan struct{}, err error) {
+// enqueue reserves a slot for a call. slot is closed when it is the turn of the call. enqueue
+// returns ErrBackpressure if the queue is full.
+func (q *callQueue) enqueue() (slot chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	turn = make(chan struct{})
+	slot = make(chan struct{})
 	switch {
 	case !q.busy:
 		q.busy = true
-		close(turn)
+		close(slot)
 	case len(q.waiting) >= maxQueuedCalls:
 		return nil, &executor.Error{Code: executor.ErrBackpressure, Retryable: true,
 			Err:  fmt.Errorf("%d calls are already queued for this tab", len(q.waiting)),
-			Hint: "Wait for their answers, then try again."}
+			Hint: "Wait for their results, then try again."}
 	default:
-		q.waiting = append(q.waiting, turn)
+		q.waiting = append(q.waiting, slot)
 	}
-	return turn, nil
+	return slot, nil
 }
 
-// release gives the turn to the next, or the place in the queue up.
-func (q *callQueue) release(turn chan struct{}) {
+// release frees a slot, which may still be in the queue. The next call in the queue gets its
+// turn.
+func (q *callQueue) release(slot chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if i := slices.Index(q.waiting, turn); i >= 0 {
+	if i := slices.Index(q.waiting, slot); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return
 	}
@@ -58,25 +59,25 @@ func (q *callQueue) release(turn chan struct{}) {
 	q.waiting = q.waiting[1:]
 }
 
-// Busy reports whether a call has its turn on the tab.
+// Busy reports whether a call is running on the tab.
 func (t *Tab) Busy() bool {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
 	return t.queue.busy
 }
 
-// Acquire waits for the caller's turn on the tab, and attaches to the target if
-// that is not done; leave ends the turn. It returns
-// ErrDialogOpen at once while a dialog blocks the page, and ErrTimeout when
-// ctx's deadline passes first.
-func (t *Tab) Acquire(ctx context.Context) (leave func(), err error) {
-	turn, err := t.queue.enqueue()
+// Acquire waits for the turn of the caller in the call queue of the tab, and attaches to the tab if
+// it is detached. The caller must call release at the end of its call. Acquire returns
+// ErrDialogOpen immediately while a dialog blocks the page, and ErrTimeout if the deadline of ctx
+// passes first.
+func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
+	slot, err := t.queue.enqueue()
 	if err != nil {
 		return nil, err
 	}
 	for {
 		t.mu.Lock()
-		dialog, gone, changed := t.dialog, t.gone, t.changed
+		dialog, gone, changed := t.dialog, t.gone, t.changed.Changed()
 		t.mu.Unlock()
 		switch {
 		case gone != nil:
@@ -85,40 +86,41 @@ func (t *Tab) Acquire(ctx context.Context) (leave func(), err error) {
 			err = dialog.error()
 		}
 		if err != nil {
-			t.queue.release(turn)
+			t.queue.release(slot)
 			return nil, err
 		}
 		select {
-		case <-turn: // also for a call whose time is over: it says so itself
-			return t.prepareCall(ctx, turn)
+		case <-slot: // even if ctx has expired: the call reports that itself
+			return t.prepareCall(ctx, slot)
 		default:
 		}
 		select {
-		case <-turn:
-			return t.prepareCall(ctx, turn)
-		case <-changed: // a dialog, perhaps
+		case <-slot:
+			return t.prepareCall(ctx, slot)
+		case <-changed: // possibly a dialog
 		case <-ctx.Done():
-			t.queue.release(turn)
+			t.queue.release(slot)
 			return nil, busyError(ctx)
 		}
 	}
 }
 
-// prepareCall makes the tab of a call whose turn has come ready for it.
-func (t *Tab) prepareCall(ctx context.Context, turn chan struct{}) (leave func(), err error) {
+// prepareCall prepares the tab for the call that has the slot: it attaches to the tab, and enables
+// the request filter and rendering.
+func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func(), err error) {
 	err = t.EnsureAttached(ctx)
 	if err == nil {
 		err = t.enableRequestFilter(ctx)
 	}
 	if err != nil {
-		t.queue.release(turn)
+		t.queue.release(slot)
 		return nil, err
 	}
 	t.keepRendering(ctx)
 	return func() {
 		t.endInput()
 		t.stopRenderingLater()
-		t.queue.release(turn)
+		t.queue.release(slot)
 	}, nil
 }
 

@@ -7,17 +7,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestQueueIsBounded: what waits has its turn in order, and what there is no
-// place for is refused at once and takes none.
+// TestQueueIsBounded checks that queued calls run in order, and that a call for which the queue has
+// no space is rejected immediately and occupies no slot.
 func TestQueueIsBounded(t *testing.T) {
 	var q callQueue
-	var taken []chan struct{}
+	var slots []chan struct{}
 	for range 1 + maxQueuedCalls {
-		turn, err := q.enqueue()
+		slot, err := q.enqueue()
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken = append(taken, turn)
+		slots = append(slots, slot)
 	}
 	for range 3 {
 		_, err := q.enqueue()
@@ -26,19 +26,19 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 	}
-	q.release(taken[5]) // gives up, and its place is free
+	q.release(slots[5]) // the call is canceled, which frees its slot
 	if _, err := q.enqueue(); err != nil {
 		t.Error(err)
 	}
-	for i, turn := range taken {
+	for i, slot := range slots {
 		if i == 5 {
 			continue
 		}
 		select {
-		case <-turn:
+		case <-slot:
 		default:
-			t.Fatalf("call %d has not its turn", i)
+			t.Fatalf("call %d did not get its turn", i)
 		}
-		q.release(turn)
+		q.release(slot)
 	}
 }

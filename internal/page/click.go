@@ -14,8 +14,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// inputTimeout bounds the browser's answer to input. Its answer comes when
-// the page has handled the event; a page that spins never gives one.
+// inputTimeout bounds the browser's response to input. The browser responds when the page has
+// handled the event. A page in an endless loop never handles it.
 const inputTimeout = 5 * time.Second
 
 // Click clicks the target.
@@ -49,16 +49,16 @@ func (v *View) Click(ctx context.Context, target executor.Target, opts *executor
 	return &executor.Action{OK: true, Changes: changes}, nil
 }
 
-// actOptions say how act waits.
+// actOptions are the options of act.
 type actOptions struct {
-	timeout time.Duration // for the element; 0 is the default
-	// skipFrameWait: what the page changes at once is waited for, but no frame of it. For
-	// actions that are read back by themselves; later changes are told with the
-	// next action's.
+	timeout time.Duration // of the wait for the element; 0 means the default
+	// skipFrameWait makes act wait only for what the page changes immediately, and not for an
+	// animation frame. It is for actions that read back their result. Later changes are reported
+	// with the next action.
 	skipFrameWait bool
 }
 
-// act runs an action on an element and tells what it changed.
+// act runs an action on an element and returns what it changed.
 func (v *View) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
 	v.releaseButtons(ctx)
 	actx, cancel := actionContext(ctx, opts.timeout)
@@ -73,7 +73,7 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 	defer w.end()
 	note, err := do(actx, el)
 	for target.Selector != "" && errors.As(err, new(detachedBeforeAction)) && actx.Err() == nil {
-		// The page rendered it anew before anything was done.
+		// The page replaced the element before the action started.
 		if el, err = v.waitForElement(actx, target, opts.timeout > 0); err == nil {
 			note, err = do(actx, el)
 		}
@@ -87,14 +87,14 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 	return changes, err
 }
 
-// joinNotes joins those notes that say something.
+// joinNotes joins the notes that are not empty.
 func joinNotes(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
 }
 
-// clickElement aims at el, presses and releases the button there count times and
-// makes sure each time that the element got it: what the first click of a
-// double click puts in the element's place does not get the second.
+// clickElement waits until el is actionable, and presses and releases the button there count times.
+// It verifies each time that el received the input: an element that replaces el after the first
+// click of a double click does not receive the second.
 func (v *View) clickElement(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
 	defer func() { err = notClickedError(err) }()
 	late := pressDeliveryTimeout
@@ -115,8 +115,7 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 	}
 }
 
-// notClickedError adds to the error for a dialog that it kept the press from the
-// element.
+// notClickedError adds to the error for an open dialog that the element was not clicked.
 func notClickedError(err error) error {
 	var e *executor.Error
 	if !errors.As(err, &e) || e.Code != executor.ErrDialogOpen {
@@ -127,10 +126,10 @@ func notClickedError(err error) error {
 	return &c
 }
 
-// clickAt is press at a point where el was found. A press that comes to the page
-// more than late after it was sent has no effect. It returns errTargetMoved when
-// el left it, and an error with errInputBlocked when something came in between:
-// then nothing was done.
+// clickAt clicks at a point where el was found. A press that arrives at the page more than late
+// after it was sent has no effect. If no press was sent or the press was blocked, clickAt returns
+// errTargetMoved if el is no longer at the point, and an error that wraps errInputBlocked if
+// another element would have received the press.
 func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
 	types := []string{"pointerdown", "mousedown", "click"}
 	last := "click"
@@ -185,15 +184,15 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 			}
 			if err == nil && !hits {
 				return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
-					Err: fmt.Errorf("%s was clicked %d of %d times: something else took its place", v.describeWithRef(ctx, el), n, count)}
+					Err: fmt.Errorf("%s was clicked %d of %d times: another element replaced it", v.describeWithRef(ctx, el), n, count)}
 			}
 		}
 	}
 	return note, nil
 }
 
-// describeWithRef names an element for a message, with a ref to try again by
-// even when it was found by a selector.
+// describeWithRef describes an element for a message, with a ref for the next attempt even if the
+// element was found by a selector.
 func (v *View) describeWithRef(ctx context.Context, el *element) string {
 	if el.ref != "" || v.check(ctx, el.doc, executor.OpRead, "") != nil {
 		return v.describe(ctx, el)
@@ -205,7 +204,7 @@ func (v *View) describeWithRef(ctx context.Context, el *element) string {
 	return fmt.Sprintf("%s [ref=%s]", l, v.refFor(el.doc.world, el.id, *l))
 }
 
-// A mouseEvent is the parameters of Input.dispatchMouseEvent.
+// A mouseEvent holds the parameters of Input.dispatchMouseEvent.
 type mouseEvent struct {
 	Type       input.DispatchMouseEventType `json:"type"`
 	X          float64                      `json:"x"`
@@ -216,7 +215,7 @@ type mouseEvent struct {
 	Modifiers  int64                        `json:"modifiers,omitempty"`
 }
 
-// normal clears what a move or a release does not have.
+// normal clears the fields that a move or a release does not have.
 func (e mouseEvent) normal() mouseEvent {
 	switch e.Type {
 	case input.DispatchMouseEventTypeMouseMoved:
@@ -238,7 +237,7 @@ func (v *View) Hover(ctx context.Context, target executor.Target, opts *executor
 	return &executor.Action{OK: true, Changes: changes}, nil
 }
 
-// movePointerOnto moves the pointer onto el and makes sure that it got there.
+// movePointerOnto moves the pointer onto el and verifies that el received the move.
 func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 	for {
 		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
@@ -255,16 +254,15 @@ func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 	}
 }
 
-// staleFrameTimeout is how long the browser may go by an old picture of a tab.
+// staleFrameTimeout is how long the browser may route input by an outdated compositor frame.
 const staleFrameTimeout = time.Second
 
-// movePointerWithRetry moves the pointer to a point where el was found and makes sure that
-// el got it. It returns errTargetMoved when el left the point.
+// movePointerWithRetry moves the pointer to a point where el was found and verifies that el
+// received the move. It returns errTargetMoved if el is no longer at the point.
 //
-// The browser finds the process that input goes to in the last picture that
-// was drawn. Where frames of several processes are in the tab that picture may
-// be from before something moved, and then one of them gets what was meant for
-// another. A move is harmless, so it is repeated until it arrives.
+// The browser uses the last compositor frame to find the process that receives input. If the tab
+// has out-of-process iframes, that frame may be older than a change of the layout, and then the
+// wrong process receives the input. A move has no other effect, so it is repeated until it arrives.
 func (v *View) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
 		err := v.movePointerOnce(ctx, el, at)
@@ -276,8 +274,8 @@ func (v *View) movePointerWithRetry(ctx context.Context, el *element, at *action
 
 // movePointerOnce is one attempt of movePointerWithRetry.
 func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint) error {
-	// What an element does when the pointer comes over it, a dialog say, is done
-	// before it hears of the move.
+	// An element handles pointerover before pointermove, and may open a dialog for it. So the
+	// check includes both.
 	v.block(ctx)
 	c, err := v.startHitTargetCheck(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
 	if err != nil {
@@ -285,7 +283,7 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 	}
 	defer c.end()
 	var pending []*cdpconn.Pending
-	// Two moves: a pointer that is there already would move nothing.
+	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {
 		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
 		if err != nil {
@@ -297,7 +295,8 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 	return err
 }
 
-// notPressedError is the error of a press before which the pointer did not arrive.
+// notPressedError returns the error of a press that was not sent because the pointer did not
+// arrive.
 func notPressedError(err error) error {
 	var e *executor.Error
 	if errors.As(err, &e) && e.Code == executor.ErrNotActionable {
@@ -306,7 +305,8 @@ func notPressedError(err error) error {
 	return err
 }
 
-// mapDetached turns the end of el's document into the error a caller understands.
+// mapDetached maps errDocumentDetached to the error for an element that was removed with its
+// document. It returns other errors unchanged.
 func (v *View) mapDetached(ctx context.Context, el *element, err error) error {
 	if errors.Is(err, errDocumentDetached) {
 		return v.refExpiredError(ctx, el)

@@ -8,12 +8,11 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// exposeClosedShadowRoots hands the closed shadow roots of a document to our scripts,
-// which cannot find them: to a script, even in an isolated world, the
-// shadowRoot of such a host is null. ids are hosts that may have one. It
-// reports whether there were any.
+// exposeClosedShadowRoots passes the closed shadow roots of a document to the page scripts. Scripts
+// cannot find them: even in an isolated world, the shadowRoot of their host is null. ids are the
+// ids of elements that may host one. exposeClosedShadowRoots reports whether it found any.
 //
-// It is asked once for each host: js/closed_shadow_roots.js remembers whom it named.
+// It queries each host once: js/closed_shadow_roots.js returns each only once.
 func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) bool {
 	any := false
 	for len(ids) > 0 {
@@ -23,7 +22,7 @@ func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) bool 
 		}
 		any = any || found
 		ids = nil
-		if found { // closed roots nest
+		if found { // a closed root may contain other hosts
 			if d.call(ctx, &ids, "closedCandidates") != nil {
 				break
 			}
@@ -32,6 +31,8 @@ func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) bool 
 	return any
 }
 
+// openClosedRoot passes the closed shadow root of one element to the page scripts. It reports
+// whether the element has one.
 func (d *document) openClosedRoot(ctx context.Context, id int) bool {
 	group, release := d.objectGroup(ctx)
 	defer release()
@@ -74,8 +75,8 @@ func (d *document) objectGroup(ctx context.Context) (name string, release func()
 	}
 }
 
-// object returns an object of our world for the element with a number; empty
-// when it is gone.
+// object returns the remote object for an element id in our isolated world, or "" if the element no
+// longer exists.
 func (d *document) object(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
 	if err := d.install(ctx); err != nil {
 		return "", err

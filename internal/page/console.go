@@ -14,7 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A scriptLocation is where in a script something was called; its zero value is not known.
+// A scriptLocation is a position in a script. The zero value means that it is unknown.
 type scriptLocation struct {
 	url  string
 	line int64
@@ -27,12 +27,13 @@ func newScriptLocation(url string, line int64) scriptLocation {
 	return scriptLocation{cutText(url, maxRecordText), line + 1}
 }
 
-// redactedString returns the URL and the line, of one whose URL is not told the origin.
-func (p scriptLocation) redactedString(named func(url string) bool) string {
+// redactedString returns the URL and the line. It returns only the origin of a URL that visible
+// rejects.
+func (p scriptLocation) redactedString(visible func(url string) bool) string {
 	switch {
 	case p.url == "":
 		return ""
-	case !named(p.url):
+	case !visible(p.url):
 		return originOfURL(p.url)
 	}
 	return fmt.Sprintf("%s:%d", redactBody(p.url), p.line)
@@ -52,10 +53,10 @@ type errorRecord struct {
 	time      runtime.Timestamp
 }
 
-// levels are the levels, the least grave first.
+// levels are the console levels in order of increasing severity.
 var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
 
-// recordConsole keeps a message. t.mu must be held.
+// recordConsole records a console message. t.mu must be held.
 func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	path := t.path(t.frameOf(s, e.ExecutionContextID))
 	if path == nil || t.activity.alreadyRecorded(e.Timestamp) {
@@ -75,7 +76,7 @@ func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled)
 	t.activity.console.put(m, len(m.text)+len(m.at.url), path)
 }
 
-// recordError keeps an uncaught error. t.mu must be held.
+// recordError records an uncaught error. t.mu must be held.
 func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
 	if t.activity == nil || d == nil {
@@ -96,7 +97,7 @@ func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	t.activity.errors.put(m, len(m.text)+len(m.at.url), path)
 }
 
-// scriptAt returns the place of the newest call on a stack.
+// stackLocation returns the position of the newest call on a stack.
 func stackLocation(s *runtime.StackTrace) scriptLocation {
 	if s == nil || len(s.CallFrames) == 0 {
 		return scriptLocation{}
@@ -104,7 +105,7 @@ func stackLocation(s *runtime.StackTrace) scriptLocation {
 	return newScriptLocation(s.CallFrames[0].URL, s.CallFrames[0].LineNumber)
 }
 
-// consoleText returns what a console shows for the arguments of a call.
+// consoleText returns the text that a console shows for the arguments of a call.
 func consoleText(args []*runtime.RemoteObject) string {
 	var parts []string
 	size := 0
@@ -124,7 +125,7 @@ func consoleText(args []*runtime.RemoteObject) string {
 	return cutText(strings.Join(parts, " "), maxRecordText)
 }
 
-// fillFormat puts the arguments of a call into its format, the first of them.
+// fillFormat formats the arguments of a call. The first one is the format.
 func fillFormat(parts []string) []string {
 	var b strings.Builder
 	format, rest := parts[0], parts[1:]
@@ -140,7 +141,7 @@ func fillFormat(parts []string) []string {
 			b.WriteByte('%')
 			continue
 		default:
-			if c != 'c' { // which is style
+			if c != 'c' { // %c sets the style
 				b.WriteString(rest[0])
 			}
 			rest = rest[1:]
@@ -198,36 +199,36 @@ func previewText(p *runtime.ObjectPreview) string {
 	return "{" + list + "}"
 }
 
-// Console tells what pages wrote to the console.
+// Console returns console messages of the page.
 func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
 	var o executor.ConsoleOptions
 	if opts != nil {
 		o = *opts
 	}
-	least := max(slices.Index(levels, o.Level), 0)
-	if o.Level != "" && levels[least] != o.Level {
+	minLevel := max(slices.Index(levels, o.Level), 0)
+	if o.Level != "" && levels[minLevel] != o.Level {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(o.Level))
 	}
 	v.mu.Lock()
-	heard := v.consoleCursor
+	cursor := v.consoleCursor
 	v.mu.Unlock()
 	res := &executor.Console{}
 	var items []numbered[consoleRecord]
-	last := heard
+	last := cursor
 	d, err := v.recordOf(ctx, func(r *activityLog) {
 		items, last = slices.Clone(r.console.items), r.console.last
-		res.Dropped = r.console.droppedSince(heard)
+		res.Dropped = r.console.droppedSince(cursor)
 	})
 	if err != nil {
 		return nil, err
 	}
 	res.Origin = d.origin
-	list, told, named := []executor.ConsoleMessage{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
+	list, visible, urlVisible := []executor.ConsoleMessage{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
-		if e.number <= heard || slices.Index(levels, e.item.level) < least || !told(e.path) {
+		if e.number <= cursor || slices.Index(levels, e.item.level) < minLevel || !visible(e.path) {
 			continue
 		}
-		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(named), Time: timeOf(e.item.time)})
+		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 	}
 	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
 	if o.Clear {
@@ -238,7 +239,7 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	return res, nil
 }
 
-// PageErrors tells of uncaught errors.
+// PageErrors returns uncaught errors of the page.
 func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
 	var o executor.PageErrorsOptions
 	if opts != nil {
@@ -253,25 +254,25 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 		return nil, err
 	}
 	res.Origin = d.origin
-	list, told, named := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
+	list, visible, urlVisible := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
-		if told(e.path) {
-			list = append(list, executor.PageError{Text: redactBody(redactStack(e.item.text, named)), Rejection: e.item.rejection, At: e.item.at.redactedString(named), Time: timeOf(e.item.time)})
+		if visible(e.path) {
+			list = append(list, executor.PageError{Text: redactBody(redactStack(e.item.text, urlVisible)), Rejection: e.item.rejection, At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)
 	return res, nil
 }
 
-// stackURL is the URL in a line of a stack.
+// stackURL matches the URL in a line of a stack trace.
 var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+)(\)?)$`)
 
-// redactStack returns the text of an error, whose stack tells of URLs that are
-// not told the origin only.
-func redactStack(text string, named func(url string) bool) string {
+// redactStack returns the text of an error, and replaces each URL in its stack trace that visible
+// rejects with the origin of the URL.
+func redactStack(text string, visible func(url string) bool) string {
 	return stackURL.ReplaceAllStringFunc(text, func(line string) string {
 		m := stackURL.FindStringSubmatch(line)
-		if named(m[2]) {
+		if visible(m[2]) {
 			return line
 		}
 		return m[1] + originOfURL(m[2]) + m[4]

@@ -14,13 +14,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
 )
 
-// A storedCookie is a cookie as the protocol tells it.
+// A storedCookie is a cookie as Network.getCookies returns it.
 type storedCookie struct {
 	Name         string            `json:"name"`
 	Value        string            `json:"value"`
 	Domain       string            `json:"domain"`
 	Path         string            `json:"path"`
-	Expires      float64           `json:"expires"` // seconds since 1970; -1 is when the browser ends
+	Expires      float64           `json:"expires"` // seconds since 1970; -1 means when the browser exits
 	HTTPOnly     bool              `json:"httpOnly"`
 	Secure       bool              `json:"secure"`
 	SameSite     executor.SameSite `json:"sameSite"`
@@ -34,20 +34,20 @@ type partitionKey struct {
 }
 
 func (c *storedCookie) toExecutor(values bool) executor.Cookie {
-	told := executor.Cookie{
+	result := executor.Cookie{
 		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: int64(max(c.Expires, 0)),
 		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
 	}
 	if values {
-		told.Value = c.Value
+		result.Value = c.Value
 	}
 	if c.PartitionKey != nil {
-		told.Partition = c.PartitionKey.Site
+		result.Partition = c.PartitionKey.Site
 	}
-	return told
+	return result
 }
 
-// Cookies lists the cookies of the document's own requests.
+// Cookies lists the cookies that the browser sends with requests of the document to its own site.
 func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*executor.Cookies, error) {
 	var o executor.CookiesOptions
 	if opts != nil {
@@ -72,23 +72,24 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Domain, b.Domain), strings.Compare(a.Path, b.Path))
 	})
 	res := &executor.Cookies{Origin: d.origin, Cookies: []executor.Cookie{}, Total: len(list)}
-	room := cmp.Or(o.MaxChars, executor.DefaultMaxChars)
+	budget := cmp.Or(o.MaxChars, executor.DefaultMaxChars)
 	for _, c := range list {
 		if o.After != "" && c.Name <= o.After {
 			continue
 		}
-		if room <= 0 && c.Name != res.Cookies[len(res.Cookies)-1].Name {
+		if budget <= 0 && c.Name != res.Cookies[len(res.Cookies)-1].Name {
 			res.After = res.Cookies[len(res.Cookies)-1].Name
 			break
 		}
-		told := c.toExecutor(o.Values)
-		res.Cookies = append(res.Cookies, told)
-		room -= cookieChars + utf8.RuneCountInString(told.Name+told.Value+told.Domain+told.Path)
+		result := c.toExecutor(o.Values)
+		res.Cookies = append(res.Cookies, result)
+		budget -= cookieChars + utf8.RuneCountInString(result.Name+result.Value+result.Domain+result.Path)
 	}
 	return res, nil
 }
 
-// cookieChars is about how many characters tell of a cookie beside its texts.
+// cookieChars is the approximate number of characters in the output for a cookie, without its
+// texts.
 const cookieChars = 60
 
 // SetCookie sets a cookie of the document's site.
@@ -122,23 +123,24 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 		Success bool `json:"success"`
 	}
 	if err := v.command(ctx, "Network.setCookie", params, &res); err != nil {
-		return nil, timeoutAs(err, "the browser to take the cookie")
+		return nil, timeoutAs(err, "the browser to set the cookie")
 	}
-	kept, err := v.cookiesFor(ctx, at.String())
+	stored, err := v.cookiesFor(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}
-	is := func(k storedCookie) bool {
+	matches := func(k storedCookie) bool {
 		domain := cmp.Or(c.Domain, site.Hostname())
 		return k.Name == c.Name && k.Domain == domain && k.Path == c.Path && k.Value == c.Value && k.HTTPOnly == c.HTTPOnly && k.Secure == c.Secure
 	}
-	if !res.Success || !slices.ContainsFunc(kept, is) {
-		return nil, executor.Errorf(executor.ErrNotActionable, "It may be set to keep no cookies of the site.", "the browser did not take cookie %.60q", c.Name)
+	if !res.Success || !slices.ContainsFunc(stored, matches) {
+		return nil, executor.Errorf(executor.ErrNotActionable, "The browser may be configured to block cookies of the site.", "the browser rejected cookie %.60q", c.Name)
 	}
 	return &executor.StorageChange{Origin: d.origin, Count: 1}, nil
 }
 
-// DeleteCookies deletes cookies of the document's own requests.
+// DeleteCookies deletes cookies that the browser sends with requests of the document to its own
+// site. If names is nil, it deletes all of them that the gate allows.
 func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.StorageChange, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -177,8 +179,8 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 	return res, nil
 }
 
-// site returns the top document after asking the gate for op, and the address
-// that its requests to its own site have.
+// site checks with the gate whether op is allowed, and returns the top document and the URL of its
+// requests to its own site.
 func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url.URL, error) {
 	d, err := v.document(ctx, op)
 	if err != nil {
@@ -190,30 +192,31 @@ func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url
 	}
 	site, err := url.Parse(d.url)
 	if err != nil || site.Scheme != origin.Scheme || site.Host != origin.Host {
-		site = origin // about:blank and blob: are of the site that made them
+		site = origin // about:blank and blob: URLs have the site that created them
 	}
 	site = &url.URL{Scheme: site.Scheme, Host: site.Host, Path: cmp.Or(site.Path, "/"), RawPath: site.RawPath}
 	return d, site, nil
 }
 
-// noStorageOriginError is the error for a page that no site keeps anything for.
+// noStorageOriginError returns the error for a page without a site that can have cookies and web
+// storage.
 func noStorageOriginError() error {
 	return executor.Errorf(executor.ErrNotActionable, "Open a page of the site first.",
-		"the tab's page has no site of its own to keep anything for: it is blank, failed to load, or is a data: or sandboxed page")
+		"the tab's page has no cookies or storage: it is blank, failed to load, or is a data: or sandboxed page")
 }
 
-// checkDomain asks the gate about the domain of a cookie where that is above the
-// document's own host: the cookie is of other hosts, too.
+// checkDomain checks with the gate the domain of a cookie if it is a parent domain of the
+// document's host, because other hosts also receive such a cookie.
 func (v *View) checkDomain(ctx context.Context, d *document, site *url.URL, domain string) error {
 	domain = strings.TrimPrefix(domain, ".")
 	if domain == "" || domain == site.Hostname() {
 		return nil
 	}
-	above := url.URL{Scheme: site.Scheme, Host: domain, Path: "/"}
+	parent := url.URL{Scheme: site.Scheme, Host: domain, Path: "/"}
 	if port := site.Port(); port != "" {
-		above.Host += ":" + port
+		parent.Host += ":" + port
 	}
-	return v.check(ctx, d, executor.OpStorage, above.String())
+	return v.check(ctx, d, executor.OpStorage, parent.String())
 }
 
 // cookiesFor returns the cookies that the browser would send to url.
@@ -221,16 +224,16 @@ func (v *View) cookiesFor(ctx context.Context, url string) ([]storedCookie, erro
 	var res struct {
 		Cookies []storedCookie `json:"cookies"`
 	}
-	// The browser answers this without the page, so also while a dialog is open.
+	// The browser responds without the page, so also while a dialog is open.
 	err := v.tab.sess.Call(ctx, "Network.getCookies", map[string]any{"urls": []string{url}}, &res)
 	if err != nil {
-		return nil, timeoutAs(err, "the browser to tell the cookies")
+		return nil, timeoutAs(err, "the browser to return the cookies")
 	}
 	return slices.DeleteFunc(res.Cookies, func(c storedCookie) bool { return c.OpaqueKey }), nil
 }
 
-// DownloadCookies returns the cookies that the browser would send to url, for
-// a download that the gate allowed.
+// DownloadCookies returns the cookies that the browser would send to url, for a download that the
+// gate allowed.
 func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie, error) {
 	if err := v.Check(ctx, executor.OpDownload, url); err != nil {
 		return nil, err
@@ -242,7 +245,7 @@ func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie,
 	}
 	cookies, err := v.cookiesFor(ctx, url)
 	if errors.Is(err, executor.ErrPolicyDenied) {
-		return nil, nil // the extension tells a tab's own site's only
+		return nil, nil // the extension returns only cookies of the tab's own site
 	}
 	if err != nil {
 		return nil, err

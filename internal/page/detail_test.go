@@ -17,14 +17,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 )
 
-// TestTorture runs cases on the details of pages in a real browser and prints a
-// table of them.
-func TestTorture(t *testing.T) { torture(t, executortest.Fast) }
+// TestDetailFast runs the fast cases of the detail suite in a real browser and prints a table of the
+// results.
+func TestDetailFast(t *testing.T) { runDetail(t, executortest.Fast) }
 
-// TestDetailCases runs the rest of them.
-func TestDetailCases(t *testing.T) { torture(t, executortest.Slow) }
+// TestDetailSlow runs the slow cases of the detail suite.
+func TestDetailSlow(t *testing.T) { runDetail(t, executortest.Slow) }
 
-func torture(t *testing.T, part executortest.Part) {
+func runDetail(t *testing.T, part executortest.Part) {
 	headless := true
 	b := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))})
 	t.Cleanup(func() {
@@ -34,7 +34,7 @@ func torture(t *testing.T, part executortest.Part) {
 	})
 	var (
 		mu      sync.Mutex
-		results []tortureResult
+		results []detailResult
 	)
 	t.Cleanup(func() { printResults(results) })
 	executortest.RunDetail(t, executortest.Harness{
@@ -51,21 +51,21 @@ func torture(t *testing.T, part executortest.Part) {
 			mu.Lock()
 			defer mu.Unlock()
 			_, name, _ := strings.Cut(t.Name(), "/backend=chromium/")
-			results = append(results, tortureResult{name, took, t.Failed()})
+			results = append(results, detailResult{name, took, t.Failed()})
 		},
 	})
 }
 
-type tortureResult struct {
+type detailResult struct {
 	name   string
 	took   time.Duration
 	failed bool
 }
 
-// printResults prints the cases that failed, or all of them with -v, and how
-// many passed.
-func printResults(results []tortureResult) {
-	slices.SortFunc(results, func(a, b tortureResult) int { return cmp.Compare(a.name, b.name) })
+// printResults prints the failed cases, or all of them with -v, and the number of cases that
+// passed.
+func printResults(results []detailResult) {
+	slices.SortFunc(results, func(a, b detailResult) int { return cmp.Compare(a.name, b.name) })
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	passed := 0
 	for _, r := range results {

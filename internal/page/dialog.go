@@ -17,27 +17,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// An openDialog is a JavaScript dialog that waits for its answer.
+// An openDialog is an open JavaScript dialog.
 type openDialog struct {
 	executor.Dialog
 	sess        *cdpconn.Session
 	frame       cdp.FrameID
-	url         string // of the frame's document, the browser's own word
-	consecutive int    // how many opened before it, see maxConsecutiveDialogs
-	early       bool   // it opened before we attached: see enabledUnlessBlocked
+	url         string // URL of the frame's document, as reported by the browser
+	consecutive int    // number of dialogs that opened before it; see maxConsecutiveDialogs
+	early       bool   // it opened before we attached; see enabledUnlessBlocked
 }
 
 const (
-	// maxConsecutiveDialogs is how many dialogs a page may open, each right after the answer
-	// to the one before, until it counts as one that will not end: with the
-	// next answer its scripts are ended. No person would answer as many.
+	// maxConsecutiveDialogs is how many dialogs a page may open, each directly after the previous
+	// one was answered. A page that opens more probably never stops, so the next answer terminates
+	// its scripts. No user would answer that many.
 	maxConsecutiveDialogs = 10
-	// consecutiveDialogWindow is how soon after an answer a dialog opens that is in a row with
-	// the one before.
+	// consecutiveDialogWindow is how soon after an answer a dialog must open to count as
+	// consecutive.
 	consecutiveDialogWindow = time.Second
 )
 
-// error returns the ErrDialogOpen that calls get while the dialog is open.
+// error returns the ErrDialogOpen error of calls while the dialog is open.
 func (d *openDialog) error() *executor.Error {
 	hint := "Answer it with handle_dialog."
 	if d.Type == executor.DialogBeforeUnload {
@@ -61,8 +61,8 @@ func withArticle(noun string) string {
 	return "a " + noun
 }
 
-// dialogOpened takes note of a dialog, or answers it when a call in progress
-// asked for that. t.mu is held; what it returns is called without.
+// dialogOpened records a dialog, or answers it if the current call has requested that. t.mu must be
+// held. The returned function, if any, must be called without it.
 func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: cutDialog(e.Message), DefaultPrompt: cutDialog(e.DefaultPrompt)}
 	if t.answer != nil {
@@ -79,15 +79,15 @@ func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOp
 		t.consecutiveDialogs = 0
 	}
 	opened.consecutive = t.consecutiveDialogs
-	tell := t.setDialog(opened)
+	changed := t.setDialog(opened)
 	frame := string(t.dialog.frameOr(t.main))
 	return func() {
-		tell()
+		changed()
 		t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame})
 	}
 }
 
-// dialogError returns the error for the open dialog, nil when there is none.
+// dialogError returns the error for the open dialog, or nil if no dialog is open.
 func (t *Tab) dialogError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +97,8 @@ func (t *Tab) dialogError() error {
 	return t.dialog.error()
 }
 
-// maxDialogText bounds the texts of a dialog, in characters. Nobody reads
-// more, and the browser itself lets through ten thousand.
+// maxDialogText is the maximum length of the texts of a dialog, in characters. Users do not read
+// more, and the browser itself allows 10,000.
 const maxDialogText = 2000
 
 func cutDialog(s string) string {
@@ -114,31 +114,31 @@ func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.D
 		params.PromptText = a.PromptText
 	}
 	t.mu.Lock()
-	t.answeredAt = time.Now() // the next may open before this call returns
+	t.answeredAt = time.Now() // the next dialog may open before this call returns
 	t.mu.Unlock()
 	err := s.Call(ctx, "Page.handleJavaScriptDialog", params, nil)
 	var ce *cdpconn.Error
 	if errors.As(err, &ce) && strings.Contains(ce.Message, "Not attached to an active page") {
-		// See leaving: it was too late.
+		// See closeIfNavigating: the answer was too late.
 		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close, and open the page in another one.",
 			"the dialog can no longer be answered: a navigation is pending")
 	}
 	return err
 }
 
-// An autoClosedDialog is a dialog that was closed because the page was already leaving.
+// An autoClosedDialog is a dialog that was closed because the page was navigating.
 type autoClosedDialog struct {
 	executor.Dialog
-	doc *document // the top document that showed it; nil when it was another
+	doc *document // the top document if the dialog belongs to it, otherwise nil
 }
 
-// leaving closes a dialog that opens while the tab is on its way to another
-// document, and reports whether it does. The navigation would wait for the
-// dialog, and from the moment it has its answer the browser takes commands for
-// the page that is to come only, so that neither ever ended. t.mu is held.
+// closeIfNavigating closes a dialog that opens while the tab navigates to another document, and
+// reports whether it does. The navigation would wait for the dialog. When the dialog is answered,
+// the browser accepts commands only for the next page, so that neither would ever end. t.mu must be
+// held.
 func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
-	n, under := t.started[t.main]
-	if !under || n.sameDocument || d.Type == executor.DialogBeforeUnload {
+	n, navigating := t.started[t.main]
+	if !navigating || n.sameDocument || d.Type == executor.DialogBeforeUnload {
 		return false
 	}
 	p := autoClosedDialog{Dialog: d.Dialog}
@@ -153,17 +153,17 @@ func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
 	t.wg.Go(func() {
 		if err := t.answerDialog(context.Background(), s, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
 			t.mu.Lock()
-			tell := t.setDialog(d)
+			changed := t.setDialog(d)
 			t.notify()
 			t.mu.Unlock()
-			tell()
+			changed()
 		}
 	})
 	return true
 }
 
-// autoClosedNote tells of the dialogs that were closed by leaving since there
-// were count of them.
+// autoClosedNote describes the dialogs that closeIfNavigating has closed since t.autoClosedCount
+// was count.
 func (v *View) autoClosedNote(ctx context.Context, count int) string {
 	t := v.tab
 	t.mu.Lock()
@@ -175,20 +175,20 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 		if p.doc != nil && v.check(ctx, p.doc, executor.OpRead, "") == nil {
 			what += " " + strconv.Quote(firstLine(p.Message))
 		}
-		notes = append(notes, fmt.Sprintf("%s was closed, because the page was already leaving", withArticle(what)))
+		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", withArticle(what)))
 	}
 	return strings.Join(notes, "; ")
 }
 
-// dialogWords are those of openDialog's error.
+// dialogErrorPattern matches the error of an openDialog.
 var dialogErrorPattern = regexp.MustCompile(`an? \w+ dialog is open and blocks the page`)
 
-// AsClientError makes an error that the client understands of one that a call on
-// the tab ended with: an open dialog is told with its text, if that may be
-// read. What else the error says, of the fields that were filled say, is kept.
+// AsClientError converts an error of a call on the tab to an error for the client. The error for an
+// open dialog contains the text of the dialog if the client may read it. The rest of the error,
+// such as the fields that were filled, is retained.
 func (v *View) AsClientError(ctx context.Context, err error) error {
 	if errors.Is(err, errDocumentDetached) {
-		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated meanwhile"),
+		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
 			Hint: "Try again; take a snapshot to see where it is."}
 	}
 	t := v.tab
@@ -199,8 +199,8 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 		return err
 	}
 	e := d.error()
-	if told := v.redactedDialog(ctx, d); told.Message != "" {
-		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), firstLine(told.Message))
+	if redacted := v.redactedDialog(ctx, d); redacted.Message != "" {
+		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), firstLine(redacted.Message))
 	}
 	var was *executor.Error
 	if errors.As(err, &was) && dialogErrorPattern.MatchString(was.Message()) {
@@ -209,8 +209,8 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 	return e
 }
 
-// redactedDialog returns what may be told of a dialog: of one in a document that the gate
-// does not let be read, only that it is there.
+// redactedDialog returns what the client may know about a dialog. For a document that the gate does
+// not allow to be read, that is only its type.
 func (v *View) redactedDialog(ctx context.Context, d *openDialog) executor.Dialog {
 	if !v.CanRead(ctx, string(d.frameOr(v.tab.main))) {
 		return executor.Dialog{Type: d.Type}
@@ -218,7 +218,7 @@ func (v *View) redactedDialog(ctx context.Context, d *openDialog) executor.Dialo
 	return d.Dialog
 }
 
-// frameOr returns the frame that the dialog is of; an old browser does not say.
+// frameOr returns the frame of the dialog, or main if the browser is too old to report it.
 func (d *openDialog) frameOr(main cdp.FrameID) cdp.FrameID {
 	if d.frame == "" {
 		return main
@@ -230,8 +230,8 @@ func noDialogError(what string) error {
 	return executor.Errorf(executor.ErrBadArgs, "Nothing needs to be answered; take a snapshot to see the page.", "%s", what)
 }
 
-// waitAnswerable waits until a dialog may be answered: not as long as a press that
-// waits behind it would still be in time.
+// waitAnswerable waits until the dialog may be answered: a press that waits behind the dialog must
+// have expired.
 func (t *Tab) waitAnswerable(ctx context.Context) error {
 	t.mu.Lock()
 	left := time.Until(t.dialogAnswerableAt)
@@ -243,11 +243,11 @@ func (t *Tab) waitAnswerable(ctx context.Context) error {
 	case <-time.After(left):
 		return nil
 	case <-ctx.Done():
-		return timeoutAs(context.Cause(ctx), "the dialog to take an answer")
+		return timeoutAs(context.Cause(ctx), "the dialog to accept an answer")
 	}
 }
 
-// HandleDialog answers the open dialog and tells what that changed.
+// HandleDialog answers the open dialog and returns what that changed.
 func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
 	t := v.tab
 	t.mu.Lock()
@@ -260,7 +260,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	}
 	doc := t.documentOf(f)
 	if doc == nil && f != nil && f.id == t.main {
-		doc = t.bestKnownDocument() // it opened before anything else was told of the page
+		doc = t.bestKnownDocument() // the dialog opened before the browser reported anything else about the page
 	}
 	t.mu.Unlock()
 	if d == nil {
@@ -271,7 +271,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		op = executor.OpAct
 	}
 	if doc == nil {
-		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close.", "the dialog's document is not known")
+		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close.", "the document of the dialog is unknown")
 	}
 	if err := v.check(ctx, doc, op, ""); err != nil {
 		return nil, err
@@ -279,13 +279,14 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err := t.waitAnswerable(ctx); err != nil {
 		return nil, err
 	}
-	told := v.redactedDialog(ctx, d)
+	redacted := v.redactedDialog(ctx, d)
 	w := v.watch()
 	defer w.end()
 	if d.consecutive >= maxConsecutiveDialogs {
-		t.log.Info("ending the scripts of a page that opens dialog after dialog")
-		// Heard although the page stands still; where it is refused, as in the
-		// user's Chrome, the hint of the next dialog says what is left to do.
+		t.log.Info("terminating the scripts of a page that keeps opening dialogs")
+		// The browser executes this although the dialog blocks the page. If the command is
+		// rejected, as in the user's Chrome, the hint of the next dialog says what else can be
+		// done.
 		_, _ = d.sess.Start(ctx, "Runtime.terminateExecution", nil)
 	}
 	answer := func() error { return t.answerDialog(ctx, d.sess, a) }
@@ -296,7 +297,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		limit, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialog != d, nil }) == nil {
-			return nil, noDialogError("the dialog closed by itself: the page went on")
+			return nil, noDialogError("the dialog closed before it was answered; the page continued")
 		}
 		return nil, err
 	}
@@ -308,9 +309,9 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		return nil, timeoutAs(err, "the dialog to close")
 	}
 	if t.opts.Attach != nil {
-		t.EnsureAttached(ctx) // what cannot be attached to has changed nothing that could be told
+		t.EnsureAttached(ctx) // on error, no changes are known that could be returned
 	}
-	res := &executor.DialogResult{Type: d.Type, Message: told.Message, Handled: true}
+	res := &executor.DialogResult{Type: d.Type, Message: redacted.Message, Handled: true}
 	res.Changes, err = w.settle(ctx)
 	return res, err
 }

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// dragSteps are the moves of a drag from one end to the other: sortable
-	// lists and sliders follow the pointer, and take no leap.
+	// dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
+	// sliders follow the pointer and ignore a jump.
 	dragSteps = 8
-	// dropTimeout is how long the browser may take to hand a drop to the page.
+	// dropTimeout is how long the browser may take to deliver a drop to the page.
 	dropTimeout = 2 * time.Second
 )
 
@@ -39,15 +39,15 @@ func (v *View) Drag(ctx context.Context, from, to executor.Target, opts *executo
 	return res, nil
 }
 
-// drag makes both ends actionable, and only then presses.
+// drag waits until both elements are actionable before it presses the button.
 func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragOutcome, err error) {
-	el.watch = nil // the press is not all of the action
+	el.watch = nil // the press is not the last input of the action
 	if _, err := v.waitActionable(ctx, onto, actionabilityOptions{}); err != nil {
 		return "", err
 	}
 	token := rand.Text()
-	var taken atomic.Bool
-	v.tab.subscribe(token, func([]byte) { taken.Store(true) })
+	var accepted atomic.Bool
+	v.tab.subscribe(token, func([]byte) { accepted.Store(true) })
 	defer v.tab.unsubscribe(token)
 	for _, d := range v.dragDocuments(el, onto) {
 		if err := d.call(ctx, nil, "watchDrag", token); err != nil {
@@ -65,7 +65,7 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	if err != nil {
 		return "", err
 	}
-	// A drag begins a few pixels on; the page may change by that.
+	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
 	for _, d := range []float64{2, 6} {
 		if err := v.movePressedPointer(ctx, at.x+d, at.y+d/2); err != nil {
 			return "", err
@@ -77,14 +77,14 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 		return "", err
 	}
 	for i := 1; i <= dragSteps; i++ {
-		part := float64(i) / dragSteps
-		x, y := at.x+(end.x-at.x)*part, at.y+(end.y-at.y)*part
-		// A frame that is denied must not even learn what is dragged over it.
-		reaches := v.checkPointNow // a frame that is loading delays only the drop
+		fraction := float64(i) / dragSteps
+		x, y := at.x+(end.x-at.x)*fraction, at.y+(end.y-at.y)*fraction
+		// A denied frame must not receive any event of the drag.
+		checkPoint := v.checkPointNow // only the drop waits for a frame that is loading
 		if i == dragSteps {
-			reaches = v.checkPoint
+			checkPoint = v.checkPoint
 		}
-		if err := reaches(ctx, x, y); err != nil {
+		if err := checkPoint(ctx, x, y); err != nil {
 			if i == dragSteps {
 				return "", err
 			}
@@ -94,8 +94,8 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 			return "", err
 		}
 	}
-	// What is dragged over is asked each time whether it takes the drop, and
-	// the last answer counts.
+	// At each move, the element below the pointer decides whether it accepts the drop. The last
+	// decision counts.
 	if err := v.movePressedPointer(ctx, end.x, end.y); err != nil {
 		return "", err
 	}
@@ -108,10 +108,10 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	if !seen.Dragged {
 		return executor.DragPointerOnly, nil
 	}
-	return v.dragOutcome(ctx, docs, token, &taken), nil
+	return v.dragOutcome(ctx, docs, token, &accepted), nil
 }
 
-// dragDocuments are the documents of both ends.
+// dragDocuments returns the documents of both elements.
 func (v *View) dragDocuments(el, onto *element) []*document {
 	if el.doc.world == onto.doc.world {
 		return []*document{el.doc}
@@ -119,8 +119,8 @@ func (v *View) dragDocuments(el, onto *element) []*document {
 	return []*document{el.doc, onto.doc}
 }
 
-// pressDragSource presses the button on el and makes sure that it got that. The button is
-// pressed when it returns a point, even with an error.
+// pressDragSource presses the button on el and verifies that el received the press. If it returns a
+// point, the button is pressed, even if it also returns an error.
 func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, error) {
 	for tries := 1; ; tries++ {
 		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
@@ -158,14 +158,15 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 	}
 }
 
-// A dragState is what js/drag.js's queryDragState tells, of all documents together.
+// A dragState is the result of dragState in js/drag.js, combined for several documents.
 type dragState struct {
 	Dragged bool `json:"dragged"`
 	Dropped bool `json:"dropped"`
 	Ended   bool `json:"ended"`
 }
 
-// queryDragState asks documents what they saw of a drag. One that is gone saw nothing.
+// queryDragState queries documents for the state of a drag. It skips documents that no longer
+// exist.
 func queryDragState(ctx context.Context, docs []*document, token string) dragState {
 	var all dragState
 	for _, d := range docs {
@@ -177,20 +178,20 @@ func queryDragState(ctx context.Context, docs []*document, token string) dragSta
 	return all
 }
 
-// dropped tells how a drag of data ended. The browser brings a drop to the page
-// after the button was released, and then tells what was dragged of its end.
-func (v *View) dragOutcome(ctx context.Context, docs []*document, token string, taken *atomic.Bool) executor.DragOutcome {
+// dragOutcome returns the outcome of a drag of data. The browser delivers the drop to the page
+// after the button was released, and then reports the end of the drag to the dragged element.
+func (v *View) dragOutcome(ctx context.Context, docs []*document, token string, accepted *atomic.Bool) executor.DragOutcome {
 	limit, cancel := context.WithTimeout(parentContext(ctx), dropTimeout)
 	defer cancel()
 	for {
 		// The response can be processed before the report of the drop.
 		seen := queryDragState(limit, docs, token)
 		switch {
-		case seen.Dropped || taken.Load():
+		case seen.Dropped || accepted.Load():
 			return executor.DragAccepted
 		case seen.Ended && len(docs) == 1, limit.Err() != nil:
 			return executor.DragRejected
-		case !v.pause(limit) && !taken.Load():
+		case !v.pause(limit) && !accepted.Load():
 			return executor.DragRejected
 		}
 	}

@@ -68,13 +68,13 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		if info != nil && url == "" {
 			url = info.URL
 		}
-		tell := func() {}
+		changed := func() {}
 		if t.dialog == nil {
-			tell = t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
+			changed = t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
 		t.notify()
 		t.mu.Unlock()
-		tell()
+		changed()
 		return nil
 	}
 }
@@ -92,7 +92,7 @@ func (t *Tab) dropsInput(ctx context.Context) bool {
 func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) error {
 	if accept {
 		return executor.Errorf(executor.ErrDialogOpen, "Dismiss it, or ask the user to answer it in the browser.",
-			"the browser does not let a dialog be accepted that opened before we attached to the tab")
+			"a dialog that opened before we attached to the tab cannot be accepted")
 	}
 	url := d.url
 	if !strings.Contains(url, "#") {
@@ -102,7 +102,7 @@ func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) erro
 	var ce *cdpconn.Error
 	if errors.As(err, &ce) {
 		return executor.Errorf(executor.ErrDialogOpen, "Ask the user to answer it in the browser, or close the tab.",
-			"the browser does not let the dialog be dismissed: %w", err)
+			"the dialog cannot be dismissed: %w", err)
 	}
 	return err
 }

@@ -2,9 +2,9 @@ package page
 
 import "runtime"
 
-// editingCommands names the editing commands that a chord stands for on
-// macOS, where the system, not the page's process, knows them: without the
-// names Chrome ignores Meta+A there. See Input.dispatchKeyEvent, commands.
+// editingCommands returns the names of the editing commands of a chord on macOS. There the system,
+// not the renderer, maps chords to commands: without the names Chrome ignores Meta+A. See the
+// commands parameter of Input.dispatchKeyEvent.
 func editingCommands(k key, bits int64) []string {
 	if runtime.GOOS != "darwin" || bits&bitMeta == 0 {
 		return nil

@@ -14,36 +14,36 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// An emulation is what is emulated in a tab. The zero value is nothing.
+// An emulation is what a tab emulates. The zero value emulates nothing.
 type emulation struct {
-	width, height int // that Resize gave; 0 as the device has it
+	width, height int // set by Resize; 0 means the size of the device
 	executor.Emulation
-	agent string // the browser's name for itself, of a device
+	agent string // user agent of the device
 }
 
-// A device is what a page sees of one.
+// A device describes what a page sees of an emulated device.
 type device struct {
 	width, height int
 	scale         float64
-	mobile        string // in its name for itself
+	mobile        string // part of the user agent
 }
 
-// devices are those of executor.Device: a Pixel 7, and a tablet of 10 inches.
+// devices are the devices of executor.Device: a Pixel 7 and a 10-inch tablet.
 var devices = map[executor.Device]device{
 	executor.DeviceDesktop: {},
 	executor.DevicePhone:   {412, 915, 2.625, " Mobile"},
 	executor.DeviceTablet:  {800, 1280, 2, ""},
 }
 
-// A speed is a connection as Network.emulateNetworkConditions has it: ms, and
-// bytes a second, -1 for as many as there are.
+// A networkProfile holds parameters of Network.emulateNetworkConditions: the latency in ms, and the
+// throughput in bytes per second, where -1 means no limit.
 type networkProfile struct {
 	offline  bool
 	latency  float64
 	down, up float64
 }
 
-// speeds are what the browser's developer tools mean by these names.
+// networkProfiles are the presets that Chrome DevTools has for these names.
 var networkProfiles = map[executor.NetworkConditions]networkProfile{
 	executor.NetworkOnline:  {false, 0, -1, -1},
 	executor.NetworkOffline: {true, 0, 0, 0},
@@ -52,25 +52,26 @@ var networkProfiles = map[executor.NetworkConditions]networkProfile{
 	executor.NetworkFast4G:  {false, 165, 1_012_500, 168_750},
 }
 
-// localePattern is what locales look like: a language, a script, a region.
+// localePattern matches a locale: language, script and region.
 var localePattern = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?$`)
 
-// emulateTimeout bounds a change of what is emulated.
+// emulateTimeout bounds a change of the emulation.
 const emulateTimeout = 10 * time.Second
 
-// commands returns what puts e into effect in a target, always as many and in
-// the same order. Only the top one has a viewport of its own; alone is Tab.alone.
-func (e emulation) commands(top, alone bool) []command {
+// commands returns the commands that apply e to a CDP target. Their number and order are always the
+// same. top means that the target is the page itself, because frames have no viewport settings;
+// ownProcess is the result of Tab.ownsRendererProcess.
+func (e emulation) commands(top, ownProcess bool) []command {
 	features := []map[string]any{{"name": "prefers-color-scheme", "value": string(e.ColorScheme)}, {"name": "prefers-reduced-motion", "value": ""}}
 	if e.ReducedMotion != nil {
 		features[1]["value"] = map[bool]string{true: "reduce", false: "no-preference"}[*e.ReducedMotion]
 	}
-	net, slower := networkProfiles[executor.NetworkOnline], 1.0
+	net, cpuRate := networkProfiles[executor.NetworkOnline], 1.0
 	if e.Network != "" {
 		net = networkProfiles[e.Network]
 	}
 	if e.CPUThrottling != 0 {
-		slower = e.CPUThrottling
+		cpuRate = e.CPUThrottling
 	}
 	d, agent := devices[e.Device], map[string]any{"userAgent": e.agent, "acceptLanguage": e.Locale}
 	if e.agent != "" {
@@ -87,11 +88,11 @@ func (e emulation) commands(top, alone bool) []command {
 		{"Emulation.setUserAgentOverride", agent},
 		{"Network.emulateNetworkConditions", map[string]any{"offline": net.offline, "latency": net.latency, "downloadThroughput": net.down, "uploadThroughput": net.up}},
 	}
-	if alone {
+	if ownProcess {
 		list = append(list,
 			command{"Emulation.setLocaleOverride", map[string]any{"locale": e.Locale}},
 			command{timezoneMethod, map[string]any{"timezoneId": e.Timezone}},
-			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": slower}})
+			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": cpuRate}})
 	}
 	if top {
 		list = append(list, e.metrics())
@@ -99,7 +100,7 @@ func (e emulation) commands(top, alone bool) []command {
 	return list
 }
 
-// metrics returns the command that gives the viewport its size.
+// metrics returns the command that sets the size of the viewport.
 func (e emulation) metrics() command {
 	d := devices[e.Device]
 	width, height := e.width, e.height
@@ -122,16 +123,16 @@ func (e emulation) metrics() command {
 
 const timezoneMethod = "Emulation.setTimezoneOverride"
 
-// since returns the commands that put e into effect where before is.
-func (e emulation) since(before emulation, top, alone bool) []command {
-	was := before.commands(top, alone)
+// since returns the commands that change the emulation of a target from before to e.
+func (e emulation) since(before emulation, top, ownProcess bool) []command {
+	previous := before.commands(top, ownProcess)
 	var list []command
-	for i, c := range e.commands(top, alone) {
-		if reflect.DeepEqual(c, was[i]) {
+	for i, c := range e.commands(top, ownProcess) {
+		if reflect.DeepEqual(c, previous[i]) {
 			continue
 		}
 		if c.method == timezoneMethod && before.Timezone != "" {
-			// In the place of another one any name is taken, without a word.
+			// If a timezone is set already, the browser accepts any name without an error.
 			list = append(list, command{timezoneMethod, map[string]any{"timezoneId": ""}})
 		}
 		list = append(list, c)
@@ -139,25 +140,24 @@ func (e emulation) since(before emulation, top, alone bool) []command {
 	return list
 }
 
-// ownsRendererProcess reports whether no tab of the user's can share a process with the
-// tab's pages. A locale, a timezone and a slower processor are the process's.
+// ownsRendererProcess reports whether no tab of the user can share a renderer process with the
+// tab's pages. Locale, timezone and CPU throttling apply to the complete process.
 func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach == nil }
 
-// emulated returns the commands of what is emulated, for a target that was
-// attached to just now.
+// emulated returns the commands that apply the tab's emulation to a target that was just attached.
 func (t *Tab) emulated(s *cdpconn.Session) []command {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.emulation.since(emulation{}, s == t.sess, t.ownsRendererProcess())
 }
 
-// Resize gives the viewport a size.
+// Resize sets or resets the size of the viewport.
 func (v *View) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.Viewport, error) {
 	switch {
 	case o.Reset && (o.Width != 0 || o.Height != 0):
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both a size and its reset given")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set one or the other.", "both a size and reset are set")
 	case !o.Reset && (min(o.Width, o.Height) < executor.MinViewport || max(o.Width, o.Height) > executor.MaxViewport):
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give both, or reset.", "width and height are from %d to %d CSS pixels", executor.MinViewport, executor.MaxViewport)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give both, or reset.", "width and height must be between %d and %d CSS pixels", executor.MinViewport, executor.MaxViewport)
 	}
 	e, err := v.emulate(ctx, func(e *emulation, _ string) { e.width, e.height = o.Width, o.Height })
 	if err != nil {
@@ -166,7 +166,7 @@ func (v *View) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.
 	return &e.Viewport, nil
 }
 
-// Emulate changes what is emulated.
+// Emulate changes the emulation of the tab.
 func (v *View) Emulate(ctx context.Context, o executor.EmulateOptions) (*executor.Emulation, error) {
 	if err := v.checkEmulation(o); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (v *View) Emulate(ctx context.Context, o executor.EmulateOptions) (*executo
 
 func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	unknown := func(what, value string) error {
-		return executor.Errorf(executor.ErrBadArgs, "Use one of those that are listed.", "%s %q is unknown", what, firstLine(value))
+		return executor.Errorf(executor.ErrBadArgs, "Use one of the listed values.", "%s %q is unknown", what, firstLine(value))
 	}
 	if _, ok := devices[o.Device]; o.Device != "" && !ok {
 		return unknown("device", string(o.Device))
@@ -191,25 +191,25 @@ func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	}
 	switch {
 	case !slices.Contains([]executor.ColorScheme{"", executor.SchemeLight, executor.SchemeDark}, o.ColorScheme):
-		return unknown("colour scheme", string(o.ColorScheme))
+		return unknown("color scheme", string(o.ColorScheme))
 	case !slices.Contains([]executor.MediaType{"", executor.MediaScreen, executor.MediaPrint}, o.Media):
-		return unknown("medium", string(o.Media))
+		return unknown("media type", string(o.Media))
 	case o.Locale != "" && !localePattern.MatchString(o.Locale):
-		return executor.Errorf(executor.ErrBadArgs, "Write it as in nb-NO.", "invalid locale %q", firstLine(o.Locale))
-	case o.CPUThrottling != 0 && !(o.CPUThrottling >= 1 && o.CPUThrottling <= executor.MaxCPUThrottling): // not a number either
+		return executor.Errorf(executor.ErrBadArgs, "Write it like nb-NO.", "invalid locale %q", firstLine(o.Locale))
+	case o.CPUThrottling != 0 && !(o.CPUThrottling >= 1 && o.CPUThrottling <= executor.MaxCPUThrottling): // also rejects NaN
 		return executor.Errorf(executor.ErrBadArgs, "1 means no throttling.", "cpu throttling must be between 1 and %d", executor.MaxCPUThrottling)
 	case !v.tab.ownsRendererProcess() && (o.Locale != "" || o.Timezone != "" || o.CPUThrottling > 1):
-		return executor.Errorf(executor.ErrBadArgs, "Leave them out, or use the managed browser.",
+		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.",
 			"locale, timezone and cpu cannot be emulated in the user's own Chrome: other tabs may share the page's process")
 	}
 	return nil
 }
 
-// chromeVersion is in the browser's name for itself. That of Chrome for Android
-// has nothing else in it that is not the same on every device.
+// chromeVersion matches the version in the user agent of the browser. Nothing else in the user
+// agent of Chrome for Android depends on the device.
 var chromeVersion = regexp.MustCompile(`Chrome/([0-9]+)`)
 
-// change takes over what o names.
+// change sets the fields that o sets. agent is the user agent of the browser.
 func (e *emulation) change(o executor.EmulateOptions, agent string) {
 	if o.Device != "" {
 		e.Device, e.agent = o.Device, ""
@@ -232,7 +232,7 @@ func (e *emulation) change(o executor.EmulateOptions, agent string) {
 	}
 }
 
-// A measuredViewport is what a page has for a viewport.
+// A measuredViewport is the viewport that a page reports, and the user agent.
 type measuredViewport struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
@@ -240,8 +240,8 @@ type measuredViewport struct {
 	Agent  string  `json:"agent,omitempty"`
 }
 
-// emulate puts into effect what change makes of what is emulated, given the
-// browser's name for itself.
+// emulate applies change to the emulation of the tab, and returns the result. The agent argument of
+// change is the user agent of the browser.
 func (v *View) emulate(ctx context.Context, change func(e *emulation, agent string)) (*executor.Emulation, error) {
 	ctx, cancel := context.WithTimeout(ctx, emulateTimeout)
 	defer cancel()
@@ -249,14 +249,14 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 	if err != nil {
 		return nil, err
 	}
-	var was measuredViewport
-	if err := d.call(ctx, &was, "viewport", nil); err != nil {
-		return nil, timeoutAs(err, "the page to tell its size")
+	var measured measuredViewport
+	if err := d.call(ctx, &measured, "viewport", nil); err != nil {
+		return nil, timeoutAs(err, "the page to return its size")
 	}
 	t := v.tab
 	t.mu.Lock()
 	before, after := t.emulation, t.emulation
-	change(&after, was.Agent)
+	change(&after, measured.Agent)
 	t.emulation, t.emulator = after, v
 	t.mu.Unlock()
 	if err := t.applyEmulation(ctx, before, after); err != nil {
@@ -272,18 +272,18 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 	}
 	var old any
 	if !reflect.DeepEqual(before.metrics(), after.metrics()) {
-		old = was
+		old = measured
 	}
-	if err := d.call(ctx, &was, "viewport", old); err != nil {
-		return nil, timeoutAs(err, "the page to tell its size")
+	if err := d.call(ctx, &measured, "viewport", old); err != nil {
+		return nil, timeoutAs(err, "the page to return its size")
 	}
 	e := after.Emulation
-	e.Viewport = executor.Viewport{Width: int(math.Round(was.Width)), Height: int(math.Round(was.Height)), Scale: was.Scale}
+	e.Viewport = executor.Viewport{Width: int(math.Round(measured.Width)), Height: int(math.Round(measured.Height)), Scale: measured.Scale}
 	return &e, nil
 }
 
-// applyEmulation has the tab's targets emulate after where they did before. Only what
-// the top one says counts: two frames may share a process, and its time.
+// applyEmulation changes the emulation of the tab's targets from before to after. It returns only
+// errors of the page's own target: two frames may share a process and its timezone.
 func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error {
 	var first error
 	for _, a := range t.sendEmulation(ctx, before, after) {
@@ -291,24 +291,24 @@ func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error
 		switch {
 		case err == nil:
 		case a.sess != t.sess:
-			t.log.Debug("a frame does not emulate", "error", err)
+			t.log.Debug("setting the emulation of a frame", "error", err)
 		case first == nil:
-			first = timeoutAs(err, "the browser to emulate it")
+			first = timeoutAs(err, "the browser to set the emulation")
 			if ce := (*cdpconn.Error)(nil); errors.As(err, &ce) {
-				first = executor.Errorf(executor.ErrBadArgs, "Give another value.", "the browser does not emulate it: %s", firstLine(ce.Message))
+				first = executor.Errorf(executor.ErrBadArgs, "Use another value.", "the browser rejected the emulation: %s", firstLine(ce.Message))
 			}
 		}
 	}
 	return first
 }
 
-// An asked is a command on its way.
+// A pendingCommand is a command without a response yet.
 type pendingCommand struct {
 	sess    *cdpconn.Session
 	pending *cdpconn.Pending
 }
 
-// sendEmulation sends what effect waits for.
+// sendEmulation sends the commands that applyEmulation waits for.
 func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []pendingCommand) {
 	t.mu.Lock()
 	sessions := t.sessions()
@@ -323,17 +323,17 @@ func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list 
 	return list
 }
 
-// resetEmulation takes back what this client emulates, and waits for nothing.
+// resetEmulation removes the emulation that v has set. It does not wait for the browser.
 func (v *View) resetEmulation() {
 	t := v.tab
 	t.mu.Lock()
 	before := t.emulation
-	mine, asleep := t.emulator == v, t.isDetached
+	mine, detached := t.emulator == v, t.isDetached
 	if mine {
 		t.emulation, t.emulator = emulation{}, nil
 	}
 	t.mu.Unlock()
-	if mine && !asleep {
+	if mine && !detached {
 		t.sendEmulation(context.Background(), before, emulation{})
 	}
 }

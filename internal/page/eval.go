@@ -21,7 +21,7 @@ import (
 // Eval runs JavaScript in the main world of the top frame.
 func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalOptions) (*executor.EvalResult, error) {
 	if strings.TrimSpace(expression) == "" {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give a JavaScript expression.", "the expression is empty")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Pass a JavaScript expression.", "the expression is empty")
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	return res, nil
 }
 
-// A remoteObject is what Runtime.evaluate says of a value.
+// A remoteObject describes a value in a response of Runtime.evaluate.
 type remoteObject struct {
 	Type        string       `json:"type"`
 	Subtype     string       `json:"subtype"`
@@ -61,7 +61,7 @@ type remoteObject struct {
 	ObjectID    string       `json:"objectId"`
 }
 
-// kind names the type of the value.
+// kind returns the type of the value.
 func (o *remoteObject) kind() string {
 	if o.Type == "object" && o.Subtype != "" {
 		return o.Subtype
@@ -69,12 +69,12 @@ func (o *remoteObject) kind() string {
 	return o.Type
 }
 
-// evaluate runs an expression in the page's own world of the document.
+// evaluate runs an expression in the main world of the document.
 func (d *document) evaluate(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if d.main == "" {
 		return nil, nil, errDocumentDetached
 	}
-	// Source text that is an object literal is a block to the parser.
+	// The parser reads an object literal at the start of a script as a block.
 	if t := strings.TrimSpace(expression); strings.HasPrefix(t, "{") && strings.HasSuffix(t, "}") && json.Valid([]byte(t)) {
 		expression = "(" + t + ")"
 	}
@@ -86,9 +86,9 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	}
 	p, err := d.sess.StartShort(ctx, runtime.CommandEvaluate, map[string]any{
 		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
-		"replMode": true, // await at the top, as in the console
+		"replMode": true, // top-level await, as in the console
 		"silent":   true, "objectGroup": evalGroup,
-		"timeout": callLimit(ctx).Milliseconds(), // ends for (;;), though not a loop of microtasks
+		"timeout": callLimit(ctx).Milliseconds(), // terminates for (;;), but not a loop of microtasks
 	})
 	if err != nil {
 		return nil, nil, err
@@ -96,12 +96,12 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	if err := d.wait(ctx, p, &answer); err != nil {
 		var ce *cdpconn.Error
 		if errors.As(err, &ce) && (ce.Message == "Internal error" || strings.Contains(ce.Message, "terminated")) {
-			return nil, nil, context.DeadlineExceeded // that is how it says that timeout has passed
+			return nil, nil, context.DeadlineExceeded // the timeout parameter has passed
 		}
 		return nil, nil, err
 	}
 	if await && answer.Exception == nil && answer.Result.Subtype == "promise" {
-		// With replMode, awaitPromise means the script's own awaits only.
+		// With replMode, awaitPromise applies only to top-level awaits of the script.
 		p, err := d.sess.StartShort(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
 		if err != nil {
 			return nil, nil, err
@@ -125,8 +125,8 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	return &answer.Result, answer.Exception, nil
 }
 
-// callLimit is how long the page may take over what a call asks of it: a
-// little less than the call, so that there is time to say so.
+// callLimit returns how long the page may take to respond during a call. It is slightly shorter
+// than the remaining time of the call, so that the call can still return an error.
 func callLimit(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -136,17 +136,16 @@ func callLimit(ctx context.Context) time.Duration {
 	return max(left-min(left/4, 500*time.Millisecond), 10*time.Millisecond)
 }
 
-// evalGroup names the objects that evaluated expressions leave behind.
+// evalGroup is the object group of the results of evaluated expressions.
 const evalGroup = "chrome-mcp-eval"
 
-// nativeStringify is how V8 describes the JSON.stringify that it made itself:
-// no function of a page's, bound and wrapped ones included, reads like that.
+// nativeStringify is V8's description of its own JSON.stringify. No function of a page has this
+// description, not even a bound or wrapped one.
 const nativeStringify = "function stringify() { [native code] }"
 
-// serialize fetches the JSON of an object. One that JSON cannot hold (a cycle,
-// a window) keeps its description. A page that has put a JSON.stringify of its
-// own in the place of the browser's is not asked: the browser then says what
-// the object holds, with less of dates and the like.
+// serialize fetches the JSON of an object. An object that JSON cannot represent, such as a cycle or
+// a window, keeps its description. If the page has replaced JSON.stringify, serialize does not call
+// it. The browser then serializes the object, with fewer details of values such as dates.
 func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
 		"expression": "JSON.stringify", "uniqueContextId": d.main, "silent": true, "objectGroup": evalGroup,
@@ -163,7 +162,7 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	call := map[string]any{"objectId": o.ObjectID, "returnByValue": true, "silent": true}
 	native := stringify.Result.Description == nativeStringify
 	if native {
-		// Of a string only what no page can replace is used.
+		// Use only operations on strings that a page cannot replace.
 		call["functionDeclaration"] = `function(stringify, max) {
 			try {
 				const s = stringify(this);
@@ -189,7 +188,7 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	if !native {
 		var ce *cdpconn.Error
 		if errors.As(err, &ce) && !errors.Is(err, errDocumentDetached) {
-			return nil // such as a cycle
+			return nil // for example a cycle
 		}
 		o.Value = answer.Result.Value
 		return err
@@ -199,22 +198,22 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	}
 	var text string
 	if err := json.Unmarshal(answer.Result.Value, &text); err != nil {
-		return nil // undefined
+		return nil // the result is undefined
 	}
 	o.Value = jsonv2.Value(text)
 	return nil
 }
 
-// boundValue returns the JSON of a value, cut when it is too large.
+// boundValue returns the JSON of a value, truncated if it is too large.
 func boundValue(o *remoteObject) (value executor.RawJSON, truncated bool) {
 	text := o.Description
 	switch {
-	case o.Number != "": // NaN, Infinity, -0, bigint: JSON has none
+	case o.Number != "": // NaN, Infinity, -0 and bigint have no JSON form
 		text = o.Number
 	case o.Type == "undefined":
 		return nil, false
 	case len(o.Value) > executor.MaxEvalBytes:
-		if json.Unmarshal(o.Value, &text) == nil { // a string: its own start
+		if json.Unmarshal(o.Value, &text) == nil { // truncate the string, not its JSON
 			return cutValue(text), true
 		}
 		return cutValue(string(o.Value)), true
@@ -222,7 +221,7 @@ func boundValue(o *remoteObject) (value executor.RawJSON, truncated bool) {
 		return executor.RawJSON(o.Value), false
 	}
 	b, _ := json.Marshal(text)
-	if len(b) > executor.MaxEvalBytes { // text may grow to six times its size
+	if len(b) > executor.MaxEvalBytes { // escaping may enlarge the text sixfold
 		return cutValue(text), true
 	}
 	return b, false
@@ -255,15 +254,15 @@ func exceptionText(d *runtime.ExceptionDetails) string {
 	return firstLine(text)
 }
 
-// isSyntaxError reports whether the expression did not parse. One that the
-// page throws while it runs, from JSON.parse say, has a stack.
+// isSyntaxError reports whether the expression could not be parsed. A SyntaxError that the page
+// throws, for example from JSON.parse, has a stack.
 func isSyntaxError(d *runtime.ExceptionDetails) bool {
 	return d.StackTrace == nil && d.Exception != nil && d.Exception.ClassName == "SyntaxError" && !strings.Contains(d.Exception.Description, "\n    at ")
 }
 
-// answerDialogs answers dialogs by itself until done is called: alert and
-// beforeunload are accepted, confirm and prompt dismissed. The func returns
-// what was answered.
+// answerDialogs answers dialogs automatically until done is called: it accepts alert and
+// beforeunload, and dismisses confirm and prompt. list returns a description of each answered
+// dialog.
 func (t *Tab) answerDialogs() (list func() []string, done func()) {
 	var answered []string
 	t.mu.Lock()
@@ -294,10 +293,10 @@ func (t *Tab) answerDialogs() (list func() []string, done func()) {
 // keyMethods are the raw commands whose input goes to the focused element.
 var keyMethods = []string{"Input.dispatchKeyEvent", "Input.insertText", "Input.imeSetComposition"}
 
-// CDP sends one raw command to the page.
+// CDP sends one raw CDP command to the page.
 func (v *View) CDP(ctx context.Context, method string, params any) (executor.RawJSON, error) {
 	if domain, name, ok := strings.Cut(method, "."); !ok || domain == "" || name == "" {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Name it as in Page.printToPDF.", "%q is not a method of the protocol", method)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Write it like Page.printToPDF.", "invalid CDP method %q", method)
 	}
 	d, err := v.documentForEval(ctx, executor.OpCDP)
 	if err != nil {
@@ -306,7 +305,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	var raw json.RawMessage
 	if params != nil {
 		if raw, err = json.Marshal(params); err != nil {
-			return nil, executor.Errorf(executor.ErrBadArgs, "Give parameters that JSON can hold.", "the parameters of %s: %w", method, err)
+			return nil, executor.Errorf(executor.ErrBadArgs, "Pass parameters that can be encoded as JSON.", "parameters of %s: %w", method, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
@@ -321,7 +320,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, err
 		}
 	case strings.HasPrefix(method, "Input."):
-		v.block(ctx).lock(ctx) // the pointer, the wheel and touch may scroll
+		v.block(ctx).lock(ctx) // pointer, wheel and touch input may scroll
 	}
 	done := v.tab.trackRawInput(method, raw)
 	var p *cdpconn.Pending

@@ -12,7 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 )
 
-// A chunk is some text of a document, or the number of a frame in it.
+// A chunk is text of a document, or the element id of a frame in it.
 type chunk struct {
 	text  string
 	frame int
@@ -26,29 +26,29 @@ func (p *chunk) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.frame)
 }
 
-// An extractedText is what js/text_extraction.js and js/markup.js make of a document: text
-// with frames between.
+// An extractedText is the result of js/text_extraction.js or js/markup.js: the text of a document,
+// with its frames in between.
 type extractedText struct {
 	Parts          []chunk      `json:"parts"`
-	Type           string       `json:"type"`  // of the document; empty for text
+	Type           string       `json:"type"`  // content type of the document; empty for text
 	Signs          jsonv2.Value `json:"signs"` // of obstacles
-	RemainingChars int          `json:"more"`  // characters that there are beyond the parts
-	text           string       // the parts, with what the frames hold
+	RemainingChars int          `json:"more"`  // number of characters after the parts
+	text           string       // the parts, with the texts of the frames
 }
 
-// maxExtractedBytes bounds, in bytes, what is read of a page with its frames. A page has
-// as many frames as it likes, each of which may hold as much as a page.
+// maxExtractedBytes is the maximum number of bytes that are read from a page and its frames. A page
+// may have any number of frames, each as large as a page.
 const maxExtractedBytes = 8 << 20
 
-// read runs a page script that returns a prose, from root on, and joins it
-// with those of the frames in it whose documents may be read.
+// read runs a page script that returns an extractedText for root, and joins it with the texts of
+// those frames in it whose documents may be read.
 func (v *View) read(ctx context.Context, root *element, script, what string, join func(before, frame, after string) string) (*extractedText, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	docs := v.readableSubtree(ctx, root.doc)
-	room := maxExtractedBytes
-	r, err := v.readFrom(ctx, root, docs, script, join, &room)
+	budget := maxExtractedBytes
+	r, err := v.readFrom(ctx, root, docs, script, join, &budget)
 	switch {
 	case err != nil:
 		return nil, v.tab.readTimeoutAs(caller, err, what)
@@ -58,18 +58,18 @@ func (v *View) read(ctx context.Context, root *element, script, what string, joi
 	return r, nil
 }
 
-// readFrom reads root and what is below it. Frames for which there is no room
-// are left out.
-func (v *View) readFrom(ctx context.Context, root *element, docs []*document, script string, join func(before, frame, after string) string, room *int) (*extractedText, error) {
+// readFrom reads root and the frames in it. It omits frames that exceed the budget, which is in
+// bytes.
+func (v *View) readFrom(ctx context.Context, root *element, docs []*document, script string, join func(before, frame, after string) string, budget *int) (*extractedText, error) {
 	var r *extractedText
 	if err := root.doc.callWithClosedRoots(ctx, &r, script, root.id); err != nil || r == nil {
 		return nil, err
 	}
 	for _, p := range r.Parts {
-		*room -= len(p.text)
+		*budget -= len(p.text)
 	}
 	frames := make(map[int]*document)
-	if len(r.Parts) > 1 && *room > 0 {
+	if len(r.Parts) > 1 && *budget > 0 {
 		for _, d := range docs {
 			if d.parent == root.doc.frame && d.frame != root.doc.frame {
 				if id, err := d.owner(ctx, root.doc); err == nil {
@@ -82,10 +82,10 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	for i := 0; i < len(r.Parts); i++ {
 		b.WriteString(r.Parts[i].text)
 		d := frames[r.Parts[i].frame]
-		if d == nil || i+1 == len(r.Parts) || *room <= 0 {
+		if d == nil || i+1 == len(r.Parts) || *budget <= 0 {
 			continue
 		}
-		inner, err := v.readFrom(ctx, &element{doc: d}, docs, script, join, room)
+		inner, err := v.readFrom(ctx, &element{doc: d}, docs, script, join, budget)
 		if err != nil || inner == nil {
 			if err != nil && !errors.Is(err, errDocumentDetached) {
 				return nil, err
@@ -105,8 +105,8 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	return r, nil
 }
 
-// callWithClosedRoots is call for scripts that look into closed shadow roots: those
-// that were not met before are opened first. With none it takes no longer.
+// callWithClosedRoots is call for page scripts that read closed shadow roots. It first exposes
+// closed shadow roots that are new. If there are none, it takes no longer than call.
 func (d *document) callWithClosedRoots(ctx context.Context, result any, name string, args ...any) error {
 	closed, err := d.start(ctx, "closedCandidates")
 	if err != nil {

@@ -14,26 +14,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A readBackState is what is known of a field when it is read back.
+// A readBackState describes a text entry whose field readBack checks.
 type readBackState struct {
 	before  *fieldInfo
-	want    string // all that the field should hold; of an editor, what was typed
-	cleared bool   // it was empty in between
-	// unconfirmedErr is the error of input that nobody saw arrive: it stands when the
-	// field did not change either.
+	want    string // the complete value that the field should have; for an editor, the typed text
+	cleared bool   // whether the field was empty before the text was entered
+	// unconfirmedErr is the error of input that was not reported as received. It is returned only
+	// if the field did not change.
 	unconfirmedErr error
-	// rest says where the page led the keys after the first ones, "" for nowhere else.
+	// rest says where the page moved the focus for the keys after the first ones. It is empty if
+	// the page did not move it.
 	rest string
 }
 
-// readBack compares what a field holds with what it should hold. first is the
-// first look at it, when that was asked for already.
+// readBack compares the value of a field with the value that it should have. first is the first
+// query of the field, if it is already pending, or nil.
 func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (entryResult, error) {
 	before, want := r.before, strings.ReplaceAll(r.want, "\r\n", "\n")
 	var after *fieldInfo
-	for look := range 2 {
-		if look > 0 {
-			v.pause(ctx) // editors write what they got in the next frame
+	for attempt := range 2 {
+		if attempt > 0 {
+			v.pause(ctx) // editors apply input in the next animation frame
 			first = nil
 		}
 		if first == nil {
@@ -44,7 +45,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		}
 		after = nil
 		if field.doc.finish(ctx, first, &after) != nil {
-			return entryResult{kept: true}, nil // the page went on, so the text arrived
+			return entryResult{kept: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
 			return entryResult{kept: true, note: v.replacementField(ctx, field, want)}, nil
@@ -71,68 +72,67 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	case after.Value == "":
 		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
 	case after.Masked:
-		e.note = fmt.Sprintf("the %s field holds something else instead", after.Type)
+		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
 	case after.Value == before.Value:
 		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, firstLine(got))
 	default:
-		e.note = fmt.Sprintf("the field holds %q instead", firstLine(got))
+		e.note = fmt.Sprintf("the field value is %q", firstLine(got))
 	}
 	if e.kept && before.Kind == "editable" {
-		e.note = "" // editors add to what they show
+		e.note = "" // editors may add text
 	}
 	return e, nil
 }
 
-// refusal returns the hint for a text that a field cannot hold: the field takes
-// numbers, holds another number, or takes fewer characters. Otherwise refusal
-// returns "".
+// rejectionHint returns the hint for a text that the field does not accept: the field accepts only
+// numbers, contains a different number, or accepts fewer characters. Otherwise it returns "".
 func (f *fieldInfo) rejectionHint(want string) string {
 	switch {
 	case want == "":
 		return ""
 	case f.Type == "number" && !f.matchesNumber(want):
-		return "Give a number, with a decimal point and without separators."
+		return "Use a number with a decimal point and without separators."
 	case isTruncated(f, want):
-		return "Give a shorter text, or " + executor.HintPressKeys + " if the field passes the rest to the next one."
+		return "Use a shorter text, or " + executor.HintPressKeys + " if the field passes the rest to the next one."
 	case f.Value != "" && !f.matchesNumber(want):
-		return "Give the number in the form that the field takes."
+		return "Use the number format that the field accepts."
 	}
 	return ""
 }
 
-// putBack gives a field the value it had before text was typed that it cannot
-// hold. It returns the error for the text.
+// restoreValue restores the value that a field had before it received text that it does not accept.
+// It always returns an error, which reports the rejected text.
 func (v *View) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
-	held := fmt.Sprintf("held %q", firstLine(after.Value))
+	state := fmt.Sprintf("its value was %q", firstLine(after.Value))
 	switch {
 	case after.Bad:
-		held = "showed something that is not a number"
+		state = "its value was not a number"
 	case after.Value == "":
-		held = "became empty"
+		state = "it became empty"
 	case after.Masked:
-		held = "held something else"
+		state = "its value was different"
 	}
 	if isTruncated(after, r.want) {
-		held = fmt.Sprintf("takes at most %d characters and %s", after.Limit, held)
+		state = fmt.Sprintf("it accepts at most %d characters, and %s", after.Limit, state)
 	}
-	end := "its old value was put back"
+	outcome := "the old value was restored"
 	var restored bool
 	if err := field.doc.call(ctx, &restored, "putBack", field.id, r.before.Value); err != nil {
 		return v.mapDetached(ctx, field, err)
 	}
 	if !restored {
-		end = "its old value could not be put back"
+		outcome = "the old value could not be restored"
 	}
-	return executor.Errorf(executor.ErrNotActionable, hint, "%s does not take this text: it %s; %s", v.describe(ctx, field), held, end)
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", v.describe(ctx, field), state, outcome)
 }
 
-// isTruncated reports whether a field holds as much of the text as it can.
+// isTruncated reports whether a field contains as much of the text as it accepts.
 func isTruncated(after *fieldInfo, want string) bool {
 	return after.Limit > 0 && len(utf16.Encode([]rune(want))) > after.Limit && strings.HasPrefix(want, after.Value)
 }
 
-// replacementField says what became of text whose field the page took away: nothing
-// when the field that has the focus now holds it.
+// replacementField returns a note for text whose field was removed by the page. The note is empty
+// if the field that has the focus now contains the text.
 func (v *View) replacementField(ctx context.Context, field *element, want string) string {
 	var now *struct {
 		fieldInfo
@@ -144,16 +144,15 @@ func (v *View) replacementField(ctx context.Context, field *element, want string
 	return "the page removed the field after input"
 }
 
-// holds reports whether a field holds want, possibly reformatted by the page. In
-// a number field, the punctuation is part of the number: Chromium turns "2,5"
-// into 25.
+// matches reports whether the value of a field is want, possibly reformatted by the page. In a
+// number field, the punctuation is part of the number: Chromium changes "2,5" to 25.
 func (f *fieldInfo) matches(want string) bool {
 	return f.matchesNumber(want) && (f.Type == "number" || matchesText(f.Value, want))
 }
 
-// keepsNumber reports whether a field holds the same number as want. In a number
-// field it compares numbers. In other fields it only checks that the decimal
-// fraction of want, if any, is kept.
+// matchesNumber reports whether a field contains the same number as want. In a number field it
+// compares numbers. In other fields it only checks that the decimal fraction of want, if any, is
+// preserved.
 func (f *fieldInfo) matchesNumber(want string) bool {
 	if f.Type != "number" {
 		return matchesFraction(f.Value, want)
@@ -163,20 +162,19 @@ func (f *fieldInfo) matchesNumber(want string) bool {
 	return f.Value == want || err == nil && err2 == nil && got == wanted
 }
 
-// decimal matches an amount with a decimal fraction of one or two digits, such as
-// $1,234.50 or 2,5: its last digit before the fraction, and the fraction.
+// decimal matches an amount with a decimal fraction of one or two digits, such as $1,234.50 or 2,5.
+// It captures the last digit before the fraction, and the fraction.
 var decimal = regexp.MustCompile(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
 
-// keepsFraction reports whether got keeps the integer part and the fraction of
-// the amount want apart.
+// matchesFraction reports whether got separates the integer part and the fraction of the amount
+// want. It returns true if want is not an amount with a decimal fraction.
 func matchesFraction(got, want string) bool {
 	m := decimal.FindStringSubmatch(strings.TrimSpace(want))
 	return m == nil || !strings.Contains(got, m[1]+m[2]+m[3])
 }
 
-// holdsText reports whether got is want, or want in a form that a page may
-// give it: other case, punctuation between, something around it, or the parts
-// in another order as in a date.
+// matchesText reports whether got is want, possibly reformatted by the page: with other case,
+// punctuation, text around it, or its parts in another order, as in a date.
 func matchesText(got, want string) bool {
 	significant := func(s string) []rune {
 		return slices.DeleteFunc([]rune(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

@@ -9,15 +9,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A fileChooser of files is one that a page wanted to open.
+// A fileChooser is a file chooser that a page requested.
 type fileChooser struct {
 	frame cdp.FrameID
-	node  cdp.BackendNodeID // the file input; 0 when it is for none
+	node  cdp.BackendNodeID // the file input; 0 if the request has none
 }
 
-// interceptFileChoosers has a page that asks for a file tell us instead of the person
-// at the screen, or lets it ask again. It waits for nothing.
-func (t *Tab) interceptFileChoosers(catch bool) {
+// interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
+// showing it to the user. It does not wait for the browser.
+func (t *Tab) interceptFileChoosers(enabled bool) {
 	t.mu.Lock()
 	sessions := map[*cdpconn.Session]bool{t.sess: true}
 	for _, f := range t.frames {
@@ -27,9 +27,9 @@ func (t *Tab) interceptFileChoosers(catch bool) {
 	}
 	t.mu.Unlock()
 	for s := range sessions {
-		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: catch})
+		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
 	}
 }
 
-// chooserNote is told of an action that made the page ask for a file.
+// chooserNote is the note on an action after which the page requested a file chooser.
 const chooserNote = "the page opened a file chooser; no file was provided"

@@ -6,8 +6,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestFloods checks that recording repetitive log messages and URLs takes limited
-// time.
+// TestFloods checks that recording repetitive log messages and URLs takes limited time.
 func TestFloods(t *testing.T) {
 	links, err := urlGlob("*/a/*.html")
 	if err != nil {

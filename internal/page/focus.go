@@ -6,10 +6,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// focusAllowed checks the document that has the focus, which receives keys. It
-// queries each document for its focused frame before it accesses that frame, so a
-// denied document is never queried. The confirmation c, if any, starts to listen
-// for keys in the document that has the focus.
+// focusAllowed checks with the gate the document that has the focus, which receives keys. It
+// queries each document for its focused frame before it accesses that frame, so it never queries a
+// denied document. If c is not nil, focusAllowed also makes the document that has the focus report
+// keys to c.
 func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck) error {
 	token := ""
 	if c != nil {
@@ -32,7 +32,7 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck) error {
 			return nil
 		}
 		if d = v.frameAt(ctx, d, id); d == nil {
-			return executor.Errorf(executor.ErrNotActionable, "Give the key a target.", "a frame whose document is not known has the focus")
+			return executor.Errorf(executor.ErrNotActionable, "Pass a target for the key.", "the frame that has the focus has an unknown document")
 		}
 		if err := v.check(ctx, d, executor.OpAct, ""); err != nil {
 			return err

@@ -17,7 +17,7 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 		o = *opts
 	}
 	if len(fields) == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give at least one field and its value.", "no fields given")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Pass at least one field and its value.", "no fields given")
 	}
 	v.releaseButtons(ctx)
 	w := v.watch()
@@ -52,8 +52,8 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	return res, err
 }
 
-// submit clicks the submit button as the last input of the action that w watches.
-// sent is false if the browser sent nothing because fields are invalid.
+// submit clicks the submit button as the last input of the action that w watches. sent is false if
+// the browser did not submit the form because fields are invalid.
 func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOptions) (note string, sent bool, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
@@ -70,8 +70,8 @@ func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOpti
 	return note, err == nil && !w.invalid, err
 }
 
-// fillError says which field err is about, the submit button when name is
-// empty, and which were filled before it.
+// fillError adds to err the field that it is about, or the submit button if name is empty, and the
+// fields that were filled before it.
 func fillError(name string, filled []string, err error) error {
 	var e *executor.Error
 	if !errors.As(err, &e) {
@@ -90,7 +90,7 @@ func fillError(name string, filled []string, err error) error {
 	return &c
 }
 
-// fillOne fills one field. The note says what the page made of the value.
+// fillOne fills one field. The note describes how the page changed the value.
 func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOptions) (note string, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
@@ -114,7 +114,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		}
 		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
 		if err == nil && !got.kept {
-			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Give a value that the field takes, or " + executor.HintPressKeys + "."}
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or " + executor.HintPressKeys + "."}
 		}
 		return got.note, err
 	case "select":
@@ -145,7 +145,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		}
 		return "", v.setChecked(ctx, &field, info, want)
 	case "file":
-		return "", executor.Errorf(executor.ErrBadArgs, "Leave the field out.", "a file field cannot be filled by fill_form")
+		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field.", "a file field cannot be filled by fill_form")
 	}
 	if isText {
 		return "", v.chooseRadio(ctx, el, &field, text)
@@ -153,11 +153,12 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 	return "", v.notField(ctx, el)
 }
 
+// notField returns the error for an element that is not a form field.
 func (v *View) notField(ctx context.Context, el *element) error {
 	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", v.describe(ctx, el))
 }
 
-// wrongValue says what a field takes. It names the kind of what was given, not
+// wrongValue returns the error for a value of the wrong type. It names the type of the value, not
 // the value, which may be a secret.
 func wrongValue(want string, got any) error {
 	kind := fmt.Sprintf("a %T", got)
@@ -171,11 +172,11 @@ func wrongValue(want string, got any) error {
 	case []string:
 		kind = "a list of strings"
 	}
-	return executor.Errorf(executor.ErrBadArgs, "Give the value in the form the field takes.", "expected %s, got %s", want, kind)
+	return executor.Errorf(executor.ErrBadArgs, "Use a value of the type that the field accepts.", "expected %s, got %s", want, kind)
 }
 
-// chooseRadio switches the radio button on that has a value or label, of the
-// group that the field is in or holds. el is what messages name.
+// chooseRadio selects the radio button with the given value or label in the group that field
+// belongs to or contains. Errors name el.
 func (v *View) chooseRadio(ctx context.Context, el, field *element, value string) error {
 	var got *struct {
 		ID       int      `json:"id"`
@@ -208,8 +209,8 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 	return v.setChecked(ctx, &radio, info, true)
 }
 
-// setChecked brings a checkbox or radio button into a state by clicking it:
-// twice when it was in a third one, as only the first click leaves that.
+// setChecked sets the state of a checkbox or radio button by clicking it. If it was in the mixed
+// state, which the first click only ends, setChecked may click twice.
 func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
 	state := strconv.FormatBool(want)
 	if info.Checked == state {
@@ -217,7 +218,7 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 		return err
 	}
 	if info.Kind == "radio" && !want {
-		return executor.Errorf(executor.ErrBadArgs, "Set another radio button of the group to true.", "a radio button cannot be switched off by itself")
+		return executor.Errorf(executor.ErrBadArgs, "Set another radio button of the group to true.", "a radio button cannot be unchecked directly")
 	}
 	for range 2 {
 		before := info.Checked
@@ -269,7 +270,7 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 	return got, nil
 }
 
-// revealFrames scrolls the frames that d is in into view.
+// revealFrames scrolls the frame of d and the frames around it into view.
 func (v *View) revealFrames(ctx context.Context, d *document) {
 	for !d.top() {
 		parent, err := d.parentDocument(ctx)

@@ -15,34 +15,33 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A frame is one frame of a tab, in whatever process it lives. Tab.mu guards
-// it.
+// A frame is a frame of a tab, in any renderer process. Tab.mu guards it.
 type frame struct {
 	id     cdp.FrameID
 	parent cdp.FrameID // empty for the top frame
-	order  int         // of attachment, among its siblings
+	order  int         // order of attachment, used to sort siblings
 	sess   *cdpconn.Session
 
 	loader                  cdp.LoaderID
 	url                     string
-	unreachable             string          // the URL that an error page stands for
+	unreachable             string          // the URL that failed to load, if the document is an error page
 	reached                 map[string]bool // lifecycle events of loader, or of early
-	cut                     string          // why the response of loader ended early; empty when it did not
-	early                   cdp.LoaderID    // of lifecycle events that came before the loader was known
-	sameDocumentNavigations int             // navigations within the document
-	late                    bool            // nobody waits for its world any more: see waitForFrames
+	cut                     string          // why the response of loader ended early; empty if it did not
+	early                   cdp.LoaderID    // loader of lifecycle events that arrived before loader was known
+	sameDocumentNavigations int             // number of navigations within the document
+	late                    bool            // its world did not appear in time, and waitForFrames no longer waits for it
 
-	world     *executionContext // ours; nil until the browser announced it
-	mainWorld *executionContext // the page's
-	owner     node              // the element it is in, in its parent's document; cached
+	world     *executionContext // our isolated world; nil until the browser reports it
+	mainWorld *executionContext // the main world; nil until the browser reports it
+	owner     node              // the element of the frame in its parent's document; cached
 }
 
-// An executionContext is an execution context. Its origin is the browser's own word for
-// whose document it is: about:blank, srcdoc and blob: documents have the
-// origin they inherit, opaque ones have none.
+// An executionContext is an execution context. Its origin is the effective origin of its document,
+// as the browser reports it: about:blank, srcdoc and blob: documents have the origin that they
+// inherit, opaque origins are executor.OriginOpaque.
 type executionContext struct {
-	id     string                     // the protocol's uniqueId
-	number runtime.ExecutionContextID // the same within one process
+	id     string                     // CDP's uniqueId
+	number runtime.ExecutionContextID // CDP's id, unique within one process
 	origin string
 }
 
@@ -51,8 +50,9 @@ type frameTree struct {
 	ChildFrames []frameTree `json:"childFrames"`
 }
 
-// addFrameTree takes over what the browser says of the frames of a session.
-// It answers a command, so events may have told newer things already.
+// addFrameTree adds the frames that the browser returned for a CDP session. Events may have
+// reported newer documents before the response, so it does not change the document of a frame that
+// already has one. t.mu must be held.
 func (t *Tab) addFrameTree(s *cdpconn.Session, tree frameTree) {
 	if tree.Frame == nil {
 		return
@@ -106,13 +106,12 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 	}
 }
 
-// frameNavigated records a frame's new document. It does not change the frame's
-// worlds. The browser has already reported the end of the old document's worlds.
-// But a document that is restored from the back/forward cache already has its
-// worlds, and the first document of a popup window takes over the worlds of the
-// empty document. The frames in a restored document also exist before it: the
-// browser attaches us to those that have a separate process, and reports only the
-// worlds of the others.
+// frameNavigated records a frame's new document. It does not change the frame's worlds. The browser
+// has already reported the end of the old document's worlds. But a document that is restored from
+// the back/forward cache already has its worlds, and the first document of a popup window takes
+// over the worlds of the empty document. The frames in a restored document also exist before it:
+// the browser attaches us to those that have a separate process, and reports only the worlds of the
+// others.
 func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f := t.frames[d.ID]
 	if f == nil {
@@ -156,8 +155,7 @@ func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 		return
 	}
 	if f.loader == "" && f.early != loader {
-		// The frame tree, which tells the loader, was asked for and has not
-		// come yet.
+		// The frame tree, which contains the loader id, was requested but has not arrived yet.
 		f.early, f.reached = loader, nil
 	}
 	if f.loader != "" && f.loader != loader {
@@ -169,9 +167,9 @@ func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f.reached[name] = true
 }
 
-// isTruncated records that the response of a document that already replaced the
-// previous one ended early. The browser shows the part that arrived and reports
-// no more lifecycle events, so the document counts as loaded.
+// cutShort records that the response of a document that already replaced the previous one ended
+// early. The browser shows the part that arrived and reports no more lifecycle events, so the
+// document counts as loaded.
 func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
 	f := t.frames[t.main]
 	if f.loader != loader {
@@ -183,14 +181,14 @@ func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
 	}
 }
 
-// framesLimit is how long a frame that has a process of its own may take to
-// say what is in it: the browser tells of the process first.
+// framesLimit is how long the document of an out-of-process iframe may take to appear. The browser
+// reports the process of the iframe first.
 const framesLimit = 300 * time.Millisecond
 
-// waitForFrames waits until every frame with a process of its own has told of
-// its document, but for none of them twice: one may hang.
+// waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
+// or framesLimit has passed. It does not wait for the same frame twice, because the frame may hang.
 func (t *Tab) waitForFrames(ctx context.Context) {
-	coming := func() (list []*frame) {
+	unknown := func() (list []*frame) {
 		for _, f := range t.frames {
 			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
 				list = append(list, f)
@@ -200,26 +198,25 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, framesLimit)
 	defer cancel()
-	if t.await(limit, func() (bool, error) { return t.dialog != nil || len(coming()) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.await(limit, func() (bool, error) { return t.dialog != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range coming() {
+	for _, f := range unknown() {
 		f.late = true
 	}
 }
 
-// documentsLoaded returns the number of documents that the frames of the tab have
-// loaded. It does not count about: URLs, which belong to the documents around
-// them.
+// documentsLoaded returns the number of documents that the frames of the tab have loaded. It does
+// not count about: URLs, which belong to the documents around them.
 func (t *Tab) documentsLoaded() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.loaded
 }
 
-// hasOutOfProcessFrames reports whether another process than the page's draws a frame of it.
+// hasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
 func (t *Tab) hasOutOfProcessFrames() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +235,8 @@ func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
 	return nil
 }
 
-// worldCreated takes note of an execution context of a frame.
+// worldCreated records a new execution context of a frame. t.mu must be held. The returned
+// function, if any, must be called without it.
 func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
@@ -302,13 +300,12 @@ func (t *Tab) worldsCleared(s *cdpconn.Session) {
 	}
 }
 
-// orphan reports whether the browser has reported only worlds of f, and not the
-// frame around it. Such a frame has no position among the frames yet. t.mu must
-// be held.
+// orphan reports whether the browser has reported only worlds of f, and not the frame around it.
+// Such a frame has no position among the frames yet. t.mu must be held.
 func (f *frame) orphan(t *Tab) bool { return f.id != t.main && f.parent == "" }
 
-// restoreFrames queries the frames in a document that was restored from the
-// back/forward cache, because no event reports them.
+// restoreFrames queries the frames in a document that was restored from the back/forward cache,
+// because no event reports them.
 func (t *Tab) restoreFrames(s *cdpconn.Session) {
 	p, err := s.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
 	if err != nil {
@@ -328,8 +325,8 @@ func (t *Tab) restoreFrames(s *cdpconn.Session) {
 	})
 }
 
-// effectiveOrigin makes an origin of executor.Access of what the browser
-// calls an execution context's origin: "://" is an opaque one.
+// effectiveOrigin converts the origin that the browser reports for an execution context to an
+// origin of executor.Access. The browser reports "://" for an opaque origin.
 func effectiveOrigin(origin string) string {
 	if strings.HasPrefix(origin, "http://") || strings.HasPrefix(origin, "https://") {
 		return origin
@@ -337,14 +334,14 @@ func effectiveOrigin(origin string) string {
 	return executor.OriginOpaque
 }
 
-// nextFrame numbers the frames as they are attached. t.mu must be held.
+// nextFrame returns the sequence number of a frame that was just attached. t.mu must be held.
 func (t *Tab) nextFrame() int {
 	t.attached++
 	return t.attached
 }
 
-// inOrder returns the frames of the tab, parents before children, in the
-// order they were attached. t.mu must be held.
+// inOrder returns the frames of the tab in the order in which they were attached, parents before
+// their children. t.mu must be held.
 func (t *Tab) inOrder() []*frame {
 	children := make(map[cdp.FrameID][]*frame, len(t.frames))
 	for _, f := range t.frames {

@@ -19,11 +19,10 @@ const (
 	maxCaptures = 10              // per screenshot, while frames enter the viewport
 )
 
-// A hiding hides the content of the denied frames of a tab. The page can move a
-// frame at any time, so its position does not matter: the frame draws no content.
-// The browser shows a frame's old content until the frame is drawn again, and does
-// not draw frames outside of the viewport. So if a frame was in view before it was
-// drawn again, the screenshot is repeated.
+// A frameHider hides the content of the denied frames of a tab. The page can move a frame at any
+// time, so its position does not matter: the frame draws no content. The browser shows the old
+// content of a frame until the frame is drawn again, and does not draw frames outside the viewport.
+// So if a frame was in view before it was drawn again, the screenshot is repeated.
 type frameHider struct {
 	view   *View
 	frames []*hiddenFrame
@@ -31,8 +30,7 @@ type frameHider struct {
 	shown  bool
 }
 
-// A hiddenFrame is a denied frame in an allowed document. Its child frames are
-// hidden with it.
+// A hiddenFrame is a denied frame in an allowed document. Its child frames are hidden with it.
 type hiddenFrame struct {
 	doc     *document
 	parent  *document
@@ -56,21 +54,19 @@ type watchedFrames struct {
 // errFramesChanged means that a frame navigated during a screenshot.
 var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "Take the screenshot again. The page was navigating."}
 
-// notHidden returns the error of a screenshot that may show content of a denied
-// frame.
+// cannotHideError returns the error of a screenshot that may show content of a denied frame.
 func cannotHideError(why string) error {
 	return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or retry the screenshot later.",
 		"the content of a denied frame cannot be hidden: %s", why)
 }
 
-// runFixed starts one of the fixed scripts of package wire in the document,
-// which may be denied.
+// runFixed starts a script of package deniedscripts in the document, which may be denied.
 func (d *document) runFixed(ctx context.Context, script string) (*cdpconn.Pending, error) {
 	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, ByValue: true, Await: true, Silent: true})
 	return p, d.failure(err)
 }
 
-// hideDenied hides the content of the denied frames until release. It returns nil
+// hideDenied hides the content of the denied frames until show or release is called. It returns nil
 // if the tab has no denied frames.
 func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	allowed := make(map[string]*document)
@@ -127,8 +123,7 @@ func (h *frameHider) hide(ctx context.Context) error {
 	return nil
 }
 
-// failure returns the error of a screenshot after a command in a frame failed with
-// err.
+// failure returns the error of a screenshot after a command in a frame failed with err.
 func (h *frameHider) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errDocumentDetached):
@@ -139,8 +134,7 @@ func (h *frameHider) failure(ctx context.Context, err error) error {
 	return cannotHideError("its document did not respond in time")
 }
 
-// watch makes the documents around the frames record which frames enter the
-// viewport.
+// watch makes the documents around the frames record which frames enter the viewport.
 func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) error {
 	ids := make(map[string][]int)
 	for _, f := range h.frames {
@@ -220,6 +214,7 @@ func (h *frameHider) await(ctx context.Context) error {
 	return nil
 }
 
+// awaitFrame waits until f has been drawn hidden.
 func (h *frameHider) awaitFrame(ctx context.Context, f *hiddenFrame) error {
 	if f.drawn {
 		return nil
@@ -233,8 +228,7 @@ func (h *frameHider) awaitFrame(ctx context.Context, f *hiddenFrame) error {
 	return nil
 }
 
-// missed reports whether the last screenshot may show a frame that had not been
-// drawn hidden.
+// missed reports whether the last screenshot may show a frame that had not been drawn hidden.
 func (h *frameHider) missed(ctx context.Context) (bool, error) {
 	list, err := h.inView(ctx)
 	if err != nil {
@@ -256,8 +250,7 @@ func (h *frameHider) missed(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// show shows the content again. It returns an error if a document was visible or
-// removed before.
+// show shows the content again. It returns an error if a document was visible or removed before.
 func (h *frameHider) show(ctx context.Context) error {
 	h.shown = true
 	pending := h.startShow(ctx)
@@ -285,6 +278,7 @@ func (h *frameHider) release(ctx context.Context) {
 	h.startShow(context.WithoutCancel(ctx))
 }
 
+// startShow starts to show the content again, and returns the pending commands of h.frames.
 func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	for i, f := range h.frames {
@@ -296,8 +290,8 @@ func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	return pending
 }
 
-// captureHidden calls take until no frame with old content was in view. h is nil if
-// no frame is hidden.
+// captureHidden calls take until no frame with old content was in view. h is nil if no frame is
+// hidden.
 func (v *View) captureHidden(ctx context.Context, h *frameHider, take func() error) error {
 	if h == nil {
 		return take()

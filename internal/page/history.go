@@ -6,12 +6,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Back goes one entry back in the tab's history.
+// Back navigates to the previous entry of the tab's history.
 func (v *View) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, -1, opts)
 }
 
-// Forward goes one entry forward.
+// Forward navigates to the next entry of the tab's history.
 func (v *View) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, 1, opts)
 }
@@ -31,11 +31,11 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 	}
 	i := h.Current + step
 	if i < 0 || i >= len(h.Entries) || (v.tab.isOwn() && i == 0 && h.Entries[0].URL == "about:blank") {
-		way := "back"
+		direction := "back"
 		if step > 0 {
-			way = "forward"
+			direction = "forward"
 		}
-		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use navigate with a URL.", "the tab's history has no entry to go %s to", way)
+		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use navigate with a URL.", "the tab's history has no entry to go %s to", direction)
 	}
 	destination := h.Entries[i].URL
 	if err := v.checkLeave(ctx, destination); err != nil {

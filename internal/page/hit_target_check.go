@@ -17,25 +17,26 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A hitTargetCheck learns from the page who got the input.
+// A hitTargetCheck verifies which element receives input.
 type hitTargetCheck struct {
 	v     *View
 	el    *element
 	path  []*document
 	token string
-	err   error // of sending
-	// blocksOtherInput: it holds back what is not for the element, until its end
+	err   error // the first error of sending the input
+	// blocksOtherInput means that, until the end of the check, the page blocks input for other
+	// elements.
 	blocksOtherInput bool
-	// listens means that the confirmation listens for keys in path until its end
+	// listens means that the documents in path report keys until the end of the check.
 	listens bool
-	late    time.Duration // see expectation
-	before  int           // events that were reported before the newest press was sent
+	late    time.Duration // see startHitTargetCheck
+	before  int           // number of events that were reported before the last press was sent
 
 	mu   sync.Mutex
 	seen []observedEvent
 }
 
-// A hitTargetOptions is js/hit_target_check.js's Expected.
+// hitTargetOptions are the Expected of js/hit_target_check.js.
 type hitTargetOptions struct {
 	Types   []string    `json:"types"`
 	At      *[2]float64 `json:"at,omitempty"`
@@ -46,15 +47,15 @@ type hitTargetOptions struct {
 	Below   bool        `json:"below,omitempty"`
 }
 
-// errTargetMoved is returned when, before input was sent, the element was no longer
-// where it was found, and errInputBlocked wraps the error for a press that was
-// kept from the page because something else would have got it.
+// errTargetMoved means that, before input was sent, the element was no longer at the point at which
+// it was found. The error of a press wraps errInputBlocked if the press was not sent, or was
+// blocked because another element would have received it.
 var (
-	errTargetMoved  = errors.New("the element moved away")
+	errTargetMoved  = errors.New("the element moved")
 	errInputBlocked = errors.New("no press was sent")
 )
 
-// An observedEvent is js/hit_target_check.js's record of one event.
+// An observedEvent is the record of one event in js/hit_target_check.js.
 type observedEvent struct {
 	Type string `json:"type"`
 	OK   bool   `json:"ok"`
@@ -62,18 +63,18 @@ type observedEvent struct {
 		ID int `json:"id"`
 		refDescription
 	} `json:"by"`
-	Blocked bool `json:"held"` // it was held back, so that it had no effect
-	Late    bool `json:"late"` // because it came too late
+	Blocked bool `json:"held"` // the event was blocked, so it had no effect
+	Late    bool `json:"late"` // it was blocked because it arrived too late
 	doc     *document
 }
 
-// startHitTargetCheck installs listeners for the event types in el's document, and in
-// those above it to learn who got the event when el did not.
+// startHitTargetCheck installs listeners for the event types in el's document, and in the documents
+// around it to find out who received the event if el did not.
 //
-// A press that begins on anything but el is kept from the page: presses are
-// how many there will be. So is a first press that comes more than late after
-// it was sent. It returns errTargetMoved when el is no longer at the point, and
-// errDocumentDetached when it is gone.
+// The listeners block a press that starts on another element than el, and a first press that
+// arrives more than late after it was sent. presses is the number of presses to expect.
+// startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
+// errDocumentDetached if it was removed.
 func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
 	path := at.path
 	if at.frame != nil {
@@ -86,7 +87,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
 		id := 0
 		switch {
-		case d == at.frame: // anything in the frame counts: it is what the element shows there
+		case d == at.frame: // any element of the frame is accepted, because the frame is the content of the element
 		case d == el.doc:
 			id, want.At = el.id, &at.inner
 		default:
@@ -116,8 +117,8 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 	return c, nil
 }
 
-// hitTargetCheck returns one that collects what is reported by its token. The
-// caller ends it.
+// newHitTargetCheck returns a check that collects the reports with its token. The caller must call
+// end.
 func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck {
 	c := &hitTargetCheck{v: v, el: el, path: path, token: rand.Text()}
 	v.tab.subscribe(c.token, func(payload []byte) {
@@ -131,8 +132,8 @@ func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck 
 	return c
 }
 
-// subscribe has f called, not concurrently, with what the tab's scripts report under
-// a token, until unhear.
+// subscribe registers f to be called, not concurrently, with each message that page scripts report
+// with a token, until unsubscribe is called.
 func (t *Tab) subscribe(token string, f func(payload []byte)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,22 +146,23 @@ func (t *Tab) unsubscribe(token string) {
 	delete(t.reports, token)
 }
 
-// pressDeliveryTimeout is how long the browser and the page may take to bring a press to
-// its element before it is held back and sent anew, and busyPageTimeout how long the
-// press that was sent anew may take: pages can be that slow. Both are less than
-// a press is waited for, so none arrives that was reported as failed.
+// pressDeliveryTimeout is how long the browser and the page may take to deliver a press to its
+// element before the press is blocked and sent again. busyPageTimeout is how long the second press
+// may take, because pages can be that slow. Both are shorter than the wait for a press, so no press
+// takes effect that was reported as failed.
 const (
 	pressDeliveryTimeout = 300 * time.Millisecond
 	busyPageTimeout      = inputTimeout - time.Second
 )
 
-// expirePendingPress sees to it that a press which waits behind a dialog comes late, and
-// is held back: its caller hears that it was not done.
+// expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
+// blocked, because the call reports that it had no effect. Until then the dialog cannot be
+// answered.
 func (c *hitTargetCheck) expirePendingPress() {
 	limit := c.late
 	switch {
 	case limit == 0:
-		return // there is no press
+		return // no press was sent
 	case c.before > 0:
 		limit = busyPageTimeout
 	}
@@ -170,19 +172,20 @@ func (c *hitTargetCheck) expirePendingPress() {
 	t.dialogAnswerableAt = time.Now().Add(limit + pressDeliveryTimeout/4)
 }
 
-// partialClickNote is the note on clicks that a dialog ended.
+// partialClickNote is the note on clicks that were interrupted by a dialog.
 func partialClickNote(n int) string {
 	return fmt.Sprintf("it was clicked only %d times when the dialog opened", n)
 }
 
+// fail records the first error of sending the input.
 func (c *hitTargetCheck) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// end stops listening to the reports. What still holds input back in the page
-// is taken away, without waiting.
+// end stops listening to the reports. If the page still blocks input for other elements or reports
+// keys, end stops that without waiting.
 func (c *hitTargetCheck) end() {
 	if c.blocksOtherInput || c.listens {
 		for _, d := range c.path {
@@ -194,32 +197,32 @@ func (c *hitTargetCheck) end() {
 	c.v.tab.unsubscribe(c.token)
 }
 
-// completionCriteria is what a confirmation waits for.
+// completionCriteria specify what a hitTargetCheck waits for.
 type completionCriteria struct {
-	last  string // the type of the event that ends the input; empty when any event will do
-	times int    // how many of them must have come
-	more  bool   // input is to follow, so go on listening
+	last  string // the type of the event that ends the input; empty if any event does
+	times int    // how many of them must have arrived
+	more  bool   // more input follows, so keep listening
 }
 
-// A hitTargetResult is what js/hit_target_check.js's outcome returns.
+// A hitTargetResult is the result of finishCheck in js/hit_target_check.js.
 type hitTargetResult struct {
 	Seen     []observedEvent `json:"seen"`
-	Left     string          `json:"left"`     // js/hit_target_check.js's Departure of the element, a key of pressNotes
-	Disabled bool            `json:"disabled"` // the element is disabled now
-	File     bool            `json:"file"`     // the element is in a link to a download
-	// Invalid are the fields that kept a form from being sent.
+	Left     string          `json:"left"`     // the Departure of the element in js/hit_target_check.js, a key of pressNotes
+	Disabled bool            `json:"disabled"` // whether the element is disabled now
+	File     bool            `json:"file"`     // whether the element is in a download link
+	// Invalid are the fields that prevented a form from being submitted.
 	Invalid []invalidField `json:"invalid"`
-	// interrupted: a dialog opened while the input was handled
+	// interrupted means that a dialog opened while the page handled the input.
 	interrupted bool
 }
 
-// An invalidField is a field whose value the browser does not send.
+// An invalidField is a field whose value the browser does not submit.
 type invalidField struct {
 	refDescription
 	Message pagetext.Text `json:"message"`
 }
 
-// invalidNote is the note on fields that kept a form from being sent.
+// invalidNote is the note on fields that prevented a form from being submitted.
 func invalidNote(fields []invalidField) string {
 	var list []string
 	for _, f := range fields {
@@ -228,16 +231,15 @@ func invalidNote(fields []invalidField) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "the form was not sent; invalid fields: " + strings.Join(list, ", ")
+	return "form not submitted, invalid fields: " + strings.Join(list, ", ")
 }
 
-// pageBusyNote is the note on input that arrived at a page which did not get
-// done with it.
-const pageBusyNote = "the element got the event, and the page was still busy with it"
+// pageBusyNote is the note on input that the page received and has not finished handling.
+const pageBusyNote = "the element received the event, and the page was still busy handling it"
 
-// wait waits until the page has handled the input, and returns
-// ErrNotActionable if something else got it. done tells that no more input
-// can follow: a dialog opened, the page left or is busy.
+// wait waits until the page has handled the input. It returns ErrNotActionable if another element
+// received it. done means that no more input can follow: a dialog opened, the document was
+// replaced, or the page is busy.
 func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, want completionCriteria) (note string, done bool, err error) {
 	if c.err != nil {
 		return "", false, c.err
@@ -245,11 +247,11 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	ctx, cancel := context.WithTimeout(parentContext(ctx), inputTimeout)
 	defer cancel()
 	d := c.path[0]
-	// stopped judges from the reports alone, when the page answers no more.
+	// stopped decides from the reports alone, when the page no longer responds.
 	stopped := func(err error) (string, bool, error) {
 		switch {
 		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
-			if len(c.reported()) == c.before { // it came before the input
+			if len(c.reported()) == c.before { // it opened before the input
 				c.expirePendingPress()
 				if want.times > 1 {
 					return partialClickNote(want.times - 1), true, nil
@@ -259,7 +261,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
 			return note, true, err
 		case errors.Is(err, errDocumentDetached), errors.Is(err, executor.ErrTargetGone):
-			return "", true, nil // the press ended the document
+			return "", true, nil // the press replaced the document
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
 			if _, ended, _ := summarize(c.reported(), want); ended {
 				return pageBusyNote, true, nil
@@ -296,15 +298,15 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	return joinNotes(note, invalidNote(got.Invalid)), false, err
 }
 
-// reported returns the events that were reported as they happened.
+// reported returns the events that page scripts reported as they happened.
 func (c *hitTargetCheck) reported() []observedEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.seen)
 }
 
-// summarize tells whether the element got any of the events, whether it got all
-// that end the input, and which other one got an event.
+// summarize reports whether the element received any of the events, and whether it received all
+// events that end the input. other is the last event that another element received, or nil.
 func summarize(events []observedEvent, want completionCriteria) (reached, ended bool, other *observedEvent) {
 	last := 0
 	for i, e := range events {
@@ -321,25 +323,24 @@ func summarize(events []observedEvent, want completionCriteria) (reached, ended 
 	return reached, reached && (want.last == "" || last >= want.times), other
 }
 
-// pressNotes are the notes about presses that did not result in a click, by what
-// the page did with the element before the button was released.
+// pressNotes are the notes about presses that did not result in a click, by what the page did with
+// the element before the button was released.
 var pressNotes = map[string]string{
-	"removed": "the press removed the element, so it got no click",
-	"hidden":  "the press hid the element, so it got no click",
-	"moved":   "the press moved the element, so it got no click",
+	"removed": "the press removed the element, so it received no click",
+	"hidden":  "the press hid the element, so it received no click",
+	"moved":   "the press moved the element, so it received no click",
 }
 
-// verify decides from the events that were reported. A missing last event is
-// accepted when the press explains it: the element is no longer at the action
-// point, or a dialog opened.
+// verify decides from the events that were reported. A missing last event is accepted when the
+// press explains it: the element is no longer at the action point, or a dialog opened.
 func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want completionCriteria) (note string, err error) {
 	reached, ended, other := summarize(got.Seen, want)
-	held := other != nil && other.Blocked // the text itself, though keys may have arrived
+	blocked := other != nil && other.Blocked // text was blocked, although its keys may have arrived
 	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
 	switch {
-	case !held && ended, reached && got.interrupted:
+	case !blocked && ended, reached && got.interrupted:
 		return "", nil
-	case !held && reached && got.Left != "" && want.times <= 1 && !want.more:
+	case !blocked && reached && got.Left != "" && want.times <= 1 && !want.more:
 		return pressNotes[got.Left], nil
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
@@ -361,12 +362,12 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
 		}
 	case late && reached:
-		e.Err = fmt.Errorf("the page was busy for long after %d of the clicks on %s; the next was held back", max(want.times-1, 0), name)
+		e.Err = fmt.Errorf("the page was busy for too long after %d clicks on %s; the next click was blocked", max(want.times-1, 0), name)
 	case late:
-		e.Err = fmt.Errorf("the page was busy for too long before %s could get the press, so %w", name, errInputBlocked)
+		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
 		e.Retryable = true
 	case reached && got.Left == "removed":
-		e.Err = fmt.Errorf("%s left the page after %d of its clicks", name, max(want.times-1, 0))
+		e.Err = fmt.Errorf("%s was removed from the page after %d clicks", name, max(want.times-1, 0))
 	case reached && got.Disabled:
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:

@@ -3,6 +3,7 @@ package page
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -13,6 +14,7 @@ type inflightRequests struct {
 	seq     int                       // sequence number of the newest request
 	ended   int                       // number of requests that have ended
 	pending map[network.RequestID]int // request id to sequence number
+	changed time.Time                 // when the last request started or ended
 }
 
 // A navigation is a pending navigation of a frame.
@@ -38,6 +40,7 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 		return // a redirect of the same request
 	}
 	tr.seq++
+	tr.changed = time.Now()
 	if len(tr.pending) < maxPending {
 		tr.pending[e.RequestID] = tr.seq
 	}
@@ -47,7 +50,17 @@ func (tr *inflightRequests) done(id network.RequestID) {
 	if _, ok := tr.pending[id]; ok {
 		delete(tr.pending, id)
 		tr.ended++
+		tr.changed = time.Now()
 	}
+}
+
+// networkIdleTime is how long a page must have no request to be idle, as in Chromium's networkIdle
+// event.
+const networkIdleTime = 500 * time.Millisecond
+
+// idle reports whether no request was in flight for networkIdleTime.
+func (tr *inflightRequests) idle() bool {
+	return len(tr.pending) == 0 && time.Since(tr.changed) >= networkIdleTime
 }
 
 // since returns the number of requests in flight that started after request seq.

@@ -279,7 +279,7 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	var grace <-chan time.Time
 	for {
 		d.tab.mu.Lock()
-		dialog, gone, changed := d.tab.dialog, d.tab.goneError(), d.tab.changed
+		dialog, gone, changed := d.tab.dialog, d.tab.goneError(), d.tab.changed.Changed()
 		d.tab.mu.Unlock()
 		if dialog != nil || gone != nil {
 			select {

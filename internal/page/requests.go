@@ -139,7 +139,7 @@ func (r *activityLog) failed(e network.EventLoadingFailed) {
 }
 
 // parsed ends the request for a document that has been parsed completely. The browser also reports
-// the end of the request, but for an out-of-process iframe possibly before we receive its events.
+// the end of the request, but possibly before we receive the events of an out-of-process iframe.
 func (r *activityLog) parsed(e cdppage.EventLifecycleEvent) {
 	if r == nil || e.Name != "DOMContentLoaded" {
 		return

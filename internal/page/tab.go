@@ -19,6 +19,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // Options are the options of [Attach] and [AttachLazily].
@@ -90,8 +91,8 @@ type Tab struct {
 
 	frameAttacher frameAttacher
 
-	mu                    sync.Mutex    // guards the fields below
-	changed               chan struct{} // closed and replaced when one of the fields changes
+	mu                    sync.Mutex       // guards the fields below
+	changed               notify.Broadcast // one of the fields has changed
 	frames                map[cdp.FrameID]*frame
 	attached              int // frames that have ever been attached to the tab
 	loaded                int // documents that frames have loaded; see documentsLoaded
@@ -167,7 +168,6 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		sess:      sess,
 		opts:      opts,
 		log:       opts.Logger,
-		changed:   make(chan struct{}),
 		frames:    make(map[cdp.FrameID]*frame),
 		reports:   make(map[string]func([]byte)),
 		scripts:   make(map[string]bool),
@@ -347,8 +347,7 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 
 // notify wakes the goroutines that wait for a change. t.mu must be held.
 func (t *Tab) notify() {
-	close(t.changed)
-	t.changed = make(chan struct{})
+	t.changed.Notify()
 }
 
 // await waits until cond is true. It calls cond with t.mu held, first immediately and then after
@@ -360,7 +359,7 @@ func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
 	for {
 		t.mu.Lock()
 		done, err := cond()
-		gone, changed := t.goneError(), t.changed
+		gone, changed := t.goneError(), t.changed.Changed()
 		t.mu.Unlock()
 		switch {
 		case err != nil:

@@ -377,7 +377,7 @@ func (v *View) setValue(ctx context.Context, el *element, value string) (entryRe
 		return entryResult{note: fmt.Sprintf("the %s field is empty now", got.Type)}, nil
 	}
 	if got.Value != got.Set {
-		return entryResult{note: fmt.Sprintf("the field holds %s instead", unlessMasked(got.Masked, firstLine(got.Value), "something else"))}, nil
+		return entryResult{note: fmt.Sprintf("the field value is %s", unlessMasked(got.Masked, firstLine(got.Value), "different"))}, nil
 	}
 	return entryResult{kept: true}, nil
 }

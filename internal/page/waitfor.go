@@ -23,8 +23,11 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	if timeout <= 0 {
 		timeout = executor.DefaultWaitTimeout
 	}
-	if cond.Selector == "" && cond.Text == "" && cond.TextGone == "" && cond.Gone == "" && cond.URL == "" && cond.Expression == "" && cond.Time <= 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give selector, text, textGone, gone, url, timeMs or expression.", "nothing to wait for")
+	if cond.Selector == "" && cond.Text == "" && cond.TextGone == "" && cond.Gone == "" && cond.URL == "" && cond.Load == "" && cond.Expression == "" && cond.Time <= 0 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Give selector, text, textGone, gone, url, load, timeMs or expression.", "nothing to wait for")
+	}
+	if _, ok := lifecycleEvents[cond.Load]; cond.Load != "" && !ok {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "load %q is not a state of a page", cond.Load)
 	}
 	w := &waiter{v: v, cond: cond, unmet: conditionNames(cond)}
 	if cond.URL != "" {
@@ -98,7 +101,7 @@ type waiter struct {
 func conditionNames(cond executor.WaitCondition) []string {
 	var names []string
 	for _, c := range []struct{ name, value string }{
-		{"url", cond.URL}, {"selector", cond.Selector}, {"gone", cond.Gone}, {"text", cond.Text}, {"textGone", cond.TextGone}, {"expression", cond.Expression},
+		{"url", cond.URL}, {"load", string(cond.Load)}, {"selector", cond.Selector}, {"gone", cond.Gone}, {"text", cond.Text}, {"textGone", cond.TextGone}, {"expression", cond.Expression},
 	} {
 		if c.value != "" {
 			names = append(names, c.name)
@@ -117,6 +120,9 @@ func (w *waiter) evaluate(ctx context.Context) error {
 	var unmet []string
 	if w.url != nil && !w.url.Match(top.url) {
 		unmet = append(unmet, "url")
+	}
+	if w.cond.Load != "" && !v.tab.hasReached(w.cond.Load) {
+		unmet = append(unmet, "load")
 	}
 	if w.cond.Selector != "" {
 		el, visible, err := w.match(ctx, w.cond.Selector)
@@ -180,6 +186,15 @@ func (w *waiter) evaluate(ctx context.Context) error {
 	}
 	w.unmet, w.responded = unmet, true
 	return nil
+}
+
+// hasReached reports whether the top document has reached a state, and for UntilNetworkIdle whether
+// the tab is idle now.
+func (t *Tab) hasReached(state executor.WaitUntil) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	event := lifecycleEvents[state]
+	return (event == "" || t.frames[t.main].reached[event]) && (state != executor.UntilNetworkIdle || t.inflight.idle())
 }
 
 // match returns a match of a selector, visible if there is one, and whether it is visible.

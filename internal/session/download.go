@@ -223,7 +223,8 @@ func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.Downloa
 }
 
 // Download fetches a URL, or clicks a target that starts a download.
-func (s *Session) Download(ctx context.Context, id executor.TabID, opts executor.DownloadOptions) (*executor.Download, error) {
+func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.Download, error) {
+	s, id := p.session, p.tab
 	timeout := opts.Timeout
 	if timeout <= 0 {
 		timeout = executor.DefaultDownloadTimeout
@@ -252,7 +253,7 @@ func (s *Session) Download(ctx context.Context, id executor.TabID, opts executor
 		res, err := s.fetch(ctx, b, t, dir, opts)
 		return res, executor.Wrap("download", id, asExecutorError(err))
 	}
-	return onTab(ctx, s, "download", id, timeout, func(v *page.View) (*executor.Download, error) {
+	return onTab(ctx, &tabPage{s, id}, "download", timeout, func(v *page.View) (*executor.Download, error) {
 		return s.downloadByClick(ctx, v, t, opts)
 	})
 }

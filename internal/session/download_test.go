@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 func TestTransferStates(t *testing.T) {
@@ -149,7 +150,7 @@ func TestDownloadArguments(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	for _, opts := range []executor.DownloadOptions{{}, {URL: "https://a.test/f", Target: executor.Target{Ref: "e1"}}} {
-		if _, err := s.Download(t.Context(), "", opts); executor.CodeOf(err) != executor.ErrBadArgs {
+		if _, err := pagetest.Of(s, "").Download(t.Context(), opts); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("%+v: %v, want ErrBadArgs", opts, err)
 		}
 	}

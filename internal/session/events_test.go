@@ -59,7 +59,7 @@ func TestEventOverflow(t *testing.T) {
 	})
 }
 
-// TestEmit checks that a session receives events of its own tabs and of tabs without an owner, and
+// TestEmit checks that a session receives events of its tabs and of tabs without an owner, and
 // no URL that its gate denies.
 func TestEmit(t *testing.T) {
 	h := newHost(t)
@@ -72,10 +72,10 @@ func TestEmit(t *testing.T) {
 		mu.Unlock()
 	}})
 	other := h.open(t, executor.SessionOptions{})
-	if _, err := other.NewTab(t.Context(), "", nil); err != nil {
+	if _, _, err := other.NewPage(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.NewTab(t.Context(), "", nil); err != nil {
+	if _, _, err := s.NewPage(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	tabs := h.browser.Tabs()

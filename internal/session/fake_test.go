@@ -24,14 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeHost is a backend whose browser starts at the first call of Acquire.
 type fakeHost struct {
-	kind    executor.BackendKind
-	browser *fakeBrowser
+	kind     executor.BackendKind
+	browser  *fakeBrowser
+	sessions Registry
 
 	mu       sync.Mutex // guards the fields below
 	running  bool
 	starts   int
 	startErr error
-	forgot   []*Session
 }
 
 func newHost(t *testing.T) *fakeHost {
@@ -80,12 +80,6 @@ func (h *fakeHost) Current() BrowserInstance {
 func (h *fakeHost) Status(context.Context) executor.Status { return executor.Status{Backend: h.kind} }
 
 func (h *fakeHost) AttachesToRunning() bool { return false }
-
-func (h *fakeHost) RemoveSession(s *Session) {
-	h.mu.Lock()
-	h.forgot = append(h.forgot, s)
-	h.mu.Unlock()
-}
 
 func (h *fakeHost) started() int {
 	h.mu.Lock()
@@ -228,9 +222,12 @@ func (h *fakeHost) open(t *testing.T, opts executor.SessionOptions) *Session {
 	if opts.Gate == nil {
 		opts.Gate = executor.AllowAll
 	}
-	s := New(h, opts)
+	s, err := h.sessions.Open(h, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { s.Close() })
-	return s
+	return s.(*Session)
 }
 
 // denyURL returns a gate that denies documents whose URL contains text.

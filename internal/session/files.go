@@ -12,9 +12,9 @@ import (
 
 // Upload uploads files of the session's directory to a page. It reads them after the wait in the
 // call queue, so that waiting calls keep no files in memory.
-func (s *Session) Upload(ctx context.Context, id executor.TabID, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
-	return onTab(ctx, s, "upload", id, 0, func(v *page.View) (*executor.Upload, error) {
-		files, err := upload.Read(s.opts.UploadsDir, paths)
+func (p *tabPage) Upload(ctx context.Context, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
+	return onTab(ctx, p, "upload", 0, func(v *page.View) (*executor.Upload, error) {
+		files, err := upload.Read(p.session.opts.UploadsDir, paths)
 		if err != nil {
 			return nil, err
 		}
@@ -23,11 +23,12 @@ func (s *Session) Upload(ctx context.Context, id executor.TabID, target executor
 }
 
 // SavePDF prints a page to a file in the download directory.
-func (s *Session) SavePDF(ctx context.Context, id executor.TabID, opts *executor.PDFOptions) (*executor.PDF, error) {
+func (p *tabPage) SavePDF(ctx context.Context, opts *executor.PDFOptions) (*executor.PDF, error) {
 	var o executor.PDFOptions
 	if opts != nil {
 		o = *opts
 	}
+	s, id := p.session, p.tab
 	b, _, err := s.locate(ctx, id)
 	if err != nil {
 		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
@@ -36,7 +37,7 @@ func (s *Session) SavePDF(ctx context.Context, id executor.TabID, opts *executor
 	if err != nil {
 		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
 	}
-	return onTab(ctx, s, "save pdf", id, 0, func(v *page.View) (*executor.PDF, error) {
+	return onTab(ctx, p, "save pdf", 0, func(v *page.View) (*executor.PDF, error) {
 		if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // TestQueuedUploadReadsNoFiles checks that calls in the call queue of a tab have not read files
@@ -17,7 +18,7 @@ func TestQueuedUploadReadsNoFiles(t *testing.T) {
 	upload := func(wait time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		defer cancel()
-		_, err := s.Upload(ctx, "", executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
+		_, err := pagetest.Of(s, "").Upload(ctx, executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
 		return err
 	}
 	release, err := tab.Page.Acquire(t.Context())

@@ -9,10 +9,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// NewTab opens a tab and loads url in it.
-func (s *Session) NewTab(ctx context.Context, url string, opts *executor.NewTabOptions) (*executor.Tab, error) {
-	info, _, err := s.open(ctx, url, opts != nil && opts.Inactive, nil)
-	return info, executor.Wrap("new tab", "", asExecutorError(err))
+// NewPage opens a tab and loads the URL of opts in it.
+func (s *Session) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	var o executor.NewPageOptions
+	if opts != nil {
+		o = *opts
+	}
+	info, _, err := s.open(ctx, o.URL, o.Inactive, nil)
+	if err != nil {
+		return nil, nil, executor.Wrap("new page", "", asExecutorError(err))
+	}
+	return &tabPage{session: s, tab: info.ID}, info, nil
 }
 
 // open opens a tab, loads url unless it is empty, and makes the tab active unless inactive is set.

@@ -29,8 +29,6 @@ type BrowserProvider interface {
 	AttachesToRunning() bool
 	// Status returns the state of the backend, without starting anything.
 	Status(ctx context.Context) executor.Status
-	// RemoveSession is called when a session has closed.
-	RemoveSession(s *Session)
 }
 
 // A BrowserInstance is one running browser. Its methods are safe for concurrent use.
@@ -61,7 +59,7 @@ type BrowserInstance interface {
 // scripts of the client run in pages.
 type Consenter interface {
 	// Consent returns nil if the user allows scripts in a document of t with the given origin,
-	// ErrConsentRequired until the user has answered, and ErrPolicyDenied if the answer is no.
+	// ErrConsentRequired until the user has answered, and ErrPolicyDenied if the user denies it.
 	Consent(ctx context.Context, t *Tab, origin string) error
 }
 
@@ -74,11 +72,12 @@ type Sharer interface {
 
 // A Session is one client's use of a backend. It implements executor.Executor.
 type Session struct {
-	host   BrowserProvider
-	gate   executor.Gate
-	opts   executor.SessionOptions
-	log    *slog.Logger
-	events eventQueue
+	host     BrowserProvider
+	registry *Registry // nil if the session is in none
+	gate     executor.Gate
+	opts     executor.SessionOptions
+	log      *slog.Logger
+	events   eventQueue
 
 	mu     sync.Mutex // guards the fields below
 	active executor.TabID
@@ -174,7 +173,7 @@ func (s *Session) Close() error {
 			}
 		}
 	}
-	s.host.RemoveSession(s)
+	s.registry.remove(s)
 	s.events.stop()
 	return nil
 }

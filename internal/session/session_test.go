@@ -11,126 +11,132 @@ import (
 	"testing/synctest"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
-// calls are the methods that need a browser, each with a tab id.
-var calls = map[string]func(context.Context, *Session, executor.TabID) error{
-	"SelectTab": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.SelectTab(ctx, id)
+// calls are the methods of a page.
+var calls = map[string]func(context.Context, executor.Page) error{
+	"Close": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Close(ctx)
 		return err
 	},
-	"CloseTab": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.CloseTab(ctx, id)
+	"Navigate": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Navigate(ctx, "https://a.test/", nil)
 		return err
 	},
-	"Navigate": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Navigate(ctx, id, "https://a.test/", nil)
+	"Back": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Back(ctx, nil)
 		return err
 	},
-	"Back": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Back(ctx, id, nil)
+	"Forward": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Forward(ctx, nil)
 		return err
 	},
-	"Forward": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Forward(ctx, id, nil)
+	"Reload": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Reload(ctx, nil)
 		return err
 	},
-	"Reload": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Reload(ctx, id, nil)
+	"WaitFor": func(ctx context.Context, p executor.Page) error {
+		_, err := p.WaitFor(ctx, executor.WaitCondition{Text: "x"})
 		return err
 	},
-	"WaitFor": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.WaitFor(ctx, id, executor.WaitCondition{Text: "x"})
+	"Snapshot": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Snapshot(ctx, nil)
 		return err
 	},
-	"Snapshot": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Snapshot(ctx, id, nil)
+	"Text": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Text(ctx, nil)
 		return err
 	},
-	"Text": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Text(ctx, id, nil)
+	"HTML": func(ctx context.Context, p executor.Page) error {
+		_, err := p.HTML(ctx, nil)
 		return err
 	},
-	"HTML": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.HTML(ctx, id, nil)
+	"Markdown": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Markdown(ctx, nil)
 		return err
 	},
-	"Markdown": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Markdown(ctx, id, nil)
+	"Links": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Links(ctx, nil)
 		return err
 	},
-	"Links": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Links(ctx, id, nil)
+	"Eval": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Eval(ctx, "1", nil)
 		return err
 	},
-	"Eval": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Eval(ctx, id, "1", nil)
+	"Click": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Click(ctx, executor.Target{Ref: "e1"}, nil)
 		return err
 	},
-	"Click": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Click(ctx, id, executor.Target{Ref: "e1"}, nil)
+	"Type": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Type(ctx, executor.Target{Ref: "e1"}, "x", nil)
 		return err
 	},
-	"Type": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Type(ctx, id, executor.Target{Ref: "e1"}, "x", nil)
+	"Press": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Press(ctx, "a", nil)
 		return err
 	},
-	"Press": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Press(ctx, id, "a", nil)
+	"Hover": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Hover(ctx, executor.Target{Ref: "e1"}, nil)
 		return err
 	},
-	"Hover": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Hover(ctx, id, executor.Target{Ref: "e1"}, nil)
+	"Scroll": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Scroll(ctx, executor.ScrollOptions{})
 		return err
 	},
-	"Scroll": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Scroll(ctx, id, executor.ScrollOptions{})
+	"SelectOption": func(ctx context.Context, p executor.Page) error {
+		_, err := p.SelectOption(ctx, executor.Target{Ref: "e1"}, []string{"x"}, nil)
 		return err
 	},
-	"SelectOption": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.SelectOption(ctx, id, executor.Target{Ref: "e1"}, []string{"x"}, nil)
+	"FillForm": func(ctx context.Context, p executor.Page) error {
+		_, err := p.FillForm(ctx, nil, nil)
 		return err
 	},
-	"FillForm": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.FillForm(ctx, id, nil, nil)
+	"HandleDialog": func(ctx context.Context, p executor.Page) error {
+		_, err := p.HandleDialog(ctx, executor.DialogAnswer{})
 		return err
 	},
-	"HandleDialog": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.HandleDialog(ctx, id, executor.DialogAnswer{})
+	"Screenshot": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Screenshot(ctx, nil)
 		return err
 	},
-	"Screenshot": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Screenshot(ctx, id, nil)
+	"Download": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Download(ctx, executor.DownloadOptions{URL: "https://a.test/f"})
 		return err
 	},
-	"Download": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Download(ctx, id, executor.DownloadOptions{URL: "https://a.test/f"})
+	"Console": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Console(ctx, nil)
 		return err
 	},
-	"Console": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Console(ctx, id, nil)
+	"PageErrors": func(ctx context.Context, p executor.Page) error {
+		_, err := p.PageErrors(ctx, nil)
 		return err
 	},
-	"PageErrors": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.PageErrors(ctx, id, nil)
+	"Requests": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Requests(ctx, nil)
 		return err
 	},
-	"Requests": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Requests(ctx, id, nil)
+	"Resize": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Resize(ctx, executor.ResizeOptions{Width: 800, Height: 600})
 		return err
 	},
-	"Resize": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Resize(ctx, id, executor.ResizeOptions{Width: 800, Height: 600})
+	"Emulate": func(ctx context.Context, p executor.Page) error {
+		_, err := p.Emulate(ctx, executor.EmulateOptions{Reset: true})
 		return err
 	},
-	"Emulate": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.Emulate(ctx, id, executor.EmulateOptions{Reset: true})
+	"CDP": func(ctx context.Context, p executor.Page) error {
+		_, err := p.CDP(ctx, "Page.enable", nil)
 		return err
 	},
-	"CDP": func(ctx context.Context, s *Session, id executor.TabID) error {
-		_, err := s.CDP(ctx, id, "Page.enable", nil)
+}
+
+// onPage calls a method of the page of a tab.
+func onPage(ctx context.Context, s *Session, id executor.TabID, call func(context.Context, executor.Page) error) error {
+	p, err := s.Page(ctx, id)
+	if err != nil {
 		return err
-	},
+	}
+	return call(ctx, p)
 }
 
 // TestClosedSession checks that every call fails after Close, and that none starts a browser.
@@ -152,20 +158,39 @@ func TestClosedSession(t *testing.T) {
 		}
 	}
 	for name, call := range calls {
-		check(name, call(t.Context(), s, id))
-		check(name+" of the active tab", call(t.Context(), s, ""))
+		check(name, onPage(t.Context(), s, id, call))
+		check(name+" of the active tab", onPage(t.Context(), s, "", call))
 	}
+	_, err := s.SelectTab(t.Context(), id)
+	check("SelectTab", err)
 	check("Ready", s.Ready(t.Context()))
 	check("Ping", s.Ping(t.Context()))
-	_, err := s.NewTab(t.Context(), "", nil)
-	check("NewTab", err)
-	_, err = s.ListTabs(t.Context())
-	check("ListTabs", err)
+	_, _, err = s.NewPage(t.Context(), nil)
+	check("NewPage", err)
+	_, err = s.Tabs(t.Context())
+	check("Tabs", err)
 	if n := h.started() - before; n != 0 {
 		t.Errorf("the browser was acquired %d times", n)
 	}
-	if len(h.forgot) != 1 || h.forgot[0] != s {
-		t.Errorf("RemoveSession was called %d times, want once", len(h.forgot))
+	h.sessions.Each(func(*Session) { t.Error("the registry contains the closed session") })
+}
+
+// TestRegistry checks that CloseAll closes the sessions and that no session can be opened
+// afterwards.
+func TestRegistry(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	if _, err := h.sessions.Open(h, executor.SessionOptions{AfterAction: "later"}); executor.CodeOf(err) != executor.ErrBadArgs {
+		t.Errorf("Open with an unknown AfterAction: %v, want ErrBadArgs", err)
+	}
+	if !h.sessions.CloseAll() || h.sessions.CloseAll() {
+		t.Error("CloseAll does not report which call is the first")
+	}
+	if err := s.Ready(t.Context()); executor.CodeOf(err) != executor.ErrNoBackend {
+		t.Errorf("Ready after CloseAll: %v, want ErrNoBackend", err)
+	}
+	if ex, err := h.sessions.Open(h, executor.SessionOptions{}); executor.CodeOf(err) != executor.ErrNoBackend || ex != nil {
+		t.Errorf("Open after CloseAll: %v, %v, want ErrNoBackend", ex, err)
 	}
 }
 
@@ -175,11 +200,11 @@ func TestClose(t *testing.T) {
 	adopted := h.adopt(t, "https://a.test/")
 	s, other := h.open(t, executor.SessionOptions{}), h.open(t, executor.SessionOptions{})
 	for range 2 {
-		if _, err := s.NewTab(t.Context(), "", nil); err != nil {
+		if _, _, err := s.NewPage(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := other.NewTab(t.Context(), "", nil); err != nil {
+	if _, _, err := other.NewPage(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -196,7 +221,7 @@ func TestCloseWhileOpening(t *testing.T) {
 	s := h.open(t, executor.SessionOptions{})
 	failed := make(chan error)
 	go func() {
-		_, err := s.NewTab(t.Context(), "", nil)
+		_, _, err := s.NewPage(t.Context(), nil)
 		failed <- err
 	}()
 	<-h.browser.opening // NewTab has started
@@ -214,8 +239,8 @@ func TestCloseWhileOpening(t *testing.T) {
 func TestStatusDoesNotLaunch(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
-	if list, err := s.ListTabs(t.Context()); err != nil || list == nil || len(list) != 0 {
-		t.Errorf("ListTabs: %v, %v, want an empty list", list, err)
+	if list, err := s.Tabs(t.Context()); err != nil || list == nil || len(list) != 0 {
+		t.Errorf("Tabs: %v, %v, want an empty list", list, err)
 	}
 	if err := s.Ping(t.Context()); executor.CodeOf(err) != executor.ErrNoBackend {
 		t.Errorf("Ping: %v, want ErrNoBackend", err)
@@ -240,7 +265,7 @@ func TestStartFailure(t *testing.T) {
 	h.startErr = executor.Errorf(executor.ErrLaunchFailed, "Install it.", "no browser found")
 	s := h.open(t, executor.SessionOptions{})
 	for name, call := range calls {
-		if err := call(t.Context(), s, ""); executor.CodeOf(err) != executor.ErrLaunchFailed {
+		if err := onPage(t.Context(), s, "", call); executor.CodeOf(err) != executor.ErrLaunchFailed {
 			t.Errorf("%s: %v, want ErrLaunchFailed", name, err)
 		}
 	}
@@ -252,14 +277,14 @@ func TestNilGate(t *testing.T) {
 	h.adopt(t, "https://a.test/")
 	s := New(h, executor.SessionOptions{})
 	defer s.Close()
-	for _, name := range []string{"SelectTab", "CloseTab", "Snapshot", "Eval", "Navigate", "Reload"} {
-		if err := calls[name](t.Context(), s, ""); executor.CodeOf(err) != executor.ErrPolicyDenied {
+	for _, name := range []string{"Close", "Snapshot", "Eval", "Navigate", "Reload"} {
+		if err := onPage(t.Context(), s, "", calls[name]); executor.CodeOf(err) != executor.ErrPolicyDenied {
 			t.Errorf("%s: %v, want ErrPolicyDenied", name, err)
 		}
 	}
-	list, err := s.ListTabs(t.Context())
+	list, err := s.Tabs(t.Context())
 	if err != nil || len(list) != 1 || list[0].URL != executor.DeniedURL || list[0].Title != "" {
-		t.Errorf("ListTabs: %+v, %v", list, err)
+		t.Errorf("Tabs: %+v, %v", list, err)
 	}
 }
 
@@ -299,7 +324,7 @@ func TestManyCalls(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				for range 5 {
-					tab, err := s.NewTab(t.Context(), "", nil)
+					_, tab, err := s.NewPage(t.Context(), nil)
 					if err != nil {
 						t.Error(err)
 						return
@@ -307,14 +332,14 @@ func TestManyCalls(t *testing.T) {
 					if _, err := s.SelectTab(t.Context(), tab.ID); err != nil {
 						t.Error(err)
 					}
-					if _, err := s.ListTabs(t.Context()); err != nil {
+					if _, err := s.Tabs(t.Context()); err != nil {
 						t.Error(err)
 					}
 					s.Status(t.Context())
 					for _, x := range h.browser.Tabs() {
 						s.Emit(executor.Event{Kind: executor.EventNavigated}, x, "")
 					}
-					if _, err := s.CloseTab(t.Context(), tab.ID); err != nil {
+					if _, err := pagetest.Of(s, tab.ID).Close(t.Context()); err != nil {
 						t.Error(err)
 					}
 					<-h.browser.closing
@@ -334,7 +359,7 @@ func TestNewTabTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		s := h.open(t, executor.SessionOptions{})
-		_, err := s.NewTab(t.Context(), "https://a.test/", nil)
+		_, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: "https://a.test/"})
 		var e *executor.Error
 		if !errors.As(err, &e) || e.Code != executor.ErrTimeout || e.Hint != executor.HintMoreTime {
 			t.Errorf("got %+v, want ErrTimeout with hint %q", e, executor.HintMoreTime)

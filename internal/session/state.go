@@ -92,7 +92,7 @@ func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, st
 		if t.Owner() != s {
 			continue
 		}
-		storage, err := onTab(ctx, s, "", s.id(b, t), 0, func(v *page.View) (*page.OriginStorage, error) { return v.LocalStorage(ctx) })
+		storage, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (*page.OriginStorage, error) { return v.LocalStorage(ctx) })
 		switch code := executor.CodeOf(err); {
 		case code == executor.ErrPolicyDenied:
 			denied[t.Page.URL()] = true
@@ -165,7 +165,7 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 		}
 	}()
 	for _, o := range origins {
-		_, err := onTab(ctx, s, "", s.id(b, t), 0, func(v *page.View) (struct{}, error) {
+		_, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (struct{}, error) {
 			return struct{}{}, v.RestoreLocalStorage(ctx, page.OriginStorage{Origin: o.Origin, Items: o.Items})
 		})
 		if err != nil {

@@ -359,8 +359,8 @@ func (s *Session) list(ctx context.Context, b BrowserInstance) []executor.Tab {
 	return list
 }
 
-// ListTabs lists the open tabs. It starts no browser: without one, there are no tabs.
-func (s *Session) ListTabs(ctx context.Context) ([]executor.Tab, error) {
+// Tabs lists the open tabs. It starts no browser: without one, there are no tabs.
+func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 	if err := s.alive(); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
@@ -411,10 +411,10 @@ func (s *Session) locate(ctx context.Context, id executor.TabID) (BrowserInstanc
 	return b, t, err
 }
 
-// CloseTab closes a tab, or releases it.
-func (s *Session) CloseTab(ctx context.Context, id executor.TabID) (*executor.ClosedTab, error) {
-	closed, err := s.closeTab(ctx, id)
-	return closed, executor.Wrap("close tab", id, asExecutorError(err))
+// Close closes the tab, or releases it.
+func (p *tabPage) Close(ctx context.Context) (*executor.ClosedTab, error) {
+	closed, err := p.session.closeTab(ctx, p.tab)
+	return closed, executor.Wrap("close tab", p.tab, asExecutorError(err))
 }
 
 func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.ClosedTab, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // TestMalformedIDs checks that invalid ids are rejected without starting a browser.
@@ -17,8 +18,11 @@ func TestMalformedIDs(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	for _, id := range []executor.TabID{"1", "cdp", "cdp:run", "cdp:run:", "cdp::t1", "web:run:t1", ":::", "CDP:run:t1"} {
+		if _, err := s.SelectTab(t.Context(), id); executor.CodeOf(err) != executor.ErrBadArgs {
+			t.Errorf("SelectTab of %q: %v, want ErrBadArgs", id, err)
+		}
 		for name, call := range calls {
-			if err := call(t.Context(), s, id); executor.CodeOf(err) != executor.ErrBadArgs {
+			if err := onPage(t.Context(), s, id, call); executor.CodeOf(err) != executor.ErrBadArgs {
 				t.Errorf("%s of %q: %v, want ErrBadArgs", name, id, err)
 			}
 		}
@@ -37,13 +41,13 @@ func TestForeignIDs(t *testing.T) {
 	s := h.open(t, executor.SessionOptions{Gate: denyURL("secret")})
 	for _, id := range []executor.TabID{"cdp:other:t1", "ext:run:t1"} {
 		for name, call := range calls {
-			if err := call(t.Context(), s, id); executor.CodeOf(err) != executor.ErrStaleTab || !strings.Contains(err.Error(), string(id)) {
+			if err := onPage(t.Context(), s, id, call); executor.CodeOf(err) != executor.ErrStaleTab || !strings.Contains(err.Error(), string(id)) {
 				t.Errorf("%s of %s: %v, want ErrStaleTab that names it", name, id, err)
 			}
 		}
 	}
 	for name, call := range calls {
-		err := call(t.Context(), s, "cdp:run:t9")
+		err := onPage(t.Context(), s, "cdp:run:t9", call)
 		if executor.CodeOf(err) != executor.ErrTabNotFound {
 			t.Errorf("%s: %v, want ErrTabNotFound", name, err)
 			continue
@@ -55,10 +59,10 @@ func TestForeignIDs(t *testing.T) {
 
 	// The extension backend uses another prefix.
 	h.kind = executor.BackendExtension
-	if err := calls["SelectTab"](t.Context(), s, "cdp:run:t1"); executor.CodeOf(err) != executor.ErrStaleTab {
+	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); executor.CodeOf(err) != executor.ErrStaleTab {
 		t.Errorf("an id of the other backend: %v, want ErrStaleTab", err)
 	}
-	if err := calls["SelectTab"](t.Context(), s, "ext:run:t1"); err != nil {
+	if _, err := s.SelectTab(t.Context(), "ext:run:t1"); err != nil {
 		t.Errorf("an id of the extension: %v", err)
 	}
 }
@@ -103,7 +107,7 @@ func TestActiveTab(t *testing.T) {
 	}
 	open := func(s *Session, inactive bool) executor.TabID {
 		t.Helper()
-		tab, err := s.NewTab(ctx, "", &executor.NewTabOptions{Inactive: inactive})
+		_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{Inactive: inactive})
 		if err != nil || tab.Active == inactive {
 			t.Fatalf("got %+v, %v", tab, err)
 		}
@@ -125,7 +129,7 @@ func TestActiveTab(t *testing.T) {
 	if st := s.Status(ctx); st.ActiveTabID != second {
 		t.Errorf("the status says %s is active, want %s", st.ActiveTabID, second)
 	}
-	list, err := s.ListTabs(ctx)
+	list, err := s.Tabs(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,18 +141,18 @@ func TestActiveTab(t *testing.T) {
 	if list[0].URL != "https://a.test/" || list[0].Title != "Title" || list[0].ID != s.id(h.browser, adopted) {
 		t.Errorf("the list has %+v", list[0])
 	}
-	if closed, err := s.CloseTab(ctx, second); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
+	if closed, err := pagetest.Of(s, second).Close(ctx); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
 		t.Fatalf("closing the client's tab: %+v, %v", closed, err)
 	}
 	if st := s.Status(ctx); st.ActiveTabID != "" {
 		t.Errorf("the status says %s is active, which is closed", st.ActiveTabID)
 	}
 	wantActive(third) // the client's only tab
-	if _, err := s.CloseTab(ctx, third); err != nil {
+	if _, err := pagetest.Of(s, third).Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	wantActive("") // the other tabs have no owner
-	if nav, err := s.Navigate(ctx, "", "about:blank", nil); err != nil || nav.TabID != "cdp:run:t5" {
+	if nav, err := s.Navigate(ctx, "about:blank", nil); err != nil || nav.TabID != "cdp:run:t5" {
 		t.Errorf("navigating: %+v, %v, want a new tab", nav, err)
 	}
 	wantActive("cdp:run:t5")
@@ -175,7 +179,7 @@ func TestSharedTab(t *testing.T) {
 		if len(reported) != reports {
 			t.Errorf("reported %v, want %d", reported, reports)
 		}
-		list, err := s.ListTabs(ctx)
+		list, err := s.Tabs(ctx)
 		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.id(h.browser, want) }) {
 			t.Errorf("the list has %+v, %v", list, err)
 		}
@@ -190,7 +194,7 @@ func TestSharedTab(t *testing.T) {
 	now := time.Now()
 	share(1, now.Add(-2*time.Hour))
 	first := share(2, now.Add(-time.Hour)) // before the session started
-	if list, err := s.ListTabs(ctx); err != nil || list[0].Active || !list[1].Active {
+	if list, err := s.Tabs(ctx); err != nil || list[0].Active || !list[1].Active {
 		t.Errorf("the list has %+v, %v", list, err)
 	}
 	h.popup(t, first, "https://a.test/popup")
@@ -202,7 +206,7 @@ func TestSharedTab(t *testing.T) {
 	wantReported(second, true)
 	wantActive(second, 1)
 
-	own, err := s.NewTab(ctx, "", nil)
+	_, own, err := s.NewPage(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +225,7 @@ func TestSharedTab(t *testing.T) {
 	wantReported(fourth, false)
 	wantActive(third, 3)
 	fifth := share(8, now.Add(4*time.Hour))
-	if _, err := s.HandleDialog(ctx, own.ID, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
+	if _, err := pagetest.Of(s, own.ID).HandleDialog(ctx, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
 		t.Fatal(err)
 	}
 	wantReported(fifth, false)
@@ -231,7 +235,7 @@ func TestSharedTab(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantActive(opened, 4) // the client's own tab
-	if _, err := s.CloseTab(ctx, own.ID); err != nil {
+	if _, err := pagetest.Of(s, own.ID).Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if tab, err := s.activeTab(ctx, h.browser); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the active tab is gone; open tabs: ext:run:t1") {
@@ -249,7 +253,7 @@ func TestSharedTabAtOpening(t *testing.T) {
 	shared.ShareSequence, shared.SharedByUserAt = 1, time.Now().Add(time.Minute)
 	var reported []executor.SharedTab
 	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
-	own, err := s.NewTab(ctx, "", nil)
+	_, own, err := s.NewPage(ctx, nil)
 	if err != nil || !own.Active {
 		t.Fatalf("got %+v, %v", own, err)
 	}
@@ -269,7 +273,7 @@ func TestDeniedTab(t *testing.T) {
 	if _, err := s.SelectTab(t.Context(), "cdp:run:t1"); executor.CodeOf(err) != executor.ErrPolicyDenied {
 		t.Errorf("select: %v, want ErrPolicyDenied", err)
 	}
-	if _, err := s.CloseTab(t.Context(), "cdp:run:t1"); executor.CodeOf(err) != executor.ErrPolicyDenied {
+	if _, err := pagetest.Of(s, "cdp:run:t1").Close(t.Context()); executor.CodeOf(err) != executor.ErrPolicyDenied {
 		t.Errorf("close: %v, want ErrPolicyDenied", err)
 	}
 	if len(h.browser.closing) != 0 || s.activeID() != "" {
@@ -341,12 +345,12 @@ func TestBrowserEnded(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	s.active = "cdp:earlier:t1"
-	_, err := s.Text(t.Context(), "", nil)
+	_, err := pagetest.Of(s, "").Text(t.Context(), nil)
 	if executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the browser exited") {
 		t.Errorf("got %v", err)
 	}
 	s.active = ""
-	if _, err := s.Text(t.Context(), "", nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "exited") {
+	if _, err := pagetest.Of(s, "").Text(t.Context(), nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "exited") {
 		t.Errorf("with no tab before: %v", err)
 	}
 }

@@ -14,32 +14,32 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// A VersionError is the error of a frame in another version of the protocol.
+// A VersionError reports a message with an unsupported protocol version.
 type VersionError struct {
-	Got string // as it was written, cut short
+	Got string // "v" of the message, truncated
 }
 
-// Error says what to do about it.
+// Error returns both versions and what to do.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the other side speaks version %s of the protocol, this one version %d: update chrome-mcp and reload its extension",
+	return fmt.Sprintf("the other side uses protocol version %s, this side uses version %d: update chrome-mcp and reload its extension",
 		e.Got, Version)
 }
 
-// Decode reads a frame. It accepts exactly what is declared here: another
-// version (a *VersionError), a type that is not known, a key that is not
-// known, missing or there twice, a value of another type or out of its bounds
-// are errors that name it, and never repeat a value. The raw messages in the
-// frame are parts of data.
+// Decode decodes a message. It accepts only what this package declares. It returns a
+// *[VersionError] for another protocol version, and an error for an unknown type, for an unknown,
+// missing or duplicate key, and for a value that has the wrong type or is out of bounds. Errors
+// name the key or type, but never contain any other value except a version. The fields of type
+// [json.RawMessage] refer to data.
 func Decode(data []byte) (Message, error) {
 	if !utf8.Valid(data) {
-		return nil, errors.New("frame is not UTF-8")
+		return nil, errors.New("message is not UTF-8")
 	}
 	if !json.Valid(data) {
-		return nil, errors.New("frame is not JSON")
+		return nil, errors.New("message is not JSON")
 	}
 	members, err := splitObject(data)
 	if err != nil {
-		return nil, fmt.Errorf("frame %w", err)
+		return nil, fmt.Errorf("message %w", err)
 	}
 	head, rest := map[string][]byte{}, members[:0]
 	for _, m := range members {
@@ -51,33 +51,33 @@ func Decode(data []byte) (Message, error) {
 	}
 	switch v := head["v"]; {
 	case v == nil:
-		return nil, errors.New(`frame: key "v" is missing`)
+		return nil, errors.New(`message: key "v" is missing`)
 	case string(v) != strconv.Itoa(Version):
 		return nil, &VersionError{shorten(string(v))}
 	}
 	var name string
 	if head["type"] == nil {
-		return nil, errors.New(`frame: key "type" is missing`)
+		return nil, errors.New(`message: key "type" is missing`)
 	}
 	if err := setValue(reflect.ValueOf(&name).Elem(), head["type"]); err != nil {
-		return nil, fmt.Errorf(`frame: key "type" %w`, err)
+		return nil, fmt.Errorf(`message: key "type" %w`, err)
 	}
-	create := newFrame[name]
+	create := newMessage[name]
 	if create == nil {
-		return nil, fmt.Errorf("frame type %q is not known", shorten(name))
+		return nil, fmt.Errorf("message type %q is not known", shorten(name))
 	}
-	f := create()
-	if err := setMembers(reflect.ValueOf(f).Elem(), rest, ""); err != nil {
+	message := create()
+	if err := setMembers(reflect.ValueOf(message).Elem(), rest, ""); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := f.check(); err != nil {
+	if err := message.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return f, nil
+	return message, nil
 }
 
-// Unmarshal reads data of a result or an event, or params of a command, into
-// v, as strictly as [Decode] reads a frame. v points to a struct.
+// Unmarshal decodes the data of a result or event, or the params of a command, into the struct that
+// v points to. It is as strict as [Decode].
 func Unmarshal(data []byte, v any) error {
 	if !json.Valid(data) {
 		return errors.New("is not JSON")
@@ -91,8 +91,8 @@ func Unmarshal(data []byte, v any) error {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// setMembers sets the fields of a struct. path is its own name with a dot, or
-// empty.
+// setMembers sets the fields of a struct. path is the path of the struct with a trailing dot, or
+// empty for the outermost one.
 func setMembers(v reflect.Value, members []member, path string) error {
 	t := v.Type()
 	var known []string
@@ -117,8 +117,7 @@ func setMembers(v reflect.Value, members []member, path string) error {
 	return nil
 }
 
-// setField sets one field of a struct, or one element of a list, from JSON
-// that is known to be valid.
+// setField sets a field of a struct or an element of a slice. raw must be valid JSON.
 func setField(v reflect.Value, raw []byte, path string) error {
 	switch {
 	case v.Type() == rawMessage:
@@ -154,7 +153,7 @@ func setField(v reflect.Value, raw []byte, path string) error {
 
 // setValue sets a string, number or bool.
 func setValue(v reflect.Value, raw []byte) error {
-	if raw[0] == 'n' || json.Unmarshal(raw, v.Addr().Interface()) != nil { // encoding/json takes null for anything
+	if raw[0] == 'n' || json.Unmarshal(raw, v.Addr().Interface()) != nil { // encoding/json accepts null for any type
 		switch v.Kind() {
 		case reflect.String:
 			return errors.New("is not a string")
@@ -167,15 +166,15 @@ func setValue(v reflect.Value, raw []byte) error {
 }
 
 func shorten(s string) string {
-	const most = 40
-	if len(s) <= most {
+	const maxBytes = 40
+	if len(s) <= maxBytes {
 		return s
 	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
+	end := maxBytes
+	for !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:cut] + "…"
+	return s[:end] + "…"
 }
 
 var (
@@ -184,79 +183,79 @@ var (
 	code        = regexp.MustCompile(`^[A-Z][A-Z_]{0,63}$`)
 )
 
-// maxWord bounds a version, a name or a method.
-const maxWord = 200
+// maxNameLength is the maximum length of a version, method or event name in bytes.
+const maxNameLength = 200
 
-func (f *Hello) check() error {
+func (m *Hello) check() error {
 	switch {
-	case !instance.MatchString(f.Instance):
+	case !instance.MatchString(m.Instance):
 		return errors.New(`key "instance" is not 1 to 64 letters, digits, - and _`)
-	case f.Run != "" && !instance.MatchString(f.Run):
+	case m.Run != "" && !instance.MatchString(m.Run):
 		return errors.New(`key "run" is not 1 to 64 letters, digits, - and _`)
-	case !extensionID.MatchString(f.Ext.ID):
+	case !extensionID.MatchString(m.Ext.ID):
 		return errors.New(`key "ext.id" is not the id of an extension`)
-	case len(f.Ext.Version) > maxWord || len(f.Ext.Chrome) > maxWord:
+	case len(m.Ext.Version) > maxNameLength || len(m.Ext.Chrome) > maxNameLength:
 		return errors.New(`a version in "ext" is too long`)
-	case f.Key != KeyToken && f.Key != KeyPaired && f.Key != KeyPairing:
+	case m.Key != KeyToken && m.Key != KeyPaired && m.Key != KeyPairing:
 		return errors.New(`key "key" is not boot, paired or pairing`)
 	}
-	return checkKey("nonce", f.Nonce)
+	return checkKey("nonce", m.Nonce)
 }
 
-func (f *Challenge) check() error {
-	if err := checkKey("nonce", f.Nonce); err != nil {
+func (m *Challenge) check() error {
+	if err := checkKey("nonce", m.Nonce); err != nil {
 		return err
 	}
-	return checkKey("mac", f.MAC)
+	return checkKey("mac", m.MAC)
 }
 
-func (f *Proof) check() error { return checkKey("mac", f.MAC) }
+func (m *Proof) check() error { return checkKey("mac", m.MAC) }
 
-func (f *Welcome) check() error {
+func (m *Welcome) check() error {
 	switch {
-	case !instance.MatchString(f.Session):
+	case !instance.MatchString(m.Session):
 		return errors.New(`key "session" is not 1 to 64 letters, digits, - and _`)
-	case f.HeartbeatMs <= 0:
+	case m.HeartbeatMs <= 0:
 		return errors.New(`key "heartbeatMs" is not positive`)
-	case f.Pairing != nil:
-		return checkKey("pairing.key", f.Pairing.Key)
+	case m.Pairing != nil:
+		return checkKey("pairing.key", m.Pairing.Key)
 	}
 	return nil
 }
 
-func (f *RejectedMessage) check() error {
-	if !slices.Contains(Reasons(), f.Reason) {
+func (m *Rejection) check() error {
+	if !slices.Contains(Reasons(), m.Reason) {
 		return errors.New(`key "reason" is not known`)
 	}
 	return nil
 }
 
-func (f *Command) check() error {
+func (m *Command) check() error {
 	switch {
-	case f.Method == "" || len(f.Method) > maxWord:
+	case m.Method == "" || len(m.Method) > maxNameLength:
 		return errors.New(`key "method" is empty or too long`)
-	case f.Params[0] != '{':
+	case m.Params[0] != '{':
 		return errors.New(`key "params" is not an object`)
-	case f.TimeoutMs <= 0:
+	case m.TimeoutMs <= 0:
 		return errors.New(`key "timeoutMs" is not positive`)
 	}
-	return checkID(f.ID)
+	return checkID(m.ID)
 }
 
-func (f *Result) check() error { return checkID(f.ID) }
+func (m *Result) check() error { return checkID(m.ID) }
 
-func (f *Failure) check() error {
-	if !code.MatchString(string(f.Error.Code)) {
+func (m *Failure) check() error {
+	if !code.MatchString(string(m.Error.Code)) {
 		return errors.New(`key "error.code" is not a code`)
 	}
-	return checkID(f.ID)
+	return checkID(m.ID)
 }
 
-func (f *Event) check() error {
+func (m *Event) check() error {
 	switch {
-	case f.Event == "" || len(f.Event) > maxWord:
+	case m.Event == "" || len(m.Event) > maxNameLength:
 		return errors.New(`key "event" is empty or too long`)
-	case f.Data[0] != '{':
+	case m.Data[0] != '{':
 		return errors.New(`key "data" is not an object`)
 	}
 	return nil

@@ -15,28 +15,28 @@ import (
 // KeySize is the size of keys, nonces and MACs in bytes.
 const KeySize = 32
 
-// What is put before the transcript, so that no MAC of one kind can pass for
-// one of another.
+// Labels precede the transcript in the input of a MAC, so that a MAC of one kind is not valid as
+// another kind.
 const (
 	LabelServer = "chrome-mcp server"
 	LabelClient = "chrome-mcp client"
 	LabelSeal   = "chrome-mcp seal"
 )
 
-// PairingPrefix begins a pairing string.
+// PairingPrefix is the prefix of pairing strings.
 const PairingPrefix = "cm1-"
 
-// A Transcript is what both sides of a handshake agree on.
+// A Transcript contains the values that both sides of a handshake authenticate.
 type Transcript struct {
 	ExtensionID string
 	Instance    string
-	Port        int    // on which the client reached the server
-	NonceC      []byte // of the hello, decoded
-	NonceS      []byte // of the challenge, decoded
+	Port        int    // server port that the client connected to
+	NonceC      []byte // nonce of the hello, decoded
+	NonceS      []byte // nonce of the challenge, decoded
 }
 
-// Bytes returns the fields, each after its length as a big-endian uint32:
-// Version in decimal, extension id, instance, port in decimal, both nonces.
+// Bytes returns the encoding of t: Version in decimal, extension id, instance, port in decimal,
+// NonceC and NonceS. Each value is preceded by its length as a big-endian uint32.
 func (t *Transcript) Bytes() []byte {
 	var out []byte
 	for _, field := range [][]byte{
@@ -56,21 +56,18 @@ func (t *Transcript) mac(key []byte, label string) []byte {
 	return h.Sum(nil)
 }
 
-// ServerMAC returns the proof of a server that holds key, as a challenge
-// carries it.
+// ServerMAC returns the server's proof that it has key: the MAC of a challenge.
 func (t *Transcript) ServerMAC(key []byte) string { return EncodeKey(t.mac(key, LabelServer)) }
 
-// ClientMAC returns the proof of a client that holds key.
+// ClientMAC returns the client's proof that it has key: the MAC of a proof.
 func (t *Transcript) ClientMAC(key []byte) string { return EncodeKey(t.mac(key, LabelClient)) }
 
-// VerifyServer reports whether mac is the ServerMAC of key. It takes the same
-// time whatever mac is.
+// VerifyServer reports whether mac is the ServerMAC of key, in constant time.
 func (t *Transcript) VerifyServer(key []byte, mac string) bool {
 	return verify(t.mac(key, LabelServer), mac)
 }
 
-// VerifyClient reports whether mac is the ClientMAC of key. It takes the same
-// time whatever mac is.
+// VerifyClient reports whether mac is the ClientMAC of key, in constant time.
 func (t *Transcript) VerifyClient(key []byte, mac string) bool {
 	return verify(t.mac(key, LabelClient), mac)
 }
@@ -80,8 +77,8 @@ func verify(want []byte, mac string) bool {
 	return err == nil && hmac.Equal(want, got)
 }
 
-// Seal hides key, of KeySize bytes, from whoever does not hold secret. Each
-// secret seals one key only, in one handshake.
+// Seal encrypts key, of KeySize bytes, with secret. A secret must be used for one key in one
+// handshake only.
 func (t *Transcript) Seal(secret, key []byte) string {
 	pad := t.mac(secret, LabelSeal)
 	for i := range pad {
@@ -90,7 +87,7 @@ func (t *Transcript) Seal(secret, key []byte) string {
 	return EncodeKey(pad)
 }
 
-// Unseal returns the key that Seal hid.
+// Unseal decrypts a key that Seal encrypted.
 func (t *Transcript) Unseal(secret []byte, sealed string) ([]byte, error) {
 	key, err := DecodeKey(sealed)
 	if err != nil {
@@ -102,7 +99,7 @@ func (t *Transcript) Unseal(secret []byte, sealed string) ([]byte, error) {
 	return key, nil
 }
 
-// NewKey returns KeySize random bytes: a key or a nonce.
+// NewKey returns KeySize random bytes, for use as a key or nonce.
 func NewKey() []byte {
 	key := make([]byte, KeySize)
 	rand.Read(key) // never fails
@@ -111,29 +108,30 @@ func NewKey() []byte {
 
 var base64url = base64.RawURLEncoding.Strict()
 
-// EncodeKey writes a key, nonce or MAC as frames carry it.
+// EncodeKey returns the encoding of a key, nonce or MAC in messages: base64url without padding.
 func EncodeKey(key []byte) string { return base64url.EncodeToString(key) }
 
-// DecodeKey reads what EncodeKey wrote. Its error does not repeat s.
+// DecodeKey decodes the result of EncodeKey. Its error does not contain s.
 func DecodeKey(s string) ([]byte, error) {
 	if len(s) != base64url.EncodedLen(KeySize) {
 		return nil, errors.New("is not 32 bytes in base64url")
 	}
-	key, err := base64url.DecodeString(s) // skips line ends, which make the key too short
+	key, err := base64url.DecodeString(s) // skips line breaks, which make the key too short
 	if err != nil || len(key) != KeySize {
 		return nil, errors.New("is not 32 bytes in base64url")
 	}
 	return key, nil
 }
 
-// PairingString returns what a user pastes into the extension's options.
+// PairingString returns the pairing string for port and secret. The user pastes it into the
+// extension's options page.
 func PairingString(port int, secret []byte) string {
 	raw := binary.BigEndian.AppendUint16(nil, uint16(port))
 	return PairingPrefix + base64url.EncodeToString(append(raw, secret...))
 }
 
-// ParsePairingString reads a pairing string, with white space around it. Its
-// error does not repeat s.
+// ParsePairingString parses a pairing string, which may be surrounded by white space. Its error
+// does not contain s.
 func ParsePairingString(s string) (port int, secret []byte, err error) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(s), PairingPrefix)
 	raw, decodeErr := base64url.DecodeString(text)

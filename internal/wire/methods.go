@@ -5,39 +5,38 @@ import (
 	"time"
 )
 
-// The methods of commands.
+// Methods of commands.
 const (
-	MethodPing       = "ping_probe"  // whether the worker answers
-	MethodTabsList   = "tabs_list"   // the shared tabs
-	MethodTabNew     = "tab_new"     // a blank tab of the agent's own, in the background, attached
-	MethodTabClose   = "tab_close"   // closes an own tab, lets go of a user's
-	MethodTabAttach  = "tab_attach"  // attaches the debugger; again and again does no harm
+	MethodPing       = "ping_probe"  // checks that the service worker responds
+	MethodTabsList   = "tabs_list"   // lists the shared tabs
+	MethodTabNew     = "tab_new"     // opens a blank background tab for the agent and attaches to it
+	MethodTabClose   = "tab_close"   // closes an agent's tab, stops sharing a user's tab
+	MethodTabAttach  = "tab_attach"  // attaches the debugger; idempotent
 	MethodTabRelease = "tab_release" // detaches the debugger; the tab stays shared
-	MethodCDP        = "cdp"         // a command of the browser's own protocol
-	MethodConsent    = "consent"     // asks the user in the popup
+	MethodCDP        = "cdp"         // sends a CDP command
+	MethodConsent    = "consent"     // prompts the user in the extension popup
 
-	// MethodDownloadCancel ends a download that the rules do not allow, and
-	// removes what there is of its file.
+	// MethodDownloadCancel cancels a download that the policy denies and removes its partial file.
 	MethodDownloadCancel = "download_cancel"
 )
 
-// A Method is a row of the table of methods.
+// A Method describes a method of commands.
 type Method struct {
 	Name    string
 	Timeout time.Duration
-	Params  any // a value of the type of params
-	Data    any // a value of the type of the result's data; nil when it is the browser's own
+	Params  any // zero value of the type of Command.Params
+	Data    any // zero value of the type of Result.Data; nil if the browser determines it
 }
 
-// The timeouts of commands. A timeout never closes the connection.
+// Timeouts of commands. A timeout never closes the connection.
 const (
-	// CommandTimeout is for what a living worker does in milliseconds.
+	// CommandTimeout applies to commands that a running service worker completes in milliseconds.
 	CommandTimeout = 30 * time.Second
-	// SlowTimeout is for what waits for a page, or for a person.
+	// SlowTimeout applies to commands that wait for a page or the user.
 	SlowTimeout = 60 * time.Second
 )
 
-// Methods returns every method.
+// Methods returns all methods.
 func Methods() []Method {
 	return []Method{
 		{MethodPing, CommandTimeout, Empty{}, Empty{}},
@@ -52,8 +51,7 @@ func Methods() []Method {
 	}
 }
 
-// SlowCDP returns the commands of the browser's own protocol that get
-// SlowTimeout.
+// SlowCDP returns the CDP methods that use [SlowTimeout].
 func SlowCDP() []string {
 	return []string{
 		"Page.captureScreenshot", "Page.printToPDF",
@@ -77,8 +75,8 @@ var slowCDP = func() map[string]bool {
 	return m
 }()
 
-// Timeout returns how long to wait for the answer to a command. params
-// matters for [MethodCDP]: a CDPCommand, or a pointer to one.
+// Timeout returns how long to wait for the reply to a command. For [MethodCDP], params must be a
+// CDPCommand or a pointer to one; for other methods it is ignored.
 func Timeout(method string, params any) time.Duration {
 	var cdp string
 	switch p := params.(type) {
@@ -101,73 +99,74 @@ type Empty struct{}
 
 // A Tab is a shared tab.
 type Tab struct {
-	TabID    int    `json:"tabId"`    // the browser's
-	TargetID string `json:"targetId"` // of the debugger's protocol; equals the id of the main frame
+	TabID    int    `json:"tabId"`    // tab id of the chrome.tabs API
+	TargetID string `json:"targetId"` // CDP target id; equals the id of the main frame
 	URL      string `json:"url"`
 	Title    string `json:"title"`
-	Active   bool   `json:"active"` // in front in its window
-	Own      bool   `json:"own"`    // made by tab_new, and not by the user
-	Index    int    `json:"index"`  // in its window
+	Active   bool   `json:"active"` // whether it is the active tab of its window
+	Own      bool   `json:"own"`    // opened by tab_new, not by the user
+	Index    int    `json:"index"`  // position in its window
 
-	// OpenerTabID is the shared tab whose page opened it. Such a tab is shared
-	// with the same server by itself, and is its own if the opener is.
+	// OpenerTabID is the shared tab whose page opened this tab, or 0. Such a tab is automatically
+	// shared with the same server, and Own is the same as for the opener.
 	OpenerTabID int `json:"openerTabId,omitempty"`
 
-	// SharedByUserAt is when the user shared this very tab, in ms since 1970; 0 when
-	// it came to be shared by itself.
+	// SharedByUserAt is when the user shared this tab, in milliseconds since 1970. 0 means that it
+	// was shared automatically.
 	SharedByUserAt int64 `json:"chosen,omitempty"`
 }
 
-// A TabsList is the answer to tabs_list.
+// A TabsList is the result of tabs_list.
 type TabsList struct {
 	Tabs []Tab `json:"tabs"`
-	// Elsewhere is how many tabs the user shares that other servers drive.
+	// Elsewhere is the number of shared tabs that other servers drive.
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
-// A TabRef names a tab.
+// A TabRef refers to a tab.
 type TabRef struct {
 	TabID int `json:"tabId"`
 }
 
-// TabClosed is the answer to tab_close: one of the two is true.
+// TabClosed is the result of tab_close. Exactly one field is true.
 type TabClosed struct {
 	Closed   bool `json:"closed"`
-	Released bool `json:"released"` // no longer shared, but open
+	Released bool `json:"released"` // no longer shared, but still open
 }
 
-// A CDPCommand is a command of the browser's own protocol.
+// A CDPCommand is a CDP command.
 type CDPCommand struct {
 	TabID     int             `json:"tabId"`
-	SessionID string          `json:"sessionId,omitempty"` // of a frame or a worker; none means the tab itself
+	SessionID string          `json:"sessionId,omitempty"` // CDP session of a frame or worker; empty means the tab itself
 	Method    string          `json:"method"`
 	Params    json.RawMessage `json:"params,omitempty"` // an object
 }
 
-// A DownloadRef names a download.
+// A DownloadRef refers to a download.
 type DownloadRef struct {
-	ID int `json:"id"`
+	ID int `json:"id"` // the browser's download id
 }
 
-// The kinds of questions.
+// Kinds of permission prompts. The extension stores and applies the answer to ConsentEval. The
+// server stores the answers to the others.
 const (
-	ConsentEval      = "eval"      // running scripts in the pages of a site; the extension keeps the answer, and decides by it
-	ConsentSite      = "site"      // a site that the rules lack; of this and the following the server keeps the answer
-	ConsentMutations = "mutations" // changing pages
-	ConsentDownloads = "downloads" // saving files
+	ConsentEval      = "eval"      // run scripts in the pages of a site
+	ConsentSite      = "site"      // use a site that the policy does not allow
+	ConsentMutations = "mutations" // change pages
+	ConsentDownloads = "downloads" // save files
 )
 
 // A PromptParams is a prompt for the user. Calls share a prompt only if all
 // fields are equal. The answer "once" applies only to the waiting calls.
 type PromptParams struct {
 	Kind   string `json:"kind"`
-	Origin string `json:"origin"`           // of the site that the call is about
+	Origin string `json:"origin"`           // origin of the site that the call is about
 	Tool   string `json:"tool,omitempty"`   // name of the tool; empty with ConsentEval
 	Client string `json:"client,omitempty"` // id of the client, chosen by the server
 	Call   string `json:"call"`             // hash of the tool and all its arguments
 }
 
-// A PromptResult is what the user said.
+// A PromptResult is the user's answer to a prompt.
 type PromptResult struct {
 	Granted bool   `json:"granted"`
 	Answer  string `json:"answer,omitempty"` // once, session or no; with ConsentEval also always, and empty for a stored answer

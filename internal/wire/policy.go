@@ -2,19 +2,19 @@ package wire
 
 import "encoding/json"
 
-// Policy is what the extension enforces in the tabs that this server drives.
-// Patterns have the syntax of package policy. Its zero value allows nothing.
+// Policy is the policy that the extension enforces in the tabs that this server drives. Patterns
+// have the syntax of package policy. The zero value allows nothing.
 type Policy struct {
-	Allow        []string `json:"allow"`        // patterns: where the agent may go
-	Block        []string `json:"block"`        // patterns: where it may not, whatever allow says
-	Subresources string   `json:"subresources"` // what pages may load: public, same or list
-	Resources    []string `json:"resources"`    // patterns: what else pages may load with list
-	Private      []string `json:"private"`      // CIDRs of private addresses that are open
-	UnsafeAll    bool     `json:"unsafeAll"`    // every public host is allowed
-	OwnPorts     []int    `json:"ownPorts"`     // loopback ports of the server itself, always closed
+	Allow        []string `json:"allow"`        // patterns of allowed hosts
+	Block        []string `json:"block"`        // patterns of denied hosts; override allow
+	Subresources string   `json:"subresources"` // tier of subresources that pages may load: public, same or list
+	Resources    []string `json:"resources"`    // patterns of additional hosts that pages may load subresources from with list
+	Private      []string `json:"private"`      // CIDRs of allowed private addresses
+	UnsafeAll    bool     `json:"unsafeAll"`    // whether all public hosts are allowed
+	OwnPorts     []int    `json:"ownPorts"`     // loopback ports of the server itself, always denied
 }
 
-// MarshalJSON writes empty lists as [], never as null.
+// MarshalJSON encodes nil lists as [], and empty Subresources as "same".
 func (p Policy) MarshalJSON() ([]byte, error) {
 	type plain Policy
 	if p.Subresources == "" {

@@ -1,22 +1,22 @@
 package wire
 
-// The keys that a hello can name.
+// Values of Hello.Key.
 const (
 	KeyToken   = "boot"    // the token of the handshake file
-	KeyPaired  = "paired"  // this instance's own key
-	KeyPairing = "pairing" // the secret of a pairing string, good for one use
+	KeyPaired  = "paired"  // the paired key of this installation
+	KeyPairing = "pairing" // the secret of a pairing string, valid once
 )
 
-// The reasons for which a server refuses a client.
+// Values of Rejection.Reason.
 const (
-	ReasonBadProof   = "bad_proof"   // the client does not hold the key
-	ReasonBadVersion = "bad_version" // it speaks another version of the protocol
-	ReasonTimeout    = "timeout"     // it was silent
-	ReasonBadHello   = "bad_hello"   // what it said is no handshake, or it is not our extension
-	ReasonNotPaired  = "not_paired"  // its key was revoked, or the pairing string is used up
+	ReasonBadProof   = "bad_proof"   // the client does not have the key
+	ReasonBadVersion = "bad_version" // the client uses another protocol version
+	ReasonTimeout    = "timeout"     // the client did not send a message in time
+	ReasonBadHello   = "bad_hello"   // invalid handshake message, or not our extension
+	ReasonNotPaired  = "not_paired"  // not paired, key revoked, or pairing string already used
 )
 
-// Reasons returns every reason.
+// Reasons returns all reasons.
 func Reasons() []string {
 	return []string{ReasonBadProof, ReasonBadVersion, ReasonTimeout, ReasonBadHello, ReasonNotPaired}
 }

@@ -7,17 +7,16 @@ import (
 	"fmt"
 )
 
-// encoding/json takes "TYPE" for "type", and the last of two equal keys. So
-// objects are taken apart here, once it has said that the whole is valid:
-// that is quick, and copies nothing.
+// encoding/json matches keys case-insensitively and accepts duplicate keys, so this file splits
+// objects itself, after encoding/json has validated the message. That is fast and copies no values.
 
-// A member is a key of an object with its value.
+// A member is a key and a value of an object.
 type member struct {
 	key   string
 	value []byte
 }
 
-// splitObject returns the members of an object, which is valid JSON.
+// splitObject returns the members of an object. raw must be valid JSON.
 func splitObject(raw []byte) ([]member, error) {
 	raw = bytes.TrimSpace(raw)
 	if raw[0] != '{' {
@@ -39,7 +38,7 @@ func splitObject(raw []byte) ([]member, error) {
 	return members, nil
 }
 
-// splitArray returns the elements of an array, which is valid JSON.
+// splitArray returns the elements of an array. raw must be valid JSON without leading white space.
 func splitArray(raw []byte) ([][]byte, error) {
 	if raw[0] != '[' {
 		return nil, errors.New("is not a list")
@@ -51,13 +50,14 @@ func splitArray(raw []byte) ([][]byte, error) {
 	return elements, nil
 }
 
-// A scanner goes through the values of one object or array of valid JSON.
+// A scanner iterates over the keys and values of an object, or the elements of an array. raw must
+// be valid JSON.
 type scanner struct {
 	raw []byte
 	at  int
 }
 
-// more goes to the next value, or reports that there is none.
+// more advances to the next value and reports whether there is one.
 func (s *scanner) more() bool {
 	for {
 		switch s.raw[s.at] {
@@ -71,7 +71,7 @@ func (s *scanner) more() bool {
 	}
 }
 
-// value returns the next value and goes past it.
+// value returns the next value and advances past it.
 func (s *scanner) value() []byte {
 	s.more()
 	start := s.at
@@ -86,7 +86,7 @@ func (s *scanner) value() []byte {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth == 0 { // the end of what surrounds a number or a word
+			if depth == 0 { // the end of the object or array that contains a number, a bool or null
 				return s.raw[start:s.at]
 			}
 			if depth--; depth == 0 {
@@ -102,7 +102,7 @@ func (s *scanner) value() []byte {
 	}
 }
 
-// skipString goes past a string, whose first quote is next.
+// skipString advances past the string whose opening quote is at s.at.
 func (s *scanner) skipString() {
 	s.at++
 	for {
@@ -113,7 +113,7 @@ func (s *scanner) skipString() {
 				s.at = end + 1
 				return
 			}
-			s.at += escape + 2 // with what is escaped, which may be that quote
+			s.at += escape + 2 // also skip the escaped character, which may be the quote at end
 		}
 	}
 }

@@ -1,24 +1,24 @@
-// Package wire declares what the bridge and the extension say to each other:
-// frames, methods, events, codes, limits and the handshake. It is the one
-// source of truth; go generate writes the extension's copy of it.
+// Package wire declares the protocol between the bridge and the extension: messages, methods,
+// events, codes, limits and the handshake. It is the source of truth; go generate writes the
+// extension's copy.
 //
-// A frame is one JSON object in one WebSocket text message. Each has "type"
-// and "v". Until the server has sent welcome nothing but the handshake passes:
+// A message is a JSON object in a WebSocket text message. Each has the keys "type" and "v". Until
+// the server sends welcome, only handshake messages are allowed:
 //
-//	hello      extension → server   who I am, and which key I hold
-//	challenge  server → extension   proof of the key
-//	proof      extension → server   proof of the key
-//	welcome    server → extension   the session, and the rules
-//	refused    server → extension   why not; then the connection closes
+//	hello      extension → server   identity of the extension, and which key it has
+//	challenge  server → extension   proof that the server has the key
+//	proof      extension → server   proof that the extension has the key
+//	welcome    server → extension   the instance id and the policy
+//	refused    server → extension   why the handshake failed; then the connection closes
 //
-// After it:
+// After the handshake:
 //
 //	command        server → extension
-//	result, error  extension → server   the answer to the command of that id
+//	result, error  extension → server   the reply to the command with the same id
 //	event          extension → server
-//	policy         server → extension   the rules have changed
-//	servers        server → extension   another server came or went: look again
-//	ping, pong     both ways
+//	policy         server → extension   the policy changed
+//	servers        server → extension   another server started or stopped; search for servers
+//	ping, pong     both directions
 package wire
 
 import (
@@ -29,50 +29,50 @@ import (
 
 //go:generate go run ../gen wire . ../../extension/wire.js
 
-// Version is the version of the protocol: "v" of each frame. A side that gets
-// another one says so in words and closes.
+// Version is the protocol version: "v" of each message. A side that receives another version
+// reports it to the user and closes the connection.
 const Version = 1
 
-// HostName is the name under which browsers know the native messaging host.
+// HostName is the name of the native messaging host.
 const HostName = "com.chrome_mcp.host"
 
-// A server listens on the first free of these ports, so that an extension
-// which has no native messaging host knows where to look.
+// A server listens on the first free port of this range by default, so that an extension without a
+// native messaging host can find it.
 const (
 	FirstPort = 38017
 	LastPort  = 38032
 )
 
-// The limits.
+// Limits.
 const (
-	// MaxHandshakeFrame is the most bytes in a frame before welcome.
-	MaxHandshakeFrame = 64 << 10
-	// MaxFrame is the most bytes in a frame to the server after welcome.
-	// What is larger is a full-page screenshot that nobody can use.
-	MaxFrame = 64 << 20
-	// MaxQueued is how many bytes may wait to be sent to the extension
-	// before a command is refused with BACKPRESSURE.
+	// MaxHandshakeMessage is the maximum size of a message before welcome, in bytes.
+	MaxHandshakeMessage = 64 << 10
+	// MaxMessage is the maximum size of a message to the server after welcome, in bytes. Only a
+	// full-page screenshot that is too large to be useful exceeds it.
+	MaxMessage = 64 << 20
+	// MaxQueued is the maximum size of the send queue to the extension, in bytes. If it is full,
+	// commands fail with BACKPRESSURE.
 	MaxQueued = 8 << 20
 )
 
-// The times.
+// Timeouts and intervals.
 const (
-	// HelloTimeout is for the hello, and again for the proof. Both sides run
-	// on one machine.
+	// HelloTimeout is how long the server waits for the hello, and again for the proof. Both sides
+	// run on the same machine.
 	HelloTimeout = 5 * time.Second
-	// Heartbeat is between two pings of the server. A browser ends a silent
-	// worker after 30 s.
+	// Heartbeat is the interval of the server's pings. A browser terminates an idle service worker
+	// after 30 s.
 	Heartbeat = 15 * time.Second
-	// MissedHeartbeats end the connection.
+	// MissedHeartbeats is the number of missed pings after which the connection is closed.
 	MissedHeartbeats = 2
 )
 
-// The codes with which a WebSocket closes.
+// WebSocket close codes.
 const (
-	CloseDisplaced = 4000 // the same instance has connected anew
-	CloseStopped   = 4002 // the user stopped the server: nobody gets in until it starts afresh
-	CloseRefused   = 4401 // the handshake failed; a refused frame said why
+	CloseDisplaced = 4000 // a newer connection of the same installation replaced this one
+	CloseStopped   = 4002 // the user stopped the server; it accepts no connections until it is restarted
+	CloseRefused   = 4401 // the handshake failed, and a Rejection reports why; or the key was revoked
 )
 
-// NewID returns a new id for a command: a ULID, so that ids sort by time.
+// NewID returns a new command id. It is a ULID, so ids sort by time.
 func NewID() string { return ulid.Make().String() }

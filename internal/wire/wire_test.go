@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// readCases reads a file of testdata, which the extension's tests read too.
+// readCases returns the test cases in a file of testdata. The extension's tests read some of these
+// files too.
 func readCases[T any](t *testing.T, name string) []T {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
@@ -53,7 +54,7 @@ func TestHandshakeVectors(t *testing.T) {
 				t.Errorf("client MAC %s, want %s", got, v.ClientMac)
 			}
 			if tr.VerifyClient(key, v.ServerMac) || tr.VerifyServer(key, v.ClientMac) || tr.VerifyClient(newKey, v.ClientMac) && v.Key != v.NewKey {
-				t.Error("a MAC is taken for another one")
+				t.Error("a MAC of one side is accepted for the other side, or with another key")
 			}
 			if got := tr.Seal(key, newKey); got != v.Sealed {
 				t.Errorf("sealed %s, want %s", got, v.Sealed)
@@ -72,9 +73,9 @@ func TestHandshakeVectors(t *testing.T) {
 	}
 }
 
-// TestTranscriptFieldsCount: each field changes the MAC, and none can be
-// moved into its neighbour.
-func TestTranscriptFieldsCount(t *testing.T) {
+// TestTranscriptCoversFields checks that each field changes the MAC, and that moving bytes from one
+// field to the next does too.
+func TestTranscriptCoversFields(t *testing.T) {
 	nonces := func(a, b string) ([]byte, []byte) { return []byte(a), []byte(b) }
 	base := Transcript{ExtensionID: "ab", Instance: "c", Port: 1}
 	base.NonceC, base.NonceS = nonces("x", "yz")
@@ -90,13 +91,13 @@ func TestTranscriptFieldsCount(t *testing.T) {
 		change(&tr)
 		mac := tr.ServerMAC(nil)
 		if seen[mac] {
-			t.Errorf("change %d leaves the MAC as it was", i)
+			t.Errorf("change %d does not change the MAC", i)
 		}
 		seen[mac] = true
 	}
 }
 
-func TestPairingStringIsStrict(t *testing.T) {
+func TestParseInvalidPairingString(t *testing.T) {
 	good := PairingString(38017, NewKey())
 	for _, s := range []string{
 		"", "cm1-", "cm2-" + good[4:], good[4:], good + "A", good[:len(good)-1], good + "=",
@@ -106,20 +107,20 @@ func TestPairingStringIsStrict(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q is accepted", s)
 		} else if len(s) > 10 && strings.Contains(err.Error(), s[4:]) {
-			t.Error("the error repeats the string")
+			t.Error("the error contains the string")
 		}
 	}
 }
 
-func TestFrames(t *testing.T) {
-	type frameCase struct {
+func TestMessages(t *testing.T) {
+	type messageCase struct {
 		Name, From, Error string
-		Frame             json.RawMessage
+		Message           json.RawMessage
 	}
 	covered := map[string]bool{}
-	for _, c := range readCases[frameCase](t, "frames.json") {
+	for _, c := range readCases[messageCase](t, "messages.json") {
 		t.Run(c.Name, func(t *testing.T) {
-			f, err := Decode(c.Frame)
+			m, err := Decode(c.Message)
 			if c.Error != "" {
 				if err == nil || !strings.Contains(err.Error(), c.Error) {
 					t.Errorf("error %v, want %q", err, c.Error)
@@ -132,32 +133,32 @@ func TestFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			covered[f.Type()] = true
+			covered[m.Type()] = true
 			for _, row := range MessageTypes() {
-				if row.New().Type() == f.Type() && row.From != c.From {
-					t.Errorf("the table says it comes from %s", row.From)
+				if row.New().Type() == m.Type() && row.From != c.From {
+					t.Errorf("MessageTypes declares sender %s", row.From)
 				}
 			}
-			out, err := Encode(f)
+			out, err := Encode(m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var want, got any
-			json.Unmarshal(c.Frame, &want)
+			json.Unmarshal(c.Message, &want)
 			json.Unmarshal(out, &got)
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("encoded again: %s", out)
+				t.Errorf("encoded as %s", out)
 			}
 		})
 	}
 	for _, row := range MessageTypes() {
 		if !covered[row.New().Type()] {
-			t.Errorf("no case for %s", row.New().Type())
+			t.Errorf("no test case for %s", row.New().Type())
 		}
 	}
 }
 
-// TestDecodeText has what a JSON file cannot hold.
+// TestDecodeText checks inputs that a JSON test file cannot contain.
 func TestDecodeText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "not JSON",
@@ -174,9 +175,9 @@ func TestDecodeText(t *testing.T) {
 		`{"type":"ping","v":` + strings.Repeat("9", 1000) + `}`:     "999…",
 		strings.Repeat("[", 100_000):                                "not JSON",
 	} {
-		f, err := Decode([]byte(text))
+		m, err := Decode([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Decode(%.60q) = %v, %v, want error with %q", text, f, err, want)
+			t.Errorf("Decode(%.60q) = %v, %v, want error with %q", text, m, err, want)
 		} else if len(err.Error()) > 300 {
 			t.Errorf("error of %d bytes", len(err.Error()))
 		}
@@ -186,7 +187,7 @@ func TestDecodeText(t *testing.T) {
 	}
 }
 
-func TestErrorsRepeatNoValue(t *testing.T) {
+func TestErrorsContainNoValues(t *testing.T) {
 	const secret = "s3cr3t-t0ken"
 	for _, text := range []string{
 		`{"type":"proof","v":1,"mac":"` + secret + `"}`,
@@ -214,7 +215,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-func TestEncodeIsUnescaped(t *testing.T) {
+func TestEncodeDoesNotEscapeHTML(t *testing.T) {
 	out, err := Encode(&Command{ID: NewID(), Method: "cdp", Params: json.RawMessage(`{"expression":"a<b&&c>d"}`), TimeoutMs: 1})
 	if err != nil || !bytes.Contains(out, []byte("a<b&&c>d")) {
 		t.Errorf("%s, %v", out, err)
@@ -251,28 +252,28 @@ func TestIDsSort(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever is accepted comes out of Encode and Decode the same.
+// FuzzDecode checks that encoding and decoding an accepted message does not change it.
 func FuzzDecode(f *testing.F) {
-	data, err := os.ReadFile("testdata/frames.json")
+	data, err := os.ReadFile("testdata/messages.json")
 	if err != nil {
 		f.Fatal(err)
 	}
-	var cases []struct{ Frame json.RawMessage }
+	var cases []struct{ Message json.RawMessage }
 	if err := json.Unmarshal(data, &cases); err != nil {
 		f.Fatal(err)
 	}
 	for _, c := range cases {
-		f.Add([]byte(c.Frame))
+		f.Add([]byte(c.Message))
 	}
 	f.Add([]byte(`{"type":"ping","v":1,"ts":1,"ts":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		frame, err := Decode(data)
+		message, err := Decode(data)
 		if err != nil {
 			return
 		}
-		out, err := Encode(frame)
+		out, err := Encode(message)
 		if err != nil {
-			t.Fatalf("cannot encode %#v: %v", frame, err)
+			t.Fatalf("cannot encode %#v: %v", message, err)
 		}
 		again, err := Decode(out)
 		if err != nil {
@@ -281,10 +282,10 @@ func FuzzDecode(f *testing.F) {
 		if once, _ := Encode(again); !bytes.Equal(once, out) {
 			t.Errorf("%s became %s", out, once)
 		}
-		// A lenient reader must see the same.
+		// encoding/json, which is lenient, must read the same type.
 		var lenient struct{ Type string }
-		if err := json.Unmarshal(data, &lenient); err != nil || lenient.Type != frame.Type() {
-			t.Errorf("%s is a %q to others, %v", data, lenient.Type, err)
+		if err := json.Unmarshal(data, &lenient); err != nil || lenient.Type != message.Type() {
+			t.Errorf("%s: encoding/json reads type %q, error %v", data, lenient.Type, err)
 		}
 	})
 }
@@ -299,14 +300,14 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// FuzzParsePairingString: what is accepted is what PairingString writes.
+// FuzzParsePairingString checks that every accepted string is a result of PairingString.
 func FuzzParsePairingString(f *testing.F) {
 	f.Add(PairingString(38017, make([]byte, KeySize)))
 	f.Add("cm1-")
 	f.Fuzz(func(t *testing.T, s string) {
 		port, secret, err := ParsePairingString(s)
 		if err == nil && PairingString(port, secret) != strings.TrimSpace(s) {
-			t.Errorf("%q is taken for port %d and secret %x", s, port, secret)
+			t.Errorf("%q was parsed as port %d and secret %x", s, port, secret)
 		}
 	})
 }

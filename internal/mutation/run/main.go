@@ -150,9 +150,9 @@ func checkouts(ctx context.Context, n int) (dirs []string, remove func(), err er
 	return dirs, remove, nil
 }
 
-// try applies a mutation in dir, generates what depends on the file, runs the tests
-// and restores the files. It returns an error unless the tests fail; with intact, unless they pass on the
-// unchanged code.
+// try applies a mutation in dir, regenerates the files that depend on the changed file, runs the
+// tests and restores the files. It returns an error unless the tests fail; with intact, unless they
+// pass on the unchanged code.
 func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (output []byte, err error) {
 	file := filepath.Join(dir, m.File)
 	text, err := os.ReadFile(file)
@@ -170,8 +170,8 @@ func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (out
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
 	defer cancel()
-	if !intact && strings.HasSuffix(m.File, ".js") && strings.HasPrefix(m.File, "internal/") {
-		generate := exec.CommandContext(ctx, "go", "generate", "./internal/page", "./internal/wire")
+	if packages := generated(m.File); !intact && len(packages) > 0 {
+		generate := exec.CommandContext(ctx, "go", append([]string{"generate"}, packages...)...)
 		generate.Dir = dir
 		if output, err := generate.CombinedOutput(); err != nil {
 			return output, fmt.Errorf("go generate: %w", err)
@@ -205,6 +205,19 @@ func try(ctx context.Context, dir string, m mutation.Mutation, intact bool) (out
 		return output, errors.New("no test ran: the changed code does not build")
 	}
 	return output, nil
+}
+
+// generated returns the packages whose generated files depend on file.
+func generated(file string) []string {
+	switch {
+	case strings.HasPrefix(file, "internal/page/js/"):
+		return []string{"./internal/page", "./internal/outline"} // the bundles, and their digests in the extension
+	case file == "internal/page/page_scripts.go":
+		return []string{"./internal/page"}
+	case strings.HasPrefix(file, "internal/wire/"):
+		return []string{"./internal/wire"} // the extension's copy
+	}
+	return nil
 }
 
 // failed matches what a failing test prints.

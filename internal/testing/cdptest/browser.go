@@ -1,5 +1,4 @@
-// Package cdptest is the far end of a protocol connection, in memory: a
-// browser that answers as a test tells it to.
+// Package cdptest provides a fake browser for tests: the other end of a CDP connection, in memory.
 package cdptest
 
 import (
@@ -14,16 +13,15 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// A FakeTransport is a transport of cdpconn. Its methods are safe for concurrent
-// use, and what they send arrives in the order of the calls. None of them but
-// Read blocks.
+// A FakeTransport is a cdpconn.Transport whose other end is a test. Its methods are safe for concurrent
+// use, and messages arrive in the order of the calls. Only Read blocks.
 type FakeTransport struct {
 	handle func(*FakeTransport, *cdproto.Message)
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	more   *sync.Cond
 	queue  []*cdproto.Message
-	hungUp bool // the queue is read to its end, then there is no more
+	hungUp bool // Read fails after the end of the queue
 	closed bool
 }
 
@@ -109,8 +107,8 @@ func (b *FakeTransport) Emit(session, method, params string) {
 	b.Send(&cdproto.Message{SessionID: target.SessionID(session), Method: cdproto.MethodType(method), Params: jsonv2.Value(params)})
 }
 
-// Attach tells the session parent that child was attached to a target of a
-// type, such as "page" or "iframe". The target is named as the session is.
+// Attach sends parent the event that the session child was attached to a target of a type, such as
+// "page" or "iframe". The target has the same id as the session.
 func (b *FakeTransport) Attach(parent, child, typ string) {
 	id, _ := json.Marshal(child)
 	b.Emit(parent, "Target.attachedToTarget", fmt.Sprintf(
@@ -118,7 +116,7 @@ func (b *FakeTransport) Attach(parent, child, typ string) {
 		id, id, typ))
 }
 
-// Detach tells the session parent that child was detached.
+// Detach sends parent the event that the session child was detached.
 func (b *FakeTransport) Detach(parent, child string) {
 	id, _ := json.Marshal(child)
 	b.Emit(parent, "Target.detachedFromTarget", fmt.Sprintf(`{"sessionId":%s}`, id))

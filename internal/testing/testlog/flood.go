@@ -25,14 +25,13 @@ var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x
 	"<a ", "![", "](", "[]", "[](", "<!--", "-->", "&#", "&a", "</", "<b>", "<div>", "<p>", "<li>", "<td>", "\n\n", "\r\n", "- ", "1.", "```", "\x1b[", "\x1b]",
 	"//", "://", "%2f", "..", "../", "a=", "; ", "*.", "\\u", "\\\"", "[[", "{\"", "e1 ")
 
-// raceFloods are those of floods that are used with the race detector, which
-// makes code slow: what a parser looks back or ahead for.
+// raceFloods are the texts that are used with the race detector, which makes code slow: those for
+// which a parser looks back or ahead.
 var raceFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
 
-// Floods calls f with each text that is special to a parser, a million times,
-// and fails the test where that takes more than two seconds of a processor,
-// including that of child processes that exit, or leaves more than 64 MiB in the
-// heap.
+// Floods calls f with a million repetitions of each text that is special to a parser. It fails the
+// test if that takes more than two seconds of CPU time, including that of child processes that have
+// exited, or if the heap then contains more than 64 MiB.
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
 	factor := 1

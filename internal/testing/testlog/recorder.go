@@ -24,7 +24,7 @@ func (l *Recorder) Record(e audit.Entry) {
 	l.entries = append(l.entries, e)
 }
 
-// Entries returns what was recorded so far.
+// Entries returns the recorded entries.
 func (l *Recorder) Entries() []audit.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,5 @@
-// Package userbrowser is, in tests, the browser of a user who loaded the
-// extension: a Chromium that is started as the user does, and a line of its own
-// to it for what that user does and sees. The product comes to the same browser
-// by its own ways meanwhile.
+// Package userbrowser starts the browser of a user for tests: a Chromium with the extension. The test
+// does what the user does over a separate CDP connection, independently of the product.
 package userbrowser
 
 import (
@@ -18,7 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// WaitTimeout bounds every wait for a browser: it is for a machine that is busy.
+// WaitTimeout bounds every wait for a browser. It is long enough for a busy machine.
 const WaitTimeout = 30 * time.Second
 
 // Find returns the path of the Chromium to test with. It skips the test if the flag -short is set
@@ -36,29 +34,29 @@ func Find(t testing.TB) string {
 	return path
 }
 
-// Options say how a browser is started.
+// Options are the options of [Start].
 type Options struct {
-	Profile    string   // its user data folder
-	Extensions []string // folders of extensions
-	Window     string   // its size; "1000,700" when empty
-	Flags      []string // more flags; they win
-	Env        []string // nil is that of the test
-	Display    string   // the X display to show its windows on; none is shown when empty
+	Profile    string   // user data directory
+	Extensions []string // directories of extensions
+	Window     string   // window size; empty means "1000,700"
+	Flags      []string // additional flags, which override others
+	Env        []string // nil means the environment of the test
+	Display    string   // X display for its windows; empty means headless
 }
 
-// A Browser is one that runs. Its methods are safe for concurrent use.
+// A Browser is a running browser. Its methods are safe for concurrent use.
 type Browser struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has ended
+	ended chan struct{} // closed when the process has exited
 
-	mu      sync.Mutex // guards what follows, and writes
+	mu      sync.Mutex // guards the fields below, and writes
 	in      *os.File
 	lastID  int
-	pending map[int]chan Answer // nil when the line is cut
+	pending map[int]chan Answer // nil after the connection has ended
 }
 
-// Start starts a browser with one blank tab. It is ended with the test, in
-// order.
+// Start starts a browser with one blank tab. The browser is closed gracefully at the end of the
+// test.
 func Start(t testing.TB, o Options) *Browser {
 	t.Helper()
 	fromUs, in, err := os.Pipe()
@@ -115,32 +113,32 @@ func Start(t testing.TB, o Options) *Browser {
 	return b
 }
 
-// PID is the number of the browser's process.
+// PID returns the process id of the browser.
 func (b *Browser) PID() int { return b.cmd.Process.Pid }
 
-// CloseGracefully ends the browser as its user does.
+// CloseGracefully closes the browser as its user does.
 func (b *Browser) CloseGracefully(t testing.TB) {
 	t.Helper()
 	b.Send("", "Browser.close", nil)
 	select {
 	case <-b.ended:
 	case <-time.After(WaitTimeout):
-		t.Fatal("the browser does not end")
+		t.Fatal("the browser does not exit")
 	}
 }
 
-// Kill ends the browser as a crash does.
+// Kill kills the browser process.
 func (b *Browser) Kill() {
 	b.cmd.Process.Kill()
 	<-b.ended
 }
 
-// Eventually waits for a condition of the browser, which tells nobody of it.
+// Eventually polls until ok returns true. It is for states of the browser without an event.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(WaitTimeout); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -123,8 +123,8 @@ func (b *Browser) Find(t testing.TB, kind, urlPart string) Target {
 	return found
 }
 
-// WithSession runs work with a session on a target. It ends with work: whoever looks at
-// a worker keeps it alive.
+// WithSession calls work with the id of a CDP session of a target. The session ends with work, because
+// it keeps a service worker alive.
 func (b *Browser) WithSession(t testing.TB, target string, work func(session string)) {
 	t.Helper()
 	var res struct {
