@@ -162,7 +162,7 @@ function tabRow({ tabId }) {
   const stop = button('Stop', () => act('unshare', { tabId }), { className: 'stop' });
   go.append(title);
   return {
-    element: make('li', {}, make('div', {}, go, where, doing, driver), stop),
+    element: make('li', {}, make('div', {}, go, where), stop, doing, driver),
     update: (t) => {
       const name = titleOf(t);
       setText(title, name);

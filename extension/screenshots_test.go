@@ -30,7 +30,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("writes files; requires -screenshots")
 	}
 	web := newSite(t)
-	b := start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()), "--force-device-scale-factor=1.5")
+	b := start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()))
 	policy := wire.Policy{Allow: []string{"http://shop.example", "http://tickets.example", "http://mail.example"}, Subresources: "public"}
 	claude, editor := newServer(t, "Claude Code", policy), newServer(t, "Zed", wire.Policy{Allow: []string{"http://docs.example"}, Subresources: "public"})
 	claude.version, editor.version = "1.0.0", "1.0.0"
@@ -77,7 +77,7 @@ func TestScreenshots(t *testing.T) {
 	b.WithSession(t, popup.ID, func(s string) {
 		b.shows(t, s, "#questions", "wants to run")
 		b.shows(t, s, "#title", "Order 1042")
-		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1.5, "mobile": false}, nil)
+		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.holds(t, s, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
 		b.screenshot(t, s, "extension-popup.png")
 		b.Click(t, s, "#questions button", "Allow this session")
@@ -95,7 +95,7 @@ func TestScreenshots(t *testing.T) {
 		}
 		b.shows(t, s, "#log", "Allowed scripts")
 		b.Eval(t, s, "document.activeElement.blur()", nil)
-		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 720, "height": 400, "deviceScaleFactor": 1.25, "mobile": false}, nil)
+		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 720, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.screenshot(t, s, "extension-options.png")
 	})
 }
