@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -53,6 +54,7 @@ func run(t *testing.T, dir, name string, args ...string) (stdout, stderr string,
 }
 
 func TestPackages(t *testing.T) {
+	tier.Slow(t)
 	for _, tool := range []string{"node", "npm", "npx"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("CI") != "" {

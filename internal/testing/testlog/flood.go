@@ -25,9 +25,9 @@ var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x
 	"<a ", "![", "](", "[]", "[](", "<!--", "-->", "&#", "&a", "</", "<b>", "<div>", "<p>", "<li>", "<td>", "\n\n", "\r\n", "- ", "1.", "```", "\x1b[", "\x1b]",
 	"//", "://", "%2f", "..", "../", "a=", "; ", "*.", "\\u", "\\\"", "[[", "{\"", "e1 ")
 
-// raceFloods are the texts that are used with the race detector, which makes code slow: those for
-// which a parser looks back or ahead.
-var raceFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
+// fewFloods are the texts that are used with the race detector, which makes code slow, and with the
+// flag -short: those for which a parser looks back or ahead.
+var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
 
 // Floods calls f with a million repetitions of each text that is special to a parser. It fails the
 // test if that takes more than two seconds of CPU time, including that of child processes that have
@@ -39,8 +39,8 @@ func Floods(t *testing.T, f func(text string)) {
 		factor = raceFactor
 	}
 	units := floods
-	if RaceEnabled {
-		units = raceFloods
+	if RaceEnabled || testing.Short() {
+		units = fewFloods
 	}
 	for _, unit := range units {
 		text := strings.Repeat(unit, FloodLength)

@@ -1,7 +1,7 @@
 // Package tier chooses the tests to run. There are four tiers:
 //
-//   - go test -short runs the tests that need no browser.
-//   - go test runs these and the tests that drive a browser.
+//   - go test -short runs the tests that need no browser and take less than a few seconds.
+//   - go test runs these, slow tests, and the tests that drive a browser.
 //   - With TEST_LONG=1, go test also runs long tests, as CI does.
 //   - With TEST_LONG=all, go test also runs exhaustive tests, which take minutes each on
 //     an idle machine and do not run in CI.
@@ -21,6 +21,14 @@ func Browser(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives a browser; run without -short")
+	}
+}
+
+// Slow skips a test that takes seconds if the flag -short is set.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds; run without -short")
 	}
 }
 
