@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -45,7 +45,7 @@ func (i *Conn) Call(ctx context.Context, method string, params, result any) erro
 		return r.err
 	}
 	if err := json.Unmarshal(r.data, result); err != nil {
-		return executor.Errorf(executor.ErrInternal, "Update chrome-mcp and reload its extension.",
+		return errs.Errorf(errs.ErrInternal, "Update chrome-mcp and reload its extension.",
 			"the extension's response to %s is malformed: %w", method, err)
 	}
 	return nil
@@ -65,7 +65,7 @@ func (i *Conn) begin(ctx context.Context, method string, params any, ordered boo
 	}
 	raw, err := encodeParams(params)
 	if err != nil {
-		return executor.Errorf(executor.ErrInternal, "", "params of %s: %w", method, err)
+		return errs.Errorf(errs.ErrInternal, "", "params of %s: %w", method, err)
 	}
 	timeout := wire.Timeout(method, params)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -74,7 +74,7 @@ func (i *Conn) begin(ctx context.Context, method string, params any, ordered boo
 	id := wire.NewID()
 	msg, err := wire.Encode(&wire.Command{ID: id, Method: method, Params: raw, TimeoutMs: max(timeout.Milliseconds(), 1)})
 	if err != nil {
-		return executor.Errorf(executor.ErrInternal, "", "%s: %w", method, err)
+		return errs.Errorf(errs.ErrInternal, "", "%s: %w", method, err)
 	}
 
 	i.mu.Lock()
@@ -85,8 +85,8 @@ func (i *Conn) begin(ctx context.Context, method string, params any, ordered boo
 	p := &pending{done: done, ordered: ordered}
 	i.pending[id] = p
 	p.timer = time.AfterFunc(timeout+responseGrace, func() {
-		i.finish(id, nil, &executor.Error{
-			Code: executor.ErrTimeout, Retryable: true,
+		i.finish(id, nil, &errs.Error{
+			Code: errs.ErrTimeout, Retryable: true,
 			Err: fmt.Errorf("the extension did not respond to %s within %v", method, timeout.Round(time.Millisecond)),
 		})
 	})
@@ -123,7 +123,7 @@ func (i *Conn) complete(p *pending, data json.RawMessage, err error) {
 func contextError(ctx context.Context, method string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
+		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
 	}
 	return fmt.Errorf("%s: %w", method, cause)
 }

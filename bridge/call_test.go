@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -62,9 +62,9 @@ func TestCall(t *testing.T) {
 func TestCallFails(t *testing.T) {
 	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
 		answers := []wire.Problem{
-			{Code: executor.ErrDevToolsOpen, Message: "DevTools are open on the tab"},
-			{Code: executor.ErrCDP, Message: "no node", Data: []byte(`{"code":-32000,"message":"No node"}`)},
-			{Code: executor.ErrConsentRequired, Message: "the user is being asked"},
+			{Code: errs.ErrDevToolsOpen, Message: "DevTools are open on the tab"},
+			{Code: errs.ErrCDP, Message: "no node", Data: []byte(`{"code":-32000,"message":"No node"}`)},
+			{Code: errs.ErrConsentRequired, Message: "the user is being asked"},
 			{Code: "FROM_THE_FUTURE", Message: "what"},
 		}
 		go func() {
@@ -76,13 +76,13 @@ func TestCallFails(t *testing.T) {
 			err := i.Call(t.Context(), wire.MethodTabsList, nil, nil)
 			want := a.Code
 			if a.Code == "FROM_THE_FUTURE" {
-				want = executor.ErrInternal
+				want = errs.ErrInternal
 			}
 			problem, ok := errors.AsType[*CommandError](err)
-			if executor.CodeOf(err) != want || !ok || problem.Message != a.Message || string(problem.Data) != string(a.Data) {
-				t.Errorf("error %v (%s), want %s", err, executor.CodeOf(err), want)
+			if errs.CodeOf(err) != want || !ok || problem.Message != a.Message || string(problem.Data) != string(a.Data) {
+				t.Errorf("error %v (%s), want %s", err, errs.CodeOf(err), want)
 			}
-			if e, _ := errors.AsType[*executor.Error](err); want == executor.ErrConsentRequired && (!e.Retryable || !strings.Contains(e.Hint, "popup")) {
+			if e, _ := errors.AsType[*errs.Error](err); want == errs.ErrConsentRequired && (!e.Retryable || !strings.Contains(e.Hint, "popup")) {
 				t.Errorf("what to do about %+v", e)
 			}
 		}
@@ -123,7 +123,7 @@ func TestTimeout(t *testing.T) {
 		} {
 			began := time.Now()
 			err := i.Call(t.Context(), tt.method, tt.params, nil)
-			if took := time.Since(began); !errors.Is(err, executor.ErrTimeout) || took != tt.want+responseGrace {
+			if took := time.Since(began); !errors.Is(err, errs.ErrTimeout) || took != tt.want+responseGrace {
 				t.Errorf("%s: %v after %v", tt.method, err, took)
 			}
 			send(p, &wire.Result{ID: <-ids, Data: []byte("{}")})
@@ -131,7 +131,7 @@ func TestTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := i.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, executor.ErrTimeout) || time.Since(began) != 800*time.Millisecond {
+		if err := i.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrTimeout) || time.Since(began) != 800*time.Millisecond {
 			t.Errorf("with a deadline: %v after %v", err, time.Since(began))
 		}
 		if err := i.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
@@ -176,7 +176,7 @@ func TestEndRejectsAll(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if err := i.Call(t.Context(), wire.MethodTabsList, nil, nil); !errors.Is(err, executor.ErrExtensionDisconnected) {
+				if err := i.Call(t.Context(), wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 					t.Errorf("error %v", err)
 				}
 			})
@@ -189,10 +189,10 @@ func TestEndRejectsAll(t *testing.T) {
 		p.Close()
 		wg.Wait()
 		<-i.Done()
-		if _, err := i.Next(t.Context()); !errors.Is(err, executor.ErrExtensionDisconnected) {
+		if _, err := i.Next(t.Context()); !errors.Is(err, errs.ErrExtensionDisconnected) {
 			t.Errorf("Next: %v", err)
 		}
-		if err := <-queued; !errors.Is(err, executor.ErrExtensionDisconnected) {
+		if err := <-queued; !errors.Is(err, errs.ErrExtensionDisconnected) {
 			t.Errorf("queued: %v", err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestOrder(t *testing.T) {
 		send(p, &wire.Result{ID: ids[1], Data: []byte("{}")})
 		event("b")
 		send(p, &wire.Result{ID: ids[0], Data: []byte("[]")})
-		send(p, &wire.Failure{ID: ids[2], Error: wire.Problem{Code: executor.ErrDetached, Message: "taken"}})
+		send(p, &wire.Failure{ID: ids[2], Error: wire.Problem{Code: errs.ErrDetached, Message: "taken"}})
 		event("c")
 		for range 3 {
 			e, err := i.Next(t.Context())
@@ -250,7 +250,7 @@ func TestBackpressure(t *testing.T) {
 			accepted++
 			synctest.Wait() // the pipe itself takes a few
 		}
-		if !errors.Is(err, executor.ErrBackpressure) || accepted < 7 || accepted > 30 {
+		if !errors.Is(err, errs.ErrBackpressure) || accepted < 7 || accepted > 30 {
 			t.Errorf("%d MiB accepted, then %v", accepted, err)
 		}
 		for range accepted {
@@ -290,7 +290,7 @@ func TestHeartbeat(t *testing.T) {
 		if took := time.Since(began); took != 13*wire.Heartbeat {
 			t.Errorf("ended after %v", took)
 		}
-		if err := i.Err(); !errors.Is(err, executor.ErrExtensionDisconnected) || !strings.Contains(err.Error(), "2 pings") {
+		if err := i.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) || !strings.Contains(err.Error(), "2 pings") {
 			t.Errorf("Err %v", err)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -224,8 +224,8 @@ func (i *Conn) enqueue(data []byte) error {
 	case i.err != nil:
 		return i.err
 	case i.queued+len(data) > wire.MaxQueued:
-		return &executor.Error{
-			Code: executor.ErrBackpressure, Retryable: true,
+		return &errs.Error{
+			Code: errs.ErrBackpressure, Retryable: true,
 			Err:  errors.New("send queue to the extension is full (8 MiB)"),
 			Hint: "Wait for the running calls, and try again.",
 		}
@@ -270,7 +270,7 @@ const hintStopped = "Do not continue: the user stopped it. The extension does no
 // disconnected returns the error of calls on a connection that ended because of why. It is not
 // retryable if the user ended the connection.
 func disconnected(why error) error {
-	e := &executor.Error{Code: executor.ErrExtensionDisconnected, Err: why}
+	e := &errs.Error{Code: errs.ErrExtensionDisconnected, Err: why}
 	switch {
 	case errors.Is(why, ErrStoppedByUser):
 		e.Hint = hintStopped
@@ -286,26 +286,26 @@ func disconnected(why error) error {
 // failed returns the error of a command that failed in the extension.
 func failed(p *wire.Problem) error {
 	problem := &CommandError{Code: p.Code, Message: p.Message, Data: p.Data}
-	for _, known := range executor.Codes() {
+	for _, known := range errs.Codes() {
 		switch {
 		case p.Code != known:
-		case known == executor.ErrConsentRequired:
-			return &executor.Error{Code: known, Err: problem, Retryable: true,
+		case known == errs.ErrConsentRequired:
+			return &errs.Error{Code: known, Err: problem, Retryable: true,
 				Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
 		default:
-			return &executor.Error{Code: known, Err: problem}
+			return &errs.Error{Code: known, Err: problem}
 		}
 	}
-	return &executor.Error{
-		Code: executor.ErrInternal, Err: fmt.Errorf("the extension returned an unknown error code: %w", problem),
+	return &errs.Error{
+		Code: errs.ErrInternal, Err: fmt.Errorf("the extension returned an unknown error code: %w", problem),
 		Hint: "Update chrome-mcp and reload its extension.",
 	}
 }
 
 // A CommandError is the error of a command that failed in the extension. It is the Err of the
-// *executor.Error.
+// *errs.Error.
 type CommandError struct {
-	Code    executor.Code
+	Code    errs.Code
 	Message string
 	Data    json.RawMessage // for CDP_ERROR, the browser's {code, message}; otherwise usually empty
 }

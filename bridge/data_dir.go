@@ -9,14 +9,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 const handshakesName = "handshakes"
 
-const dataDirHint = "Choose another directory with --data, or make this one writable only by you."
+const dataDirHint = "Choose another directory with Options.DataDir, or make this one writable only by you."
 
 // A dataDirectory is the data directory. A nil dataDirectory has no pairings.
 type dataDirectory struct{ path string }
@@ -25,14 +25,14 @@ type dataDirectory struct{ path string }
 // only the user can write to them. It also deletes the files that killed servers did not remove.
 func openDataDir(path string) (*dataDirectory, error) {
 	if path == "" {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge requires a data directory")
+		return nil, errs.Errorf(errs.ErrBadArgs, "", "the bridge requires a data directory")
 	}
 	path, err := filepath.Abs(path)
 	if err == nil {
 		err = makeDirs(path)
 	}
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "data directory %s: %w", path, err)
+		return nil, errs.Errorf(errs.ErrNoBackend, dataDirHint, "data directory %s: %w", path, err)
 	}
 	d := &dataDirectory{path}
 	d.sweep()
@@ -40,11 +40,11 @@ func openDataDir(path string) (*dataDirectory, error) {
 }
 
 // EnsureDir creates a data directory, or a directory in it, if it does not exist. It returns an
-// [executor.ErrNoBackend] if other users can write to the directory: its files are trusted, and
+// [errs.ErrNoBackend] if other users can write to the directory: its files are trusted, and
 // the extension's code runs in the user's browser.
 func EnsureDir(path string) error {
 	if err := owneronly.MakeDir(path); err != nil {
-		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "directory %s: %w", path, err)
+		return errs.Errorf(errs.ErrNoBackend, dataDirHint, "directory %s: %w", path, err)
 	}
 	return nil
 }

@@ -17,5 +17,5 @@
 //     within a second.
 //   - No token, key or pairing string appears in a log, an error or a URL.
 //
-// Every error is an *executor.Error, unless its function says otherwise.
+// Every error is an *errs.Error, unless its function says otherwise.
 package bridge

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -126,7 +126,7 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	}
 	ended(t, i, time.Second)
 	c.closed(wire.CloseStopped)
-	if e, ok := errors.AsType[*executor.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
+	if e, ok := errors.AsType[*errs.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
 		t.Errorf("it ended with %+v", i.Err())
 	}
 	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
@@ -134,7 +134,7 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	again.send(hello)
 	contains(t, again.rejected(wire.ReasonNotPaired).Message, "was stopped")
 	contains(t, log.String(), "the handshake file was removed")
-	if err := s.Err(); executor.CodeOf(err) != executor.ErrNoBackend || !strings.Contains(err.Error(), "chrome-mcp stop") {
+	if err := s.Err(); errs.CodeOf(err) != errs.ErrNoBackend || !strings.Contains(err.Error(), "chrome-mcp stop") {
 		t.Errorf("the reason is %v", err)
 	}
 	if n, err := Stop(dir); n != 0 || err != nil {

@@ -159,7 +159,7 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	}
 	return nil, &handshakeError{
 		reason: wire.ReasonNotPaired, cause: "no active pairing string",
-		message: "This pairing string was already used or is older than 5 minutes. Get a new one with chrome-mcp --print-pairing.",
+		message: "This pairing string was already used or is older than 5 minutes. Get a new one.",
 	}
 }
 

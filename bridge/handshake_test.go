@@ -9,7 +9,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -34,10 +35,10 @@ func TestWelcome(t *testing.T) {
 	works(t, i)
 	c.ws.Close(websocket.StatusNormalClosure, "")
 	ended(t, i, timeout)
-	if err := i.Err(); !errors.Is(err, executor.ErrExtensionDisconnected) {
+	if err := i.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("Err %v", err)
 	}
-	if err := i.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, executor.ErrExtensionDisconnected) {
+	if err := i.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	if n := len(s.Instances()); n != 0 {
@@ -218,6 +219,7 @@ func TestBadInput(t *testing.T) {
 
 // TestHelloTimeout checks that a silent connection is rejected after 5 s, over a real socket.
 func TestHelloTimeout(t *testing.T) {
+	tier.Slow(t)
 	t.Parallel()
 	s, dir, _ := start(t)
 	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -37,11 +37,11 @@ type handshakeFile struct {
 func (d *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) {
 	started, err := processid.Started(os.Getpid())
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "cannot read process start time: %w", err)
+		return nil, errs.Errorf(errs.ErrInternal, "", "cannot read process start time: %w", err)
 	}
 	process, err := identity(os.Getpid())
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "cannot read process start time: %w", err)
+		return nil, errs.Errorf(errs.ErrInternal, "", "cannot read process start time: %w", err)
 	}
 	token := wire.NewKey()
 	data, err := json.Marshal(handshakeRecord{
@@ -49,12 +49,12 @@ func (d *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) 
 		Name: opts.Name, ExtensionID: opts.ExtensionID,
 	})
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "handshake file: %w", err)
+		return nil, errs.Errorf(errs.ErrInternal, "", "handshake file: %w", err)
 	}
 	path := filepath.Join(d.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
 	info, err := writePrivate(path, append(data, '\n'))
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, dataDirHint, "handshake file: %w", err)
+		return nil, errs.Errorf(errs.ErrNoBackend, dataDirHint, "handshake file: %w", err)
 	}
 	return &handshakeFile{path, info, token}, nil
 }
@@ -97,7 +97,7 @@ func Stop(dataDir string) (int, error) {
 	records := d.runningServers()
 	for i, r := range records {
 		if err := os.Remove(d.recordPath(r)); err != nil {
-			return i, executor.Errorf(executor.ErrInternal, "", "handshake file: %w", err)
+			return i, errs.Errorf(errs.ErrInternal, "", "handshake file: %w", err)
 		}
 	}
 	return len(records), nil

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -32,12 +32,12 @@ func listen(port int) (net.Listener, error) {
 func listenOn(port int) (net.Listener, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrNoBackend, "Omit the port or choose another one.",
+		return nil, errs.Errorf(errs.ErrNoBackend, "Omit the port or choose another one.",
 			"the bridge cannot listen on port %d: %w", port, err)
 	}
 	if addr, ok := l.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
 		l.Close()
-		return nil, executor.Errorf(executor.ErrInternal, "", "the bridge is bound to %v, which is not loopback", l.Addr())
+		return nil, errs.Errorf(errs.ErrInternal, "", "the bridge is bound to %v, which is not loopback", l.Addr())
 	}
 	return l, nil
 }

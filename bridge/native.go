@@ -57,7 +57,7 @@ const nativeInterval = 500 * time.Millisecond
 //
 // It reads requests from in and writes the list of running servers to out. When the list changes,
 // it writes a notification, so that the extension can send another request. It returns nil when in
-// ends. Its errors are not [executor.Error] values. After an error that is not caused by in, a
+// ends. Its errors are not [errs.Error] values. After an error that is not caused by in, a
 // goroutine may read from in once more.
 func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Writer) error {
 	if origin != "chrome-extension://"+extensionID+"/" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -42,19 +42,19 @@ type pairingsFile struct {
 func NewPairing(dataDir string) (path string, err error) {
 	dataDir, err = filepath.Abs(dataDir)
 	if err != nil {
-		return "", executor.Errorf(executor.ErrInternal, "", "data directory: %w", err)
+		return "", errs.Errorf(errs.ErrInternal, "", "data directory: %w", err)
 	}
 	d := &dataDirectory{dataDir}
 	servers := d.runningServers()
 	if len(servers) == 0 {
-		return "", executor.Errorf(executor.ErrNoBackend,
-			"Start a server first, for example with an MCP host that has chrome-mcp configured. With --data, use the same directory.",
+		return "", errs.Errorf(errs.ErrNoBackend,
+			"Start a server first, for example with an MCP host that has chrome-mcp configured. With Options.DataDir, use the same directory.",
 			"no running chrome-mcp server uses %s", dataDir)
 	}
 	path = d.pairingPath(servers[0].PID)
 	text := wire.PairingString(servers[0].Port, wire.NewKey()) + "\n"
 	if _, err := writePrivate(path, []byte(text)); err != nil {
-		return "", executor.Errorf(executor.ErrNoBackend, dataDirHint, "pairing file: %w", err)
+		return "", errs.Errorf(errs.ErrNoBackend, dataDirHint, "pairing file: %w", err)
 	}
 	return path, nil
 }
@@ -104,7 +104,7 @@ func (d *dataDirectory) pairings() (pairingsFile, error) {
 		err = fmt.Errorf("has unsupported version %d", file.V)
 	}
 	if err != nil {
-		return pairingsFile{V: wire.Version}, executor.Errorf(executor.ErrNoBackend,
+		return pairingsFile{V: wire.Version}, errs.Errorf(errs.ErrNoBackend,
 			"Delete the file and pair again.", "%s: %w", d.pairingsPath(), err)
 	}
 	return file, nil
@@ -127,7 +127,7 @@ func (d *dataDirectory) changePairings(change func([]pairingRecord) []pairingRec
 		_, err = writePrivate(d.pairingsPath(), append(data, '\n'))
 	}
 	if err != nil {
-		return executor.Errorf(executor.ErrNoBackend, dataDirHint, "%s: %w", d.pairingsPath(), err)
+		return errs.Errorf(errs.ErrNoBackend, dataDirHint, "%s: %w", d.pairingsPath(), err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -73,7 +73,7 @@ func TestPairing(t *testing.T) {
 	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "late", kind: wire.KeyPairing, key: secret}
 	hello, _ := late.hello()
 	late.send(hello)
-	contains(t, late.rejected(wire.ReasonNotPaired).Message, "--print-pairing")
+	contains(t, late.rejected(wire.ReasonNotPaired).Message, "Get a new one")
 
 	// The key is this installation's, at this server and the next one.
 	again := connect(t, s, "quick", wire.KeyPaired, key)
@@ -150,7 +150,7 @@ func TestPairingExpires(t *testing.T) {
 
 func TestPairingNeedsServer(t *testing.T) {
 	_, err := NewPairing(t.TempDir())
-	if !errors.Is(err, executor.ErrNoBackend) {
+	if !errors.Is(err, errs.ErrNoBackend) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -95,6 +96,7 @@ func (c *rawClient) hangsUp() string {
 // the real one, no file stays open, and the log contains at most one line for each kind of input, and
 // no secret.
 func TestRawSockets(t *testing.T) {
+	tier.Slow(t)
 	s, dir, log := start(t)
 	key := token(t, s, dir)
 	real := connect(t, s, "real", wire.KeyToken, key)
@@ -282,6 +284,7 @@ func TestRawSockets(t *testing.T) {
 // TestSlowHandshakes: many who dial and then dawdle, with a byte now and then, are
 // hung up on, and who comes then finds a place.
 func TestSlowHandshakes(t *testing.T) {
+	tier.Slow(t)
 	t.Parallel()
 	s, dir, _ := start(t)
 	key := token(t, s, dir)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -78,10 +78,10 @@ const maxPendingHandshakes = 16
 // New returns a Server that does not listen yet.
 func New(opts Options) (*Server, error) {
 	if opts.ExtensionID == "" {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "the bridge needs the id of its extension")
+		return nil, errs.Errorf(errs.ErrBadArgs, "", "the bridge needs the id of its extension")
 	}
 	if opts.Port < AnyPort || opts.Port > 65535 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "%d is not a port", opts.Port)
+		return nil, errs.Errorf(errs.ErrBadArgs, "", "%d is not a port", opts.Port)
 	}
 	if opts.Name == "" {
 		opts.Name = "chrome-mcp"
@@ -152,7 +152,7 @@ func (s *Server) publish(port int, server *http.Server) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.dataDir != nil {
-		return executor.Errorf(executor.ErrInternal, "", "the bridge was already started or closed")
+		return errs.Errorf(errs.ErrInternal, "", "the bridge was already started or closed")
 	}
 	dir, err := openDataDir(s.opts.DataDir)
 	if err != nil {
@@ -181,11 +181,11 @@ func (s *Server) Err() error {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return executor.Errorf(executor.ErrNoBackend, "", "the server for the extension is closed")
+		return errs.Errorf(errs.ErrNoBackend, "", "the server for the extension is closed")
 	case s.failed != nil:
 		return s.failed
 	case s.dataDir != nil && s.published == nil:
-		return executor.Errorf(executor.ErrNoBackend, hintStopped,
+		return errs.Errorf(errs.ErrNoBackend, hintStopped,
 			"disconnected by chrome-mcp stop or by removal of the handshake file")
 	}
 	return nil
@@ -228,7 +228,7 @@ func (s *Server) Rotate() error {
 	s.mu.Lock()
 	if s.closed || s.dataDir == nil {
 		s.mu.Unlock()
-		return executor.Errorf(executor.ErrInternal, "", "the bridge is not started")
+		return errs.Errorf(errs.ErrInternal, "", "the bridge is not started")
 	}
 	s.published.remove()
 	file, err := s.dataDir.publish(s.port, s.opts)

@@ -260,7 +260,7 @@ func (m *Manager) noBackendError(why error) error {
 	switch {
 	case m.cdp != nil:
 		e.Err = fmt.Errorf("%w, and the CDP fallback is disabled", e.Err)
-		hints = append(hints, "The user can start chrome-mcp without --no-cdp-fallback.")
+		hints = append(hints, "The user can enable CDP by removing ManagerOptions.NoCDPFallback.")
 	case m.extension == nil:
 		hints = append(hints, "Give the Manager a backend.")
 	}

@@ -52,11 +52,11 @@ func TestManagerChooses(t *testing.T) {
 		{name: "prefer extension", opts: executor.ManagerOptions{Prefer: executor.BackendExtension}, connected: true, answers: true, want: executor.BackendExtension},
 		{name: "fallback disabled, extension", opts: executor.ManagerOptions{NoCDPFallback: true}, connected: true, answers: true, want: executor.BackendExtension},
 		{name: "fallback disabled, extension not connected", opts: executor.ManagerOptions{NoCDPFallback: true},
-			text: "no extension is connected, and the CDP fallback is disabled|Open the Chrome that has it. The user can start chrome-mcp without --no-cdp-fallback", retryable: true},
+			text: "no extension is connected, and the CDP fallback is disabled|Open the Chrome that has it. The user can enable CDP by removing ManagerOptions.NoCDPFallback", retryable: true},
 		{name: "fallback disabled, extension does not respond", opts: executor.ManagerOptions{NoCDPFallback: true}, connected: true,
-			text: "does not respond|pair it. The user can start chrome-mcp without --no-cdp-fallback", retryable: true},
+			text: "does not respond|pair it. The user can enable CDP by removing ManagerOptions.NoCDPFallback", retryable: true},
 		{name: "fallback disabled, no extension", opts: executor.ManagerOptions{NoCDPFallback: true}, without: executor.BackendExtension,
-			text: "no extension backend configured, and the CDP fallback is disabled|The user can start chrome-mcp without --no-cdp-fallback"},
+			text: "no extension backend configured, and the CDP fallback is disabled|The user can enable CDP by removing ManagerOptions.NoCDPFallback"},
 		{name: "no cdp, extension not connected", without: executor.BackendCDP, text: "no extension is connected|Open the Chrome that has it.", retryable: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -72,6 +72,6 @@ func otherBackendError(what string, from, to BackendKind, skipped error) error {
 	if skipped != nil {
 		why = ": " + message(skipped)
 	}
-	return Errorf(ErrStaleTab, "Take a tab id from tabs_list, or open a page there.",
+	return Errorf(ErrStaleTab, "Take a tab id from Executor.Tabs, or open a page there.",
 		"%s is in %s, but calls now use %s%s", what, from.describe(), to.describe(), why)
 }

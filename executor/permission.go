@@ -1,26 +1,25 @@
 package executor
 
-import "context"
+import (
+	"context"
 
-// A PermissionKind is a kind of permission that the user can grant at run time. Blocked hosts,
-// private addresses and the caller's scripts cannot be allowed at run time.
-type PermissionKind string
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// Aliases of what an [Error] contains.
+type (
+	// A PermissionKind is a kind of permission that the user can grant at run time.
+	PermissionKind = errs.PermissionKind
+	// A Permission is something that a policy denies and the user can grant.
+	Permission = errs.Permission
+)
 
 // The kinds.
 const (
-	PermitSite      PermissionKind = "site"      // Permission.Origin is treated as if it were in the allow list
-	PermitMutations PermissionKind = "mutations" // changing pages, on all allowed sites
-	PermitDownloads PermissionKind = "downloads" // saving files, from all allowed sites
+	PermitSite      = errs.PermitSite      // Permission.Origin is treated as if it were in the allow list
+	PermitMutations = errs.PermitMutations // changing pages, on all allowed sites
+	PermitDownloads = errs.PermitDownloads // saving files, from all allowed sites
 )
-
-// A Permission is something that a policy denies and the user can grant.
-type Permission struct {
-	Kind PermissionKind
-	// Origin is the site of PermitSite, as the browser serializes it: a scheme, an ASCII host (in
-	// punycode if necessary), and the port unless it is the default port. It is empty for the other
-	// kinds.
-	Origin string
-}
 
 // A PermissionGranter accepts grants while it is in use. The Executor that policy.Guard's Wrap
 // returns is one. Its methods are safe for concurrent use.

@@ -2,29 +2,18 @@ package executor
 
 import (
 	"context"
-	"fmt"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
 // instance id of the browser. An id never refers to a tab of another backend or of an earlier
 // browser instance; such ids result in ErrStaleTab.
-type TabID string
+type TabID = errs.TabID
 
 // NewTabID returns a TabID with the given parts. backend is "cdp" or "ext".
-func NewTabID(backend, session, raw string) TabID {
-	return TabID(backend + ":" + session + ":" + raw)
-}
-
-// Split returns the parts of the id, or ErrBadArgs if it does not have the form of a tab id.
-func (id TabID) Split() (backend, session, raw string, err error) {
-	parts := strings.SplitN(string(id), ":", 3)
-	if len(parts) != 3 || (parts[0] != "cdp" && parts[0] != "ext") || parts[1] == "" || parts[2] == "" {
-		return "", "", "", &Error{Code: ErrBadArgs, Tab: "", Hint: "Take a tab id from tabs_list.",
-			Err: fmt.Errorf("tabId %q is not a tab id", string(id))}
-	}
-	return parts[0], parts[1], parts[2], nil
-}
+func NewTabID(backend, session, raw string) TabID { return errs.NewTabID(backend, session, raw) }
 
 // DeniedURL replaces the URL of a tab that the policy hides.
 const DeniedURL = "(denied by policy)"
@@ -36,8 +25,8 @@ type Tab struct {
 	Title  string `json:"title"`
 	Active bool   `json:"active"` // whether it is this client's active tab
 	Index  int    `json:"index"`
-	// Note describes something unusual: a dialog blocks the page, or a download replaced the page
-	// of a new tab.
+	// Note describes something unusual: a dialog blocks the page, a download replaced the page of a
+	// new tab, or the tab was opened before the action that reports it.
 	Note string `json:"note,omitempty"`
 }
 
@@ -84,7 +73,7 @@ type NewPageOptions struct {
 // A Ref identifies a DOM node of a document, such as "e12". Snapshot creates refs, and so do other
 // methods that document it. The ref of a node is the same in every snapshot, and is never reused in
 // a tab.
-type Ref string
+type Ref = errs.Ref
 
 // ParseRef accepts "e12", "@e12" and "ref=e12".
 func ParseRef(s string) (Ref, error) {

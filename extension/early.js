@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"15753c14cb8341e8cc640e9f3622174b2d0115904277293288f485d1dcca02c3",
-	"b67a1670b302732f3a17cd29123c2553e320b47529fd1d85f77162660f06a5f2",
+	"2a871abe2d0e42b83d262b72599ae669362270fcc85f3de372622e69a919e940",
 ]);

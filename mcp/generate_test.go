@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
@@ -16,27 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite generated files and goldens")
 
-// TestGenerated checks what is generated from the table of tools: docs/tools.md, and the table in
-// the README. With -update, which go generate passes, it writes
-// them.
-func TestGenerated(t *testing.T) {
-	checkGolden(t, "../docs/tools.md", toolsDocument(t))
-	readme, err := os.ReadFile("../README.md")
-	if os.IsNotExist(err) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "<!-- tools:begin -->", "<!-- tools:end -->"
-	before, rest, ok := bytes.Cut(readme, []byte(begin))
-	_, after, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		t.Logf("README.md has no %s and %s", begin, end)
-		return
-	}
-	checkGolden(t, "../README.md", string(before)+begin+"\n"+toolsTable(coreTools)+kindsLegend+toolsetsTable()+end+string(after))
-}
+// TestGenerated checks that docs/tools.md describes the table of tools. With -update, which go
+// generate passes, it writes the file.
+func TestGenerated(t *testing.T) { checkGolden(t, "../docs/tools.md", toolsDocument(t)) }
 
 // checkGolden compares got with a file. With -update it writes the file instead.
 func checkGolden(t *testing.T, path, got string) {

@@ -7,11 +7,13 @@ import (
 	"unicode"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
-// hint returns an executor's hint, adapted to the arguments of t. It removes sentences that name an
+// hint returns an executor's hint, with tools and flags instead of Go names, adapted to the
+// arguments of t. It removes sentences that name an
 // argument that t does not have.
-func (t *tool) hint(hint string, retryable bool) string {
+func (t *tool) hint(text string, retryable bool) string {
 	moreTime := "Try again."
 	if t.hasParam("timeoutMs") {
 		moreTime = "Try again with a longer timeoutMs."
@@ -26,18 +28,15 @@ func (t *tool) hint(hint string, retryable bool) string {
 	if len(by) > 0 {
 		readLess = "The page is large: read a part of it, by " + strings.Join(by, " or ") + "."
 	}
-	hint = strings.NewReplacer(
+	text = strings.NewReplacer(
 		executor.HintMoreTime, moreTime,
 		executor.HintReadLess, readLess,
-		executor.HintNameTab, "Give a tabId, choose a tab with tab_select, or open one with tab_new.",
-		executor.HintOpenTab, "Open a tab with tab_new or navigate.",
-		executor.HintPressKeys, "call type with keyEvents: true",
-	).Replace(hint)
-	sentences := strings.SplitAfter(hint, ". ")
+	).Replace(hint.Translate(text))
+	sentences := strings.SplitAfter(text, ". ")
 	kept := slices.DeleteFunc(slices.Clone(sentences), t.lacksArgument)
 	switch {
 	case len(kept) == len(sentences):
-		return hint
+		return text
 	case len(kept) == 0 && retryable:
 		return "Try again."
 	}

@@ -53,18 +53,17 @@ func TestHintsNameOwnArguments(t *testing.T) {
 	}
 }
 
-// TestHintsNameTools checks that hints which refer to a tool name it and its
-// arguments.
+// TestHintsNameTools checks that hints which refer to a method name the tool and its arguments.
 func TestHintsNameTools(t *testing.T) {
 	s := &toolSession{log: slog.New(slog.DiscardHandler)}
 	for hint, want := range map[string]string{
-		executor.HintNameTab: "Give a tabId, choose a tab with tab_select, or open one with tab_new.",
-		executor.HintOpenTab: "Open a tab with tab_new or navigate.",
-		"Give a value, or " + executor.HintPressKeys + ".": "Give a value, or call type with keyEvents: true.",
+		"Open a tab with Executor.NewPage or Executor.Navigate.":              "Open a tab with tab_new or navigate.",
+		"Give a value, or call Page.Type with TypeOptions.KeyEvents.":         "Give a value, or call type with keyEvents: true.",
+		"Close some with Page.Close. Allow more with SessionOptions.MaxTabs.": "Close some with tab_close. Allow more with --max-tabs.",
 	} {
 		for _, tool := range allTools() {
 			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
-			if got := s.failed(tool, e).Meta[metaError].(errorMeta).Hint; got != want && (tool.hasParam("tabId") || hint != executor.HintNameTab) {
+			if got := s.failed(tool, e).Meta[metaError].(errorMeta).Hint; got != want {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}

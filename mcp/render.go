@@ -163,6 +163,7 @@ func (t *text) changes(c *executor.Changes) {
 	}
 	for _, tab := range c.NewTabs {
 		t.line("opened tab %s %s", tab.ID, urlAndTitle(tab.URL, tab.Title))
+		t.note(tab.Note)
 	}
 	for _, d := range c.Downloads {
 		t.download("download", d)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 type statusArgs struct{}
@@ -15,6 +16,7 @@ func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusRes
 	if st.Version == "" {
 		st.Version = s.version
 	}
+	st.Detail = hint.Translate(st.Detail)
 	if st.Policy != nil {
 		p := *st.Policy // copy, because it may be shared
 		p.AllowDomains = nonNil(p.AllowDomains)

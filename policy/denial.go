@@ -28,7 +28,7 @@ func deniedOpaque() error {
 }
 
 func deniedEmpty() *executor.Error {
-	return deny(ruleEmpty, "The user can allow a site with --allow-domain, for example --allow-domain example.com.",
+	return deny(ruleEmpty, "The user can allow a site with Config.AllowDomains, for example Config.AllowDomains example.com.",
 		"the policy allows no site at all")
 }
 
@@ -65,24 +65,24 @@ func deniedUnlisted(s site, empty bool) error {
 	p := s.pattern()
 	switch {
 	case s.promptable():
-		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
+		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p), "%s is not in %s", what, list)
 		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
 		return e
 	case p == "":
 		return deny(ruleUnlisted, "", "%s is not in %s", what, list)
 	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
-		return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s and --allow-private %s.", p, oneAddress(s)),
+		return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s and Config.AllowPrivate %s.", p, oneAddress(s)),
 			"%s is not in %s", what, list)
 	}
-	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with --allow-domain %s.", p), "%s is not in %s", what, list)
+	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p), "%s is not in %s", what, list)
 }
 
 // deniedPrivate is the denial of a private address. It does not contain the address of a name,
 // because the caller could use it to map the network.
 func deniedPrivate(s site) error {
-	hint := "The user can open a private network with --allow-private and its CIDR."
+	hint := "The user can open a private network with Config.AllowPrivate and its CIDR."
 	if s.addr.IsValid() {
-		hint = fmt.Sprintf("The user can open it with --allow-private %s.", oneAddress(s))
+		hint = fmt.Sprintf("The user can open it with Config.AllowPrivate %s.", oneAddress(s))
 	}
 	return deny(rulePrivate, hint, "host %q is at a private or special address", s.host)
 }
@@ -106,19 +106,19 @@ const (
 func deniedGrant(g grant) error {
 	switch g {
 	case grantMutations:
-		e := deny(g.rule(), "The user can allow changing pages by starting chrome-mcp with --enable-mutations.", "changing pages is not enabled")
+		e := deny(g.rule(), "The user can allow changing pages with Config.Mutations.", "changing pages is not enabled")
 		e.Missing = &executor.Permission{Kind: executor.PermitMutations}
 		return e
 	case grantDownloads:
-		e := deny(g.rule(), "The user can allow downloads by starting chrome-mcp with --enable-downloads.", "downloads are not enabled")
+		e := deny(g.rule(), "The user can allow downloads with Config.Downloads.", "downloads are not enabled")
 		e.Missing = &executor.Permission{Kind: executor.PermitDownloads}
 		return e
 	case grantUploads:
-		return deny(g.rule(), "The user can allow uploads from one directory by starting chrome-mcp with --uploads-dir DIR.", "uploads are not enabled")
+		return deny(g.rule(), "The user can allow uploads from one directory with Config.UploadsDir.", "uploads are not enabled")
 	case grantState:
-		return deny(g.rule(), "The user can allow saving and loading logins by starting chrome-mcp with --state-dir DIR.", "state files are not enabled")
+		return deny(g.rule(), "The user can allow saving and loading logins with Config.StateDir.", "state files are not enabled")
 	case grantStorage:
-		return deny(g.rule(), "The user can allow it by starting chrome-mcp with --enable-storage. Cookies and storage items can be listed without their values.", "reading and changing cookies and web storage is not enabled")
+		return deny(g.rule(), "The user can allow it with Config.Storage. Cookies and storage items can be listed without their values.", "reading and changing cookies and web storage is not enabled")
 	}
 	return deny(g.rule(), "The user can see with `chrome-mcp doctor` how running JavaScript is granted.", "%w", errNoEval)
 }

@@ -426,7 +426,7 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	s := &spy{}
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), nil).Wrap(s)
 	_, err := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
-	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "--enable-mutations") {
+	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
 	_, err = pagetest.Of(x, "").WaitFor(t.Context(), executor.WaitCondition{Expression: "1"})

@@ -65,12 +65,12 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 	for u, hint := range map[string]string{
-		"https://evil.com/secret":                  "--allow-domain evil.com.",
-		"http://example.com/secret":                "--allow-domain http://example.com.",
-		"https://example.com:8443/secret":          "--allow-domain example.com:8443.",
-		"http://[::1]:5/secret":                    "--allow-domain [::1]:5.",
-		"http://10.0.0.5/secret":                   "--allow-private 10.0.0.5/32.",
-		"http://10.0.0.6/secret":                   "--allow-domain http://10.0.0.6 and --allow-private 10.0.0.6/32.",
+		"https://evil.com/secret":                  "Config.AllowDomains evil.com.",
+		"http://example.com/secret":                "Config.AllowDomains http://example.com.",
+		"https://example.com:8443/secret":          "Config.AllowDomains example.com:8443.",
+		"http://[::1]:5/secret":                    "Config.AllowDomains [::1]:5.",
+		"http://10.0.0.5/secret":                   "Config.AllowPrivate 10.0.0.5/32.",
+		"http://10.0.0.6/secret":                   "Config.AllowDomains http://10.0.0.6 and Config.AllowPrivate 10.0.0.6/32.",
 		"https://com/secret":                       "",
 		"https://ads.example.com/secret":           "blocked",
 		"https://x.ads.example.com/secret":         "blocked",
@@ -90,7 +90,7 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestHintsWork applies the flags in the hint of each denial and checks the URL again.
+// TestHintsWork applies the settings in the hint of each denial and checks the URL again.
 func TestHintsWork(t *testing.T) {
 	for _, u := range []string{"https://evil.com/", "http://evil.com/", "https://evil.com:8443/", "http://evil.com:8080/", "http://[::1]:5/", "http://localhost/", "https://10.0.0.6:4/", "http://[fd00::1]/"} {
 		_, err := mustNew(t, Config{AllowDomains: []string{"example.com"}}).CheckURL(u)
@@ -98,9 +98,9 @@ func TestHintsWork(t *testing.T) {
 		c := Config{}
 		for i, w := range words {
 			switch w {
-			case "--allow-domain":
+			case "Config.AllowDomains":
 				c.AllowDomains = append(c.AllowDomains, words[i+1])
-			case "--allow-private":
+			case "Config.AllowPrivate":
 				c.AllowPrivate = append(c.AllowPrivate, words[i+1])
 			}
 		}
@@ -321,10 +321,10 @@ func TestMerge(t *testing.T) {
 func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 	for _, p := range []*Policy{nil, {}, mustNew(t, Config{Mutations: true})} {
 		for url, want := range map[string]string{
-			"http://127.0.0.1:8123/": "--allow-domain 127.0.0.1:8123.",
-			"http://localhost/":      "--allow-domain localhost:80.",
-			"https://shop.example/x": "--allow-domain shop.example.",
-			"http://shop.example/":   "--allow-domain http://shop.example.",
+			"http://127.0.0.1:8123/": "Config.AllowDomains 127.0.0.1:8123.",
+			"http://localhost/":      "Config.AllowDomains localhost:80.",
+			"https://shop.example/x": "Config.AllowDomains shop.example.",
+			"http://shop.example/":   "Config.AllowDomains http://shop.example.",
 		} {
 			x := NewGuard(p, nil).Wrap(&spy{})
 			_, navigate := x.Navigate(t.Context(), url, nil)
@@ -336,8 +336,8 @@ func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 				}
 			}
 		}
-		if _, err := p.CheckURL("http://169.254.169.254/"); err == nil || strings.Contains(err.(*executor.Error).Hint, "--allow-domain") {
-			t.Errorf("metadata: %v, want a denial without a flag in its hint", err)
+		if _, err := p.CheckURL("http://169.254.169.254/"); err == nil || strings.Contains(err.(*executor.Error).Hint, "Config.AllowDomains") {
+			t.Errorf("metadata: %v, want a denial without a setting in its hint", err)
 		}
 		if _, err := p.CheckURL("chrome://settings"); err == nil || strings.HasPrefix(err.(*executor.Error).Message(), "chrome:") {
 			t.Errorf("chrome: %v, want a message that can be capitalized", err)
@@ -347,7 +347,7 @@ func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 
 // TestGrantDenialHints checks that the hints name what the user can allow.
 func TestGrantDenialHints(t *testing.T) {
-	for g, want := range map[grant]string{grantMutations: "allow changing pages", grantDownloads: "allow downloads", grantEval: "running JavaScript", grantUploads: "--uploads-dir", grantStorage: "--enable-storage", grantState: "--state-dir"} {
+	for g, want := range map[grant]string{grantMutations: "allow changing pages", grantDownloads: "allow downloads", grantEval: "running JavaScript", grantUploads: "Config.UploadsDir", grantStorage: "Config.Storage", grantState: "Config.StateDir"} {
 		if e := denied(t, want, deniedGrant(g)); !strings.Contains(e.Hint, want) {
 			t.Errorf("hint %q, want %q in it", e.Hint, want)
 		}

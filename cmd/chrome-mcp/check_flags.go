@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // check verifies that what the flags name exists, so that a mistake is reported to the user at
@@ -35,7 +36,7 @@ func (s *settings) check() error {
 // flagValueError returns err, about the value of a flag, as a *usageError.
 func (s *settings) flagValueError(flag string, err error) error {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
-		return usagef(e.Hint, "%s: %s", s.flagOrVariable(flag), e.Message())
+		return usagef(hint.Translate(e.Hint), "%s: %s", s.flagOrVariable(flag), e.Message())
 	}
 	return usagef("", "%s: %w", s.flagOrVariable(flag), err)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -52,17 +53,15 @@ func (r *report) hint(text string) {
 
 // fault reports err and its hint.
 func (r *report) fault(topic string, err error) {
-	hint := ""
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		r.say(missing, topic, "%s", e.Message())
-		r.hint(e.Hint)
+		r.hint(hint.Translate(e.Hint))
 		return
 	}
-	if e, ok := errors.AsType[*usageError](err); ok {
-		hint = e.hint
-	}
 	r.say(missing, topic, "%v", err)
-	r.hint(hint)
+	if e, ok := errors.AsType[*usageError](err); ok {
+		r.hint(e.hint)
+	}
 }
 
 func doctorCommand(s *settings) *cobra.Command {

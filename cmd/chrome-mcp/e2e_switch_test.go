@@ -238,7 +238,7 @@ func TestPortTaken(t *testing.T) {
 	data := t.TempDir()
 	s := startMCP(t, "--data", data, "--port", port, "--no-cdp-fallback")
 	s.until(t, "cannot listen on port "+port, "chrome_status", nil)
-	s.refused(t, "NO_BACKEND", "tabs_list", nil, "cannot listen on port "+port, "Omit the port or choose another one.", "without --no-cdp-fallback")
+	s.refused(t, "NO_BACKEND", "tabs_list", nil, "cannot listen on port "+port, "Omit the port or choose another one.", "removing --no-cdp-fallback")
 	s.end(t)
 	if files, _ := filepath.Glob(filepath.Join(data, "handshakes", "*")); len(files) != 0 {
 		t.Errorf("handshake files %q", files)

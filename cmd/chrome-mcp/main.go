@@ -27,6 +27,7 @@ import (
 	"syscall"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // Exit codes.
@@ -82,7 +83,7 @@ func fail(stderr io.Writer, err error) int {
 		return exitUsage
 	}
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", e.Hint)
+		fmt.Fprintf(stderr, "hint: %s\n", hint.Translate(e.Hint))
 	}
 	return exitFailed
 }

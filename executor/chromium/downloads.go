@@ -49,7 +49,7 @@ func (r *instance) downloadBegan(ev cdpconn.Event) {
 				name = "" // the name can contain any text
 			}
 			tab.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-				"The user can allow downloads with --enable-downloads.", "the page's download was denied"))
+				"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
 		}
 		return
 	}
@@ -150,11 +150,11 @@ func (r *instance) downloadProgressed(ev cdpconn.Event) {
 	default:
 		limit := r.opts.MaxDownloadBytes
 		if left := r.quota.Remaining(); e.ReceivedBytes > float64(left) || e.TotalBytes > float64(left) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total.",
+			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
 				"%q would exceed the total download limit", tr.Name))
 			r.cancel(e.GUID)
 		} else if e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download.",
+			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
 				"%q is larger than %d MB", tr.Name, limit>>20))
 			r.cancel(e.GUID)
 		}

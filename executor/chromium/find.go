@@ -184,7 +184,7 @@ func (m *machine) othersInstalled() string {
 
 // installHint returns the hint for a machine without a browser.
 func (m *machine) installHint() string {
-	const orName = " Or name one by its path with --browser."
+	const orName = " Or name one by its path with Options.Browser."
 	switch m.goos {
 	case "darwin":
 		return "Install one: brew install --cask google-chrome, or https://www.google.com/chrome/." + orName

@@ -19,7 +19,7 @@ import (
 
 // startError explains why the program at path could not be started.
 func startError(path string, err error) error {
-	const wrongBuild = "Install the browser's build for this machine, or name another one with --browser."
+	const wrongBuild = "Install the browser's build for this machine, or name another one with Options.Browser."
 	switch {
 	case errors.Is(err, syscall.ENOEXEC), strings.Contains(err.Error(), "not compatible with the version of Windows"):
 		return executor.Errorf(executor.ErrLaunchFailed, wrongBuild,
@@ -41,7 +41,7 @@ func startError(path string, err error) error {
 // noResponseError is the error for a program that runs but does not respond on its pipe.
 func noResponseError(path string, after time.Duration, text string) error {
 	return executor.Errorf(executor.ErrLaunchFailed,
-		"Is it a Chromium-based browser? Otherwise name another one with --browser.",
+		"Is it a Chromium-based browser? Otherwise name another one with Options.Browser.",
 		"browser %s did not answer within %s%s", path, after.Round(time.Millisecond), quoted(lastErrorLines(text, 3)))
 }
 
@@ -78,9 +78,9 @@ func (e *exitReport) explain() error {
 	}
 	switch {
 	case has("Running as root without --no-sandbox"):
-		return fail("Run it as another user, or start with --no-sandbox.", "Chromium cannot run as root with its sandbox")
+		return fail("Run it as another user, or start with Options.NoSandbox.", "Chromium cannot run as root with its sandbox")
 	case has("No usable sandbox"):
-		return fail("Allow unprivileged user namespaces on this machine (in a container or under AppArmor they are often off), or start with --no-sandbox.",
+		return fail("Allow unprivileged user namespaces on this machine (in a container or under AppArmor they are often off), or start with Options.NoSandbox.",
 			"the Chromium sandbox is not available on this machine")
 	case has("Missing X server or $DISPLAY"), has("cannot open display"), has("Unable to open X display"), has("Failed to connect to Wayland display"):
 		return noDisplayError()
@@ -98,14 +98,14 @@ func (e *exitReport) explain() error {
 		return fail("Install the browser with the system's package manager (apt-get install chromium), which brings its libraries.",
 			"missing shared library %s", sharedLibrary().FindStringSubmatch(e.output)[1])
 	case has("Remote debugging pipe file descriptors are not open"):
-		return fail("Name the browser's own program with --browser rather than a wrapper.", "%s does not pass the debugging pipe on to the browser", e.path)
+		return fail("Name the browser's own program with Options.Browser rather than a wrapper.", "%s does not pass the debugging pipe on to the browser", e.path)
 	case has("requires the chromium snap"), has("snap install chromium"):
 		return fail("Install a browser that is not a snap, such as https://www.google.com/chrome/.", "%s only points to a snap that is not installed", e.path)
 	case has("rosetta error"), has("Exec format error"):
-		return fail("Install the browser's build for this machine, or name another one with --browser.",
+		return fail("Install the browser's build for this machine, or name another one with Options.Browser.",
 			"browser %s is not a program for this machine (%s/%s)", e.path, runtime.GOOS, runtime.GOARCH)
 	}
-	hint := "Is it a Chromium-based browser? Otherwise name another one with --browser."
+	hint := "Is it a Chromium-based browser? Otherwise name another one with Options.Browser."
 	printed := lastErrorLines(e.output, 3)
 	if len(printed) > 0 {
 		hint = ""

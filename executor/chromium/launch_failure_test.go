@@ -49,16 +49,16 @@ func TestFailureSentences(t *testing.T) {
 		name, script, message, hint string
 	}{
 		{"root", wrapper + `echo "[1:1:1121/140858.188251:ERROR:content/browser/zygote_host/zygote_host_impl_linux.cc:103] Running as root without --no-sandbox is not supported. See https://crbug.com/638180." >&2; exit 1`,
-			"cannot run as root", "--no-sandbox"},
+			"cannot run as root", "Options.NoSandbox"},
 		{"sandbox", `echo "[1:1:FATAL:x.cc] No usable sandbox! If you are running on Ubuntu 23.10+" >&2; exit 133`, "sandbox is not available", "user namespaces"},
 		{"display", wrapper + `echo "[1:1:1121/140858.649477:ERROR:ui/ozone/x.cc:257] Missing X server or \$DISPLAY" >&2; exit 1`,
-			"requires a display", "--headless"},
-		{"headed profile", `echo "Opening in existing browser session."; exit 0`, "is in use by another browser", "--isolated"},
-		{"headless profile", wrapper + `exit 21`, "is in use by another browser", "--isolated"},
+			"requires a display", "Options.Headless"},
+		{"headed profile", `echo "Opening in existing browser session."; exit 0`, "is in use by another browser", "Options.Isolated"},
+		{"headless profile", wrapper + `exit 21`, "is in use by another browser", "Options.Isolated"},
 		{"other machine", `echo "[1:1:ERROR:p.cc:3] The profile appears to be in use by another Chromium process (4242) on another computer (otherhost). Chromium has" >&2; exit 21`,
 			"process 4242 on another machine, otherhost", "SingletonLock"},
 		{"library", `echo "$0: error while loading shared libraries: libnss3.so: cannot open shared object file" >&2; exit 127`, "shared library libnss3.so", "apt-get"},
-		{"wrapper", `echo "[1:ERROR:x.cc:1] Remote debugging pipe file descriptors are not open." >&2; exit 13`, "does not pass the debugging pipe", "--browser"},
+		{"wrapper", `echo "[1:ERROR:x.cc:1] Remote debugging pipe file descriptors are not open." >&2; exit 13`, "does not pass the debugging pipe", "Options.Browser"},
 		{"snap", `echo "Command '/usr/bin/chromium-browser' requires the chromium snap to be installed." >&2; exit 1`, "a snap", "not a snap"},
 		{"error output", wrapper + `echo "[1:1:1121/1.2:ERROR:a.cc:1] disk is full" >&2; exit 7`, "exited during launch, with exit code 7: disk is full", ""},
 		{"no output", wrapper + `exit 3`, "with exit code 3, and printed nothing", "Chromium-based"},
@@ -143,7 +143,7 @@ func TestRealChromiumAsRootWithoutNoSandbox(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated, o.NoSandbox = true, false
 	_, err := launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "cannot run as root", "--no-sandbox")
+	wantFailure(t, o.DataDir, err, "cannot run as root", "Options.NoSandbox")
 }
 
 func TestRealChromiumWithoutDisplay(t *testing.T) {
@@ -155,12 +155,12 @@ func TestRealChromiumWithoutDisplay(t *testing.T) {
 	headed := false
 	o.Headless = &headed
 	_, err := launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "requires a display", "--headless")
+	wantFailure(t, o.DataDir, err, "requires a display", "Options.Headless")
 
 	// Chromium itself detects that a display does not respond.
 	t.Setenv("DISPLAY", ":97")
 	_, err = launch(t.Context(), o)
-	wantFailure(t, o.DataDir, err, "requires a display", "--headless")
+	wantFailure(t, o.DataDir, err, "requires a display", "Options.Headless")
 
 	o.Headless = nil
 	t.Setenv("DISPLAY", "")

@@ -176,7 +176,7 @@ func hasDisplay(goos string, getenv func(string) string) bool {
 }
 
 func noDisplayError() error {
-	return executor.Errorf(executor.ErrLaunchFailed, "Start it headless (--headless), or set DISPLAY; on a machine without a display, use xvfb-run.",
+	return executor.Errorf(executor.ErrLaunchFailed, "Start it headless (Options.Headless), or set DISPLAY; on a machine without a display, use xvfb-run.",
 		"headed mode requires a display")
 }
 

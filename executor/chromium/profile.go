@@ -26,7 +26,7 @@ const (
 	// maxRecord bounds the bytes read from a lock file.
 	maxRecord = 4 << 10
 	// dataHint is the hint for a profile directory that cannot be used.
-	dataHint = "Choose another data directory with --data, or make this one writable."
+	dataHint = "Choose another data directory with Options.DataDir, or make this one writable."
 )
 
 // A profile is a profile directory that this process has locked. The operating system's lock on its
@@ -313,7 +313,7 @@ func inUseError(dir string, pid int) error {
 	if pid > 0 {
 		by = fmt.Sprintf("process %d", pid)
 	}
-	return executor.Errorf(executor.ErrLaunchFailed, "Use --isolated or another --profile, or end that process.",
+	return executor.Errorf(executor.ErrLaunchFailed, "Use Options.Isolated or another Options.Profile, or end that process.",
 		"profile %s is in use by %s", dir, by)
 }
 

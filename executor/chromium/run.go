@@ -380,7 +380,7 @@ func (r *instance) networkError(host string) error {
 		if errors.As(reason, &e) {
 			return e
 		}
-		return executor.Errorf(executor.ErrPolicyDenied, "The user can allow the site with --allow-domain.", "%s: %w", host, reason)
+		return executor.Errorf(executor.ErrPolicyDenied, "The user can allow the site with Config.AllowDomains.", "%s: %w", host, reason)
 	}
 	if r.filtered() && r.proxy.Challenged(host) {
 		r.warmUpAgain()
@@ -393,7 +393,7 @@ func (r *instance) networkError(host string) error {
 		case "net::ERR_NAME_NOT_RESOLVED":
 			hint = "Check the host name."
 		case "net::ERR_PROXY_CONNECTION_FAILED":
-			hint = "The user's proxy (--proxy, or the environment) does not accept the connection. The user can check its address and that it is running."
+			hint = "The user's proxy (Options.Proxy, or the environment) does not accept the connection. The user can check its address and that it is running."
 		}
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name), Hint: hint}
 	}

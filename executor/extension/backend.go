@@ -199,7 +199,7 @@ func (b *Backend) DisconnectedError() error {
 	return &executor.Error{Code: executor.ErrNoBackend, Retryable: true,
 		Err: errors.New("no extension is connected"),
 		Hint: "Ask the user to open the Chrome that has the chrome-mcp extension (chrome-mcp extension install says how to get it), " +
-			"and to share a tab with its button in the toolbar. If the button says that it is not paired, chrome-mcp --print-pairing helps."}
+			"and to share a tab with its button in the toolbar. If the button says that it is not paired, bridge.NewPairing helps."}
 }
 
 // LastDisconnect returns when the last connection ended. It returns the zero time if there was none,

@@ -7,7 +7,7 @@ import (
 
 // unsharedError returns the error of calls on a tab that is no longer shared.
 func unsharedError(reason string) *executor.Error {
-	const another = "Use another tab; tabs_list shows which are shared."
+	const another = "Use another tab; Executor.Tabs shows which are shared."
 	switch reason {
 	case "closed":
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")

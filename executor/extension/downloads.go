@@ -79,7 +79,7 @@ func (l *installation) begin(t *session.Tab, d page.Download) {
 		}
 		entry.cancel = true
 		t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-			"The user can allow downloads with --enable-downloads.", "the page's download was denied"))
+			"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
 	}
 	l.mu.Lock()
 	l.files.begun = append(l.files.begun, entry)
@@ -184,11 +184,11 @@ func (l *installation) progress(entry *pendingDownload, w wire.Download) {
 	tr, limit := entry.transfer, l.backend.opts.MaxDownloadBytes
 	switch {
 	case w.Bytes > limit || w.Total > limit:
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download.",
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
 			"%q is larger than %d MB", tr.Name, limit>>20))
 		l.cancel(w.ID)
 	case w.Bytes > l.backend.quota.Remaining():
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total.",
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
 			"%q would exceed the total download limit", tr.Name))
 		l.cancel(w.ID)
 	case w.State == "complete":

@@ -109,7 +109,7 @@ func (l *installation) serve(ctx context.Context, c connection, listed chan<- st
 		if err == nil {
 			l.reconcile(list.Tabs)
 		} else if c.Err() == nil {
-			l.backend.log.Warn("tabs_list failed", "error", err)
+			l.backend.log.Warn("listing the tabs failed", "error", err)
 		}
 		known()
 	})

@@ -22,7 +22,7 @@ func TestDisconnectedReason(t *testing.T) {
 	_, err = pagetest.Of(s, "").Snapshot(t.Context(), nil)
 	wantCode(t, err, executor.ErrNoBackend, "extension install", "share")
 	_, err = s.Tabs(t.Context())
-	wantCode(t, err, executor.ErrNoBackend, "--print-pairing")
+	wantCode(t, err, executor.ErrNoBackend, "bridge.NewPairing")
 	if st := b.Status(t.Context()); st.Ready || st.ExtensionConnected || st.Detail == "" {
 		t.Errorf("status %+v", st)
 	}

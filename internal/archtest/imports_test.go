@@ -22,12 +22,13 @@ var layers = [][]string{
 	{"policy/..."},
 	{"internal/executortest/...", "internal/testing/userbrowser/..."},
 	{"executor/chromium/...", "executor/extension/..."},
-	{"bridge/..."},
 	{"internal/session/..."},
 	{"internal/page/..."},
 	{"internal/testing/cdptest", "internal/testing/pagetest"},
-	{"internal/cdpconn/...", "internal/wire/...", "internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/download/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
-	{"executor", "internal/script", "internal/deniedscripts", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
+	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
+	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script"},
+	{"internal/cdpconn/...", "internal/wire/...", "internal/hint"},
+	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
 	{"audit", "internal/child"},
 	{"internal/owneronly"},
 }
@@ -131,6 +132,8 @@ func TestMayImport(t *testing.T) {
 		{"policy", "executor", true},
 		{"policy", "mcp", false},
 		{"executor", "internal/page", false},
+		{"internal/cdpconn", "executor", false},
+		{"bridge", "executor", false},
 		{"internal/cdpconn", "internal/page", false},
 		{"executor/chromium", "executor/extension", false},
 		{"policy", "somewhere", false},
@@ -145,7 +148,7 @@ func TestMayImport(t *testing.T) {
 // get no other dependency from it.
 func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 	for _, p := range list(t, "-deps", module+"/executor") {
-		if !p.Standard && p.ImportPath != module+"/executor" {
+		if !p.Standard && p.ImportPath != module+"/executor" && p.ImportPath != module+"/executor/errs" {
 			t.Errorf("executor depends on %s", p.ImportPath)
 		}
 	}

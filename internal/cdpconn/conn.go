@@ -21,7 +21,7 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // DefaultCallTimeout limits a call whose context has no deadline. No command that we send takes
@@ -41,11 +41,11 @@ type Dropped struct {
 // ErrClosed is wrapped by the errors of calls on a closed connection.
 var ErrClosed = errors.New("connection to the browser closed")
 
-// ErrCallTimeout is wrapped by the executor.ErrTimeout error of a call whose deadline passed.
+// ErrCallTimeout is wrapped by the errs.ErrTimeout error of a call whose deadline passed.
 var ErrCallTimeout = errors.New("the page did not respond in time")
 
 // HungHint is the hint of errors about a page that does not respond.
-const HungHint = "The page may be hung: navigate it elsewhere, or close it with tab_close and open another."
+const HungHint = "The page may be hung: navigate it elsewhere, or close it with Page.Close and open another."
 
 // A Transport carries protocol messages. chromedp.PipeConn implements it. Only one goroutine at a
 // time calls Read, and only one calls Write. Close makes both return. The parameters of an event
@@ -154,7 +154,7 @@ func (c *Conn) end(err error) {
 
 // closedError returns the error of a call of method on a closed connection.
 func (c *Conn) closedError(method string) error {
-	return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.",
+	return errs.Errorf(errs.ErrTargetGone, "Retry; the next call starts a new browser.",
 		"%w (during %s)", ErrClosed, method)
 }
 
@@ -309,9 +309,9 @@ func (c *Conn) drop(id target.SessionID) *Session {
 // goneError returns the error of a call on s after its target was closed or removed.
 func goneError(s *Session) error {
 	if s.parent != nil && s.parent.parent != nil {
-		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see the current page.", "the frame was detached")
+		return errs.Errorf(errs.ErrTargetGone, "Take a snapshot to see the current page.", "the frame was detached")
 	}
-	return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+	return errs.Errorf(errs.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 }
 
 // send registers a command of s and queues it for the writing goroutine. If short is true, the

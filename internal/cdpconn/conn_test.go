@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
@@ -75,7 +75,7 @@ func TestCDPErrorPassedThrough(t *testing.T) {
 	}))
 	err := c.BrowserSession().Call(t.Context(), "DOM.focus", nil, nil)
 	var e *Error
-	if !errors.Is(err, executor.ErrCDP) || !errors.As(err, &e) {
+	if !errors.Is(err, errs.ErrCDP) || !errors.As(err, &e) {
 		t.Fatalf("got %v, want an Error that is ErrCDP", err)
 	}
 	if *e != (Error{Method: "DOM.focus", Code: -32000, Message: "No node with given id found"}) {
@@ -99,13 +99,13 @@ func TestUnansweredCalls(t *testing.T) {
 	}{
 		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 3*time.Second)
-		}, 3 * time.Second, executor.ErrTimeout, errWhy},
-		{"no deadline", context.WithCancel, DefaultCallTimeout, executor.ErrTimeout, errWhy},
+		}, 3 * time.Second, errs.ErrTimeout, errWhy},
+		{"no deadline", context.WithCancel, DefaultCallTimeout, errs.ErrTimeout, errWhy},
 		{"canceled", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			stop := time.AfterFunc(time.Second, func() { cancel(errWhy) })
 			return ctx, func() { stop.Stop(); cancel(nil) }
-		}, time.Second, errWhy, executor.ErrTimeout},
+		}, time.Second, errWhy, errs.ErrTimeout},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestBlockedTransport(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 * cap(c.writes) {
 			wg.Go(func() {
-				if err := c.BrowserSession().Call(ctx, "Runtime.evaluate", nil, nil); !errors.Is(err, executor.ErrTimeout) {
+				if err := c.BrowserSession().Call(ctx, "Runtime.evaluate", nil, nil); !errors.Is(err, errs.ErrTimeout) {
 					t.Errorf("got %v, want ErrTimeout", err)
 				}
 			})
@@ -213,7 +213,7 @@ func TestAllWaitsBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		_, err := c.BrowserSession().Start(context.Background(), "Runtime.evaluate", nil)
-		if took := time.Since(start); !errors.Is(err, executor.ErrTimeout) || took != DefaultCallTimeout {
+		if took := time.Since(start); !errors.Is(err, errs.ErrTimeout) || took != DefaultCallTimeout {
 			t.Errorf("command not accepted: %v after %v", err, took)
 		}
 	})
@@ -225,7 +225,7 @@ func TestAllWaitsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = p.Wait(context.Background(), nil)
-		if took := time.Since(start); !errors.Is(err, executor.ErrTimeout) || took != DefaultCallTimeout {
+		if took := time.Since(start); !errors.Is(err, errs.ErrTimeout) || took != DefaultCallTimeout {
 			t.Errorf("command without a reply: %v after %v", err, took)
 		}
 		if n := c.inFlight(); n != 0 {
@@ -263,7 +263,7 @@ func TestDisconnect(t *testing.T) {
 		b.Disconnect()
 		<-c.Done()
 		for _, p := range calls {
-			if err := p.Wait(t.Context(), nil); !errors.Is(err, executor.ErrTargetGone) || !errors.Is(err, ErrClosed) {
+			if err := p.Wait(t.Context(), nil); !errors.Is(err, errs.ErrTargetGone) || !errors.Is(err, ErrClosed) {
 				t.Errorf("got %v, want ErrTargetGone and ErrClosed", err)
 			}
 		}
@@ -277,7 +277,7 @@ func TestDisconnect(t *testing.T) {
 			}
 		}
 		for _, s := range []*Session{c.BrowserSession(), page} {
-			if ev, err := s.Next(t.Context()); !errors.Is(err, executor.ErrTargetGone) {
+			if ev, err := s.Next(t.Context()); !errors.Is(err, errs.ErrTargetGone) {
 				t.Errorf("an event afterwards: %v, %v", ev.Method, err)
 			}
 		}
@@ -384,7 +384,7 @@ func TestTypedCall(t *testing.T) {
 		t.Errorf("got %+v, %v", info, err)
 	}
 	_, err = cdp.Call(t.Context(), c.BrowserSession(), target.GetTargetInfo, target.GetTargetInfoParams{TargetID: "T2"})
-	if !errors.Is(err, executor.ErrCDP) {
+	if !errors.Is(err, errs.ErrCDP) {
 		t.Errorf("got %v, want ErrCDP", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
@@ -89,7 +89,7 @@ func TestLostEvent(t *testing.T) {
 	if err := Unmarshal(gone.Params, &e); err != nil || e.SessionID != "S1" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if err := ev.Child.Call(t.Context(), runtime.CommandEnable, nil, nil); !errors.Is(err, executor.ErrTargetGone) {
+	if err := ev.Child.Call(t.Context(), runtime.CommandEnable, nil, nil); !errors.Is(err, errs.ErrTargetGone) {
 		t.Errorf("after a lost navigation event: %v", err)
 	}
 	if n := c.Dropped(); n != 1 {

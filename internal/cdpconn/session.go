@@ -12,10 +12,10 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
-// An Error is an error that the browser returned for a command. It wraps executor.ErrCDP.
+// An Error is an error that the browser returned for a command. It wraps errs.ErrCDP.
 type Error struct {
 	Method  string
 	Code    int64
@@ -25,8 +25,8 @@ type Error struct {
 // Error returns the command and the browser's message.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Method, e.Message) }
 
-// Unwrap returns executor.ErrCDP.
-func (e *Error) Unwrap() error { return executor.ErrCDP }
+// Unwrap returns errs.ErrCDP.
+func (e *Error) Unwrap() error { return errs.ErrCDP }
 
 // A Session is a CDP session. It is attached to one target: the browser, a page, an out-of-process
 // iframe or a worker. Its methods are safe for concurrent use.
@@ -102,8 +102,8 @@ func (s *Session) markGone() {
 }
 
 // Call sends a command, waits for its result, and decodes it into result unless result is nil. It
-// returns an *Error if the browser returns an error, executor.ErrTargetGone if the session is
-// detached or the connection is closed before the reply arrives, and executor.ErrTimeout if the
+// returns an *Error if the browser returns an error, errs.ErrTargetGone if the session is
+// detached or the connection is closed before the reply arrives, and errs.ErrTimeout if the
 // deadline of ctx or DefaultCallTimeout passes.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := Bounded(ctx)
@@ -182,7 +182,7 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 // callError returns the error of a call of method that returns because ctx is done.
 func callError(ctx context.Context, method string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return executor.Errorf(executor.ErrTimeout, HungHint, "%w", ErrCallTimeout)
+		return errs.Errorf(errs.ErrTimeout, HungHint, "%w", ErrCallTimeout)
 	}
 	return fmt.Errorf("%s: %w", method, context.Cause(ctx))
 }
@@ -195,7 +195,7 @@ func callError(ctx context.Context, method string) error {
 func (s *Session) InOrder() { s.inOrder.Store(true) }
 
 // Next returns the next event of the session and of the sessions below it, in the order in which
-// the browser sent them. It returns executor.ErrTargetGone after the session is gone and all events
+// the browser sent them. It returns errs.ErrTargetGone after the session is gone and all events
 // were read. Only one goroutine may call it, and only on the browser session or on a session
 // directly below it.
 func (s *Session) Next(ctx context.Context) (Event, error) {

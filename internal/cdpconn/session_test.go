@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
@@ -110,7 +110,7 @@ func TestDetachTab(t *testing.T) {
 		}
 		b.Detach("", "p")
 		for _, err := range []error{pending.Wait(t.Context(), nil), p.Call(t.Context(), "Test.after", nil, nil)} {
-			if !errors.Is(err, executor.ErrTargetGone) || !strings.HasSuffix(err.Error(), "the tab was closed") {
+			if !errors.Is(err, errs.ErrTargetGone) || !strings.HasSuffix(err.Error(), "the tab was closed") {
 				t.Errorf("error %v", err)
 			}
 		}
@@ -144,13 +144,13 @@ func TestDetach(t *testing.T) {
 		}
 		for _, name := range []string{"a", "a1", "a2"} {
 			s := sessions[name]
-			if err := pending[name].Wait(t.Context(), nil); !errors.Is(err, executor.ErrTargetGone) || errors.Is(err, ErrClosed) {
+			if err := pending[name].Wait(t.Context(), nil); !errors.Is(err, errs.ErrTargetGone) || errors.Is(err, ErrClosed) {
 				t.Errorf("the call on %s: %v, want ErrTargetGone", name, err)
 			} else if !strings.HasSuffix(err.Error(), "the frame was detached") {
 				t.Errorf("the call on %s: %v", name, err)
 			}
 			<-s.Gone()
-			if err := s.Call(t.Context(), "Test.after", nil, nil); !errors.Is(err, executor.ErrTargetGone) {
+			if err := s.Call(t.Context(), "Test.after", nil, nil); !errors.Is(err, errs.ErrTargetGone) {
 				t.Errorf("a call on %s afterwards: %v, want ErrTargetGone", name, err)
 			}
 		}
@@ -192,7 +192,7 @@ func TestStreamEnds(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if _, err := p.Next(t.Context()); !errors.Is(err, executor.ErrTargetGone) {
+			if _, err := p.Next(t.Context()); !errors.Is(err, errs.ErrTargetGone) {
 				t.Errorf("at the end: %v, want ErrTargetGone", err)
 			}
 		}
@@ -216,7 +216,7 @@ func TestStreamEnds(t *testing.T) {
 		go read(t.Context())
 		synctest.Wait()
 		b.Detach("", "q")
-		if err := <-ended; !errors.Is(err, executor.ErrTargetGone) {
+		if err := <-ended; !errors.Is(err, errs.ErrTargetGone) {
 			t.Errorf("after the detach: %v, want ErrTargetGone", err)
 		}
 	})
@@ -379,7 +379,7 @@ func TestInOrder(t *testing.T) {
 				t.Errorf("got %s, want %s", ev.Method, want)
 			}
 		}
-		if _, err := p.Next(t.Context()); !errors.Is(err, executor.ErrTargetGone) {
+		if _, err := p.Next(t.Context()); !errors.Is(err, errs.ErrTargetGone) {
 			t.Errorf("at the end: %v", err)
 		}
 		if err := call.Wait(t.Context(), nil); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // A stream is a queue of events from one writer to one reader. The writer never waits, because it
@@ -72,7 +72,7 @@ func (s *stream) close() {
 }
 
 // next returns the next event. It completes the commands of the replies before that event. After
-// close and the last event, it returns executor.ErrTargetGone.
+// close and the last event, it returns errs.ErrTargetGone.
 func (s *stream) next(ctx context.Context) (Event, error) {
 	for {
 		s.mu.Lock()
@@ -94,7 +94,7 @@ func (s *stream) next(ctx context.Context) (Event, error) {
 		ended := s.ended
 		s.mu.Unlock()
 		if ended {
-			return Event{}, executor.ErrTargetGone
+			return Event{}, errs.ErrTargetGone
 		}
 		select {
 		case <-s.signal:

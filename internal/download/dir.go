@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
@@ -45,21 +45,18 @@ type Dir struct {
 // change an existing directory, and returns ErrDownloadFailed if dir is a symbolic link, belongs to
 // another user, or is writable by others.
 //
-// maxBytes limits the size of one file; 0 means executor.DefaultMaxDownloadBytes.
+// maxBytes limits the size of one file.
 func Open(dir string, maxBytes int64) (*Dir, error) {
-	if maxBytes == 0 {
-		maxBytes = executor.DefaultMaxDownloadBytes
-	}
-	if maxBytes < 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "", "download limit of %d bytes is negative", maxBytes)
+	if maxBytes <= 0 {
+		return nil, errs.Errorf(errs.ErrBadArgs, "", "download limit of %d bytes is not positive", maxBytes)
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download directory %s: %w", dir, err)
+		return nil, errs.Errorf(errs.ErrDownloadFailed, dirHint, "download directory %s: %w", dir, err)
 	}
 	root, err := openRoot(path)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, dirHint, "download directory %s: %w", path, cause(err))
+		return nil, errs.Errorf(errs.ErrDownloadFailed, dirHint, "download directory %s: %w", path, cause(err))
 	}
 	d := &Dir{path: path, root: root, max: maxBytes, link: root.Link}
 	d.sweep()
@@ -139,7 +136,7 @@ func (d *Dir) Close() error { return d.root.Close() }
 // downloads. It is below d and has mode 0700. [Dir.Adopt] moves files out of it.
 func (d *Dir) Staging() (string, error) {
 	if err := d.makeStaging(); err != nil {
-		return "", executor.Errorf(executor.ErrDownloadFailed, dirHint,
+		return "", errs.Errorf(errs.ErrDownloadFailed, dirHint,
 			"directory %s: %w", filepath.Join(d.path, stagingName), cause(err))
 	}
 	return filepath.Join(d.path, stagingName), nil
@@ -171,7 +168,7 @@ func cause(err error) error {
 
 // tooLarge is the error of a file that exceeds the limit.
 func (d *Dir) tooLarge() error {
-	return executor.Errorf(executor.ErrDownloadFailed, "Start chrome-mcp with a larger --max-download.",
+	return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
 		"file is larger than %s", sizeText(d.max))
 }
 

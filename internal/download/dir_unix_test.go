@@ -15,7 +15,7 @@ func TestParents(t *testing.T) {
 	if err := os.Chmod(parent, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(filepath.Join(parent, "downloads"), 0)
+	d, err := Open(filepath.Join(parent, "downloads"), testLimit)
 	if err == nil {
 		d.Close()
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // deniedHeader is set on a 403 response of the egress proxy (internal/egress). Its value is the
@@ -33,37 +33,37 @@ func (q redactedError) Error() string { return q.text }
 func (q redactedError) Unwrap() error { return q.err }
 
 // failed returns an ErrDownloadFailed.
-func failed(retryable bool, hint, format string, args ...any) *executor.Error {
-	e := executor.Errorf(executor.ErrDownloadFailed, hint, format, args...)
+func failed(retryable bool, hint, format string, args ...any) *errs.Error {
+	e := errs.Errorf(errs.ErrDownloadFailed, hint, format, args...)
 	e.Retryable = retryable
 	return e
 }
 
 // denied is the error of a hop that Check denies.
 func denied(ctx context.Context, hop *url.URL, err error) error {
-	var e *executor.Error
+	var e *errs.Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case ctx.Err() != nil:
 		return fetchError(ctx, hop, ctx.Err())
 	}
-	return &executor.Error{Code: executor.ErrPolicyDenied, Err: redactedError{"host " + hop.Host + " is denied", err}}
+	return &errs.Error{Code: errs.ErrPolicyDenied, Err: redactedError{"host " + hop.Host + " is denied", err}}
 }
 
 // fetchError is the error of a failed fetch of hop.
 func fetchError(ctx context.Context, hop *url.URL, err error) error {
-	var e *executor.Error
+	var e *errs.Error
 	ended := ctx.Err()
 	switch {
-	// Do not return an *executor.Error, for example of Save, that only reports the end of ctx.
+	// Do not return an *errs.Error, for example of Save, that only reports the end of ctx.
 	case errors.As(err, &e) && (ended == nil || !errors.Is(err, ended)):
 		return e
 	case errors.Is(ended, context.DeadlineExceeded):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: executor.HintMoreTime,
+		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintMoreTime,
 			Err: redactedError{"download from " + hop.Host + " took too long", ended}}
 	case ended != nil:
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "The call was canceled.",
+		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: "The call was canceled.",
 			Err: redactedError{"download from " + hop.Host + " was canceled", ended}}
 	}
 	e = failed(true, "", "%s could not be fetched: %s", hop.Host, networkErrorText(err))

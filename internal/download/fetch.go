@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -62,7 +62,7 @@ type Response struct {
 //
 // ctx bounds the complete download. Fetch returns ErrTimeout when ctx ends, ErrBadArgs for a URL
 // that cannot be fetched, and ErrPolicyDenied if Check returns an error without a code or if the
-// egress proxy denies a hop. It returns an *executor.Error of Check, Cookies or Transport
+// egress proxy denies a hop. It returns an *errs.Error of Check, Cookies or Transport
 // unchanged. All other errors are ErrDownloadFailed: an HTTP status other than success, a
 // connection that fails or is interrupted, and the errors of [Dir.Save]. Errors contain the host
 // but no other part of a URL, and of the server's response only the status code. A failed download
@@ -123,7 +123,7 @@ func (w *lengthCheckedReader) Read(p []byte) (int, error) {
 func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error) {
 	hop, err := parseHop(req.URL)
 	if err != nil {
-		return nil, nil, executor.Errorf(executor.ErrBadArgs, "Give an absolute http or https URL.", "download URL %w", err)
+		return nil, nil, errs.Errorf(errs.ErrBadArgs, "Give an absolute http or https URL.", "download URL %w", err)
 	}
 	referer := req.Referer
 	for range maxRedirects + 1 {
@@ -156,10 +156,10 @@ func (req Request) request(ctx context.Context, hop *url.URL, referer string) (*
 		return nil, fetchError(ctx, hop, err)
 	}
 	if req.Check == nil {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: no policy is set", hop.Host)
+		return nil, errs.Errorf(errs.ErrPolicyDenied, "", "host %s is denied: no policy is set", hop.Host)
 	}
 	if req.Transport == nil {
-		return nil, executor.Errorf(executor.ErrInternal, "", "download without a transport")
+		return nil, errs.Errorf(errs.ErrInternal, "", "download without a transport")
 	}
 	if err := req.Check(ctx, hop.String()); err != nil {
 		return nil, denied(ctx, hop, err)
@@ -290,7 +290,7 @@ func mimeType(header string) string {
 func checkStatus(res *http.Response, hop *url.URL) error {
 	switch status := res.StatusCode; {
 	case status == http.StatusForbidden && hop.Scheme == "http" && res.Header.Get(deniedHeader) != "":
-		return executor.Errorf(executor.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
+		return errs.Errorf(errs.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
 		// The server's own phrase is an arbitrary text.
 		phrase := http.StatusText(status)

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // TestSaveDiskFull sets a limit on the size of files, so that a write fails halfway as on a full
@@ -30,7 +30,7 @@ func TestSaveDiskFull(t *testing.T) {
 		}
 		return
 	}
-	d, err := Open(dir, 0)
+	d, err := Open(dir, testLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestSaveDiskFull(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: 4096}); err != nil {
 		t.Fatal(err)
 	}
-	e := wantCode(t, errOf(d.Save("big", zeros{})), executor.ErrDownloadFailed, "saving the file")
+	e := wantCode(t, errOf(d.Save("big", zeros{})), errs.ErrDownloadFailed, "saving the file")
 	if e.Hint == "" {
 		t.Error("no hint")
 	}

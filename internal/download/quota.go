@@ -3,7 +3,7 @@ package download
 import (
 	"sync"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // The defaults of [NewQuota].
@@ -55,7 +55,7 @@ func (q *Quota) Begin() (*Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running >= q.parallel {
-		e := executor.Errorf(executor.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with --parallel-downloads.",
+		e := errs.Errorf(errs.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with --parallel-downloads.",
 			"%d downloads are already running", q.running)
 		e.Retryable = true
 		return nil, e
@@ -64,7 +64,7 @@ func (q *Quota) Begin() (*Share, error) {
 		return nil, q.exhausted()
 	}
 	if q.files+q.running >= maxFiles {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, "Ask the user to restart chrome-mcp, which resets the count.",
+		return nil, errs.Errorf(errs.ErrDownloadFailed, "Ask the user to restart chrome-mcp, which resets the count.",
 			"%d files were downloaded, which is the limit", maxFiles)
 	}
 	q.running++
@@ -82,7 +82,7 @@ func (q *Quota) Remaining() int64 {
 }
 
 func (q *Quota) exhausted() error {
-	return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with --max-download-total, or restart chrome-mcp.",
+	return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal, or restart chrome-mcp.",
 		"the downloads would exceed %s in total", sizeText(q.total))
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 func TestQuotaTotal(t *testing.T) {
@@ -28,7 +28,7 @@ func TestQuotaTotal(t *testing.T) {
 	}{{"/a", false, 150}, {"/b", false, 50}, {"/c", true, 50}, {"/unknown", true, 50}} {
 		file, _, err := d.Fetch(t.Context(), request(t, site.URL+tt.path))
 		if tt.fails {
-			wantCode(t, err, executor.ErrDownloadFailed, "the downloads would exceed 250 bytes in total")
+			wantCode(t, err, errs.ErrDownloadFailed, "the downloads would exceed 250 bytes in total")
 		} else if err != nil || file.Bytes != 100 {
 			t.Fatalf("%s: %+v, %v", tt.path, file, err)
 		}
@@ -42,7 +42,7 @@ func TestQuotaTotal(t *testing.T) {
 }
 
 func TestQuotaParallel(t *testing.T) {
-	d := open(t, 0)
+	d := open(t, testLimit)
 	q := NewQuota(1, 0)
 	d.Share(q)
 	began, goOn := make(chan struct{}), make(chan struct{})
@@ -58,7 +58,7 @@ func TestQuotaParallel(t *testing.T) {
 		done <- err
 	}()
 	<-began
-	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), executor.ErrDownloadFailed, "1 downloads are already running")
+	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), errs.ErrDownloadFailed, "1 downloads are already running")
 	if !e.Retryable || e.Hint == "" {
 		t.Errorf("%+v", e)
 	}
@@ -96,7 +96,7 @@ func TestQuotaOfFiles(t *testing.T) {
 		share.End(File{Path: "/empty"})
 	}
 	_, err := q.Begin()
-	wantCode(t, err, executor.ErrDownloadFailed, "files were downloaded")
+	wantCode(t, err, errs.ErrDownloadFailed, "files were downloaded")
 
 	q = NewQuota(0, 0)
 	for i := range 2 * maxFiles {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // maxSameName limits the numbered names that are tried for a file.
@@ -116,7 +116,7 @@ func (s *source) Read(p []byte) (int, error) {
 // are not followed), or is larger than the limit.
 func (d *Dir) Adopt(path, name string) (File, error) {
 	if filepath.Dir(filepath.Clean(path)) != filepath.Join(d.path, stagingName) {
-		return File{}, executor.Errorf(executor.ErrDownloadFailed, "", "the browser wrote outside its staging directory")
+		return File{}, errs.Errorf(errs.ErrDownloadFailed, "", "the browser wrote outside its staging directory")
 	}
 	// A link may have replaced the directory.
 	if err := d.makeStaging(); err != nil {
@@ -230,16 +230,16 @@ func saveError(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		hint = ""
 	}
-	return executor.Errorf(executor.ErrDownloadFailed, hint, "saving the file: %w", cause(err))
+	return errs.Errorf(errs.ErrDownloadFailed, hint, "saving the file: %w", cause(err))
 }
 
 // incompleteError is the error of a stream that was interrupted after n bytes.
 func incompleteError(err error, n int64) error {
-	var e *executor.Error
+	var e *errs.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	failed := &executor.Error{Code: executor.ErrDownloadFailed, Retryable: true, Hint: "Try again."}
+	failed := &errs.Error{Code: errs.ErrDownloadFailed, Retryable: true, Hint: "Try again."}
 	failed.Err = redactedError{fmt.Sprintf("download interrupted after %d bytes: %s", n, networkErrorText(err)), err}
 	return failed
 }

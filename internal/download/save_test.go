@@ -16,8 +16,11 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
+
+// testLimit is a maximum size that no file of the tests exceeds.
+const testLimit = 100 << 20
 
 func open(t *testing.T, maxBytes int64) *Dir {
 	t.Helper()
@@ -54,11 +57,11 @@ func wantFiles(t *testing.T, d *Dir, want ...string) {
 	}
 }
 
-func wantCode(t *testing.T, err error, code executor.Code, text string) *executor.Error {
+func wantCode(t *testing.T, err error, code errs.Code, text string) *errs.Error {
 	t.Helper()
-	var e *executor.Error
+	var e *errs.Error
 	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Error(), text) {
-		t.Fatalf("error is %v (%v), want %s with %q", err, executor.CodeOf(err), code, text)
+		t.Fatalf("error is %v (%v), want %s with %q", err, errs.CodeOf(err), code, text)
 	}
 	return e
 }
@@ -72,7 +75,7 @@ func wantContent(t *testing.T, path, want string) {
 }
 
 func TestSave(t *testing.T) {
-	d := open(t, 0)
+	d := open(t, testLimit)
 	f, err := d.Save("../a.txt", strings.NewReader("hello"))
 	if err != nil {
 		t.Fatal(err)
@@ -112,12 +115,12 @@ func TestSaveSizeLimit(t *testing.T) {
 	if f, err := d.Save("exact", bytes.NewReader(make([]byte, 1<<20))); err != nil || f.Bytes != 1<<20 {
 		t.Fatalf("a file of exactly the limit: %+v, %v", f, err)
 	}
-	e := wantCode(t, errOf(d.Save("more", bytes.NewReader(make([]byte, 1<<20+1)))), executor.ErrDownloadFailed, "larger than 1 MB")
-	if !strings.Contains(e.Hint, "--max-download") {
-		t.Errorf("hint %q does not name the flag", e.Hint)
+	e := wantCode(t, errOf(d.Save("more", bytes.NewReader(make([]byte, 1<<20+1)))), errs.ErrDownloadFailed, "larger than 1 MB")
+	if !strings.Contains(e.Hint, "Options.MaxDownloadBytes") {
+		t.Errorf("hint %q does not name the option", e.Hint)
 	}
 	// Save stops reading an endless stream when it is too long.
-	wantCode(t, errOf(d.Save("endless", zeros{})), executor.ErrDownloadFailed, "larger than 1 MB")
+	wantCode(t, errOf(d.Save("endless", zeros{})), errs.ErrDownloadFailed, "larger than 1 MB")
 	wantFiles(t, d, "exact")
 }
 
@@ -136,7 +139,7 @@ func TestSaveReaderFails(t *testing.T) {
 		"at the limit": io.MultiReader(strings.NewReader("abcd"), iotest.ErrReader(broken)),
 	} {
 		err := errOf(d.Save(name, r))
-		wantCode(t, err, executor.ErrDownloadFailed, "interrupted after")
+		wantCode(t, err, errs.ErrDownloadFailed, "interrupted after")
 		if !errors.Is(err, broken) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v does not wrap its cause, or contains it", name, err)
 		}
@@ -151,7 +154,7 @@ func TestConcurrentSaves(t *testing.T) {
 		links bool
 	}{{"hard links", true}, {"no hard links", false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := open(t, 0)
+			d := open(t, testLimit)
 			if !tt.links {
 				d.link = func(string, string) error { return errors.ErrUnsupported }
 			}
@@ -200,7 +203,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestSaveNameInUseByLink(t *testing.T) {
 	for _, links := range []bool{true, false} {
-		d := open(t, 0)
+		d := open(t, testLimit)
 		if !links {
 			d.link = func(string, string) error { return errors.ErrUnsupported }
 		}
@@ -240,12 +243,12 @@ func TestOpenRejects(t *testing.T) {
 		if runtime.GOOS == "windows" && name == "wide" {
 			continue
 		}
-		wantCode(t, errOf(Open(filepath.Join(parent, name), 0)), executor.ErrDownloadFailed, why)
+		wantCode(t, errOf(Open(filepath.Join(parent, name), testLimit)), errs.ErrDownloadFailed, why)
 	}
 	if _, err := os.Lstat(filepath.Join(parent, "nowhere")); err == nil {
 		t.Error("the target of a dangling link was created")
 	}
-	wantCode(t, errOf(Open(real, -1)), executor.ErrBadArgs, "negative")
+	wantCode(t, errOf(Open(real, -1)), errs.ErrBadArgs, "not positive")
 }
 
 func stage(t *testing.T, d *Dir, name, content string) string {
@@ -278,13 +281,13 @@ func TestAdopt(t *testing.T) {
 		if info, err := os.Stat(f.Path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
-		wantCode(t, errOf(d.Adopt(stage(t, d, "guid-2", "eleven byte"), "b.txt")), executor.ErrDownloadFailed, "larger than 10 bytes")
+		wantCode(t, errOf(d.Adopt(stage(t, d, "guid-2", "eleven byte"), "b.txt")), errs.ErrDownloadFailed, "larger than 10 bytes")
 		wantFiles(t, d, "a.sh.download", "a.sh (1).download")
 	}
 }
 
 func TestAdoptRejects(t *testing.T) {
-	d := open(t, 0)
+	d := open(t, testLimit)
 	staging, err := d.Staging()
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +309,7 @@ func TestAdoptRejects(t *testing.T) {
 		filepath.Join(staging, "in"):    "not a regular file",
 		filepath.Join(staging, "never"): "saving the file",
 	} {
-		wantCode(t, errOf(d.Adopt(path, "a.txt")), executor.ErrDownloadFailed, why)
+		wantCode(t, errOf(d.Adopt(path, "a.txt")), errs.ErrDownloadFailed, why)
 	}
 	wantFiles(t, d, "beside") // only the links were removed, not their targets
 	wantContent(t, outside, "mine")
@@ -314,26 +317,26 @@ func TestAdoptRejects(t *testing.T) {
 }
 
 func TestStagingReplacedByLink(t *testing.T) {
-	d := open(t, 0)
+	d := open(t, testLimit)
 	elsewhere := t.TempDir()
 	path := filepath.Join(elsewhere, "file")
 	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	symlink(t, elsewhere, filepath.Join(d.Path(), stagingName))
-	wantCode(t, errOf(d.Staging()), executor.ErrDownloadFailed, "symbolic link")
-	wantCode(t, errOf(d.Adopt(filepath.Join(d.Path(), stagingName, "file"), "a")), executor.ErrDownloadFailed, "symbolic link")
+	wantCode(t, errOf(d.Staging()), errs.ErrDownloadFailed, "symbolic link")
+	wantCode(t, errOf(d.Adopt(filepath.Join(d.Path(), stagingName, "file"), "a")), errs.ErrDownloadFailed, "symbolic link")
 	wantContent(t, path, "mine")
 }
 
 func TestClosed(t *testing.T) {
-	d := open(t, 0)
+	d := open(t, testLimit)
 	path := stage(t, d, "guid", "x")
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, errOf(d.Save("a", strings.NewReader("a"))), executor.ErrDownloadFailed, "closed")
-	wantCode(t, errOf(d.Adopt(path, "a")), executor.ErrDownloadFailed, "closed")
+	wantCode(t, errOf(d.Save("a", strings.NewReader("a"))), errs.ErrDownloadFailed, "closed")
+	wantCode(t, errOf(d.Adopt(path, "a")), errs.ErrDownloadFailed, "closed")
 }
 
 // TestSweep checks that Open removes old partial files of killed processes, and no other files.
@@ -358,7 +361,7 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	d, err := Open(dir, 0)
+	d, err := Open(dir, testLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (s *suite) actionabilityControls(t *testing.T) {
 		}
 	})
 	s.page(t, "option of a select", "actionability-controls.html", func(c *testCase) {
-		c.blocked("folded", "Folded", "select_option")
+		c.blocked("folded", "Folded", "Page.SelectOption")
 	})
 	s.page(t, "in a disabled fieldset", "actionability-controls.html", func(c *testCase) {
 		c.blocked("fieldset", "In the fieldset", "disabled")

@@ -165,7 +165,7 @@ func (s *suite) fillForms(t *testing.T) {
 	})
 	s.page(t, "dialog stops filling: error names the field, the filled fields and the dialog", page, func(c *testCase) {
 		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann"), field("#warns", "x"), field("#email", "ann@example.com"), field("#notes", "n")}, nil)
-		c.wantCode(err, executor.ErrDialogOpen, `alert dialog "Really?" is open`, "field #", "filled before it: #name", "handle_dialog")
+		c.wantCode(err, executor.ErrDialogOpen, `alert dialog "Really?" is open`, "field #", "filled before it: #name", "Page.HandleDialog")
 		c.answer(executor.DialogAlert, "Really?", executor.DialogAnswer{Accept: true})
 	})
 	s.page(t, "errors never contain secrets", page, func(c *testCase) {

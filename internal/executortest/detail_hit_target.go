@@ -39,6 +39,13 @@ func (s *suite) hitTarget(t *testing.T) {
 		c.wantIn(c.click(css("#flees"), nil).Note, "moved")
 		c.await("pointerdown", "flees")
 	})
+	s.page(t, "backdrop opens over the target on mousedown", "confirm.html", func(c *testCase) {
+		c.snap(nil)
+		a := c.click(css("#opens"), nil)
+		c.wantIn(a.Note, "covered")
+		c.wantIn(a.Diff, "Norway from the menu")
+		c.clicked(css("#norway"), "norway")
+	})
 	for _, p := range []struct{ name, id, note string }{
 		{"option selected on mousedown, list hides", "option", "hid"},
 		{"option selected on mousedown, list re-renders", "option2", "removed"},

@@ -57,7 +57,7 @@ func (s *suite) typingFields(t *testing.T) {
 		c.wantUntouched("date")
 	})
 	s.page(t, "non-text control: error names the right tool", "typing-fields.html", func(c *testCase) {
-		for id, says := range map[string]string{"check": "click", "radio": "fill_form", "select": "select_option", "file": "file", "button": "click"} {
+		for id, says := range map[string]string{"check": "click", "radio": "Page.FillForm", "select": "Page.SelectOption", "file": "file", "button": "click"} {
 			start := time.Now()
 			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: 20 * time.Second})
 			c.wantCode(err, executor.ErrNotActionable, says)

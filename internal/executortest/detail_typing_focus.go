@@ -88,7 +88,7 @@ func (s *suite) typingFocus(t *testing.T) {
 	})
 	s.page(t, "one-digit fields: inserted text rejected", "typing-focus.html", func(c *testCase) {
 		_, err := c.page().Type(c.ctx, css("[aria-label='Digit 1']"), "123", nil)
-		c.wantCode(err, executor.ErrNotActionable, "at most 1", `"1"`, "pressed keys")
+		c.wantCode(err, executor.ErrNotActionable, "at most 1", `"1"`, "KeyEvents")
 		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("[aria-label='Digit 1']"), Value: "123"}}, nil)
 		c.wantCode(err, executor.ErrNotActionable, "Digit 1", "at most 1")
 	})

@@ -148,7 +148,7 @@ func (s *suite) upload(t *testing.T) {
 	})
 	s.page(t, "no upload directory", "files.html", func(c *testCase) {
 		_, err := c.page().Upload(c.ctx, css("#one"), []string{"a.txt"}, nil)
-		c.wantCode(err, executor.ErrPolicyDenied, "--uploads-dir")
+		c.wantCode(err, executor.ErrPolicyDenied, "Config.UploadsDir")
 	})
 }
 

@@ -29,7 +29,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	accept, dismiss := executor.DialogAnswer{Accept: true}, executor.DialogAnswer{}
 	s.page(t, "alert during load: navigate reports it, load continues after the answer", "second.html", func(c *testCase) {
 		_, err := c.page().Navigate(c.ctx, c.url("navigation-alerts.html"), nil)
-		c.wantCode(err, executor.ErrDialogOpen, "while it loads", "handle_dialog")
+		c.wantCode(err, executor.ErrDialogOpen, "while it loads", "Page.HandleDialog")
 		if next := c.answer(executor.DialogAlert, "while it loads", accept).Dialog; next != nil && next.Message != "loaded" {
 			c.Errorf("the next dialog is %+v", *next)
 		}

@@ -48,6 +48,21 @@ func (s *suite) navigationPopups(t *testing.T) {
 			c.Errorf("reported again: %+v", again)
 		}
 	})
+	s.page(t, "popup that opened before the action", "navigation-popups.html", func(c *testCase) {
+		c.click(css("#much-later"), nil)
+		c.await("open", "much-later")
+		for n := 0; n < 2; {
+			list, err := c.exec.Tabs(c.ctx)
+			if err != nil {
+				c.Fatal(err)
+			}
+			n = len(list)
+		}
+		tabs := c.click(css("h1"), nil).NewTabs
+		if len(tabs) != 1 || tabs[0].Note != "opened before this action" {
+			c.Errorf("the click reported %+v", tabs)
+		}
+	})
 	s.page(t, "opened blank, then navigated", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#moved", nil)
 		c.await("open", "moved")

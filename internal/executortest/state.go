@@ -145,7 +145,7 @@ func (s *suite) sessionState(t *testing.T) {
 		_, err := c.exec.SaveState(c.ctx, "../ann")
 		c.wantCode(err, executor.ErrBadArgs)
 		_, err = c.session(executor.SessionOptions{Gate: executor.AllowAll}).SaveState(c.ctx, "ann")
-		c.wantCode(err, executor.ErrPolicyDenied, "--state-dir")
+		c.wantCode(err, executor.ErrPolicyDenied, "Config.StateDir")
 		k := &keeper{}
 		k.deny(func(a executor.Access) bool { return a.Op == executor.OpState })
 		denied := c.session(executor.SessionOptions{Gate: k, StateDir: dir})

@@ -103,7 +103,7 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 			quiet = time.Now()
 		}
 		again := problem.retry && time.Since(quiet) < actionabilityPatience
-		if !again && v.tab.hasInflightRequests() && v.pause(ctx) {
+		if !again && v.tab.inflight.since(0) > 0 && v.pause(ctx) {
 			again = true
 			opts.Patience, opts.Again = requestPatience.Milliseconds(), true
 		}
@@ -213,7 +213,7 @@ func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityF
 		e.Hint = "Open or scroll its container, or act on the container."
 	case "folded":
 		e.Err = fmt.Errorf("%s is in a collapsed list", name)
-		e.Hint = "Choose it with select_option on the list."
+		e.Hint = "Choose it with Page.SelectOption on the list."
 	case "disabled":
 		e.Err = fmt.Errorf("%s is disabled", name)
 		e.Hint = "Another field may have to be filled or another option chosen first."
@@ -222,7 +222,7 @@ func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityF
 		e.Hint = "Open its container, or take a snapshot to see the page."
 	case "moving":
 		e.Err = fmt.Errorf("%s is not stable", name)
-		e.Hint = "Wait for the animation to end, with wait_for."
+		e.Hint = "Wait for the animation to end, with Page.WaitFor."
 	case "read-only":
 		e.Err = fmt.Errorf("%s is read-only", name)
 		e.Hint = "Use another element to change its value."
@@ -245,10 +245,10 @@ func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityF
 
 // alternativeToTyping maps kinds of fields that accept no text to hints.
 var alternativeToTyping = map[string]string{
-	"select": "Use select_option.",
-	"check":  "Use click, or fill_form with true or false.",
-	"radio":  "Use click, or fill_form with true.",
-	"file":   "Use upload_file, if the user has allowed it.",
+	"select": "Use Page.SelectOption.",
+	"check":  "Use Page.Click, or Page.FillForm with true or false.",
+	"radio":  "Use Page.Click, or Page.FillForm with true.",
+	"file":   "Use Page.Upload, if the user has allowed it.",
 }
 
 // describeInterceptor describes the intercepting element of a failure, with a ref if its document

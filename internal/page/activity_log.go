@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"sync"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -18,8 +19,52 @@ const (
 	maxKeptBody    = 1 << 20   // bytes of one response body that the browser retains
 )
 
-// An activityLog contains the console messages, uncaught errors and requests of a tab. Tab.mu
-// guards it. The methods lost and pause do nothing if the log is nil.
+// A recording holds the activity log of a tab while there are recorders. The zero value is ready to
+// use. It is safe for concurrent use.
+type recording struct {
+	mu        sync.Mutex   // guards the fields below and the log
+	log       *activityLog // nil while nothing is recorded
+	recorders int
+}
+
+// start adds a recorder, and reports whether that started the log.
+func (r *recording) start() (started bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recorders++
+	if r.log != nil {
+		return false
+	}
+	r.log = newActivityLog()
+	return true
+}
+
+// stop removes a recorder. The log is dropped when no recorder is left.
+func (r *recording) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.recorders--; r.recorders <= 0 {
+		r.recorders, r.log = 0, nil
+	}
+}
+
+// on reports whether the activity of the tab is recorded.
+func (r *recording) on() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log != nil
+}
+
+// update calls f with the log, which is locked, if the activity of the tab is recorded.
+func (r *recording) update(f func(*activityLog)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log != nil {
+		f(r.log)
+	}
+}
+
+// An activityLog contains the console messages, uncaught errors and requests of a tab.
 type activityLog struct {
 	console  ring[consoleRecord]
 	errors   ring[errorRecord]
@@ -80,14 +125,12 @@ func (r *ring[T]) droppedSince(number int) int {
 // Record starts recording the activity of the tab. Recording stops when StopRecording has been
 // called as often as Record.
 func (t *Tab) Record() {
-	t.mu.Lock()
-	t.recorders++
-	isNew := t.activity == nil
-	if isNew {
-		t.activity = newActivityLog()
+	if !t.recording.start() {
+		return
 	}
 	var list []*cdpconn.Session
-	if isNew && !t.isDetached {
+	t.mu.Lock()
+	if !t.isDetached {
 		list = t.sessions()
 	}
 	t.mu.Unlock()
@@ -100,30 +143,16 @@ func (t *Tab) Record() {
 
 // StopRecording ends the recording that one call of Record started. The log is dropped when no
 // recording is left.
-func (t *Tab) StopRecording() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.recorders--; t.recorders <= 0 {
-		t.recorders, t.activity = 0, nil
-	}
-}
+func (t *Tab) StopRecording() { t.recording.stop() }
 
 // lost counts events that were dropped before they could be decoded.
 func (r *activityLog) lost(ev cdpconn.Event) {
-	switch {
-	case r == nil:
-	case ev.Method == "Runtime.consoleAPICalled":
+	switch ev.Method {
+	case "Runtime.consoleAPICalled":
 		r.console.skip(ev.Lost)
-	case ev.Method == "Runtime.exceptionThrown":
+	case "Runtime.exceptionThrown":
 		r.errors.skip(ev.Lost)
 	}
-}
-
-// recording reports whether the activity of the tab is recorded.
-func (t *Tab) recording() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.activity != nil
 }
 
 // sessions returns the CDP sessions of the page and of its frames. t.mu must be held.
@@ -143,7 +172,7 @@ func (t *Tab) sessions() []*cdpconn.Session {
 // only while the tab is recording.
 func (t *Tab) networkEnableParams() map[string]any {
 	total, each := 0, 0
-	if t.recording() {
+	if t.recording.on() {
 		total, each = bodyBuffer, maxKeptBody
 	}
 	return map[string]any{"maxTotalBufferSize": total, "maxResourceBufferSize": each}
@@ -152,9 +181,6 @@ func (t *Tab) networkEnableParams() map[string]any {
 // pause is called when the tab is detached. It marks pending requests as ended, and the recorded
 // messages and errors as seen, because the browser reports them again when the tab is attached.
 func (r *activityLog) pause() {
-	if r == nil {
-		return
-	}
 	r.seen = r.newest
 	for _, q := range r.running {
 		q.Running, q.Error = false, "the tab was detached during the request"
@@ -245,17 +271,13 @@ func newestOf[T any](list []T, limit int) []T {
 }
 
 // recordOf returns the top document, which the gate must allow to be read. If the tab is recording,
-// it calls use with the activity log while the tab is locked.
+// it calls use with the activity log, which is locked.
 func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*document, error) {
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	if v.tab.activity != nil {
-		use(v.tab.activity)
-	}
+	v.tab.recording.update(use)
 	return d, nil
 }
 

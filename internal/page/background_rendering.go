@@ -2,12 +2,63 @@ package page
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // renderingIdleTimeout is how long a background tab keeps rendering after a call, because the next
 // call usually follows soon.
 const renderingIdleTimeout = 3 * time.Second
+
+// backgroundRendering is whether a tab keeps rendering even if it is in the background. The zero
+// value is ready to use. It is safe for concurrent use.
+type backgroundRendering struct {
+	mu        sync.Mutex // guards the fields below
+	on        bool
+	stopTimer *time.Timer // ends rendering; nil while a call runs
+}
+
+// start cancels a pending stop and reports whether rendering must be started.
+func (r *backgroundRendering) start() (needed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopTimer != nil {
+		r.stopTimer.Stop()
+		r.stopTimer = nil
+	}
+	needed = !r.on
+	r.on = true
+	return needed
+}
+
+// stopped records that the tab does not keep rendering, so that the next call starts it again.
+func (r *backgroundRendering) stopped() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.on = false
+}
+
+// stopLater calls stop after renderingIdleTimeout, unless start is called before.
+func (r *backgroundRendering) stopLater(stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.on || r.stopTimer != nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(renderingIdleTimeout, func() {
+		r.mu.Lock()
+		due := r.stopTimer == timer && r.on
+		if due {
+			r.stopTimer, r.on = nil, false
+		}
+		r.mu.Unlock()
+		if due {
+			stop()
+		}
+	})
+	r.stopTimer = timer
+}
 
 // keepRendering makes a tab that shares its window render even if it is in the background. A hidden
 // tab draws no animation frames after its page has changed, so that its animations stop and its
@@ -17,15 +68,7 @@ func (t *Tab) keepRendering(ctx context.Context) {
 	if !t.opts.Shared || t.opts.Attach == nil {
 		return
 	}
-	t.mu.Lock()
-	if t.stopRenderingTimer != nil {
-		t.stopRenderingTimer.Stop()
-		t.stopRenderingTimer = nil
-	}
-	drawn := t.rendering
-	t.rendering = true
-	t.mu.Unlock()
-	if drawn {
+	if !t.rendering.start() {
 		return
 	}
 	p, err := t.sess.Start(context.WithoutCancel(ctx), "Page.startScreencast", map[string]any{
@@ -36,32 +79,12 @@ func (t *Tab) keepRendering(ctx context.Context) {
 			err = p.Wait(context.Background(), nil)
 		}
 		if err != nil {
-			t.mu.Lock()
-			t.rendering = false // the next call tries again
-			t.mu.Unlock()
+			t.rendering.stopped()
 		}
 	})
 }
 
-// stopRenderingLater ends keepRendering renderingIdleTimeout after the last call. t.mu must not be
-// held.
+// stopRenderingLater ends keepRendering renderingIdleTimeout after the last call.
 func (t *Tab) stopRenderingLater() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.rendering || t.stopRenderingTimer != nil {
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(renderingIdleTimeout, func() {
-		t.mu.Lock()
-		due := t.stopRenderingTimer == timer && t.rendering
-		if due {
-			t.stopRenderingTimer, t.rendering = nil, false
-		}
-		t.mu.Unlock()
-		if due {
-			t.sess.Start(context.Background(), "Page.stopScreencast", nil)
-		}
-	})
-	t.stopRenderingTimer = timer
+	t.rendering.stopLater(func() { t.sess.Start(context.Background(), "Page.stopScreencast", nil) })
 }

@@ -55,6 +55,56 @@ type inputBlocker struct {
 	handled  bool // all input has been handled
 }
 
+// inputBlocking holds the input blocker of a tab. The zero value is ready to use. It is safe for
+// concurrent use.
+type inputBlocking struct {
+	mu        sync.Mutex    // guards the fields below; may be held while inputBlocker.mu is acquired
+	blocker   *inputBlocker // nil while no call sends input
+	late      []sentInput   // input that the browser had not confirmed when its call ended
+	unblocked time.Time     // when the last blocker ended
+}
+
+// current returns the blocker of the current call, or nil.
+func (b *inputBlocking) current() *inputBlocker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blocker
+}
+
+// begin returns the blocker of the current call. If there is none, it creates one for v, which the
+// caller must install.
+func (b *inputBlocking) begin(v *View) (blocker *inputBlocker, isNew bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.blocker != nil {
+		return b.blocker, false
+	}
+	b.blocker = &inputBlocker{
+		v: v, sources: []string{deniedscripts.AtStart(deniedscripts.BlockInput)},
+		scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: b.late,
+	}
+	b.blocker.renewal = time.AfterFunc(blockRenewal, b.blocker.renew)
+	return b.blocker, true
+}
+
+// end removes the blocker of the current call. late is the input that the browser has not
+// confirmed.
+func (b *inputBlocking) end(late []sentInput, confirmed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.blocker, b.late = nil, late
+	if confirmed {
+		b.unblocked = time.Now()
+	}
+}
+
+// endedRecently reports whether no call sends input and one did less than blockTime ago.
+func (b *inputBlocking) endedRecently() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blocker == nil && time.Since(b.unblocked) <= blockTime
+}
+
 // A sentInput is an input command.
 type sentInput struct {
 	*cdpconn.Pending
@@ -95,7 +145,7 @@ func (r requirement) wait(ctx context.Context) error {
 	t := r.doc.tab
 	for {
 		t.mu.Lock()
-		dialog, gone, changed := t.dialog, t.goneError(), t.changed.Changed()
+		changed, dialog, gone := t.changed.Changed(), t.dialogs.current(), t.goneError()
 		t.mu.Unlock()
 		select {
 		case <-r.pending.Done():
@@ -122,14 +172,11 @@ func (r requirement) wait(ctx context.Context) error {
 // browser, but startInput does.
 func (v *View) block(ctx context.Context) *inputBlocker {
 	t := v.tab
-	t.mu.Lock()
-	if b := t.inputBlocker; b != nil {
-		t.mu.Unlock()
+	b, isNew := t.blocking.begin(v)
+	if !isNew {
 		return b
 	}
-	b := &inputBlocker{v: v, sources: []string{deniedscripts.AtStart(deniedscripts.BlockInput)}, scripts: make(map[*cdpconn.Session][]*cdpconn.Pending), open: make(map[string]bool), inputs: t.lateInputs}
-	t.inputBlocker = b
-	b.renewal = time.AfterFunc(blockRenewal, b.renew)
+	t.mu.Lock()
 	sessions := t.sessions()
 	t.mu.Unlock()
 	for _, s := range sessions {
@@ -191,10 +238,7 @@ func (b *inputBlocker) admit(ctx context.Context, d *document) {
 
 // admit lets the input of the current call reach d, which may be acted on.
 func (t *Tab) admit(ctx context.Context, d *document) {
-	t.mu.Lock()
-	b := t.inputBlocker
-	t.mu.Unlock()
-	if b != nil {
+	if b := t.blocking.current(); b != nil {
 		b.admit(ctx, d)
 	}
 }
@@ -252,9 +296,10 @@ func (b *inputBlocker) renew() {
 	defer cancel()
 	t := b.v.tab
 	t.mu.Lock()
-	next, gone := t.inputBlocker != nil && t.inputBlocker != b, t.gone != nil
+	gone := t.gone != nil
 	t.mu.Unlock()
-	if !next && !gone && b.probe(ctx) {
+	next := t.blocking.current()
+	if (next == nil || next == b) && !gone && b.probe(ctx) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.handled {
@@ -415,10 +460,7 @@ func withProgress(err error, progress string) error {
 // confirmation, input stays blocked until it arrives, for at most pendingLimit. It returns
 // ErrPolicyDenied if input was blocked in a denied document.
 func (v *View) unblock(ctx context.Context) error {
-	t := v.tab
-	t.mu.Lock()
-	b := t.inputBlocker
-	t.mu.Unlock()
+	b := v.tab.blocking.current()
 	if b == nil || b.v != v {
 		return nil
 	}
@@ -427,10 +469,7 @@ func (v *View) unblock(ctx context.Context) error {
 
 // endInput removes the blocker at the end of a call.
 func (t *Tab) endInput() {
-	t.mu.Lock()
-	b := t.inputBlocker
-	t.mu.Unlock()
-	if b != nil {
+	if b := t.blocking.current(); b != nil {
 		_ = b.end(context.Background())
 	}
 }
@@ -493,15 +532,10 @@ func (b *inputBlocker) end(ctx context.Context) error {
 			_ = r.doc.wait(ctx, r.pending, nil)
 		}
 	}
-	t.mu.Lock()
-	t.inputBlocker = nil
-	if confirmed {
-		t.unblocked = time.Now()
-	}
 	b.mu.Lock()
-	t.lateInputs = b.unhandled()
+	late := b.unhandled()
 	b.mu.Unlock()
-	t.mu.Unlock()
+	t.blocking.end(late, confirmed)
 	if confirmed { // documents that are new since; unblockLate unblocks documents that are reported later
 		for _, d := range b.blockedDocuments() {
 			_, _ = d.run(ctx, deniedscripts.UnblockInput, false)
@@ -530,12 +564,12 @@ func (b *inputBlocker) waitHandled() {
 	}
 	b.stopRenewal()
 	docs := b.blockedDocuments()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.inputBlocker != nil { // it unblocks them
+	t.blocking.mu.Lock()
+	defer t.blocking.mu.Unlock()
+	if t.blocking.blocker != nil { // it unblocks them
 		return
 	}
-	t.lateInputs, t.unblocked = nil, time.Now() // unblockLate unblocks documents that are reported later
+	t.blocking.late, t.blocking.unblocked = nil, time.Now() // unblockLate unblocks documents that are reported later
 	for _, d := range docs {
 		_, _ = d.run(context.Background(), deniedscripts.UnblockInput, false)
 	}
@@ -608,10 +642,7 @@ func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.
 
 // blockChild blocks input in a CDP session that is attached while input is sent.
 func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
-	t.mu.Lock()
-	b := t.inputBlocker
-	t.mu.Unlock()
-	if b != nil {
+	if b := t.blocking.current(); b != nil {
 		b.install(ctx, s)
 	}
 }
@@ -624,7 +655,7 @@ func (d *document) run(ctx context.Context, script string, await bool) (*cdpconn
 // unblockLate unblocks a document that loaded while a call sent input, but was reported only after
 // the call. t.mu must be held. The returned function, if any, must be called without it.
 func (t *Tab) unblockLate(f *frame) (after func()) {
-	if t.inputBlocker != nil || time.Since(t.unblocked) > blockTime {
+	if !t.blocking.endedRecently() {
 		return nil
 	}
 	d := t.documentOf(f)

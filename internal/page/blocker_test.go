@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestOverlappingBlockers removes a blocker while the browser has not handled its input, so that
@@ -151,6 +152,7 @@ func awaitRun(t *testing.T, run chan string, function, when string) {
 // respond. The document stays blocked, also after the end of the call and of the next one, until
 // the browser confirms the input.
 func TestSlowDocument(t *testing.T) {
+	tier.Slow(t)
 	t.Parallel()
 	v, run, confirm := unconfirmedInput(t, false)
 	first := v.block(t.Context())
@@ -175,6 +177,7 @@ func TestSlowDocument(t *testing.T) {
 // TestLostInput sends input that the browser never confirms, to a document that responds. The
 // document is unblocked when the input can no longer arrive.
 func TestLostInput(t *testing.T) {
+	tier.Slow(t)
 	t.Parallel()
 	v, run, _ := unconfirmedInput(t, true)
 	b := v.block(t.Context())

@@ -77,7 +77,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}
 	for {
 		t.mu.Lock()
-		dialog, gone, changed := t.dialog, t.gone, t.changed.Changed()
+		changed, dialog, gone := t.changed.Changed(), t.dialogs.current(), t.gone
 		t.mu.Unlock()
 		switch {
 		case gone != nil:

@@ -59,7 +59,7 @@ var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo
 // recordConsole records a console message. t.mu must be held.
 func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	path := t.path(t.frameOf(s, e.ExecutionContextID))
-	if path == nil || t.activity.alreadyRecorded(e.Timestamp) {
+	if path == nil {
 		return
 	}
 	m := consoleRecord{level: executor.ConsoleInfo, text: consoleText(e.Args), at: stackLocation(e.StackTrace), time: e.Timestamp}
@@ -73,17 +73,21 @@ func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled)
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.activity.console.put(m, len(m.text)+len(m.at.url), path)
+	t.recording.update(func(l *activityLog) {
+		if !l.alreadyRecorded(e.Timestamp) {
+			l.console.put(m, len(m.text)+len(m.at.url), path)
+		}
+	})
 }
 
 // recordError records an uncaught error. t.mu must be held.
 func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
-	if t.activity == nil || d == nil {
+	if d == nil || !t.recording.on() {
 		return
 	}
 	path := t.path(t.frameOf(s, d.ExecutionContextID))
-	if path == nil || t.activity.alreadyRecorded(e.Timestamp) {
+	if path == nil {
 		return
 	}
 	text := d.Text
@@ -94,7 +98,11 @@ func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	if m.at.url == "" {
 		m.at = newScriptLocation(d.URL, d.LineNumber)
 	}
-	t.activity.errors.put(m, len(m.text)+len(m.at.url), path)
+	t.recording.update(func(l *activityLog) {
+		if !l.alreadyRecorded(e.Timestamp) {
+			l.errors.put(m, len(m.text)+len(m.at.url), path)
+		}
+	})
 }
 
 // stackLocation returns the position of the newest call on a stack.

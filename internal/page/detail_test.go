@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestDetailFast runs the fast cases of the detail suite in a real browser and prints a table of the
@@ -22,7 +23,10 @@ import (
 func TestDetailFast(t *testing.T) { runDetail(t, executortest.Fast) }
 
 // TestDetailSlow runs the slow cases of the detail suite.
-func TestDetailSlow(t *testing.T) { runDetail(t, executortest.Slow) }
+func TestDetailSlow(t *testing.T) {
+	tier.Long(t)
+	runDetail(t, executortest.Slow)
+}
 
 func runDetail(t *testing.T, part executortest.Part) {
 	headless := true

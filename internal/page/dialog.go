@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -27,6 +27,97 @@ type openDialog struct {
 	early       bool   // it opened before we attached; see enabledUnlessBlocked
 }
 
+// dialogs is the state of the JavaScript dialogs of a tab. The zero value is ready to use. It is
+// safe for concurrent use.
+type dialogs struct {
+	mu           sync.Mutex                                   // guards the fields below
+	open         *openDialog                                  // nil means none
+	consecutive  int                                          // dialogs that opened before the last one, each directly after the previous one was answered
+	answeredAt   time.Time                                    // when the last dialog was answered
+	answerableAt time.Time                                    // when a dialog may be answered; see delayAnswers
+	answer       func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically; may be nil
+}
+
+// current returns the open dialog, or nil if none is open.
+func (s *dialogs) current() *openDialog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// error returns the error for the open dialog, or nil if none is open.
+func (s *dialogs) error() error {
+	if d := s.current(); d != nil {
+		return d.error()
+	}
+	return nil
+}
+
+func (s *dialogs) set(d *openDialog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = d
+}
+
+// answerWith makes f answer dialogs, except those for which it returns nil. f is called while s is
+// locked. A nil f leaves dialogs open.
+func (s *dialogs) answerWith(f func(executor.Dialog) *executor.DialogAnswer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = f
+}
+
+// automaticAnswer returns the automatic answer to a dialog, or nil if there is none.
+func (s *dialogs) automaticAnswer(d executor.Dialog) *executor.DialogAnswer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answer == nil {
+		return nil
+	}
+	return s.answer(d)
+}
+
+// opened counts a dialog that opens now, and returns the number of consecutive dialogs before it.
+func (s *dialogs) opened(now time.Time) (consecutive int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.consecutive++; now.Sub(s.answeredAt) > consecutiveDialogWindow {
+		s.consecutive = 0
+	}
+	return s.consecutive
+}
+
+// answered records that a dialog was answered.
+func (s *dialogs) answered(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answeredAt = now
+}
+
+// delayAnswers delays the answers to dialogs by d: a press that waits behind a dialog must expire
+// first.
+func (s *dialogs) delayAnswers(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answerableAt = time.Now().Add(d)
+}
+
+// waitAnswerable waits until a dialog may be answered. See delayAnswers.
+func (s *dialogs) waitAnswerable(ctx context.Context) error {
+	s.mu.Lock()
+	left := time.Until(s.answerableAt)
+	s.mu.Unlock()
+	if left <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(left):
+		return nil
+	case <-ctx.Done():
+		return timeoutAs(context.Cause(ctx), "the dialog to accept an answer")
+	}
+}
+
 const (
 	// maxConsecutiveDialogs is how many dialogs a page may open, each directly after the previous
 	// one was answered. A page that opens more probably never stops, so the next answer terminates
@@ -39,12 +130,12 @@ const (
 
 // error returns the ErrDialogOpen error of calls while the dialog is open.
 func (d *openDialog) error() *executor.Error {
-	hint := "Answer it with handle_dialog."
+	hint := "Answer it with Page.HandleDialog."
 	if d.Type == executor.DialogBeforeUnload {
-		hint = "Answer it with handle_dialog: accept to leave the page, dismiss to stay."
+		hint = "Answer it with Page.HandleDialog: accept to leave the page, dismiss to stay."
 	}
 	if d.consecutive > maxConsecutiveDialogs {
-		hint = "The page keeps opening dialogs. Close it with tab_close."
+		hint = "The page keeps opening dialogs. Close it with Page.Close."
 	}
 	if d.early {
 		return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Dismiss the dialog. It cannot be accepted.",
@@ -65,36 +156,21 @@ func withArticle(noun string) string {
 // held. The returned function, if any, must be called without it.
 func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: cutDialog(e.Message), DefaultPrompt: cutDialog(e.DefaultPrompt)}
-	if t.answer != nil {
-		if a := t.answer(d); a != nil {
-			t.wg.Go(func() { t.answerDialog(context.Background(), s, *a) })
-			return nil
-		}
+	if a := t.dialogs.automaticAnswer(d); a != nil {
+		t.wg.Go(func() { t.answerDialog(context.Background(), s, *a) })
+		return nil
 	}
 	opened := &openDialog{Dialog: d, sess: s, frame: e.FrameID, url: e.URL}
 	if t.closeIfNavigating(s, opened) {
 		return nil
 	}
-	if t.consecutiveDialogs++; time.Since(t.answeredAt) > consecutiveDialogWindow {
-		t.consecutiveDialogs = 0
-	}
-	opened.consecutive = t.consecutiveDialogs
+	opened.consecutive = t.dialogs.opened(time.Now())
 	changed := t.setDialog(opened)
-	frame := string(t.dialog.frameOr(t.main))
+	frame := string(opened.frameOr(t.main))
 	return func() {
 		changed()
 		t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame})
 	}
-}
-
-// dialogError returns the error for the open dialog, or nil if no dialog is open.
-func (t *Tab) dialogError() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.dialog == nil {
-		return nil
-	}
-	return t.dialog.error()
 }
 
 // maxDialogText is the maximum length of the texts of a dialog, in characters. Users do not read
@@ -113,14 +189,12 @@ func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.D
 	if a.PromptText != "" {
 		params.PromptText = a.PromptText
 	}
-	t.mu.Lock()
-	t.answeredAt = time.Now() // the next dialog may open before this call returns
-	t.mu.Unlock()
+	t.dialogs.answered(time.Now()) // the next dialog may open before this call returns
 	err := s.Call(ctx, "Page.handleJavaScriptDialog", params, nil)
 	var ce *cdpconn.Error
 	if errors.As(err, &ce) && strings.Contains(ce.Message, "Not attached to an active page") {
 		// See closeIfNavigating: the answer was too late.
-		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close, and open the page in another one.",
+		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close, and open the page in another one.",
 			"the dialog can no longer be answered: a navigation is pending")
 	}
 	return err
@@ -145,11 +219,7 @@ func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
 	if d.frameOr(t.main) == t.main {
 		p.doc = t.documentOf(t.frames[t.main])
 	}
-	t.autoClosed = append(t.autoClosed, p)
-	if len(t.autoClosed) > maxPageErrors {
-		t.autoClosed = t.autoClosed[1:]
-	}
-	t.autoClosedCount++
+	t.autoClosed.add(p)
 	t.wg.Go(func() {
 		if err := t.answerDialog(context.Background(), s, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
 			t.mu.Lock()
@@ -162,15 +232,10 @@ func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
 	return true
 }
 
-// autoClosedNote describes the dialogs that closeIfNavigating has closed since t.autoClosedCount
-// was count.
+// autoClosedNote describes the dialogs that closeIfNavigating has closed since it had closed count.
 func (v *View) autoClosedNote(ctx context.Context, count int) string {
-	t := v.tab
-	t.mu.Lock()
-	list := slices.Clone(t.autoClosed[max(0, len(t.autoClosed)-(t.autoClosedCount-count)):])
-	t.mu.Unlock()
 	var notes []string
-	for _, p := range list {
+	for _, p := range v.tab.autoClosed.since(count) {
 		what := string(p.Type)
 		if p.doc != nil && v.check(ctx, p.doc, executor.OpRead, "") == nil {
 			what += " " + strconv.Quote(firstLine(p.Message))
@@ -191,10 +256,7 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
 			Hint: "Try again; take a snapshot to see where it is."}
 	}
-	t := v.tab
-	t.mu.Lock()
-	d := t.dialog
-	t.mu.Unlock()
+	d := v.tab.dialogs.current()
 	if d == nil || !errors.Is(err, executor.ErrDialogOpen) {
 		return err
 	}
@@ -230,28 +292,11 @@ func noDialogError(what string) error {
 	return executor.Errorf(executor.ErrBadArgs, "Nothing needs to be answered; take a snapshot to see the page.", "%s", what)
 }
 
-// waitAnswerable waits until the dialog may be answered: a press that waits behind the dialog must
-// have expired.
-func (t *Tab) waitAnswerable(ctx context.Context) error {
-	t.mu.Lock()
-	left := time.Until(t.dialogAnswerableAt)
-	t.mu.Unlock()
-	if left <= 0 {
-		return nil
-	}
-	select {
-	case <-time.After(left):
-		return nil
-	case <-ctx.Done():
-		return timeoutAs(context.Cause(ctx), "the dialog to accept an answer")
-	}
-}
-
 // HandleDialog answers the open dialog and returns what that changed.
 func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
 	t := v.tab
 	t.mu.Lock()
-	d := t.dialog
+	d := t.dialogs.current()
 	var f *frame
 	if d != nil {
 		if f = t.frames[d.frame]; f == nil {
@@ -271,12 +316,12 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		op = executor.OpAct
 	}
 	if doc == nil {
-		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with tab_close.", "the document of the dialog is unknown")
+		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close.", "the document of the dialog is unknown")
 	}
 	if err := v.check(ctx, doc, op, ""); err != nil {
 		return nil, err
 	}
-	if err := t.waitAnswerable(ctx); err != nil {
+	if err := t.dialogs.waitAnswerable(ctx); err != nil {
 		return nil, err
 	}
 	redacted := v.redactedDialog(ctx, d)
@@ -296,15 +341,13 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialog != d, nil }) == nil {
+		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialogs.current() != d, nil }) == nil {
 			return nil, noDialogError("the dialog closed before it was answered; the page continued")
 		}
 		return nil, err
 	}
-	err := t.await(ctx, func() (bool, error) { return t.dialog != d, nil })
-	t.mu.Lock()
-	t.answeredAt = time.Now()
-	t.mu.Unlock()
+	err := t.await(ctx, func() (bool, error) { return t.dialogs.current() != d, nil })
+	t.dialogs.answered(time.Now())
 	if err != nil {
 		return nil, timeoutAs(err, "the dialog to close")
 	}

@@ -47,8 +47,8 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	}
 	token := rand.Text()
 	var accepted atomic.Bool
-	v.tab.subscribe(token, func([]byte) { accepted.Store(true) })
-	defer v.tab.unsubscribe(token)
+	v.tab.reports.subscribe(token, func([]byte) { accepted.Store(true) })
+	defer v.tab.reports.unsubscribe(token)
 	for _, d := range v.dragDocuments(el, onto) {
 		if err := d.call(ctx, nil, "watchDrag", token); err != nil {
 			return "", v.mapDetached(ctx, el, err)

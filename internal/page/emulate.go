@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -19,6 +20,50 @@ type emulation struct {
 	width, height int // set by Resize; 0 means the size of the device
 	executor.Emulation
 	agent string // user agent of the device
+}
+
+// An emulationState is the current emulation of a tab. The zero value is ready to use. It is safe
+// for concurrent use.
+type emulationState struct {
+	mu        sync.Mutex // guards the fields below
+	current   emulation
+	changedBy *View // the view that last changed current
+}
+
+// get returns the current emulation.
+func (s *emulationState) get() emulation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// change changes the emulation for v, and returns what it was and is.
+func (s *emulationState) change(v *View, change func(*emulation)) (before, after emulation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.current
+	change(&s.current)
+	s.changedBy = v
+	return before, s.current
+}
+
+// undo sets the emulation to what it was before a change that the browser rejected.
+func (s *emulationState) undo(before emulation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = before
+}
+
+// reset removes the emulation if v changed it last, and returns what it was.
+func (s *emulationState) reset(v *View) (before emulation, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changedBy != v {
+		return emulation{}, false
+	}
+	before = s.current
+	s.current, s.changedBy = emulation{}, nil
+	return before, true
 }
 
 // A device describes what a page sees of an emulated device.
@@ -146,9 +191,7 @@ func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach ==
 
 // emulated returns the commands that apply the tab's emulation to a target that was just attached.
 func (t *Tab) emulated(s *cdpconn.Session) []command {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.emulation.since(emulation{}, s == t.sess, t.ownsRendererProcess())
+	return t.emulation.get().since(emulation{}, s == t.sess, t.ownsRendererProcess())
 }
 
 // Resize sets or resets the size of the viewport.
@@ -254,15 +297,9 @@ func (v *View) emulate(ctx context.Context, change func(e *emulation, agent stri
 		return nil, timeoutAs(err, "the page to return its size")
 	}
 	t := v.tab
-	t.mu.Lock()
-	before, after := t.emulation, t.emulation
-	change(&after, measured.Agent)
-	t.emulation, t.emulator = after, v
-	t.mu.Unlock()
+	before, after := t.emulation.change(v, func(e *emulation) { change(e, measured.Agent) })
 	if err := t.applyEmulation(ctx, before, after); err != nil {
-		t.mu.Lock()
-		t.emulation = before
-		t.mu.Unlock()
+		t.emulation.undo(before)
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), emulateTimeout)
 		defer cancel()
 		return nil, errors.Join(err, t.applyEmulation(undo, after, before))
@@ -325,15 +362,7 @@ func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list 
 
 // resetEmulation removes the emulation that v has set. It does not wait for the browser.
 func (v *View) resetEmulation() {
-	t := v.tab
-	t.mu.Lock()
-	before := t.emulation
-	mine, detached := t.emulator == v, t.isDetached
-	if mine {
-		t.emulation, t.emulator = emulation{}, nil
-	}
-	t.mu.Unlock()
-	if mine && !detached {
-		t.sendEmulation(context.Background(), before, emulation{})
+	if before, ok := v.tab.emulation.reset(v); ok && v.tab.Attached() {
+		v.tab.sendEmulation(context.Background(), before, emulation{})
 	}
 }

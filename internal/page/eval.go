@@ -264,10 +264,8 @@ func isSyntaxError(d *runtime.ExceptionDetails) bool {
 // beforeunload, and dismisses confirm and prompt. list returns a description of each answered
 // dialog.
 func (t *Tab) answerDialogs() (list func() []string, done func()) {
-	var answered []string
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.answer = func(d executor.Dialog) *executor.DialogAnswer {
+	var answered []string // t.dialogs.mu guards it
+	t.dialogs.answerWith(func(d executor.Dialog) *executor.DialogAnswer {
 		a := &executor.DialogAnswer{Accept: d.Type == executor.DialogAlert || d.Type == executor.DialogBeforeUnload}
 		verb := "dismissed"
 		if a.Accept {
@@ -277,17 +275,13 @@ func (t *Tab) answerDialogs() (list func() []string, done func()) {
 			answered = append(answered, fmt.Sprintf("%s %q %s", d.Type, firstLine(d.Message), verb))
 		}
 		return a
-	}
+	})
 	list = func() []string {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return append([]string(nil), answered...)
+		t.dialogs.mu.Lock()
+		defer t.dialogs.mu.Unlock()
+		return slices.Clone(answered)
 	}
-	return list, func() {
-		t.mu.Lock()
-		t.answer = nil
-		t.mu.Unlock()
-	}
+	return list, func() { t.dialogs.answerWith(nil) }
 }
 
 // keyMethods are the raw commands whose input goes to the focused element.

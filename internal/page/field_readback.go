@@ -93,7 +93,7 @@ func (f *fieldInfo) rejectionHint(want string) string {
 	case f.Type == "number" && !f.matchesNumber(want):
 		return "Use a number with a decimal point and without separators."
 	case isTruncated(f, want):
-		return "Use a shorter text, or " + executor.HintPressKeys + " if the field passes the rest to the next one."
+		return "Use a shorter text, or call Page.Type with TypeOptions.KeyEvents if the field passes the rest to the next one."
 	case f.Value != "" && !f.matchesNumber(want):
 		return "Use the number format that the field accepts."
 	}

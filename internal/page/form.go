@@ -114,7 +114,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		}
 		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
 		if err == nil && !got.kept {
-			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or " + executor.HintPressKeys + "."}
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or call Page.Type with TypeOptions.KeyEvents."}
 		}
 		return got.note, err
 	case "select":
@@ -145,7 +145,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 		}
 		return "", v.setChecked(ctx, &field, info, want)
 	case "file":
-		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field.", "a file field cannot be filled by fill_form")
+		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field.", "a file field cannot be filled with a value")
 	}
 	if isText {
 		return "", v.chooseRadio(ctx, el, &field, text)

@@ -198,7 +198,7 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, framesLimit)
 	defer cancel()
-	if t.await(limit, func() (bool, error) { return t.dialog != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.await(limit, func() (bool, error) { return t.dialogs.current() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	t.mu.Lock()

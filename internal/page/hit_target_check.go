@@ -121,7 +121,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 // end.
 func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck {
 	c := &hitTargetCheck{v: v, el: el, path: path, token: rand.Text()}
-	v.tab.subscribe(c.token, func(payload []byte) {
+	v.tab.reports.subscribe(c.token, func(payload []byte) {
 		var e observedEvent
 		if json.Unmarshal(payload, &e) == nil {
 			c.mu.Lock()
@@ -130,20 +130,6 @@ func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck 
 		}
 	})
 	return c
-}
-
-// subscribe registers f to be called, not concurrently, with each message that page scripts report
-// with a token, until unsubscribe is called.
-func (t *Tab) subscribe(token string, f func(payload []byte)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reports[token] = f
-}
-
-func (t *Tab) unsubscribe(token string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.reports, token)
 }
 
 // pressDeliveryTimeout is how long the browser and the page may take to deliver a press to its
@@ -166,10 +152,7 @@ func (c *hitTargetCheck) expirePendingPress() {
 	case c.before > 0:
 		limit = busyPageTimeout
 	}
-	t := c.v.tab
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.dialogAnswerableAt = time.Now().Add(limit + pressDeliveryTimeout/4)
+	c.v.tab.dialogs.delayAnswers(limit + pressDeliveryTimeout/4)
 }
 
 // partialClickNote is the note on clicks that were interrupted by a dialog.
@@ -194,7 +177,7 @@ func (c *hitTargetCheck) end() {
 			}
 		}
 	}
-	c.v.tab.unsubscribe(c.token)
+	c.v.tab.reports.unsubscribe(c.token)
 }
 
 // completionCriteria specify what a hitTargetCheck waits for.
@@ -329,10 +312,11 @@ var pressNotes = map[string]string{
 	"removed": "the press removed the element, so it received no click",
 	"hidden":  "the press hid the element, so it received no click",
 	"moved":   "the press moved the element, so it received no click",
+	"covered": "the press covered the element, so it received no click",
 }
 
 // verify decides from the events that were reported. A missing last event is accepted when the
-// press explains it: the element is no longer at the action point, or a dialog opened.
+// press explains it: the action point no longer hits the element, or a dialog opened.
 func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want completionCriteria) (note string, err error) {
 	reached, ended, other := summarize(got.Seen, want)
 	blocked := other != nil && other.Blocked // text was blocked, although its keys may have arrived

@@ -3,14 +3,17 @@ package page
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 )
 
-// inflightRequests counts the requests of a tab that are in flight. Tab.mu guards it.
+// inflightRequests counts the requests of a tab that are in flight. The zero value is ready to use.
+// It is safe for concurrent use.
 type inflightRequests struct {
+	mu      sync.Mutex                // guards the fields below
 	seq     int                       // sequence number of the newest request
 	ended   int                       // number of requests that have ended
 	pending map[network.RequestID]int // request id to sequence number
@@ -23,10 +26,6 @@ type navigation struct {
 	sameDocument bool
 }
 
-func newInflightRequests() inflightRequests {
-	return inflightRequests{pending: make(map[network.RequestID]int)}
-}
-
 // maxPending is the maximum number of requests that are tracked at the same time.
 const maxPending = 2000
 
@@ -36,22 +35,44 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 		network.ResourceTypeMedia, network.ResourceTypePrefetch, network.ResourceTypeCSPViolationReport:
 		return // these may stay open indefinitely, or a page does not depend on them
 	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	if _, ok := tr.pending[e.RequestID]; ok {
 		return // a redirect of the same request
 	}
 	tr.seq++
 	tr.changed = time.Now()
+	if tr.pending == nil {
+		tr.pending = make(map[network.RequestID]int)
+	}
 	if len(tr.pending) < maxPending {
 		tr.pending[e.RequestID] = tr.seq
 	}
 }
 
 func (tr *inflightRequests) done(id network.RequestID) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	if _, ok := tr.pending[id]; ok {
 		delete(tr.pending, id)
 		tr.ended++
 		tr.changed = time.Now()
 	}
+}
+
+// clear forgets the requests in flight.
+func (tr *inflightRequests) clear() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	clear(tr.pending)
+}
+
+// counts returns the sequence number of the newest request and the number of requests that have
+// ended.
+func (tr *inflightRequests) counts() (seq, ended int) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.seq, tr.ended
 }
 
 // networkIdleTime is how long a page must have no request to be idle, as in Chromium's networkIdle
@@ -60,11 +81,15 @@ const networkIdleTime = 500 * time.Millisecond
 
 // idle reports whether no request was in flight for networkIdleTime.
 func (tr *inflightRequests) idle() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	return len(tr.pending) == 0 && time.Since(tr.changed) >= networkIdleTime
 }
 
 // since returns the number of requests in flight that started after request seq.
 func (tr *inflightRequests) since(seq int) int {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	n := 0
 	for _, s := range tr.pending {
 		if s > seq {
@@ -72,13 +97,6 @@ func (tr *inflightRequests) since(seq int) int {
 		}
 	}
 	return n
-}
-
-// hasInflightRequests reports whether any request is in flight.
-func (t *Tab) hasInflightRequests() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.inflight.since(0) > 0
 }
 
 func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind string) {

@@ -125,7 +125,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 		case <-done:
 			return true, enabled
 		default:
-			return t.dialog != nil || t.crashed, nil
+			return t.dialogs.current() != nil || t.crashed, nil
 		}
 	})
 	if err != nil {
@@ -167,14 +167,15 @@ func (t *Tab) resetAttachedState() {
 	if f.url != "" {
 		t.lastKnown.url = f.url
 	}
-	t.isDetached, t.crashed, t.rendering = true, false, false
-	t.activity.pause()
+	t.isDetached, t.crashed = true, false
+	t.rendering.stopped()
+	t.recording.update((*activityLog).pause)
 	t.setDialog(nil)
 	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
 	clear(t.scripts)
 	clear(t.started)
 	clear(t.status)
-	t.inflight.pending = newInflightRequests().pending
+	t.inflight.clear()
 	t.notify()
 }
 
@@ -186,10 +187,11 @@ func (t *Tab) bestKnownDocument() *document {
 		return d
 	}
 	d := &document{tab: t, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
-	dialog := t.dialog != nil && t.dialog.frameOr(t.main) == t.main && t.dialog.url != ""
+	open := t.dialogs.current()
+	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
 	switch {
 	case dialog: // it blocks the page, so nothing else is known
-		d.url = t.dialog.url
+		d.url = open.url
 	case t.isDetached && t.lastKnown.url != "":
 		d.url = t.lastKnown.url
 	}

@@ -23,17 +23,15 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 		return nil, err
 	}
 	t := v.tab
-	t.mu.Lock()
+	t.pressed.mu.Lock()
 	failed := t.pressed.failed
-	t.mu.Unlock()
+	t.pressed.mu.Unlock()
 	if failed {
 		if err := v.releaseButtons(ctx); err != nil {
 			return nil, err
 		}
 	}
-	t.mu.Lock()
-	pressed := t.pressed.buttons[opts.Button]
-	t.mu.Unlock()
+	pressed := t.pressed.pressed(opts.Button)
 	switch {
 	case opts.Action == executor.MouseUp && !pressed:
 		return nil, executor.Errorf(executor.ErrBadArgs, "Press it first with down. Other actions release it.", "the %s button is not pressed", opts.Button)

@@ -136,10 +136,7 @@ func (v *View) navigationState() navigationState {
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
-	err := t.await(ctx, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err := t.awaitUnblocked(ctx, func() (bool, error) {
 		f := t.frames[t.main]
 		if f.loader != before.loader && f.unreachable != "" {
 			n.loader, n.url, n.failure = f.loader, f.unreachable, t.lastNetError
@@ -274,9 +271,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	if err := v.tab.unblock(ctx); err != nil {
 		return nil, err
 	}
-	v.tab.mu.Lock()
-	passed, handovers := v.tab.autoClosedCount, v.tab.handoverCount
-	v.tab.mu.Unlock()
+	passed, handovers := v.tab.autoClosed.count(), v.tab.handovers.count()
 	startedBefore := 0
 	if v.opts.Downloads != nil {
 		startedBefore = v.opts.Downloads.Started()
@@ -296,7 +291,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	switch {
 	case n.download:
 		nav.Note = "the URL is a download; the page did not change; " + v.downloadNote(ctx, startedBefore)
-	case n.failure == netErrAborted && v.tab.handedOver(handovers):
+	case n.failure == netErrAborted && v.tab.handovers.count() > handovers:
 		nav.Note = v.handoversSince(ctx, handovers)
 	case n.failure == netErrAborted && v.emptyResponse(n.loader):
 		nav.Note = "the server returned no content; the page did not change"
@@ -394,10 +389,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	event := lifecycleEvents[until]
 	t := v.tab
 	committed := false
-	return t.await(ctx, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	return t.awaitUnblocked(ctx, func() (bool, error) {
 		f := t.frames[t.main]
 		if f.loader == loader {
 			committed = true

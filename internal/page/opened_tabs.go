@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -16,6 +16,15 @@ import (
 // windowLimit bounds the wait for the tabs that a page opens, and for their content.
 const windowLimit = time.Second
 
+// popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
+// It is safe for concurrent use.
+type popups struct {
+	mu    sync.Mutex // guards total
+	total popupCounts
+	// newTabURLs are the URLs of new tabs that the page requested without an opener.
+	newTabURLs eventLog[string]
+}
+
 // popupCounts counts the popup windows that a page requested.
 type popupCounts struct {
 	opens        int              // requests by a script, a link or a form; the browser may block them
@@ -25,21 +34,38 @@ type popupCounts struct {
 	opener       *cdpconn.Session // CDP session of the last request in opens
 }
 
-// add counts a window that the page of s requested.
-func (n *popupCounts) add(s *cdpconn.Session, e cdppage.EventWindowOpen) {
-	n.opens++
+// requested counts a window that the page of s requested.
+func (p *popups) requested(s *cdpconn.Session, e cdppage.EventWindowOpen) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total.opens++
 	if e.UserGesture {
-		n.gestures++
+		p.total.gestures++
 	}
-	n.opener = s
+	p.total.opener = s
+}
+
+// clicked counts a new tab that a click requested.
+func (p *popups) clicked(url string) {
+	p.mu.Lock()
+	p.total.newTabClicks++
+	p.mu.Unlock()
+	p.newTabURLs.add(url)
+}
+
+// counts returns the current counts.
+func (p *popups) counts() popupCounts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.total
 }
 
 // OpenedTab counts a tab that the browser opened for the page. The backend calls it if it sets
 // [Options].TabsKnown.
 func (t *Tab) OpenedTab() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.popupsRequested.opened++
+	t.popups.mu.Lock()
+	defer t.popups.mu.Unlock()
+	t.popups.total.opened++
 }
 
 // newTabs returns the tabs that the page opened, and a note on the popup windows that the browser
@@ -48,20 +74,16 @@ func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note 
 	ctx, cancel := context.WithTimeout(ctx, windowLimit)
 	defer cancel()
 	t, before := w.v.tab, w.popups
-	t.mu.Lock()
-	now := t.popupsRequested
-	t.mu.Unlock()
+	now := t.popups.counts()
 	known := now.opens > before.opens && t.tabsKnown(ctx, now.opener)
 	if known {
-		t.mu.Lock()
-		now.opened = t.popupsRequested.opened
-		t.mu.Unlock()
+		now.opened = t.popups.counts().opened
 	}
 	want, requested := now.gestures-before.gestures, now.newTabClicks-before.newTabClicks
 	if known {
 		want = now.opened - before.opened
 	}
-	list = w.v.opts.NewTabs(ctx, want+requested)
+	list = w.v.opts.NewTabs(ctx, w.start, want+requested)
 	if !known {
 		want = max(want, len(list)-requested)
 	}
@@ -94,10 +116,7 @@ func blockedPopupsNote(n int) string {
 // the browser reports no opener, such as a click with the middle button. It waits until other has
 // started a navigation or ctx is done. It returns true at most once for each tab that was opened.
 func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
-	t.mu.Lock()
-	none := len(t.newTabURLs) == 0
-	t.mu.Unlock()
-	if none {
+	if t.popups.newTabURLs.empty() {
 		return false
 	}
 	var url string
@@ -108,14 +127,7 @@ func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
 		}
 		return url != "", nil
 	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.newTabURLs, url)
-	if i < 0 {
-		return false
-	}
-	t.newTabURLs = slices.Delete(t.newTabURLs, i, i+1)
-	return true
+	return t.popups.newTabURLs.remove(func(requested string) bool { return requested == url })
 }
 
 // WaitForInitialNavigation waits until the tab, which a page opened, has loaded the content of the
@@ -128,6 +140,6 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 		f := t.frames[t.main]
 		_, navigating := t.started[t.main]
 		blank := f.url == "" || f.url == "about:blank"
-		return t.dialog != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || t.first == "" && f.reached["load"])), nil
+		return t.dialogs.current() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || t.first == "" && f.reached["load"])), nil
 	})
 }

@@ -39,7 +39,7 @@ func (f *openerGroup) remove(t *Tab) {
 // setDialog records the open dialog; nil means none. t.mu must be held. The caller must call the
 // result without holding t.mu.
 func (t *Tab) setDialog(d *openDialog) (after func()) {
-	t.dialog = d
+	t.dialogs.set(d)
 	f := t.openerGroup
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (t *Tab) dialogInOtherTab() error {
 		return nil
 	}
 	slices.Sort(tabs)
-	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Answer it with handle_dialog and that tab's id.",
+	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Answer it with Page.HandleDialog and that tab's id.",
 		Err: fmt.Errorf("a dialog that is open in another tab (%s) blocks this page too", strings.Join(tabs, " or "))}
 }
 

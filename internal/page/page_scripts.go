@@ -132,10 +132,7 @@ func (t *Tab) document(ctx context.Context) (*document, error) {
 
 func (t *Tab) frameDocument(ctx context.Context, id cdp.FrameID) (*document, error) {
 	var d *document
-	err := t.await(ctx, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err := t.awaitUnblocked(ctx, func() (bool, error) {
 		f := t.frames[id]
 		if f == nil {
 			return false, errDocumentDetached
@@ -279,7 +276,7 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	var grace <-chan time.Time
 	for {
 		d.tab.mu.Lock()
-		dialog, gone, changed := d.tab.dialog, d.tab.goneError(), d.tab.changed.Changed()
+		changed, dialog, gone := d.tab.changed.Changed(), d.tab.dialogs.current(), d.tab.goneError()
 		d.tab.mu.Unlock()
 		if dialog != nil || gone != nil {
 			select {

@@ -149,9 +149,7 @@ func TestScriptsInstalledOnce(t *testing.T) {
 			d := load(t, b, tab, 1)
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, bindingName, installedReport, c.world))
 			received := make(chan struct{})
-			tab.mu.Lock()
-			tab.reports["after"] = func([]byte) { close(received) }
-			tab.mu.Unlock()
+			tab.reports.subscribe("after", func([]byte) { close(received) })
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, bindingName))
 			<-received // so the report before it was received
 			title, err := d.title(t.Context())

@@ -15,7 +15,7 @@ import (
 const maxReattach = 5
 
 // notePDF is the note on a navigation to a PDF.
-const notePDF = "this is a PDF in the browser's viewer, whose text cannot be read; use download_file"
+const notePDF = "this is a PDF in the browser's viewer, whose text cannot be read; download it instead"
 
 // navigateWith calls start, which starts a navigation, waits until opts.Until is reached and
 // returns the result. what names the destination in messages.

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -11,8 +12,10 @@ import (
 )
 
 // pressedButtons holds the input state of a tab: the pressed mouse buttons, the position of the
-// pointer, and whether a finger touches the page.
+// pointer, and whether a finger touches the page. The zero value is ready to use. Its methods,
+// except down, are safe for concurrent use.
 type pressedButtons struct {
+	mu      sync.Mutex // guards the fields below
 	buttons map[executor.Button]bool
 	x, y    float64
 	touched bool
@@ -23,7 +26,7 @@ type pressedButtons struct {
 var buttonBits = map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}
 
 // down returns a pressed button, or "" if no button is pressed, and the bits of all pressed
-// buttons.
+// buttons. h.mu must be held.
 func (h *pressedButtons) down() (executor.Button, int) {
 	var pressed executor.Button
 	bits := 0
@@ -38,17 +41,46 @@ func (h *pressedButtons) down() (executor.Button, int) {
 	return pressed, bits
 }
 
+// press marks a button as pressed at a point and returns the bits of all pressed buttons.
+func (h *pressedButtons) press(button executor.Button, x, y float64) (bits int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.buttons == nil {
+		h.buttons = make(map[executor.Button]bool)
+	}
+	h.buttons[button], h.x, h.y = true, x, y
+	_, bits = h.down()
+	return bits
+}
+
+// move moves the pointer and returns the pressed button, or "", and the bits of all pressed buttons.
+func (h *pressedButtons) move(x, y float64) (executor.Button, int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.x, h.y = x, y
+	return h.down()
+}
+
+// release marks a button as not pressed and returns the event that releases it.
+func (h *pressedButtons) release(button executor.Button) mouseEvent {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.buttons, button)
+	_, bits := h.down()
+	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: h.x, Y: h.y, Button: button, Buttons: bits, ClickCount: 1}
+}
+
+// pressed reports whether a button is pressed.
+func (h *pressedButtons) pressed(button executor.Button) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buttons[button]
+}
+
 // startPress presses a button without waiting for the page. The button counts as pressed until
 // release or releaseButtons.
 func (v *View) startPress(ctx context.Context, button executor.Button, x, y float64, clicks int) (*cdpconn.Pending, error) {
-	t := v.tab
-	t.mu.Lock()
-	if t.pressed.buttons == nil {
-		t.pressed.buttons = make(map[executor.Button]bool)
-	}
-	t.pressed.buttons[button], t.pressed.x, t.pressed.y = true, x, y
-	_, bits := t.pressed.down()
-	t.mu.Unlock()
+	bits := v.tab.pressed.press(button, x, y)
 	return v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{
 		Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: bits, ClickCount: clicks,
 	})
@@ -68,29 +100,28 @@ func (t *Tab) trackRawInput(method string, params json.RawMessage) (done func(er
 	if json.Unmarshal(params, &event) != nil {
 		return func(error) {}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	h := &t.pressed
 	switch {
 	case method == input.CommandDispatchTouchEvent:
-		t.pressed.touched = t.pressed.touched || len(event.TouchPoints) > 0
+		touches := len(event.TouchPoints) > 0
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.touched = h.touched || touches
 		return func(err error) {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.pressed.touched = t.pressed.touched && (err != nil || len(event.TouchPoints) > 0)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.touched = h.touched && (err != nil || touches)
 		}
 	case method == input.CommandDispatchMouseEvent && buttonBits[event.Button] != 0 && event.Type == string(input.DispatchMouseEventTypeMousePressed):
-		if t.pressed.buttons == nil {
-			t.pressed.buttons = make(map[executor.Button]bool)
-		}
-		t.pressed.buttons[event.Button], t.pressed.x, t.pressed.y = true, event.X, event.Y
+		h.press(event.Button, event.X, event.Y)
 	case method == input.CommandDispatchMouseEvent && event.Type == string(input.DispatchMouseEventTypeMouseMoved):
-		t.pressed.x, t.pressed.y = event.X, event.Y
+		h.move(event.X, event.Y)
 	case method == input.CommandDispatchMouseEvent && event.Type == string(input.DispatchMouseEventTypeMouseReleased):
 		return func(err error) {
-			t.mu.Lock()
-			defer t.mu.Unlock()
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			if err == nil {
-				delete(t.pressed.buttons, event.Button)
+				delete(h.buttons, event.Button)
 			}
 		}
 	}
@@ -99,26 +130,13 @@ func (t *Tab) trackRawInput(method string, params json.RawMessage) (done func(er
 
 // movePressedPointer moves the pointer while the pressed buttons stay pressed.
 func (v *View) movePressedPointer(ctx context.Context, x, y float64) error {
-	t := v.tab
-	t.mu.Lock()
-	t.pressed.x, t.pressed.y = x, y
-	button, bits := t.pressed.down()
-	t.mu.Unlock()
+	button, bits := v.tab.pressed.move(x, y)
 	return v.input(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Button: button, Buttons: bits})
 }
 
 // release releases a button at the pointer's position.
 func (v *View) release(ctx context.Context, button executor.Button) error {
-	return v.input(ctx, input.CommandDispatchMouseEvent, v.tab.released(button))
-}
-
-// released marks a button as not pressed and returns the event that releases it.
-func (t *Tab) released(button executor.Button) mouseEvent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.pressed.buttons, button)
-	_, bits := t.pressed.down()
-	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: t.pressed.x, Y: t.pressed.y, Button: button, Buttons: bits, ClickCount: 1}
+	return v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.release(button))
 }
 
 // touchCancel is the parameters of the event that cancels all touches without an effect.
@@ -129,37 +147,35 @@ var touchCancel = map[string]any{"type": "touchCancel", "touchPoints": []any{}}
 // fails, the next call sends the remaining events.
 func (v *View) releaseButtons(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	t := v.tab
-	t.mu.Lock()
-	touched := t.pressed.touched
-	t.pressed.touched = false
-	t.mu.Unlock()
+	h := &v.tab.pressed
+	h.mu.Lock()
+	touched := h.touched
+	h.touched = false
+	h.mu.Unlock()
 	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.pressed.failed = err != nil
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.failed = err != nil
 	}()
 	if touched {
 		if _, err := v.startInput(ctx, input.CommandDispatchTouchEvent, touchCancel); err != nil {
-			t.mu.Lock()
-			t.pressed.touched = true
-			t.mu.Unlock()
+			h.mu.Lock()
+			h.touched = true
+			h.mu.Unlock()
 			return err
 		}
 	}
 	for {
-		t.mu.Lock()
-		button, _ := t.pressed.down()
-		t.mu.Unlock()
+		h.mu.Lock()
+		button, _ := h.down()
+		h.mu.Unlock()
 		if button == "" {
 			return nil
 		}
-		t.sess.Start(ctx, input.CommandCancelDragging, nil)
-		event := t.released(button)
+		v.tab.sess.Start(ctx, input.CommandCancelDragging, nil)
+		event := h.release(button)
 		if _, err := v.startInput(ctx, input.CommandDispatchMouseEvent, event); err != nil {
-			t.mu.Lock()
-			t.pressed.buttons[button] = true
-			t.mu.Unlock()
+			h.press(button, event.X, event.Y)
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
 // caller must call it without holding t.mu.
 func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
-		t.activity.lost(ev)
+		t.recording.update(func(l *activityLog) { l.lost(ev) })
 		return nil
 	}
 	switch ev.Method {
@@ -103,21 +103,16 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
 		return after
 	case "Page.windowOpen":
-		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popupsRequested.add(ev.Session, e) })
+		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
 		on(ev, cdppage.FileChooserOpened, func(e cdppage.EventFileChooserOpened) {
-			t.fileChoosersRequested++
-			t.chooser = fileChooser{e.FrameID, e.BackendNodeID}
+			t.fileChoosers.requested(fileChooser{e.FrameID, e.BackendNodeID})
 		})
 	case "Page.frameRequestedNavigation":
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
-				t.popupsRequested.newTabClicks++
-				t.newTabURLs = append(t.newTabURLs, e.URL)
-				if len(t.newTabURLs) > maxPageErrors {
-					t.newTabURLs = t.newTabURLs[1:]
-				}
+				t.popups.clicked(e.URL)
 			}
 		})
 	case "Page.documentOpened":
@@ -132,7 +127,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Page.lifecycleEvent":
 		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
 			t.lifecycle(e.FrameID, e.LoaderID, e.Name)
-			t.activity.parsed(e)
+			t.recording.update(func(l *activityLog) { l.parsed(e) })
 		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
@@ -160,7 +155,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.recordError(ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
-		if t.activity != nil {
+		if t.recording.on() {
 			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recordConsole(ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
@@ -183,14 +178,14 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
-			t.recordSent(ev.Session, e)
+			t.recording.update(func(l *activityLog) { t.recordSent(l, ev.Session, e) })
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.lastDocumentURL = e.Request.URL
 			}
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.activity.responded(e.RequestID, e.Response)
+			t.recording.update(func(l *activityLog) { l.responded(e.RequestID, e.Response) })
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
@@ -202,12 +197,12 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Network.loadingFinished":
 		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)
-			t.activity.finished(e)
+			t.recording.update(func(l *activityLog) { l.finished(e) })
 		})
 	case "Network.loadingFailed":
 		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.done(e.RequestID)
-			t.activity.failed(e)
+			t.recording.update(func(l *activityLog) { l.failed(e) })
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.lastNetError = e.ErrorText
 				if !e.Canceled {
@@ -271,9 +266,6 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 	}
 }
 
-// maxPageErrors is the maximum number of page errors that are stored for the next action.
-const maxPageErrors = 20
-
 // A pageError is an uncaught error in a page.
 type pageError struct {
 	text  string
@@ -292,11 +284,7 @@ func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
 	if d.Exception != nil && d.Exception.Description != "" {
 		text = d.Exception.Description
 	}
-	t.errCount++
-	t.errors = append(t.errors, pageError{firstLine(text), frame})
-	if len(t.errors) > maxPageErrors {
-		t.errors = t.errors[1:]
-	}
+	t.errors.add(pageError{firstLine(text), frame})
 }
 
 // frameOf returns the frame whose main world has the execution context with the given number, or
@@ -329,10 +317,8 @@ func (t *Tab) handleBindingCall(s *cdpconn.Session, e runtime.EventBindingCalled
 	if json.Unmarshal([]byte(e.Payload), &head) != nil {
 		return
 	}
-	if head.Blocked != "" && t.inputBlocker != nil {
-		t.inputBlocker.recordBlocked(head.Blocked)
+	if b := t.blocking.current(); b != nil && head.Blocked != "" {
+		b.recordBlocked(head.Blocked)
 	}
-	if f := t.reports[head.Token]; f != nil {
-		f([]byte(e.Payload))
-	}
+	t.reports.deliver(head.Token, []byte(e.Payload))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A requestRecord is one request of a page. Tab.mu guards it.
+// A requestRecord is one request of a page. recording.mu guards it.
 type requestRecord struct {
 	executor.Request // with the complete URL
 
@@ -29,10 +29,9 @@ type requestRecord struct {
 	document bool         // it loads the document of a frame
 }
 
-// recordSent records a request that was sent. t.mu must be held.
-func (t *Tab) recordSent(s *cdpconn.Session, e network.EventRequestWillBeSent) {
-	r := t.activity
-	if r == nil || e.Request == nil {
+// recordSent records a request that was sent in r. t.mu must be held.
+func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequestWillBeSent) {
+	if e.Request == nil {
 		return
 	}
 	if before := r.running[e.RequestID]; before != nil && e.RedirectResponse != nil {
@@ -80,20 +79,19 @@ func (t *Tab) recordSent(s *cdpconn.Session, e network.EventRequestWillBeSent) {
 // assignRequestFrames finds the documents of requests that the browser reported before their
 // document: its preload scanner sends requests ahead of the parser. t.mu must be held.
 func (t *Tab) assignRequestFrames() {
-	if t.activity == nil {
-		return
-	}
-	items := t.activity.requests.items
-	for i := range items {
-		q := items[i].item
-		if f := t.frames[q.frame]; items[i].path == nil && f != nil && f.loader == q.loader {
-			items[i].path = t.path(f)
+	t.recording.update(func(l *activityLog) {
+		items := l.requests.items
+		for i := range items {
+			q := items[i].item
+			if f := t.frames[q.frame]; items[i].path == nil && f != nil && f.loader == q.loader {
+				items[i].path = t.path(f)
+			}
 		}
-	}
+	})
 }
 
 func (r *activityLog) responded(id network.RequestID, res *network.Response) {
-	if r == nil || res == nil {
+	if res == nil {
 		return
 	}
 	q := r.running[id]
@@ -116,9 +114,6 @@ func (r *activityLog) responded(id network.RequestID, res *network.Response) {
 }
 
 func (r *activityLog) finished(e network.EventLoadingFinished) {
-	if r == nil {
-		return
-	}
 	if q := r.running[e.RequestID]; q != nil {
 		q.Bytes = int64(e.EncodedDataLength)
 		r.end(e.RequestID, e.Timestamp)
@@ -126,9 +121,6 @@ func (r *activityLog) finished(e network.EventLoadingFinished) {
 }
 
 func (r *activityLog) failed(e network.EventLoadingFailed) {
-	if r == nil {
-		return
-	}
 	if q := r.running[e.RequestID]; q != nil {
 		q.Error = cutText(e.ErrorText, 100)
 		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
@@ -141,7 +133,7 @@ func (r *activityLog) failed(e network.EventLoadingFailed) {
 // parsed ends the request for a document that has been parsed completely. The browser also reports
 // the end of the request, but possibly before we receive the events of an out-of-process iframe.
 func (r *activityLog) parsed(e cdppage.EventLifecycleEvent) {
-	if r == nil || e.Name != "DOMContentLoaded" {
+	if e.Name != "DOMContentLoaded" {
 		return
 	}
 	if id := network.RequestID(e.LoaderID); r.running[id] != nil && r.running[id].document {

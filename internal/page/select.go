@@ -67,7 +67,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 			return nil, "", v.refExpiredError(ctx, el)
 		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
-		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > missingOptions || !v.tab.hasInflightRequests()) {
+		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > missingOptions || v.tab.inflight.since(0) == 0) {
 			break
 		}
 	}

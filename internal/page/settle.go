@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +35,7 @@ const (
 type changeTracker struct {
 	v              *View
 	token          string
+	start          time.Time
 	doc            *document        // the top document before; nil if there was none
 	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
 	loader         cdp.LoaderID
@@ -66,14 +66,16 @@ type changeTracker struct {
 // watch starts to track changes. It does not wait.
 func (v *View) watch() *changeTracker {
 	t := v.tab
-	w := &changeTracker{v: v, token: rand.Text()}
+	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
 	t.mu.Lock()
 	f := t.frames[t.main]
 	w.doc = t.documentOf(f)
 	w.loader, w.url, w.moves = f.loader, f.url, f.sameDocumentNavigations
-	w.seq, w.errCount, w.popups, w.choosers = t.inflight.seq, t.errCount, t.popupsRequested, t.fileChoosersRequested
-	w.navigations, w.autoClosed, w.handovers = t.navigationsStarted, t.autoClosedCount, t.handoverCount
-	dialog := t.dialog != nil
+	w.navigations = t.navigationsStarted
+	w.seq, _ = t.inflight.counts()
+	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
+	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
+	dialog := t.dialogs.current() != nil
 	t.mu.Unlock()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
@@ -115,26 +117,25 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	t := w.v.tab
 	t.mu.Lock()
 	gone := t.goneError()
-	dialog := t.dialog
+	dialog := t.dialogs.current()
 	c.Pending = t.inflight.since(w.seq)
 	chooser := ""
-	if t.fileChoosersRequested != w.choosers {
+	if t.fileChoosers.count() != w.choosers {
 		chooser = chooserNote
 	}
 	files, filesLimit := 0, downloadLimit
-	if (t.navigationsStarted != w.navigations || w.file) && t.frames[t.main].loader == w.loader && t.dialog == nil {
+	if (t.navigationsStarted != w.navigations || w.file) && t.frames[t.main].loader == w.loader && dialog == nil {
 		files = 1 // a navigation that did not commit, or a download link
 	}
 	if w.file {
 		filesLimit = linkLimit
 	}
-	errs := slices.Clone(t.errors[max(0, len(t.errors)-(t.errCount-w.errCount)):])
 	t.mu.Unlock()
 	if dialog != nil {
 		redacted := w.v.redactedDialog(ctx, dialog)
 		c.Dialog = &redacted
 	}
-	for _, e := range errs {
+	for _, e := range t.errors.since(w.errCount) {
 		if w.v.CanRead(ctx, string(e.frame)) {
 			c.Errors = append(c.Errors, e.text)
 		}
@@ -164,7 +165,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	case errors.Is(err, executor.ErrDialogOpen):
 		var e *executor.Error
 		if errors.As(err, &e) {
-			c.Note = e.Message() + "; " + strings.ToLower(e.Hint[:1]) + strings.TrimSuffix(e.Hint[1:], ".")
+			c.Note = e.Message() + "; answer it first"
 		}
 		return c, nil
 	case errors.Is(err, cdpconn.ErrCallTimeout):
@@ -217,9 +218,7 @@ type quietOptions struct {
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
 func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.Duration) (*cdpconn.Pending, error) {
-	w.v.tab.mu.Lock()
-	w.ended = w.v.tab.inflight.ended
-	w.v.tab.mu.Unlock()
+	_, w.ended = w.v.tab.inflight.counts()
 	return d.start(ctx, "waitForQuiet", w.token, quietOptions{
 		Quiet: quietPeriod.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.reportsOutline(ctx),
 	})
@@ -280,10 +279,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 // has its content.
 func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	t := w.v.tab
-	err := t.await(ctx, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err := t.awaitUnblocked(ctx, func() (bool, error) {
 		n, navigating := t.started[t.main]
 		return !navigating || n.sameDocument, nil
 	})
@@ -298,10 +294,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, contentLimit)
 	defer cancel()
-	err = t.await(limit, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err = t.awaitUnblocked(limit, func() (bool, error) {
 		f := t.frames[t.main]
 		return f.world != nil && f.reached["DOMContentLoaded"], nil
 	})
@@ -316,21 +309,19 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
 	t := w.v.tab
 	t.mu.Lock()
-	n, ended := t.inflight.since(w.seq), t.inflight.ended != w.ended
+	n := t.inflight.since(w.seq)
+	_, ended := t.inflight.counts()
 	_, navigating := t.started[t.main]
 	t.mu.Unlock()
 	if navigating {
 		return true, nil
 	}
 	if n == 0 || left <= 0 {
-		return ended && left > 0, nil
+		return ended != w.ended && left > 0, nil
 	}
 	limit, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	err = t.await(limit, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err = t.awaitUnblocked(limit, func() (bool, error) {
 		_, navigating := t.started[t.main]
 		return navigating || t.inflight.since(w.seq) == 0, nil
 	})

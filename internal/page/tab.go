@@ -81,6 +81,10 @@ type Event struct {
 }
 
 // A Tab tracks one page target and its frames. Its methods are safe for concurrent use.
+//
+// Each part of its state has its own lock. The methods of the parts never acquire mu, so they may be
+// called while it is held. Events are handled with mu held: what one event changes in several parts
+// changes together for code that holds mu.
 type Tab struct {
 	sess        *cdpconn.Session
 	opts        Options
@@ -88,66 +92,53 @@ type Tab struct {
 	wg          sync.WaitGroup
 	openerGroup *openerGroup // never changes
 	queue       callQueue
+	openedAt    time.Time        // when we learned of the tab; never changes
+	changed     notify.Broadcast // the state below has changed
 
 	frameAttacher frameAttacher
+	dialogs       dialogs
+	recording     recording
+	emulation     emulationState
+	rendering     backgroundRendering
+	pressed       pressedButtons
+	blocking      inputBlocking
+	reports       reportSubscriptions
+	inflight      inflightRequests
+	popups        popups
+	fileChoosers  fileChoosers
+	errors        eventLog[pageError]        // uncaught errors of the page
+	handovers     eventLog[handover]         // navigations to other programs
+	autoClosed    eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
 
-	mu                    sync.Mutex       // guards the fields below
-	changed               notify.Broadcast // one of the fields has changed
-	frames                map[cdp.FrameID]*frame
-	attached              int // frames that have ever been attached to the tab
-	loaded                int // documents that frames have loaded; see documentsLoaded
-	main                  cdp.FrameID
-	pastDocuments         []*document                                  // past documents, the oldest first; see rememberPastDocument
-	pastDocumentsStart    int                                          // how many of pastDocuments are older than the current top document
-	dialog                *openDialog                                  // the open dialog; nil means none
-	consecutiveDialogs    int                                          // dialogs that opened before dialog, each directly after the previous one was answered
-	answeredAt            time.Time                                    // when the last dialog was answered
-	dialogAnswerableAt    time.Time                                    // when a dialog may be answered; see waitAnswerable
-	autoClosed            []autoClosedDialog                           // dialogs that were closed because the page was navigating, the newest last
-	autoClosedCount       int                                          // total number of autoClosed dialogs
-	handovers             []handover                                   // navigations to other programs, the newest last
-	handoverCount         int                                          // total number of handovers
-	answer                func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically, during eval
-	gone                  error                                        // why the tab is gone; nil while it exists
-	crashed               bool
-	own                   bool                            // one of our sessions opened the tab
-	navigatedBefore       bool                            // a call has navigated it before
-	shown                 bool                            // the top frame has had a non-blank document
-	reports               map[string]func(payload []byte) // by token: receivers of what page scripts report through the binding
-	inflight              inflightRequests
-	activity              *activityLog                 // console messages, page errors and requests; nil without recorders
-	recorders             int                          // number of recorders
-	emulation             emulation                    // the current emulation
-	emulator              *View                        // the view that last changed emulation
-	errors                []pageError                  // uncaught page errors, the newest last
-	errCount              int                          // total number of page errors
-	scripts               map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
-	started               map[cdp.FrameID]navigation   // pending navigations, by frame
-	status                map[cdp.LoaderID]response    // of the top document, and of the pending one
-	lastStatus            int                          // HTTP status of the last response to a request for a top document
-	pdf                   bool                         // that response is for the browser's PDF viewer
-	innerPDF              bool                         // a frame has received a response for the PDF viewer since
-	navigationsStarted    int                          // cross-document navigations of the top frame that started
-	intercepting          bool                         // opts.RequestFilter is enabled
-	popupsRequested       popupCounts                  // popup windows that the page requested
-	fileChoosersRequested int                          // file choosers that the page requested
-	chooser               fileChooser                  // the last file chooser
-	pressed               pressedButtons               // pressed mouse buttons
-	inputBlocker          *inputBlocker                // blocks input in denied documents; nil while no call sends input
-	lateInputs            []sentInput                  // input that the browser had not confirmed when its call ended
-	unblocked             time.Time                    // when the last input blocker ended
-	newTabURLs            []string                     // URLs of new tabs that the page requested without an opener, the newest last
-	first                 string                       // first URL of the tab
-	title                 struct{ world, text string } // of the top document, when it was last read
-	lastDocumentURL       string                       // URL of the last request for a top document, after redirects
-	lastNetError          string                       // network error of the last document that failed to load
+	mu                 sync.Mutex // guards the fields below
+	frames             map[cdp.FrameID]*frame
+	attached           int // frames that have ever been attached to the tab
+	loaded             int // documents that frames have loaded; see documentsLoaded
+	main               cdp.FrameID
+	pastDocuments      []*document // past documents, the oldest first; see rememberPastDocument
+	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
+	gone               error       // why the tab is gone; nil while it exists
+	crashed            bool
+	own                bool                         // one of our sessions opened the tab
+	navigatedBefore    bool                         // a call has navigated it before
+	shown              bool                         // the top frame has had a non-blank document
+	scripts            map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
+	started            map[cdp.FrameID]navigation   // pending navigations, by frame
+	status             map[cdp.LoaderID]response    // of the top document, and of the pending one
+	lastStatus         int                          // HTTP status of the last response to a request for a top document
+	pdf                bool                         // that response is for the browser's PDF viewer
+	innerPDF           bool                         // a frame has received a response for the PDF viewer since
+	navigationsStarted int                          // cross-document navigations of the top frame that started
+	intercepting       bool                         // opts.RequestFilter is enabled
+	first              string                       // first URL of the tab
+	title              struct{ world, text string } // of the top document, when it was last read
+	lastDocumentURL    string                       // URL of the last request for a top document, after redirects
+	lastNetError       string                       // network error of the last document that failed to load
 
-	attaching          chan struct{} // holds a token while a call attaches to the target
-	isDetached         bool          // the target is not attached; lastKnown describes it
-	detachErr          error         // why it was detached; nil before the first attachment
-	lastKnown          lastKnownPage
-	rendering          bool        // it keeps rendering even if it is in the background
-	stopRenderingTimer *time.Timer // ends rendering; nil while a call runs
+	attaching  chan struct{} // holds a token while a call attaches to the target
+	isDetached bool          // the target is not attached; lastKnown describes it
+	detachErr  error         // why it was detached; nil before the first attachment
+	lastKnown  lastKnownPage
 }
 
 // Attach attaches to the page of sess and returns when the tab is ready for calls. No other code
@@ -167,13 +158,12 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t := &Tab{
 		sess:      sess,
 		opts:      opts,
+		openedAt:  time.Now(),
 		log:       opts.Logger,
 		frames:    make(map[cdp.FrameID]*frame),
-		reports:   make(map[string]func([]byte)),
 		scripts:   make(map[string]bool),
 		started:   make(map[cdp.FrameID]navigation),
 		status:    make(map[cdp.LoaderID]response),
-		inflight:  newInflightRequests(),
 		own:       opts.Own,
 		attaching: make(chan struct{}, 1),
 	}
@@ -181,8 +171,8 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.frames[t.main] = &frame{id: t.main, sess: sess}
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
-		if opts.Opener.recording() { // its client reads the popup window's activity later
-			t.activity = newActivityLog()
+		if opts.Opener.recording.on() { // its client reads the popup window's activity later
+			t.recording.log = newActivityLog()
 		}
 	} else {
 		t.openerGroup = new(openerGroup)
@@ -200,6 +190,9 @@ func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
 // Wait waits until the tab's goroutines have returned, which happens after its CDP session has
 // ended.
 func (t *Tab) Wait() { t.wg.Wait() }
+
+// OpenedAt returns when the browser reported the tab.
+func (t *Tab) OpenedAt() time.Time { return t.openedAt }
 
 // MarkOwn records that one of our sessions opened the tab.
 func (t *Tab) MarkOwn() {
@@ -350,6 +343,16 @@ func (t *Tab) notify() {
 	t.changed.Notify()
 }
 
+// awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
+func (t *Tab) awaitUnblocked(ctx context.Context, cond func() (bool, error)) error {
+	return t.await(ctx, func() (bool, error) {
+		if err := t.dialogs.error(); err != nil {
+			return false, err
+		}
+		return cond()
+	})
+}
+
 // await waits until cond is true. It calls cond with t.mu held, first immediately and then after
 // every change. It returns an error if cond does, when the tab is gone, or when ctx is done. If ctx
 // has no deadline, the timeout is cdpconn.DefaultCallTimeout.
@@ -357,9 +360,10 @@ func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
 	for {
+		changed := t.changed.Changed()
 		t.mu.Lock()
 		done, err := cond()
-		gone, changed := t.goneError(), t.changed.Changed()
+		gone := t.goneError()
 		t.mu.Unlock()
 		switch {
 		case err != nil:

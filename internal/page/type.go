@@ -47,7 +47,7 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		got, err := v.enterText(ctx, el, at, c, text, o)
 		switch {
 		case err != nil || !o.PressEnter:
-		case got.stopped || v.tab.dialogError() != nil:
+		case got.stopped || v.tab.dialogs.error() != nil:
 			got.note = joinNotes(got.note, "Enter was not pressed")
 		default:
 			_, err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
@@ -159,7 +159,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 			return none, err
 		}
 	}
-	if v.tab.dialogError() != nil { // an earlier key press opened it
+	if v.tab.dialogs.error() != nil { // an earlier key press opened it
 		return entryResult{note: typedOf(0, utf8.RuneCountInString(text)), stopped: true}, nil
 	}
 	if note, stopped, err := v.send(ctx, &field, info, text, o.KeyEvents); stopped || err != nil {

@@ -87,9 +87,7 @@ func (v *View) upload(ctx context.Context, el *element, files []upload.File) err
 	if err := v.transferFiles(parentContext(ctx), in, files); err != nil {
 		return err
 	}
-	v.tab.mu.Lock()
-	watch.choosers = v.tab.fileChoosersRequested // the page's request is answered
-	v.tab.mu.Unlock()
+	watch.choosers = v.tab.fileChoosers.count() // the page's request is answered
 	return nil
 }
 
@@ -116,9 +114,7 @@ func (in *fileInput) accepts(files []upload.File) error {
 // The caller must call release when it no longer needs the input.
 func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
 	t := v.tab
-	t.mu.Lock()
-	before := t.fileChoosersRequested
-	t.mu.Unlock()
+	before := t.fileChoosers.count()
 	el.watch = nil // the click is not the action's last input
 	if _, err := v.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 		return nil, nil, err
@@ -126,12 +122,9 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	limit, cancel := context.WithTimeout(parentContext(ctx), chooserLimit)
 	defer cancel()
 	var chooser fileChooser
-	err = t.await(limit, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
-		chooser = t.chooser
-		return t.fileChoosersRequested != before, nil
+	err = t.awaitUnblocked(limit, func() (requested bool, err error) {
+		chooser, requested = t.fileChoosers.lastSince(before)
+		return requested, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
@@ -180,9 +173,9 @@ func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.
 	defer cancel()
 	d, token := in.doc, rand.Text()
 	var done atomic.Bool
-	v.tab.subscribe(token, func([]byte) { done.Store(true) })
+	v.tab.reports.subscribe(token, func([]byte) { done.Store(true) })
 	defer func() {
-		v.tab.unsubscribe(token)
+		v.tab.reports.unsubscribe(token)
 		if !done.Load() && d.current() {
 			d.start(context.WithoutCancel(ctx), "discardFiles", token)
 		}

@@ -53,8 +53,9 @@ type ViewOptions struct {
 	Gate        executor.Gate // nil denies everything
 	AfterAction executor.AfterAction
 	// NewTabs returns the tabs that this tab's page has opened since the last call. It waits until
-	// there are want of them or ctx is done.
-	NewTabs   func(ctx context.Context, want int) []executor.Tab
+	// want of them were opened after start or ctx is done. Tabs that were opened before start have
+	// a note about that.
+	NewTabs   func(ctx context.Context, start time.Time, want int) []executor.Tab
 	Downloads Downloads // may be nil
 	// Consent asks the user, after the gate, whether scripts of the client may run in a document
 	// with an origin. nil means that the user is not asked.
@@ -196,11 +197,11 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	limit, cancel := context.WithTimeout(ctx, betweenDocuments)
 	t.await(limit, func() (bool, error) {
 		f := t.frames[t.main]
-		return t.isDetached || t.dialog != nil || f.world != nil || f.loader == "", nil
+		return t.isDetached || t.dialogs.current() != nil || f.world != nil || f.loader == "", nil
 	})
 	cancel()
 	t.mu.Lock()
-	d, dialog := t.documentOf(t.frames[t.main]), t.dialog != nil
+	d, dialog := t.documentOf(t.frames[t.main]), t.dialogs.current() != nil
 	detached, lastKnown := t.isDetached, t.lastKnown
 	if detached {
 		d = t.bestKnownDocument()
@@ -235,7 +236,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 
 // DialogNote returns a note on the dialog that blocks the page, or "" if there is none.
 func (v *View) DialogNote() string {
-	if err := v.tab.dialogError(); err != nil {
+	if err := v.tab.dialogs.error(); err != nil {
 		return err.(*executor.Error).Message()
 	}
 	return ""

@@ -31,7 +31,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	}
 	remaining := remainingTimeout(opts)
 	if n := s.owned(b); n >= s.maxTabs() {
-		return nil, nil, executor.Errorf(executor.ErrBackpressure, "Close some with tab_close; tabs_list lists them. The user can allow more with --max-tabs.",
+		return nil, nil, executor.Errorf(executor.ErrBackpressure, "Close some with Page.Close; Executor.Tabs lists them. The user can allow more with SessionOptions.MaxTabs.",
 			"%d tabs are open already", n)
 	}
 	t, err := b.NewTab(ctx, s)

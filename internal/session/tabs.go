@@ -5,12 +5,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+const (
+	// hintNameTab is the hint for a call that does not name one of several tabs.
+	hintNameTab = "Give a tab id, choose a tab with Executor.SelectTab, or open one with Executor.NewPage."
+	// hintOpenTab is the hint for a call that needs a tab when no tab is open.
+	hintOpenTab = "Open a tab with Executor.NewPage or Executor.Navigate."
 )
 
 // closeTimeout bounds closing the tabs of one session.
@@ -93,12 +101,12 @@ func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID)
 		return nil, err
 	}
 	if prefix != s.prefix() || !b.HasInstance(run) {
-		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from tabs_list.", "tab %s belongs to another or an earlier browser instance", id)
+		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from Executor.Tabs.", "tab %s belongs to another or an earlier browser instance", id)
 	}
 	if t := find(b, id, prefix); t != nil {
 		return t, nil
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from tabs_list.", "tab %s not found%s", id, s.openTabs(ctx, b))
+	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from Executor.Tabs.", "tab %s not found%s", id, s.openTabs(ctx, b))
 }
 
 // noticeShared handles the tabs that the user has shared manually since its last call. Until the
@@ -186,28 +194,28 @@ func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executo
 	others := slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Owner() == nil })
 	switch {
 	case len(candidates) == 0 && others:
-		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintNameTab,
+		return nil, executor.Errorf(executor.ErrTabNotFound, hintNameTab,
 			"the active tab is gone%s", s.openTabs(ctx, b))
 	case len(candidates) == 1:
 		return candidates[0], nil
 	case len(candidates) == 0 && tabsOfOtherDrivers(ctx, b) > 0:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			executor.HintOpenTab+" Or ask the user to choose in the extension popup which agent drives the tab.",
+			hintOpenTab+" Or ask the user to choose in the extension popup which agent drives the tab.",
 			"no tab is shared with this agent: another agent drives the shared tabs")
 	case len(candidates) == 0 && s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			executor.HintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
+			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
 	case len(candidates) == 0 && isFromEarlierInstance(b, active):
-		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab,
+		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab,
 			"the browser exited with its tabs and was restarted; no tab is open")
 	case len(candidates) == 0:
-		return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintOpenTab, "no tab is open")
+		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open")
 	}
 	last := slices.MaxFunc(candidates, func(a, b *Tab) int { return cmp.Compare(a.ShareSequence, b.ShareSequence) })
 	if last.ShareSequence > 0 {
 		return last, nil
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, executor.HintNameTab, "no tab is active%s", s.openTabs(ctx, b))
+	return nil, executor.Errorf(executor.ErrTabNotFound, hintNameTab, "no tab is active%s", s.openTabs(ctx, b))
 }
 
 // tabsOfOtherDrivers returns the number of shared tabs of b that other servers drive.
@@ -265,7 +273,9 @@ func (s *Session) view(t *Tab) *page.View {
 	}
 	v := t.Page.NewView(page.ViewOptions{
 		ID: id, Gate: s.gate, AfterAction: s.opts.AfterAction,
-		NewTabs:   func(ctx context.Context, want int) []executor.Tab { return s.openedBy(ctx, t, want) },
+		NewTabs: func(ctx context.Context, start time.Time, want int) []executor.Tab {
+			return s.openedBy(ctx, t, start, want)
+		},
 		Downloads: downloads{t, s.host.Kind()},
 		Consent: func(ctx context.Context, origin string) error {
 			if c, ok := s.host.Current().(Consenter); ok {
@@ -281,22 +291,30 @@ func (s *Session) view(t *Tab) *page.View {
 	return v
 }
 
-// openedBy returns the tabs that t's page opened and that were not reported yet. It returns when it
-// has found want of them or ctx is done.
-func (s *Session) openedBy(ctx context.Context, t *Tab, want int) []executor.Tab {
+// noteOpenedEarlier is the note on a tab that a page opened before the action whose result reports
+// the tab, for example with a timer.
+const noteOpenedEarlier = "opened before this action"
+
+// openedBy returns the tabs that t's page opened and that were not reported yet, as described for
+// page.ViewOptions.NewTabs.
+func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want int) []executor.Tab {
 	b := s.host.Current()
 	if b == nil {
 		return nil
 	}
 	var opened []*Tab
+	found := 0 // since start
 	for {
 		changed := b.Changed()
 		for _, o := range b.Tabs() {
 			if (o.Opener == t || inferOpener(ctx, t, o)) && o.markReported() {
 				opened = append(opened, o)
+				if !o.Page.OpenedAt().Before(start) {
+					found++
+				}
 			}
 		}
-		if len(opened) >= want {
+		if found >= want {
 			break
 		}
 		select {
@@ -309,7 +327,11 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, want int) []executor.Tab
 	var fresh []executor.Tab
 	for _, o := range opened {
 		o.Page.WaitForInitialNavigation(ctx)
-		fresh = append(fresh, s.describe(ctx, b, o))
+		tab := s.describe(ctx, b, o)
+		if o.Page.OpenedAt().Before(start) {
+			tab.Note = strings.TrimSuffix(noteOpenedEarlier+"; "+tab.Note, "; ")
+		}
+		fresh = append(fresh, tab)
 	}
 	return fresh
 }

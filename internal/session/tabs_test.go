@@ -314,7 +314,7 @@ func TestOpenedBy(t *testing.T) {
 				t.Fatalf("%s: reported %+v", when, <-got)
 			}
 		}
-		go func() { got <- s.openedBy(t.Context(), opener, 2) }()
+		go func() { got <- s.openedBy(t.Context(), opener, time.Time{}, 2) }()
 		waits("no tab is open")
 		h.popup(t, opener, "https://a.test/popup1")
 		waits("one tab is open")
@@ -327,14 +327,14 @@ func TestOpenedBy(t *testing.T) {
 		if list := <-got; len(list) != 2 || list[0].URL != "https://a.test/popup1" || list[1].URL != "https://a.test/popup2" {
 			t.Errorf("got %+v", list)
 		}
-		if list := s.openedBy(t.Context(), opener, 0); len(list) != 0 {
+		if list := s.openedBy(t.Context(), opener, time.Time{}, 0); len(list) != 0 {
 			t.Errorf("reported twice: %+v", list)
 		}
 		h.popup(t, opener, "https://a.test/popup3")
 		h.popup(t, nil, "https://a.test/another")
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		if list := s.openedBy(done, opener, 5); len(list) != 1 || list[0].URL != "https://a.test/popup3" {
+		if list := s.openedBy(done, opener, time.Time{}, 5); len(list) != 1 || list[0].URL != "https://a.test/popup3" {
 			t.Errorf("got %+v, want the only one", list)
 		}
 	})

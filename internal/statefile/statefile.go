@@ -66,11 +66,11 @@ type Dir struct{ root *os.Root }
 // cannot be opened or other users can change it.
 func Open(dir string) (*Dir, error) {
 	if dir == "" {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it by starting chrome-mcp with --state-dir DIR.", "no state directory configured")
+		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it with Config.StateDir.", "no state directory configured")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or start chrome-mcp with another --state-dir.", "the state directory cannot be opened: %w", cause(err))
+		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or choose another with Config.StateDir.", "the state directory cannot be opened: %w", cause(err))
 	}
 	info, err := root.Stat(".")
 	if err == nil {
@@ -136,7 +136,7 @@ func (d *Dir) Save(name string, state State) error {
 }
 
 func notWritten(file string, err error) error {
-	return executor.Errorf(executor.ErrNotActionable, "The user must make the directory of --state-dir writable.", "%s cannot be written: %w", file, cause(err))
+	return executor.Errorf(executor.ErrNotActionable, "The user must make the directory of Config.StateDir writable.", "%s cannot be written: %w", file, cause(err))
 }
 
 // Load reads a file. Its errors have code ErrBadArgs and do not contain the file's content.
@@ -160,7 +160,7 @@ func (d *Dir) Load(name string) (*State, error) {
 }
 
 func invalidFileError(file, why string) error {
-	return executor.Errorf(executor.ErrBadArgs, "Use a file that session_state or Playwright's storageState wrote.", "state file %s %s; nothing was loaded", file, why)
+	return executor.Errorf(executor.ErrBadArgs, "Use a file that Executor.SaveState or Playwright's storageState wrote.", "state file %s %s; nothing was loaded", file, why)
 }
 
 func (d *Dir) read(file string) ([]byte, error) {

@@ -32,14 +32,14 @@ type File struct {
 // twice, and more than executor.MaxUploadFiles or executor.MaxUploadBytes.
 func Read(dir string, paths []string) ([]File, error) {
 	if dir == "" {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it by starting chrome-mcp with --uploads-dir DIR.", "no upload directory configured")
+		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it with Config.UploadsDir.", "no upload directory configured")
 	}
 	if len(paths) == 0 || len(paths) > executor.MaxUploadFiles {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Name the files to upload.", "%d files; from 1 to %d can be uploaded at the same time", len(paths), executor.MaxUploadFiles)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or start chrome-mcp with another --uploads-dir.", "the upload directory cannot be opened: %w", cause(err))
+		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or choose another with Config.UploadsDir.", "the upload directory cannot be opened: %w", cause(err))
 	}
 	defer root.Close()
 	var files []File

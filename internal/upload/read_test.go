@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v, want %s with %q", name, err, tt.code, tt.says)
 		}
 	}
-	if _, err := Read("", []string{"a.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.(*executor.Error).Hint, "--uploads-dir") {
+	if _, err := Read("", []string{"a.txt"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.(*executor.Error).Hint, "Config.UploadsDir") {
 		t.Errorf("no directory: %v", err)
 	}
 	if _, err := Read(filepath.Join(dir, "nosuch"), []string{"a.txt"}); executor.CodeOf(err) != executor.ErrBadArgs {

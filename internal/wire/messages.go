@@ -3,7 +3,7 @@ package wire
 import (
 	"encoding/json"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // A Message is a message on the bridge. Its type and version are not fields: [Encode] adds them and
@@ -92,7 +92,7 @@ type Failure struct {
 
 // A Problem is the error of a command.
 type Problem struct {
-	Code    executor.Code   `json:"code"`           // one of CODES
+	Code    errs.Code       `json:"code"`           // one of CODES
 	Message string          `json:"message"`        // what happened, in lower case
 	Data    json.RawMessage `json:"data,omitempty"` // with CDP_ERROR: the {code, message} that the browser reported
 }

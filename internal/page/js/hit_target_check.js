@@ -57,11 +57,11 @@ const busyLimit = 4000;
  */
 
 /**
- * @typedef {'' | 'removed' | 'hidden' | 'moved'} Departure why an element is no longer at a point; empty if it is there, covered or not
+ * @typedef {'' | 'removed' | 'hidden' | 'moved' | 'covered'} Departure why a point no longer hits an element; empty if it does
  */
 
 /**
- * departure returns why an element is no longer at a point.
+ * departure returns why a point no longer hits an element.
  * @param {Element} el
  * @param {[number, number]} at
  * @returns {Departure}
@@ -71,7 +71,7 @@ function departure(el, [x, y]) {
   if (isHitFor(elementAt(x, y), el)) return '';
   const boxes = boxesOf(el).concat(labelBoxes(el));
   if (!boxes.length) return 'hidden';
-  return boxes.some((b) => b.left <= x && x <= b.right && b.top <= y && y <= b.bottom) ? '' : 'moved';
+  return boxes.some((b) => b.left <= x && x <= b.right && b.top <= y && y <= b.bottom) ? 'covered' : 'moved';
 }
 
 /**

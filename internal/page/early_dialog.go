@@ -38,7 +38,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		defer cancel()
 		err := answered(wait)
 		t.mu.Lock()
-		if t.dialog != nil && t.dialog.early {
+		if d := t.dialogs.current(); d != nil && d.early {
 			t.setDialog(nil)
 		}
 		t.notify()
@@ -69,7 +69,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 			url = info.URL
 		}
 		changed := func() {}
-		if t.dialog == nil {
+		if t.dialogs.current() == nil {
 			changed = t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
 		t.notify()

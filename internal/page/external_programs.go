@@ -32,17 +32,11 @@ func programScheme(url string) string {
 }
 
 // recordHandover records a navigation that the browser passes to another program.
-// t.mu must be held.
 func (t *Tab) recordHandover(frame cdp.FrameID, url string) {
 	scheme := programScheme(url)
-	if scheme == "" {
-		return
+	if scheme != "" {
+		t.handovers.add(handover{scheme, frame})
 	}
-	t.handovers = append(t.handovers, handover{scheme, frame})
-	if len(t.handovers) > maxPageErrors {
-		t.handovers = t.handovers[1:]
-	}
-	t.handoverCount++
 }
 
 // detachedByHandover reports whether err is a detachment and the tab has navigated to other
@@ -51,30 +45,19 @@ func (t *Tab) recordHandover(frame cdp.FrameID, url string) {
 func (t *Tab) detachedByHandover(err error, count int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return errors.Is(err, executor.ErrDetached) && t.handoverCount > count && t.gone == nil
-}
-
-// handedOver reports whether the tab has navigated to other programs more than count times.
-func (t *Tab) handedOver(count int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.handoverCount > count
+	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && t.gone == nil
 }
 
 // handoversSince returns the note on the navigations to other programs after the first count.
 func (v *View) handoversSince(ctx context.Context, count int) string {
-	t := v.tab
-	t.mu.Lock()
-	list := slices.Clone(t.handovers[max(0, len(t.handovers)-(t.handoverCount-count)):])
-	t.mu.Unlock()
 	var notes []string
-	for _, h := range list {
+	for _, h := range v.tab.handovers.since(count) {
 		link := "a link for another program"
 		if v.CanRead(ctx, string(h.frame)) {
 			link = fmt.Sprintf("the link to %q", h.scheme+":")
 		}
 		note := link + " was not opened: this browser opens no other programs"
-		if !t.opts.NoPrograms {
+		if !v.tab.opts.NoPrograms {
 			note = link + " was passed to the browser, which may ask the user whether to open another program: the tab accepts no input until the user answers"
 		}
 		if !slices.Contains(notes, note) {

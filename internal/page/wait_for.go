@@ -74,10 +74,7 @@ func (t *Tab) sleepUnlessDialog(ctx context.Context, d time.Duration) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := t.await(limit, func() (bool, error) {
-		if t.dialog != nil {
-			return false, t.dialog.error()
-		}
+	err := t.awaitUnblocked(limit, func() (bool, error) {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

@@ -1,0 +1,97 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// libraryDirs are the directories below mcp and cmd/chrome-mcp, whose errors must name no tool and
+// no flag. mcp and cmd/chrome-mcp add them, with internal/hint.
+var libraryDirs = []string{"executor", "bridge", "policy", "internal"}
+
+// TestHintsNameNoTools checks that the texts of the library name no tool and no flag of the
+// program.
+func TestHintsNameNoTools(t *testing.T) {
+	names := programNames(t)
+	if len(names) < 60 {
+		t.Fatalf("only %d tools and flags in the documentation: %v", len(names), names)
+	}
+	named := regexp.MustCompile(`(^|[^\w-])(` + strings.Join(names, "|") + `)($|[^\w=-])`)
+	for _, dir := range libraryDirs {
+		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && (entry.Name() == "testdata" || isTestSupport(entry.Name())):
+				return filepath.SkipDir
+			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING || !strings.Contains(lit.Value, " ") || strings.Contains(lit.Value, "Running as root") { // Chromium's text
+					return true
+				}
+				if m := named.FindStringSubmatch(lit.Value); m != nil {
+					t.Errorf("%s: %s names %s: name the Go method or option, and add it to internal/hint", set.Position(lit.Pos()), lit.Value, m[2])
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// isTestSupport reports whether a directory contains only packages for tests and the build, and the
+// tables that translate hints.
+func isTestSupport(dir string) bool {
+	switch dir {
+	case "archtest", "executortest", "gen", "hint", "leaktest", "mutation", "testing":
+		return true
+	}
+	return false
+}
+
+// programNames returns the tools whose names are not English words, and the flags of the program.
+func programNames(t *testing.T) (names []string) {
+	t.Helper()
+	tools := regexp.MustCompile("(?m)^#+ `?([a-z]+_[a-z_]+)`?")
+	names = append(names, findNames(t, "../../docs/tools.md", tools, "")...)
+	flags := regexp.MustCompile(`Var\w*\([^,]+, "([a-z][a-z-]+)"`)
+	sources, err := filepath.Glob("../../cmd/chrome-mcp/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		names = append(names, findNames(t, source, flags, "--")...)
+	}
+	return names
+}
+
+// findNames returns what the group of pattern matches in a file, with a prefix.
+func findNames(t *testing.T, file string, pattern *regexp.Regexp, prefix string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, prefix+m[1])
+	}
+	return names
+}

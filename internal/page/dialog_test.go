@@ -1,0 +1,59 @@
+package page
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestConsecutiveDialogs checks that only dialogs that open directly after an answer are counted.
+func TestConsecutiveDialogs(t *testing.T) {
+	var d dialogs
+	now := time.Now()
+	for i, c := range []struct {
+		after time.Duration // since the previous answer
+		want  int
+	}{{time.Hour, 0}, {time.Millisecond, 1}, {consecutiveDialogWindow, 2}, {consecutiveDialogWindow + 1, 0}, {0, 1}} {
+		now = now.Add(c.after)
+		if got := d.opened(now); got != c.want {
+			t.Errorf("dialog %d: %d consecutive dialogs before it, want %d", i, got, c.want)
+		}
+		d.answered(now)
+	}
+}
+
+func TestAutomaticAnswer(t *testing.T) {
+	var d dialogs
+	alert, confirm := executor.Dialog{Type: executor.DialogAlert}, executor.Dialog{Type: executor.DialogConfirm}
+	if a := d.automaticAnswer(alert); a != nil {
+		t.Errorf("answer %+v before any was set", a)
+	}
+	d.answerWith(func(d executor.Dialog) *executor.DialogAnswer {
+		if d.Type == executor.DialogAlert {
+			return &executor.DialogAnswer{Accept: true}
+		}
+		return nil
+	})
+	if a := d.automaticAnswer(alert); a == nil || !a.Accept {
+		t.Errorf("answer to an alert: %+v", a)
+	}
+	if a := d.automaticAnswer(confirm); a != nil {
+		t.Errorf("answer to a confirm dialog: %+v", a)
+	}
+	d.answerWith(nil)
+	if a := d.automaticAnswer(alert); a != nil {
+		t.Errorf("answer %+v after the end", a)
+	}
+}
+
+func TestDialogError(t *testing.T) {
+	var d dialogs
+	if err := d.error(); err != nil {
+		t.Errorf("without a dialog: %v", err)
+	}
+	d.set(&openDialog{Dialog: executor.Dialog{Type: executor.DialogAlert}})
+	if err := d.error(); err == nil {
+		t.Error("no error for an open dialog")
+	}
+}
