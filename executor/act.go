@@ -171,23 +171,6 @@ const (
 	AfterNone     AfterAction = "none"     // neither
 )
 
-type afterActionKey struct{}
-
-// WithAfterAction returns a context whose calls report after. It overrides
-// SessionOptions.AfterAction.
-func WithAfterAction(ctx context.Context, after AfterAction) context.Context {
-	return context.WithValue(ctx, afterActionKey{}, after)
-}
-
-// AfterActionFromContext returns the setting that WithAfterAction stored in ctx, or otherwise.
-// Backends call it.
-func AfterActionFromContext(ctx context.Context, otherwise AfterAction) AfterAction {
-	if after, ok := ctx.Value(afterActionKey{}).(AfterAction); ok {
-		return after
-	}
-	return otherwise
-}
-
 // A DialogType is the type of a JavaScript dialog.
 type DialogType string
 

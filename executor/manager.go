@@ -67,7 +67,7 @@ type ManagerOptions struct {
 // active tab and refs, until the Manager is closed. A tab id of the backend that is not in use
 // results in ErrStaleTab. After a backend switch, so does a call without a tab id, because it was
 // meant for a tab of the other backend, until a call has listed, named or opened a tab. That call
-// reports the switch to its observer, see [WithSwitchObserver].
+// reports the switch to its observer, see [CallOptions].
 //
 // Its methods are safe for concurrent use. Concurrent calls that need a ping share one.
 type Manager struct {

@@ -27,17 +27,9 @@ type SharedTab struct {
 	Tab Tab
 }
 
-type sharedTabKey struct{}
-
-// WithSharedTabObserver returns a context whose calls call observe for each tab
-// that the user has shared since the last call, from the goroutine of the call.
-func WithSharedTabObserver(ctx context.Context, observe func(SharedTab)) context.Context {
-	return context.WithValue(ctx, sharedTabKey{}, observe)
-}
-
-// Report passes s to the observer of ctx. Backends call it.
+// Report passes s to the observer in ctx, if there is one. Backends call it.
 func (s SharedTab) Report(ctx context.Context) {
-	if observe, ok := ctx.Value(sharedTabKey{}).(func(SharedTab)); ok {
+	if observe := CallOptionsOf(ctx).OnSharedTab; observe != nil {
 		observe(s)
 	}
 }
@@ -50,17 +42,9 @@ func (k BackendKind) describe() string {
 	return "the managed Chromium (cdp)"
 }
 
-type switchKey struct{}
-
-// WithSwitchObserver returns a context for calls of a [Manager]. The first call after a backend
-// switch passes the switch to observe, before the call itself and from the same goroutine.
-func WithSwitchObserver(ctx context.Context, observe func(BackendSwitch)) context.Context {
-	return context.WithValue(ctx, switchKey{}, observe)
-}
-
 // report passes s to the observer in ctx, if there is one.
 func (s BackendSwitch) report(ctx context.Context) {
-	if observe, ok := ctx.Value(switchKey{}).(func(BackendSwitch)); ok {
+	if observe := CallOptionsOf(ctx).OnSwitch; observe != nil {
 		observe(s)
 	}
 }

@@ -18,7 +18,7 @@ func TestManagerSwitch(t *testing.T) {
 		ext, cdp := pair()
 		m := manager(t, executor.ManagerOptions{Extension: ext, CDP: cdp})
 		var switches []executor.BackendSwitch
-		ctx := executor.WithSwitchObserver(t.Context(), func(s executor.BackendSwitch) { switches = append(switches, s) })
+		ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnSwitch: func(s executor.BackendSwitch) { switches = append(switches, s) }})
 		click := func() error {
 			page, err := m.Page(ctx, "")
 			if err != nil {

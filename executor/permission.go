@@ -57,8 +57,8 @@ type PermissionPrompt struct {
 type PermissionPrompter interface {
 	// Connected reports whether a user can be prompted. It does not block.
 	Connected() bool
-	// Prompt prompts the user about the call that [CallKeyOf] identifies, and
-	// waits for a limited time. It returns ErrConsentRequired if there is no
+	// Prompt prompts the user about the call that the [CallOptions] in ctx identify,
+	// and waits for a limited time. It returns ErrConsentRequired if there is no
 	// answer yet; the prompt stays open. A later answer for the session, or a
 	// later no, is returned by the next Prompt of the client. AnswerOnce is
 	// returned only to a call that is waiting when the user answers.

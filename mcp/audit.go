@@ -130,7 +130,7 @@ func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (co
 		return ctx, nil
 	}
 	r := &callRecord{a: a, start: time.Now(), tool: t.name, args: args}
-	return executor.WithDecisionObserver(ctx, r.observe), r
+	return executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: r.observe}), r
 }
 
 // actedWeight is the weight of operations other than list, read and dismiss.

@@ -68,8 +68,11 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	var out result
 	ctx, record := s.audit.record(ctx, t, raw)
 	var notes []string
-	ctx = executor.WithSwitchObserver(ctx, func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) })
-	ctx = executor.WithSharedTabObserver(ctx, func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) })
+	options := executor.CallOptions{
+		Client:      s.client,
+		OnSwitch:    func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
+		OnSharedTab: func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
@@ -99,7 +102,8 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if begin != nil {
 		defer begin(args)()
 	}
-	if out, err = s.runWithConsent(executor.WithCallKey(ctx, s.callKey(t, args)), t, raw, args); err != nil {
+	options.Hash = s.callHash(t, args)
+	if out, err = s.runWithConsent(executor.WithCallOptions(ctx, options), t, raw, args); err != nil {
 		return nil
 	}
 	if t.name != "chrome_status" { // the only tool that needs no browser

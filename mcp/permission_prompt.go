@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -171,12 +172,12 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 	}
 	for prompts := 0; ; prompts++ {
 		var acted atomic.Bool
-		out, err := t.run(s, executor.WithDecisionObserver(ctx, func(d executor.Decision) {
+		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(d executor.Decision) {
 			if d.Err == nil && (d.Access.Op == executor.OpAct || d.Access.Op == executor.OpUpload) {
 				acted.Store(true)
 			}
 			d.Report(ctx)
-		}), args)
+		}}), args)
 		denied, ok := errors.AsType[*executor.Error](err)
 		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !s.audit.writes() {
 			return out, err
@@ -232,16 +233,16 @@ func deniedAfterPrompt(denied *executor.Error, res promptResult) error {
 	return &e
 }
 
-// callKey returns the key of a call of t with args in this session. Equal calls have equal keys.
-func (s *toolSession) callKey(t *tool, args any) executor.CallKey {
+// callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.
+func (s *toolSession) callHash(t *tool, args any) string {
 	text, err := json.Marshal(args)
 	if err != nil {
-		return executor.CallKey{Client: s.client} // without a hash the key equals no other
+		return rand.Text() // equals no other hash
 	}
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s %s ", s.client, t.name)
 	hash.Write(text)
-	return executor.CallKey{Client: s.client, Hash: hex.EncodeToString(hash.Sum(nil))}
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // A prompt is a permission prompt for one call.

@@ -425,29 +425,28 @@ func TestPopupPrompts(t *testing.T) {
 	}
 }
 
-// TestCallKey checks that calls have equal keys only if client, tool and arguments
-// are equal.
-func TestCallKey(t *testing.T) {
+// TestCallHash checks that calls have equal hashes only if client, tool and arguments are equal.
+func TestCallHash(t *testing.T) {
 	type args struct {
 		Ref  string `json:"ref"`
 		Text string `json:"text"`
 	}
 	click, fill := &tool{name: "click"}, &tool{name: "fill_form"}
 	one, two := &toolSession{client: "one"}, &toolSession{client: "two"}
-	key := one.callKey(click, args{"e1", "x"})
-	if key.Client != "one" || key.Hash == "" || key != one.callKey(click, args{"e1", "x"}) {
-		t.Errorf("equal calls have the keys %+v and %+v", key, one.callKey(click, args{"e1", "x"}))
+	hash := one.callHash(click, args{"e1", "x"})
+	if again := one.callHash(click, args{"e1", "x"}); hash == "" || hash != again {
+		t.Errorf("equal calls have the hashes %q and %q", hash, again)
 	}
-	for what, other := range map[string]executor.CallKey{
-		"arguments": one.callKey(click, args{"e2", "x"}),
-		"tool":      one.callKey(fill, args{"e1", "x"}),
-		"client":    two.callKey(click, args{"e1", "x"}),
+	for what, other := range map[string]string{
+		"arguments": one.callHash(click, args{"e2", "x"}),
+		"tool":      one.callHash(fill, args{"e1", "x"}),
+		"client":    two.callHash(click, args{"e1", "x"}),
 	} {
-		if other.Hash == key.Hash {
-			t.Errorf("a call with another %s has the same key", what)
+		if other == hash {
+			t.Errorf("a call with another %s has the same hash", what)
 		}
 	}
-	if key := one.callKey(click, func() {}); key.Hash != "" {
-		t.Errorf("a call with unknown arguments has the key %+v", key)
+	if hash := one.callHash(click, func() {}); hash == one.callHash(click, func() {}) {
+		t.Errorf("calls with unknown arguments have the same hash %q", hash)
 	}
 }

@@ -38,7 +38,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 		limit = defaultScriptMS * time.Millisecond
 	}
 	callCtx := ctx
-	ctx, cancel := context.WithTimeout(executor.WithAfterAction(ctx, executor.AfterNone), limit)
+	ctx, cancel := context.WithTimeout(executor.WithCallOptions(ctx, executor.CallOptions{AfterAction: executor.AfterNone}), limit)
 	defer cancel()
 
 	var names []string

@@ -64,7 +64,7 @@ type Options struct {
 	MaxResultBytes int64
 	// Audit records every call, for example an *audit.Log. While it is not ready, calls that act
 	// are denied. The rules in its entries are those that the executor reports, see
-	// executor.WithDecisionObserver. Nil disables auditing.
+	// executor.CallOptions. Nil disables auditing.
 	Audit audit.Recorder
 	// PromptForPermission prompts the user when a call is denied and the user can grant the missing
 	// permission. It requires a client that supports elicitation (or Prompter) and an Executor that

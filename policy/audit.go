@@ -13,12 +13,12 @@ import (
 
 // SetAudit sets the recorder of denials that no call of a client receives: of what a page attempted
 // on its own. Call it before the Guard is used. Decisions about calls go to the observer in their
-// context, see executor.WithDecisionObserver.
+// context, see executor.CallOptions.
 func (g *Guard) SetAudit(r audit.Recorder) { g.audit = r }
 
 // reportDecision passes a decision to the observer in ctx. Without an observer, it records denials.
 func (g *Guard) reportDecision(ctx context.Context, a executor.Access, err error) {
-	if executor.HasDecisionObserver(ctx) {
+	if executor.CallOptionsOf(ctx).OnDecision != nil {
 		d := executor.Decision{Access: a, Rule: executor.RuleOf(err), Err: err}
 		if err == nil {
 			d.Rule = g.policyForCall(ctx).allowRule(a)

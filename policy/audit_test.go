@@ -49,7 +49,7 @@ func TestRuleNames(t *testing.T) {
 		{"no policy", NewGuard(nil, nil), executor.Access{Op: executor.OpRead, Origin: good, URL: good + "/"}, "nothing-allowed"},
 	} {
 		var decisions []executor.Decision
-		ctx := executor.WithDecisionObserver(t.Context(), func(d executor.Decision) { decisions = append(decisions, d) })
+		ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnDecision: func(d executor.Decision) { decisions = append(decisions, d) }})
 		err := tt.guard.Check(ctx, tt.access)
 		if len(decisions) != 1 || decisions[0].Rule != tt.rule || decisions[0].Access != tt.access || decisions[0].Err != err {
 			t.Errorf("%s: %+v, %v", tt.name, decisions, err)
@@ -59,7 +59,7 @@ func TestRuleNames(t *testing.T) {
 		}
 	}
 	var decisions []executor.Decision
-	ctx := executor.WithDecisionObserver(t.Context(), func(d executor.Decision) { decisions = append(decisions, d) })
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnDecision: func(d executor.Decision) { decisions = append(decisions, d) }})
 	_, err := pagetest.Of(g.Wrap(new(spy)), "").Click(ctx, executor.Target{}, nil)
 	if executor.RuleOf(err) != "no-grant:mutations" || len(decisions) != 1 {
 		t.Errorf("click: %v, %+v", err, decisions)

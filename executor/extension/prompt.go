@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,11 +51,8 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 
 // consentQuestion returns the prompt of a kind for the call of ctx.
 func consentQuestion(ctx context.Context, kind, origin, tool string) wire.PromptParams {
-	key := executor.CallKeyOf(ctx)
-	if key.Hash == "" {
-		key.Hash = rand.Text() // differs from all other keys
-	}
-	return wire.PromptParams{Kind: kind, Origin: origin, Tool: tool, Client: key.Client, Call: key.Hash}
+	call := executor.CallOptionsOf(ctx)
+	return wire.PromptParams{Kind: kind, Origin: origin, Tool: tool, Client: call.Client, Call: cmp.Or(call.Hash, rand.Text())}
 }
 
 // connectionForPrompt returns the connection to the browser that prompts its user about a tab, or

@@ -21,7 +21,7 @@ func TestSharedTab(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	var reported []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnSharedTab: func(sh executor.SharedTab) { reported = append(reported, sh) }})
 	share := func(path string, active bool) executor.TabID {
 		t.Helper()
 		tab := l.u.open(site.URL + path)

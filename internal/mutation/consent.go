@@ -42,7 +42,7 @@ var consent = []Mutation{
 		File:    "mcp/permission_prompt.go",
 		Old:     "	hash.Write(text)\n",
 		New:     "	_ = text\n",
-		Package: "./mcp", Test: "TestCallKey",
+		Package: "./mcp", Test: "TestCallHash",
 	},
 	{
 		Promise: "A click on one prompt in the extension popup never answers another",

@@ -194,7 +194,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 // mayReach reports whether the gate lets input reach d. It also checks documents that are not the
 // target of the input, so it records no decision.
 func (v *View) mayReach(ctx context.Context, d *document) bool {
-	ctx = executor.WithDecisionObserver(ctx, func(executor.Decision) {})
+	ctx = executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
 	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
 }
 

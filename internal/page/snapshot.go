@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -345,7 +346,7 @@ func (v *View) reportsOutline(ctx context.Context) bool {
 
 // after returns what the result of an action should include.
 func (v *View) after(ctx context.Context) executor.AfterAction {
-	return executor.AfterActionFromContext(ctx, v.opts.AfterAction)
+	return cmp.Or(executor.CallOptionsOf(ctx).AfterAction, v.opts.AfterAction)
 }
 
 // changes sets in c how the page differs from what this client last received, or the complete page

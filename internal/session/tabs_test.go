@@ -164,7 +164,7 @@ func TestSharedTab(t *testing.T) {
 	h.kind = executor.BackendExtension
 	s := h.open(t, executor.SessionOptions{})
 	var reported []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnSharedTab: func(sh executor.SharedTab) { reported = append(reported, sh) }})
 	share := func(n int, sharedAt time.Time) *Tab {
 		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
 		tab.ShareSequence, tab.SharedByUserAt = n, sharedAt
@@ -252,7 +252,7 @@ func TestSharedTabAtOpening(t *testing.T) {
 	shared := h.adopt(t, "https://a.test/")
 	shared.ShareSequence, shared.SharedByUserAt = 1, time.Now().Add(time.Minute)
 	var reported []executor.SharedTab
-	ctx := executor.WithSharedTabObserver(t.Context(), func(sh executor.SharedTab) { reported = append(reported, sh) })
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{OnSharedTab: func(sh executor.SharedTab) { reported = append(reported, sh) }})
 	_, own, err := s.NewPage(ctx, nil)
 	if err != nil || !own.Active {
 		t.Fatalf("got %+v, %v", own, err)
