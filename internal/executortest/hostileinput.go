@@ -10,15 +10,26 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// ciAttempts is the default of -attempts.
-const ciAttempts = 50
+// The defaults of -attempts: with long tests, as in CI, and otherwise.
+const (
+	ciAttempts    = 50
+	quickAttempts = 10
+)
 
 var (
-	attempts = flag.Int("attempts", ciAttempts, "attempts of each kind of input at denied frames")
+	attempts = flag.Int("attempts", defaultAttempts(), "attempts of each kind of input at denied frames")
 	seed     = flag.Uint64("seed", 0, "random seed of hostile pages; 0 selects a random seed")
 )
+
+func defaultAttempts() int {
+	if tier.LongEnabled() {
+		return ciAttempts
+	}
+	return quickAttempts
+}
 
 // An attack is one kind of input that a page directs at denied frames.
 type attack struct {

@@ -36,10 +36,14 @@ func Slow(t testing.TB) {
 func Long(t testing.TB) {
 	t.Helper()
 	Browser(t)
-	if os.Getenv(variable) == "" {
+	if !LongEnabled() {
 		t.Skipf("takes long; set %s=1", variable)
 	}
 }
+
+// LongEnabled reports whether long tests are enabled, for tests that repeat an attempt fewer times
+// otherwise.
+func LongEnabled() bool { return os.Getenv(variable) != "" }
 
 // Exhaustive skips an exhaustive test unless all tests are enabled.
 func Exhaustive(t testing.TB) {
