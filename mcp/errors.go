@@ -177,3 +177,11 @@ func oneLine(s string) string {
 	}
 	return s
 }
+
+// ErrorCode returns the code of the error that a result of a tool reports, and whether it reports
+// one. It is for clients.
+func ErrorCode(res *sdk.CallToolResult) (executor.Code, bool) {
+	meta, _ := res.Meta[metaError].(map[string]any)
+	code, ok := meta["code"].(string)
+	return executor.Code(code), ok
+}

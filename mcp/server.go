@@ -131,20 +131,11 @@ func newServer(open func(context.Context) (executor.Executor, error), owns bool,
 // when ctx is done. Run cancels the calls that are still running and returns after all of them. It
 // returns an error if Options.Tools has an unknown toolset.
 func (s *Server) Run(ctx context.Context, transport sdk.Transport) (err error) {
-	for _, set := range s.opts.Tools {
-		if err := set.check(); err != nil {
-			return err
-		}
-	}
-	ex, err := s.open(ctx)
+	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {
-		return fmt.Errorf("open a session: %w", err)
+		return err
 	}
-	if s.owns {
-		defer func() { err = errors.Join(err, ex.Close()) }()
-	}
-	ses := s.session(ex)
-	defer ses.prompter.close()
+	defer func() { err = errors.Join(err, closeSession()) }()
 	// When the SDK is closed, it waits for running calls but does not cancel them. So calls get a
 	// context that is canceled here.
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
