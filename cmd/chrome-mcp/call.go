@@ -22,13 +22,19 @@ func callCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | NAME=VALUE ... | -] [then TOOL ...] [--json]",
 		Short: "call tools and print their results",
-		Long: `Starts a server with these flags, calls one of its tools and those after "then",
-prints their results and stops the server. The arguments are one JSON object, or one
-word for each, or "-" to read them from stdin. With --json the complete results are
-printed, including images. The exit code is 1 if a tool failed; failures within a
-batch or a script are in its result.`,
-		Example: `  chrome-mcp call navigate url=https://example.com then read_as_markdown \
-                  --allow-domain example.com`,
+		Long: `Calls a tool and those after "then", until one fails, and prints their results.
+The browser and its pages stay open for the next call: a server keeps the session,
+which the first call opens with its flags. call starts the server if none is running.
+The arguments are one JSON object, or one word for each: NAME=VALUE, or NAME:=JSON; or
+"-" to read them from stdin. With --json the complete results are printed, including
+images.
+
+The exit code is 0 on success, 2 for a wrong flag or argument, and otherwise the
+reason why a tool failed, also in a batch: 3 invalid arguments, 4 denied, 5 tab or
+element not found, 6 element not actionable, 7 timeout, 8 limit reached, 9 no browser,
+1 anything else.`,
+		Example: `  chrome-mcp call navigate url=https://example.com --allow-domain example.com
+  chrome-mcp call read_as_markdown`,
 		ValidArgsFunction: completeCall,
 		RunE:              func(cmd *cobra.Command, words []string) error { return call(cmd, s, words) },
 	}
@@ -40,9 +46,9 @@ func shellCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell [--json]",
 		Short: "call the tools that lines of stdin name",
-		Long: `Calls the tools that the lines of stdin name, one after another, in one server.
-help lists the tools, help TOOL the arguments of a tool, exit quits. The exit code
-is 1 if any of them failed.`,
+		Long: `Calls the tools that the lines of stdin name, one after another, in the session that
+call uses. help lists the tools, help TOOL the arguments of a tool, exit quits. The exit
+code is that of call, for the last tool that failed.`,
 		Example: `  navigate url=https://example.com
   click {"selector": "text=Sign in"}`,
 		Args: s.maxArgs(0),
@@ -57,8 +63,7 @@ func (s *settings) addJSONFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.json, "json", false, "with audit, call and shell: print JSON lines")
 }
 
-// call starts a server, calls the named tool and those after each "then" until one fails, and
-// prints their results.
+// call calls the named tool and those after each "then" until one fails, and prints their results.
 func call(cmd *cobra.Command, s *settings, words []string) error {
 	calls := [][]string{nil}
 	for _, word := range words {
@@ -75,7 +80,7 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 	if err != nil {
 		return err
 	}
-	failed := false
+	var failed *toolFailure
 	for _, c := range calls {
 		if slices.Equal(c[1:], []string{"-"}) {
 			var text []byte
@@ -88,7 +93,7 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 			}
 			c = []string{c[0], string(text)}
 		}
-		if failed, err = t.call(cmd.Context(), c[0], c[1:]); failed || err != nil {
+		if failed, err = t.call(cmd.Context(), c[0], c[1:]); failed != nil || err != nil {
 			break
 		}
 	}
@@ -102,7 +107,7 @@ func tooLong() error {
 	return usagef("Split it into several calls.", "the arguments of one call exceed %d bytes", maxLine)
 }
 
-// shell starts a server and calls, one after another, the tools that the lines of stdin name.
+// shell calls, one after another, the tools that the lines of stdin name.
 func shell(cmd *cobra.Command, s *settings) error {
 	ctx, stdin, stderr := cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()
 	t, err := startTerminal(cmd, s)
@@ -136,7 +141,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 		}
 		scanned <- err
 	}()
-	failed := false
+	var failed *toolFailure
 	for prompt(); ; prompt() {
 		select {
 		case line := <-lines:
@@ -151,11 +156,13 @@ func shell(cmd *cobra.Command, s *settings) error {
 				continue
 			}
 			bad, err := t.call(ctx, name, arguments(rest))
-			var usage *usageError
-			if errors.As(err, &usage) {
-				bad, err = true, t.reject(usage)
+			if usage, ok := errors.AsType[*usageError](err); ok {
+				bad, err = &toolFailure{exitBadArgs}, t.reject(usage)
 			}
-			if failed = failed || bad; err != nil {
+			if bad != nil {
+				failed = bad
+			}
+			if err != nil {
 				return t.finish(failed, err)
 			}
 		case err := <-scanned:
@@ -183,35 +190,44 @@ func arguments(rest string) []string {
 	return strings.Fields(rest)
 }
 
-// A terminal is a client of a server in this process, for use by people and scripts.
+// A terminal is an MCP client for people and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
 	tools          []*sdk.Tool
 	json           bool
 	stdout, stderr io.Writer
-	stdin          io.Closer  // input of the server
-	ran            chan error // result of serve
+	end            func() error // disconnects, and ends what startTerminal started
 }
 
-// startTerminal starts a server and connects to it.
+// terminalCloseTimeout is the time that the browser of a terminal has to exit. No MCP host kills
+// the server after a few seconds.
+const terminalCloseTimeout = 10 * time.Second
+
+// startTerminal connects to the session of the settings. With --no-server, it starts a separate
+// browser.
 func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
-	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	s.structured = s.structured || s.json
-	if !s.given("tools") {
-		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
+	ctx := cmd.Context()
+	t := &terminal{json: s.json, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	var transport sdk.Transport
+	if s.noServer {
+		transport = t.serveHere(ctx, s)
+	} else {
+		client, err := openServerSession(cmd, s)
+		if err != nil {
+			return nil, err
+		}
+		url, web := client.MCP(s.session)
+		transport = &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: -1}
+		t.end = func() error {
+			if t.session != nil {
+				t.session.Close() // the session of the browser stays open
+			}
+			client.Close()
+			return nil
+		}
 	}
-	s.closeTimeout = 10 * time.Second // no MCP host kills the server after a few seconds
-	requests, toServer := io.Pipe()
-	fromServer, answers := io.Pipe()
-	t := &terminal{json: s.json, stdout: cmd.OutOrStdout(), stderr: stderr, stdin: toServer, ran: make(chan error, 1)}
-	go func() {
-		err := serve(ctx, s, requests, answers, stderr)
-		requests.Close()
-		answers.Close()
-		t.ran <- err
-	}()
 	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: programVersion()}, nil)
-	session, err := client.Connect(ctx, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
 		var list *sdk.ListToolsResult
 		if list, err = session.ListTools(ctx, nil); err == nil {
@@ -225,39 +241,56 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 	return nil, err
 }
 
-// end shuts down the server and its browser.
-func (t *terminal) end() error {
-	t.stdin.Close()
-	return <-t.ran
+// serveHere starts an MCP server in this process and returns a transport to it.
+func (t *terminal) serveHere(ctx context.Context, s *settings) sdk.Transport {
+	s.structured = true // for the exit code
+	if !s.given("tools") {
+		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
+	}
+	s.closeTimeout = terminalCloseTimeout
+	requests, toServer := io.Pipe()
+	fromServer, answers := io.Pipe()
+	ran := make(chan error, 1)
+	go func() {
+		err := serve(ctx, s, requests, answers, t.stderr)
+		requests.Close()
+		answers.Close()
+		ran <- err
+	}()
+	t.end = func() error {
+		toServer.Close()
+		return <-ran
+	}
+	return &sdk.IOTransport{Reader: fromServer, Writer: toServer}
 }
 
-// finish shuts down the server and returns the overall result.
-func (t *terminal) finish(failed bool, err error) error {
-	if err = errors.Join(err, t.end()); err == nil && failed {
-		return errReported
+// finish disconnects and returns the overall result.
+func (t *terminal) finish(failed *toolFailure, err error) error {
+	if err = errors.Join(err, t.end()); err == nil && failed != nil {
+		return failed
 	}
 	return err
 }
 
-// call calls a tool and prints its result: as text, or with --json completely. failed reports
-// whether the tool failed; the failure was printed.
-func (t *terminal) call(ctx context.Context, name string, words []string) (failed bool, err error) {
+// call calls a tool and prints its result: as text, or with --json completely. A failure of the
+// tool was printed.
+func (t *terminal) call(ctx context.Context, name string, words []string) (*toolFailure, error) {
 	i := slices.IndexFunc(t.tools, func(tool *sdk.Tool) bool { return tool.Name == name })
 	if i < 0 {
-		return false, t.unknown(name)
+		return nil, t.unknown(name)
 	}
 	args, err := toolArguments(t.tools[i], words)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	res, err := t.session.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: args})
 	if ctx.Err() != nil {
-		return true, nil // interrupted
+		return &toolFailure{exitFailed}, nil // interrupted
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return res.IsError, t.print(res)
+	return failureOf(name, res), t.print(res)
 }
 
 func (t *terminal) unknown(name string) error {
@@ -364,7 +397,7 @@ func (s schema) names() []string {
 }
 
 // toolArguments parses the arguments of a tool: one JSON object, or words such as
-// url=https://example.com. A value is a string if the tool expects a string, and JSON otherwise.
+// url=https://example.com. A value is JSON after :=, or if the tool does not expect a string.
 func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 	args := map[string]any{}
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
@@ -376,6 +409,7 @@ func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 	s := schemaOf(tool)
 	for _, word := range words {
 		name, text, ok := strings.Cut(word, "=")
+		name, isJSON := strings.CutSuffix(name, ":")
 		p, known := s.Properties[name]
 		switch {
 		case !ok:
@@ -387,7 +421,7 @@ func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
 			return nil, usagef("Remove one.", "%s is given twice", name)
 		}
 		var value any = text
-		if p.Type != "string" {
+		if isJSON || p.Type != "string" {
 			if err := json.Unmarshal([]byte(text), &value); err != nil {
 				return nil, usagef(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
 			}

@@ -50,7 +50,7 @@ func newRoot(args, environ []string) (*cobra.Command, *settings) {
 	help := helpCommand(append(groups, flagGroup{"Other", other}))
 	root.SetHelpCommand(help)
 	root.AddCommand(auditCommand(s), callCommand(s), completionCommand(s), doctorCommand(s), extensionCommand(s),
-		nativeHostCommand(s), shellCommand(s), stopCommand(s), s.command("version", "print the version", printVersion))
+		nativeHostCommand(s), serveCommand(s), sessionsCommand(s), shellCommand(s), stopCommand(s), s.command("version", "print the version", printVersion))
 	help.ValidArgs = append(commandNames(root), "flags", "help")
 	for _, cmd := range root.Commands() {
 		other.AddFlagSet(cmd.Flags())
@@ -76,6 +76,10 @@ func (s *settings) runRoot(cmd *cobra.Command, _ []string) error {
 	switch {
 	case err != nil:
 		return err
+	case s.connect != "":
+		return bridgeStdio(cmd, s)
+	case cmd.Flags().Changed("session") && s.sources["session"] == "":
+		return usagef("", "--session requires call, shell or --connect")
 	case s.printPairing && s.printExtensionPath:
 		return usagef("", "--print-pairing and --print-extension-path exclude each other")
 	case s.printPairing:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -42,6 +43,10 @@ type settings struct {
 	attachDefaultContext, noCDPFallback                         bool
 	viewport                                                    viewport
 	port                                                        portFlag
+
+	// Server of call and shell.
+	session, connect string
+	noServer         bool
 
 	// Tools, output and logging.
 	tools       toolsets
@@ -133,6 +138,11 @@ func define() (*settings, []flagGroup) {
 	fs.BoolVar(&s.noCDPFallback, "no-cdp-fallback", false, "never launch or attach to a Chromium while no extension is connected")
 	fs.Var(&s.port, "port", "loopback `PORT` for the extension; 0 picks a free port (default: first free port from 38017 to 38032)")
 	fs.StringVar(&s.data, "data", "", "store profiles and downloads in `DIR` (default ~/.chrome-mcp)")
+
+	fs = group("Sessions of the server (see chrome-mcp help serve)")
+	fs.StringVar(&s.session, "session", server.DefaultSession, "use session `NAME` of the server, which keeps it until sessions close")
+	fs.StringVar(&s.connect, "connect", "", "serve MCP on stdin and stdout with a session of the server at `SOCKET`")
+	fs.BoolVar(&s.noServer, "no-server", false, "use a browser that ends with the command, not the server")
 
 	fs = group("Tools, output and logging")
 	fs.Var(&s.tools, "tools", "comma-separated toolsets: core, batch, files, input, devtools, storage, or all")

@@ -30,7 +30,7 @@ const shortHelp = `chrome-mcp lets an AI agent use a real Chrome, over MCP on st
   chrome-mcp doctor         check the installation
   chrome-mcp extension install|path|unpair|uninstall   for your own Chrome
   chrome-mcp audit|stop     print the audit log; disconnect from your Chrome
-  chrome-mcp call|shell     run tools from a terminal
+  chrome-mcp call|shell|sessions   run tools from a terminal; list the sessions
   chrome-mcp help flags     list all flags; help COMMAND, or help completion
 
 Allowed sites (none by default):

@@ -14,7 +14,8 @@
 //
 // The exit code is 0 on success, which for the server means that the client disconnected or a
 // signal requested shutdown; 1 if something failed at run time; 2 if a flag, a variable or the
-// policy is invalid, in which case nothing was started.
+// policy is invalid, in which case nothing was started. For call and shell, larger codes say why a
+// tool failed; see exit_codes.go.
 package main
 
 import (
@@ -28,13 +29,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
-)
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
 )
 
 func main() {
@@ -74,6 +68,9 @@ var errReported = errors.New("reported")
 func fail(stderr io.Writer, err error) int {
 	if errors.Is(err, errReported) {
 		return exitFailed
+	}
+	if failed, ok := errors.AsType[*toolFailure](err); ok {
+		return failed.exit
 	}
 	fmt.Fprintf(stderr, "error: %v\n", err)
 	if usage, ok := errors.AsType[*usageError](err); ok {

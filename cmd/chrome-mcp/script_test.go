@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHOP", address)
 			env.Setenv("PATH", filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
+			env.Defer(func() { stopLocalServer(t, env.WorkDir) })
 			env.Setenv("CHROME_MCP_HEADLESS", "true")
 			if os.Geteuid() == 0 {
 				env.Setenv("CHROME_MCP_NO_SANDBOX", "true")
@@ -66,6 +67,15 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// stopLocalServer stops the server that a script may have started, and waits for its end.
+func stopLocalServer(t *testing.T, home string) {
+	cmd := exec.Command(binary, "serve", "stop")
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("serve stop: %v\n%s", err, out)
+	}
 }
 
 // long creates a file with one line of the given length: long name 1000.

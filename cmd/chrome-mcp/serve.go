@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -38,11 +39,8 @@ const (
 // serve serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
 // error.
 func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	rules, err := s.policy()
+	rules, err := s.validPolicy()
 	if err != nil {
-		return err
-	}
-	if err := s.check(); err != nil {
 		return err
 	}
 	log, closeLog, err := newLogger(s, stderr)
@@ -50,86 +48,18 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	defer closeLog()
-	record, closeRecord, err := s.openAudit(log)
-	if err != nil {
-		return err
-	}
-	defer closeRecord()
-	for _, note := range rules.Notes() {
-		log.Warn(note)
-	}
-
-	guard := policy.NewGuard(rules, log)
-	var server *bridge.Server
-	if s.prefer != string(executor.BackendCDP) { // otherwise no call would use the extension
-		if server, err = newBridge(s, guard, log); err != nil {
-			return err
-		}
-	}
-	b, err := open(s, guard, server, log, record)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	client := make(chan string, 1) // name of the first client
-	var background sync.WaitGroup
-	if server != nil {
-		background.Go(func() {
-			name := ""
-			select {
-			case name = <-client:
-			case <-time.After(clientTimeout):
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case <-time.After(openDelay):
-			case <-ctx.Done():
-				return
-			}
-			if name == "" {
-				name = parentProcessName()
-			}
-			server.SetName(name)
-			openBridge(server, rules, log)
-			rotateOnHangup(ctx, server, log)()
-		})
+	defer cancel()
+	mcpServer, closeServer, err := openMCP(ctx, s, rules, log)
+	if err != nil {
+		return err
 	}
 	defer func() {
 		cancel()
-		background.Wait()
-		closing := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
-		if errors.Is(closing, errCloseTimeout) {
-			log.Warn("browser shutdown timed out; it exits with this process", "err", closing)
-			closing = nil // the shutdown itself succeeded
-		}
-		err = errors.Join(err, closing)
+		err = errors.Join(err, closeServer())
 	}()
 
 	printInteractiveHint(stdin, stderr)
-	var popup executor.PermissionPrompter
-	if b.extension != nil {
-		popup = b.extension
-	}
-	mcpServer := mcp.NewServer(b, &mcp.Options{
-		Version:             programVersion(),
-		Tools:               s.tools,
-		Structured:          s.structured,
-		Logger:              log,
-		Notes:               rules.Notes(),
-		Audit:               record,
-		PromptForPermission: s.ask != "never",
-		Prompter:            popup,
-
-		CallsPerMinute: s.maxCalls,
-		MaxResultBytes: int64(s.maxResult),
-		OnClient: func(name string) {
-			select {
-			case client <- name:
-			default:
-			}
-		},
-	})
 	trimmer := newIdleTrimmer()
 	defer trimmer.Close()
 	in := &eofNotifier{Reader: trimmer.reader(stdin), ended: func() { time.AfterFunc(mcp.DrainTimeout, cancel) }}
@@ -148,6 +78,106 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		return nil // shutdown was requested
 	}
 	return err
+}
+
+// validPolicy returns the policy of the settings, after checking all of them.
+func (s *settings) validPolicy() (*policy.Policy, error) {
+	rules, err := s.policy()
+	if err == nil {
+		err = s.check()
+	}
+	return rules, err
+}
+
+// openMCP opens the executor stack of valid settings, and an MCP server on it. The returned
+// function closes both. No extension connects after ctx is done.
+func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, closeAll func() error, err error) {
+	record, closeRecord, err := s.openAudit(log)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			closeRecord()
+		}
+	}()
+	for _, note := range rules.Notes() {
+		log.Warn(note)
+	}
+	guard := policy.NewGuard(rules, log)
+	var extensions *bridge.Server
+	if s.prefer != string(executor.BackendCDP) { // otherwise no call would use the extension
+		if extensions, err = newBridge(s, guard, log); err != nil {
+			return nil, nil, err
+		}
+	}
+	b, err := open(s, guard, extensions, log, record)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	client := make(chan string, 1) // name of the first client
+	var background sync.WaitGroup
+	if extensions != nil {
+		background.Go(func() { connectExtension(ctx, extensions, rules, client, log) })
+	}
+	var popup executor.PermissionPrompter
+	if b.extension != nil {
+		popup = b.extension
+	}
+	server = mcp.NewServer(b, &mcp.Options{
+		Version:             programVersion(),
+		Tools:               s.tools,
+		Structured:          s.structured,
+		Logger:              log,
+		Notes:               rules.Notes(),
+		Audit:               record,
+		PromptForPermission: s.ask != "never",
+		Prompter:            popup,
+
+		CallsPerMinute: s.maxCalls,
+		MaxResultBytes: int64(s.maxResult),
+		OnClient: func(name string) {
+			select {
+			case client <- name:
+			default:
+			}
+		},
+	})
+	return server, func() error {
+		cancel()
+		background.Wait()
+		err := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
+		if errors.Is(err, errCloseTimeout) {
+			log.Warn("browser shutdown timed out; it exits with this process", "err", err)
+			err = nil // the shutdown itself succeeded
+		}
+		closeRecord()
+		return err
+	}, nil
+}
+
+// connectExtension opens the bridge under the name of the first client, and serves it until ctx is
+// done.
+func connectExtension(ctx context.Context, server *bridge.Server, rules *policy.Policy, client <-chan string, log *slog.Logger) {
+	name := ""
+	select {
+	case name = <-client:
+	case <-time.After(clientTimeout):
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-time.After(openDelay):
+	case <-ctx.Done():
+		return
+	}
+	if name == "" {
+		name = parentProcessName()
+	}
+	server.SetName(name)
+	openBridge(server, rules, log)
+	rotateOnHangup(ctx, server, log)()
 }
 
 // An eofNotifier calls ended once, when Read first returns an error.

@@ -36,7 +36,7 @@ func TestChromiumSandbox(t *testing.T) {
 	for i, arg := range args {
 		args[i] = strings.Replace(arg, "example.com", address, 1)
 	}
-	call := append([]string{"call", "navigate", "url=" + address, "then", "click", "selector=text=Order this lamp", "then", "get_text"}, args...)
+	call := append([]string{"call", "--no-server", "navigate", "url=" + address, "then", "click", "selector=text=Order this lamp", "then", "get_text"}, args...)
 	out, err := c.run(t, filter(t, []byte(read(t, "seccomp.json"))), c.program, call...)
 	if err != nil || !strings.Contains(out, "Place the order") {
 		t.Errorf("under seccomp.json: %v\n%s", err, out)

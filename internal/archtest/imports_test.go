@@ -17,7 +17,7 @@ const module = "github.com/chrome-mcp/chrome-mcp"
 // lower layers. "x/..." also matches the packages in directory x.
 var layers = [][]string{
 	{"cmd/...", "examples/...", "npm"},
-	{"mcp/..."},
+	{"mcp/...", "internal/server"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
 	{"internal/executortest/...", "internal/testing/userbrowser/..."},

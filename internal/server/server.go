@@ -1,0 +1,441 @@
+// Package server serves named browser sessions to the programs of one operating-system user, over
+// HTTP on a Unix socket. A session lasts from one program to the next: that is how a command line
+// keeps its pages between calls.
+//
+// The routes are
+//
+//	GET    /v1/server                   the server's version and process
+//	POST   /v1/server/stop              end the server
+//	GET    /v1/sessions                 the open sessions
+//	PUT    /v1/sessions/{name}          open a session, or check that it has the given settings
+//	DELETE /v1/sessions/{name}          close a session
+//	POST   /v1/sessions/{name}/stream   upgrade to MCP's stdio transport
+//	*      /mcp                         MCP's streamable HTTP transport, for the session that SessionHeader names
+//
+// An error is {"error": {"code", "message", "hint"}}.
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// SessionHeader names the session of an MCP request.
+const SessionHeader = "Chrome-MCP-Session"
+
+// DefaultSession is the name of the session of clients that name none.
+const DefaultSession = "default"
+
+const (
+	// maxSettings bounds the body of a request that opens a session, in bytes.
+	maxSettings = 1 << 20
+	// maxSessions bounds the number of open sessions.
+	maxSessions = 64
+	// drainTimeout is the time that running requests have to finish when the server stops.
+	drainTimeout = 2 * time.Second
+)
+
+// Settings are the settings of a session: the values of each flag by which a client opened it.
+type Settings map[string][]string
+
+// A Session serves one browser session to its clients.
+type Session interface {
+	http.Handler // MCP's streamable HTTP transport
+	// ServeStream serves one client over MCP's stdio transport, until the client disconnects or the
+	// session is closed. It closes the stream.
+	ServeStream(stream io.ReadWriteCloser) error
+	// Close ends the session and disconnects its clients.
+	Close() error
+}
+
+// Options configure a [Server].
+type Options struct {
+	// Version is the version of the program. Clients of another version report an error.
+	Version string
+	// Open opens a session. The session's browser starts with its first call.
+	Open func(name string, s Settings) (Session, error)
+	// IdleTimeout is the time without requests after which the server ends. 0 means never.
+	IdleTimeout time.Duration
+	// Logger logs the start and end of sessions. Nil discards.
+	Logger *slog.Logger
+}
+
+// A Server serves sessions. Its methods are safe for concurrent use.
+type Server struct {
+	opts    Options
+	log     *slog.Logger
+	started time.Time
+	stop    context.CancelFunc
+	stopped context.Context
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[string]*session
+	requests int         // in progress
+	idle     *time.Timer // nil without an IdleTimeout
+	closed   bool
+}
+
+// A session is an open session, or one that is being opened or closed.
+type session struct {
+	info     Info
+	settings Settings
+	ready    chan struct{} // closed when Session or err is set
+	Session
+	err error
+}
+
+// Info describes a session.
+type Info struct {
+	Name    string    `json:"name"`
+	Started time.Time `json:"started"`
+	Used    time.Time `json:"used"` // when the last request began
+}
+
+// Status describes a running server.
+type Status struct {
+	Version  string    `json:"version"`
+	PID      int       `json:"pid"`
+	Started  time.Time `json:"started"`
+	Sessions int       `json:"sessions"`
+}
+
+// New returns a server that does not serve yet.
+func New(opts Options) *Server {
+	s := &Server{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(), sessions: map[string]*session{}}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Serve serves l until ctx is done, a client stops the server, or it has been idle for IdleTimeout.
+// Then it closes all sessions. It closes l.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if s.opts.IdleTimeout > 0 {
+		s.mu.Lock()
+		s.idle = time.AfterFunc(s.opts.IdleTimeout, s.stop)
+		s.mu.Unlock()
+	}
+	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	case <-s.stopped.Done():
+	}
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if web.Shutdown(drain) != nil {
+		web.Close() // streams of clients that wait for messages never finish
+	}
+	return errors.Join(err, s.closeAll())
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.status()) })
+	mux.HandleFunc("POST /v1/server/stop", func(w http.ResponseWriter, _ *http.Request) {
+		s.log.Info("a client stops the server")
+		w.WriteHeader(http.StatusAccepted)
+		s.stop()
+	})
+	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.list()) })
+	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
+	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.close(r.PathValue("name")); err != nil {
+			fail(w, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /v1/sessions/{name}/stream", s.serveStream)
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		one, err := s.use(cmp.Or(r.Header.Get(SessionHeader), DefaultSession))
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		one.ServeHTTP(w, r)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.begin()
+		defer s.end()
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// begin and end count the requests in progress, so that a long call keeps the server running.
+func (s *Server) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.requests++; s.idle != nil {
+		s.idle.Stop()
+	}
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.requests--; s.requests == 0 && s.idle != nil {
+		s.idle.Reset(s.opts.IdleTimeout)
+	}
+}
+
+func (s *Server) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.sessions)}
+}
+
+// list returns the sessions, sorted by name.
+func (s *Server) list() []Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	infos := []Info{}
+	for _, name := range slices.Sorted(maps.Keys(s.sessions)) {
+		infos = append(infos, s.sessions[name].info)
+	}
+	return infos
+}
+
+func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
+	var settings Settings
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSettings))
+	if err := dec.Decode(&settings); err != nil {
+		fail(w, errs.Errorf(errs.ErrBadArgs, "Send a JSON object that maps each flag to a list of values.", "settings of the session: %w", err))
+		return
+	}
+	if err := s.open(r.PathValue("name"), settings); err != nil {
+		fail(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// streamProtocol is the name of MCP's stdio transport in the header Upgrade.
+const streamProtocol = "mcp-stdio"
+
+// serveStream serves MCP's stdio transport on the connection of a request.
+func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
+	one, err := s.use(r.PathValue("name"))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", streamProtocol)
+	if err == nil {
+		err = one.ServeStream(&stream{conn, buffered.Reader})
+	}
+	if err != nil {
+		conn.Close()
+		s.log.Warn("client disconnected", "session", one.info.Name, "error", err)
+	}
+}
+
+// A stream is a connection after its upgrade. Its reader may have read more than the headers.
+type stream struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (s *stream) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// CloseWrite ends the output, but not the input.
+func (s *stream) CloseWrite() error { return s.Conn.(*net.UnixConn).CloseWrite() }
+
+// sessionName matches valid names of sessions.
+var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`) })
+
+// CheckName returns ErrBadArgs unless name can be the name of a session.
+func CheckName(name string) error {
+	if !sessionName().MatchString(name) {
+		return errs.Errorf(errs.ErrBadArgs, "Use up to 63 letters, digits, dots, dashes and underscores.", "session %q is not a usable name", name)
+	}
+	return nil
+}
+
+// open opens a session, or checks that the open session of that name has the given settings.
+// Concurrent calls for one name open it once.
+func (s *Server) open(name string, settings Settings) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	one := s.sessions[name]
+	switch {
+	case s.closed:
+		s.mu.Unlock()
+		return errStopping()
+	case one != nil:
+		s.mu.Unlock()
+		<-one.ready
+		if one.err != nil {
+			return one.err
+		}
+		return one.settings.check(name, settings)
+	case len(s.sessions) >= maxSessions:
+		s.mu.Unlock()
+		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open", maxSessions)
+	}
+	now := time.Now()
+	one = &session{info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{})}
+	s.sessions[name] = one
+	s.mu.Unlock()
+	one.Session, one.err = s.opts.Open(name, settings)
+	if one.err != nil {
+		s.mu.Lock()
+		delete(s.sessions, name)
+		s.mu.Unlock()
+	} else {
+		s.log.Info("session opened", "session", name)
+	}
+	close(one.ready)
+	return one.err
+}
+
+// check returns an error that names the first difference between the settings of the open session
+// and those of a later client. Flags that the later client does not set are not compared.
+func (open Settings) check(name string, later Settings) error {
+	for _, flag := range slices.Sorted(maps.Keys(later)) {
+		if slices.Equal(open[flag], later[flag]) {
+			continue
+		}
+		has := "unset"
+		if values, ok := open[flag]; ok {
+			has = fmt.Sprintf("%q", values)
+		}
+		return errs.Errorf(errs.ErrBadArgs, "Omit the option, close the session, or use a session with another name.",
+			"session %q was opened with other settings: %s is %s there, not %q", name, flag, has, later[flag])
+	}
+	return nil
+}
+
+// use returns an open session for a request.
+func (s *Server) use(name string) (*session, error) {
+	s.mu.Lock()
+	one := s.sessions[name]
+	if one != nil {
+		one.info.Used = time.Now()
+	}
+	s.mu.Unlock()
+	if one == nil {
+		return nil, errUnknown(name)
+	}
+	<-one.ready
+	return one, one.err
+}
+
+// close closes a session.
+func (s *Server) close(name string) error {
+	s.mu.Lock()
+	one := s.sessions[name]
+	s.mu.Unlock()
+	if one == nil {
+		return errUnknown(name)
+	}
+	<-one.ready
+	s.mu.Lock()
+	mine := s.sessions[name] == one
+	if mine {
+		delete(s.sessions, name)
+	}
+	s.mu.Unlock()
+	if !mine {
+		return errUnknown(name)
+	}
+	err := one.Close()
+	s.log.Info("session closed", "session", name, "error", err)
+	return err
+}
+
+// closeAll closes all sessions at the same time, and opens no more.
+func (s *Server) closeAll() error {
+	s.mu.Lock()
+	s.closed = true
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	names := slices.Collect(maps.Keys(s.sessions))
+	s.mu.Unlock()
+	failed := make([]error, len(names))
+	var closing sync.WaitGroup
+	for i, name := range names {
+		closing.Go(func() {
+			if err := s.close(name); errs.CodeOf(err) != errs.ErrBadArgs { // otherwise another call closed it
+				failed[i] = err
+			}
+		})
+	}
+	closing.Wait()
+	return errors.Join(failed...)
+}
+
+func errUnknown(name string) error {
+	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q not found", name)
+}
+
+func errStopping() error {
+	return errs.Errorf(errs.ErrNoBackend, "Try again.", "the server is stopping")
+}
+
+// A failure is the body of an error response.
+type failure struct {
+	Error struct {
+		Code    errs.Code `json:"code"`
+		Message string    `json:"message"`
+		Hint    string    `json:"hint,omitempty"`
+	} `json:"error"`
+}
+
+// statusOf maps error codes to HTTP status codes.
+func statusOf(code errs.Code) int {
+	switch code {
+	case errs.ErrBadArgs:
+		return http.StatusBadRequest
+	case errs.ErrPolicyDenied:
+		return http.StatusForbidden
+	case errs.ErrBackpressure:
+		return http.StatusTooManyRequests
+	case errs.ErrTimeout:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// fail writes an error response.
+func fail(w http.ResponseWriter, err error) {
+	var body failure
+	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
+	if e, ok := errors.AsType[*errs.Error](err); ok {
+		body.Error.Message, body.Error.Hint = e.Message(), e.Hint
+	}
+	reply(w, statusOf(body.Error.Code), body)
+}
+
+// reply writes a JSON response.
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,318 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// A fakeSession answers each request with its name.
+type fakeSession struct {
+	name   string
+	closed *atomic.Int32
+}
+
+func (s fakeSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.name) }
+
+// ServeStream echoes what it receives, until the client ends its output.
+func (s fakeSession) ServeStream(stream io.ReadWriteCloser) error {
+	_, err := io.Copy(stream, stream)
+	return errors.Join(err, stream.Close())
+}
+
+func (s fakeSession) Close() error {
+	s.closed.Add(1)
+	return nil
+}
+
+// A fixture is a server that runs, with a client.
+type fixture struct {
+	*Client
+	dir            string
+	opened, closed atomic.Int32
+	ended          chan error // result of Serve
+}
+
+func start(t *testing.T, opts Options) *fixture {
+	t.Helper()
+	f := &fixture{dir: shortDir(t), ended: make(chan error, 1)}
+	if opts.Open == nil {
+		opts.Open = func(name string, _ Settings) (Session, error) {
+			f.opened.Add(1)
+			return fakeSession{name, &f.closed}, nil
+		}
+	}
+	l, err := Listen(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.ended <- New(opts).Serve(ctx, l)
+	}()
+	f.Client = NewClient(SocketPath(f.dir))
+	t.Cleanup(func() {
+		f.Client.Close()
+		cancel()
+		<-done
+	})
+	return f
+}
+
+// shortDir returns a temporary directory whose path leaves room for that of a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// wantError checks the code and the text of an error.
+func wantError(t *testing.T, err error, code errs.Code, text string) {
+	t.Helper()
+	if errs.CodeOf(err) != code || err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want %s with %q", err, code, text)
+	}
+}
+
+func TestSessions(t *testing.T) {
+	f := start(t, Options{Version: "1"})
+	ctx := t.Context()
+	st, err := f.Status(ctx)
+	if err != nil || st.Version != "1" || st.PID != os.Getpid() || st.Sessions != 0 {
+		t.Fatalf("status %+v, %v", st, err)
+	}
+	var opening sync.WaitGroup
+	for range 10 {
+		opening.Go(func() {
+			if err := f.OpenSession(ctx, "work", Settings{"--allow-domain": {"example.com"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
+	if n := f.opened.Load(); n != 1 {
+		t.Errorf("10 concurrent calls opened %d sessions", n)
+	}
+	if err := f.OpenSession(ctx, "test", nil); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := f.Sessions(ctx)
+	if err != nil || len(infos) != 2 || infos[0].Name != "test" || infos[1].Name != "work" {
+		t.Fatalf("sessions %+v, %v", infos, err)
+	}
+	if got := f.request(t, "work"); got != "200 work" {
+		t.Errorf("a request for work got %q", got)
+	}
+	if got := f.request(t, "none"); !strings.HasPrefix(got, "400 ") || !strings.Contains(got, `session \"none\" not found`) {
+		t.Errorf("a request for an unknown session got %q", got)
+	}
+	if err := f.CloseSession(ctx, "work"); err != nil || f.closed.Load() != 1 {
+		t.Errorf("closing: %v, closed %d", err, f.closed.Load())
+	}
+	wantError(t, f.CloseSession(ctx, "work"), errs.ErrBadArgs, `session "work" not found`)
+	if got := f.request(t, "work"); !strings.HasPrefix(got, "400 ") {
+		t.Errorf("a request for a closed session got %q", got)
+	}
+	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "not a usable name")
+}
+
+// request sends a request to a session and returns status and body.
+func (f *fixture) request(t *testing.T, session string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := sessionTransport{f.http.Transport, session}.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body strings.Builder
+	if err := resp.Write(&body); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(body.String(), "\r\n\r\n")
+	return strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, text))
+}
+
+func TestStream(t *testing.T) {
+	f := start(t, Options{})
+	_, err := f.Stream(t.Context(), "a")
+	wantError(t, err, errs.ErrBadArgs, `session "a" not found`)
+	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := f.Stream(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := io.WriteString(s, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(s); err != nil || string(got) != "hello" {
+		t.Errorf("the stream returned %q, %v", got, err)
+	}
+}
+
+func TestSettingsBindASession(t *testing.T) {
+	f := start(t, Options{})
+	ctx := t.Context()
+	opened := Settings{"--allow-domain": {"example.com"}, "--headless": {"true"}}
+	if err := f.OpenSession(ctx, DefaultSession, opened); err != nil {
+		t.Fatal(err)
+	}
+	for _, same := range []Settings{opened, nil, {"--headless": {"true"}}} {
+		if err := f.OpenSession(ctx, DefaultSession, same); err != nil {
+			t.Errorf("%v: %v", same, err)
+		}
+	}
+	for text, other := range map[string]Settings{
+		`--allow-domain is ["example.com"] there, not ["example.org"]`:               {"--allow-domain": {"example.org"}},
+		`--allow-domain is ["example.com"] there, not ["example.com" "example.org"]`: {"--allow-domain": {"example.com", "example.org"}},
+		`--enable-mutations is unset there, not ["true"]`:                            {"--headless": {"true"}, "--enable-mutations": {"true"}},
+	} {
+		wantError(t, f.OpenSession(ctx, DefaultSession, other), errs.ErrBadArgs, text)
+	}
+}
+
+func TestFailedOpenLeavesNoSession(t *testing.T) {
+	fails := true
+	f := start(t, Options{Open: func(name string, _ Settings) (Session, error) {
+		if fails {
+			return nil, errs.Errorf(errs.ErrLaunchFailed, "Try again.", "no memory")
+		}
+		return fakeSession{name, new(atomic.Int32)}, nil
+	}})
+	err := f.OpenSession(t.Context(), "a", nil)
+	wantError(t, err, errs.ErrLaunchFailed, "no memory")
+	if e, ok := errors.AsType[*errs.Error](err); !ok || e.Hint != "Try again." {
+		t.Errorf("the hint is lost: %+v", err)
+	}
+	if infos, err := f.Sessions(t.Context()); err != nil || len(infos) != 0 {
+		t.Errorf("sessions %+v, %v", infos, err)
+	}
+	fails = false
+	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStopClosesSessions(t *testing.T) {
+	f := start(t, Options{})
+	for _, name := range []string{"a", "b"} {
+		if err := f.OpenSession(t.Context(), name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-f.ended; err != nil || f.closed.Load() != 2 {
+		t.Errorf("Serve returned %v and closed %d sessions", err, f.closed.Load())
+	}
+	if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestIdleTimeout checks that a server ends after its idle timeout, but not during a request.
+func TestIdleTimeout(t *testing.T) {
+	release := make(chan struct{})
+	f := start(t, Options{IdleTimeout: 50 * time.Millisecond, Open: func(name string, _ Settings) (Session, error) {
+		<-release
+		return fakeSession{name, new(atomic.Int32)}, nil
+	}})
+	opened := make(chan error, 1)
+	go func() { opened <- f.OpenSession(context.Background(), "a", nil) }()
+	select {
+	case err := <-f.ended:
+		t.Fatalf("the server ended during a request: %v", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	close(release)
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSocket(t *testing.T) {
+	t.Run("second server", func(t *testing.T) {
+		f := start(t, Options{})
+		_, err := Listen(f.dir)
+		wantError(t, err, errs.ErrBackpressure, "another server uses the data directory")
+		if _, err := f.Status(t.Context()); err != nil {
+			t.Errorf("the first server: %v", err)
+		}
+	})
+	t.Run("socket of a killed server", func(t *testing.T) {
+		dir := shortDir(t)
+		if err := os.MkdirAll(filepath.Dir(SocketPath(dir)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		dead, err := net.Listen("unix", SocketPath(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.(*net.UnixListener).SetUnlinkOnClose(false)
+		dead.Close()
+		if _, err := NewClient(SocketPath(dir)).Status(t.Context()); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("a client: %v", err)
+		}
+		l, err := Listen(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	})
+	t.Run("another file", func(t *testing.T) {
+		dir := shortDir(t)
+		if err := os.MkdirAll(filepath.Dir(SocketPath(dir)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(SocketPath(dir), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Listen(dir)
+		wantError(t, err, errs.ErrLaunchFailed, "is not a socket")
+		if data, err := os.ReadFile(SocketPath(dir)); err != nil || string(data) != "mine" {
+			t.Errorf("the file contains %q, %v", data, err)
+		}
+		_, err = NewClient(SocketPath(dir)).Status(t.Context())
+		wantError(t, err, errs.ErrLaunchFailed, "is not a socket")
+	})
+	t.Run("long path", func(t *testing.T) {
+		_, err := Listen(filepath.Join(shortDir(t), strings.Repeat("x", 100)))
+		wantError(t, err, errs.ErrBadArgs, "longer than")
+	})
+	t.Run("no server", func(t *testing.T) {
+		if _, err := NewClient(SocketPath(shortDir(t))).Status(t.Context()); !errors.Is(err, ErrNotRunning) {
+			t.Error(err)
+		}
+	})
+}
