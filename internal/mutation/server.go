@@ -22,14 +22,14 @@ var server = []Mutation{
 	},
 	{
 		Promise: boundSettings,
-		File:    "internal/server/server.go",
+		File:    "internal/server/sessions.go",
 		Old:     "		return one.settings.check(name, settings)\n",
 		New:     "		return nil\n",
 		Package: "./internal/server", Test: "TestSettingsBindASession",
 	},
 	{
 		Promise: boundSettings,
-		File:    "cmd/chrome-mcp/local_server.go",
+		File:    "cmd/chrome-mcp/server_client.go",
 		Old:     "return strings.HasPrefix(name, envPrefix) || ",
 		New:     "return ",
 		Package: "./cmd/chrome-mcp", Test: "TestServerTakesNoSettings",

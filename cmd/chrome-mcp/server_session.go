@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
+	"github.com/spf13/pflag"
+)
+
+// A serverSession is a session of the server. It implements server.Session.
+type serverSession struct {
+	*mcp.HTTPSession
+	tools    *mcp.Server
+	closeAll func() error
+	ended    context.Context // done when the session is being closed
+	end      context.CancelFunc
+
+	mu      sync.Mutex // held to begin a stream or the end
+	streams sync.WaitGroup
+}
+
+// ServeStream implements server.Session. Each client has its own MCP session.
+func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
+	s.mu.Lock()
+	if s.ended.Err() != nil {
+		s.mu.Unlock()
+		return stream.Close()
+	}
+	s.streams.Add(1)
+	s.mu.Unlock()
+	defer s.streams.Done()
+	err := s.tools.Run(s.ended, mcp.LineTransport(stream, stream))
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, stream.Close())
+}
+
+// Close implements server.Session.
+func (s *serverSession) Close() error {
+	s.mu.Lock()
+	s.end()
+	s.mu.Unlock()
+	err := s.HTTPSession.Close()
+	s.streams.Wait()
+	return errors.Join(err, s.closeAll())
+}
+
+// openSession opens a session with the settings of its first client.
+func openSession(name, data string, values server.Settings, log *slog.Logger) (server.Session, error) {
+	s, err := sessionSettings(name, data, values)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := s.validPolicy()
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	tools, closeServer, err := openMCP(ctx, s, rules, log)
+	if err != nil {
+		return nil, err
+	}
+	h, err := tools.OpenHTTP(ctx)
+	if err != nil {
+		return nil, errors.Join(err, closeServer())
+	}
+	one := &serverSession{HTTPSession: h, tools: tools, closeAll: closeServer}
+	one.ended, one.end = context.WithCancel(ctx)
+	return one, nil
+}
+
+// The settings of a client that are not flags.
+const (
+	proxySetting   = "--proxy"
+	noProxySetting = "no_proxy"
+)
+
+// forServer returns the settings that a client sends to open a session: the flags and variables
+// that its user set. Paths are absolute, because the server has another working directory.
+func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
+	values := server.Settings{}
+	var err error
+	flags.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "data", "session", "connect", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
+			return // those of the client, of the server, or the same for all sessions
+		}
+		set := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			set = list.GetSlice()
+		}
+		if path := f.Name == "policy" || f.Name == "audit-log" || f.Name == "browser" && strings.ContainsRune(set[0], filepath.Separator); path && err == nil {
+			set[0], err = filepath.Abs(set[0])
+		}
+		values["--"+f.Name] = set
+	})
+	if s.proxy != "" {
+		values[proxySetting] = []string{s.proxy}
+	}
+	if s.noProxy != "" {
+		values[noProxySetting] = []string{s.noProxy}
+	}
+	return values, err
+}
+
+// sessionSettings returns the settings of a session that a client opens with values. Only the
+// default session uses the default profile; others have temporary profiles unless they name one.
+func sessionSettings(name, data string, values server.Settings) (*settings, error) {
+	s, groups := define()
+	flags := pflag.NewFlagSet("session", pflag.ContinueOnError)
+	for _, g := range groups {
+		flags.AddFlagSet(g.flags)
+	}
+	for flag, set := range values {
+		if flag == noProxySetting {
+			s.noProxy = strings.Join(set, ",")
+			continue
+		}
+		for _, value := range set {
+			if err := flags.Set(strings.TrimPrefix(flag, "--"), value); err != nil {
+				return nil, usagef("", "%s: %s", flag, reason(err))
+			}
+		}
+	}
+	s.given = flags.Changed
+	s.data = data
+	if err := s.complete(); err != nil {
+		return nil, err
+	}
+	if name != server.DefaultSession && !s.given("profile") && !s.given("cdp-endpoint") {
+		s.isolated = true
+	}
+	s.tools, s.structured = mcp.Toolsets(), true
+	s.closeTimeout = terminalCloseTimeout
+	return s, nil
+}

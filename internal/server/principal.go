@@ -1,0 +1,35 @@
+package server
+
+import "context"
+
+// A Principal is who a request comes from. Sessions belong to the principal that opened them, and
+// other principals do not see them.
+type Principal struct {
+	// Name is the unique name of the principal in logs. The operating-system user, who connects
+	// over the Unix socket, has the name "".
+	Name string
+	// Settings bind every session of the principal. They are nil for the operating-system user,
+	// whose clients send the settings of each session.
+	Settings Settings
+	// MaxSessions limits the open sessions of the principal. 0 means the default.
+	MaxSessions int
+}
+
+// localUser is the principal of the Unix socket.
+var localUser = &Principal{}
+
+// principalKey is the context key of the Principal of a request.
+type principalKey struct{}
+
+// withPrincipal returns a context for a request of p.
+func withPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// principalOf returns the principal of a request. Requests without one come from the Unix socket.
+func principalOf(ctx context.Context) *Principal {
+	if p, ok := ctx.Value(principalKey{}).(*Principal); ok {
+		return p
+	}
+	return localUser
+}
