@@ -123,6 +123,8 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 	}
 	if !s.isolated {
 		options.Profile = s.profile
+	} else if s.cdpEndpoint == "" {
+		options.Pool = s.pool
 	}
 	if s.given("headless") {
 		options.Headless = &s.headless

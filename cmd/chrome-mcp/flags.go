@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
@@ -47,6 +48,7 @@ type settings struct {
 	// Server of call and shell.
 	session, connect string
 	noServer         bool
+	pool             *chromium.Pool // of the sessions with temporary profiles; nil outside of the server
 
 	// Tools, output and logging.
 	tools       toolsets

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
@@ -93,12 +95,14 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *
 		return err
 	}
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
-	return server.New(server.Options{
+	pool := &chromium.Pool{Logger: log}
+	err = server.New(server.Options{
 		Version:     programVersion(),
 		IdleTimeout: idle,
 		Logger:      log,
 		Open: func(name string, values server.Settings) (server.Session, error) {
-			return openSession(name, s.data, values, log.With("session", name))
+			return openSession(name, s.data, values, pool, log.With("session", name))
 		},
 	}).Serve(ctx, l)
+	return errors.Join(err, pool.Close())
 }

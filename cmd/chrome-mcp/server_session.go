@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/spf13/pflag"
@@ -53,12 +54,14 @@ func (s *serverSession) Close() error {
 	return errors.Join(err, s.closeAll())
 }
 
-// openSession opens a session with the settings of its first client.
-func openSession(name, data string, values server.Settings, log *slog.Logger) (server.Session, error) {
+// openSession opens a session with the settings of its first client. A session with a temporary
+// profile uses a browser of pool.
+func openSession(name, data string, values server.Settings, pool *chromium.Pool, log *slog.Logger) (server.Session, error) {
 	s, err := sessionSettings(name, data, values)
 	if err != nil {
 		return nil, err
 	}
+	s.pool = pool
 	rules, err := s.validPolicy()
 	if err != nil {
 		return nil, err

@@ -361,7 +361,7 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	r := running(b)
 	load := func(attached bool) time.Duration {
 		if attached {
-			p, err := r.autoAttach(ctx)
+			p, err := autoAttach(ctx, r.conn)
 			if err == nil {
 				err = p.Wait(ctx, nil)
 			}

@@ -174,16 +174,19 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	}
 	st.instance, st.err = r, err
 	st.cancel(nil)
-	close(st.done)
 	if err == nil {
 		b.record(audit.Entry{Event: audit.EventConnected, Detail: r.describe()})
-		r.work.Go(func() { b.watch(r) })
+		r.work.Go(func() { b.watch(r) }) // before a caller can close the instance
 	}
+	close(st.done)
 }
 
 // watch waits until a browser exits and then cleans up after it.
 func (b *Backend) watch(r *instance) {
-	<-r.conn.Done()
+	select {
+	case <-r.conn.Done():
+	case <-r.ended:
+	}
 	b.mu.Lock()
 	unexpected := !b.closed
 	b.forgetInstance(r)

@@ -61,10 +61,10 @@ func (r *instance) recordDenial(document string, reason error) {
 	r.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
-// requestFilter returns the filter for the requests of a tab of an attached browser: for its
-// documents and, if the browser's network does not go through our proxy, also for its subresources.
+// requestFilter returns the filter for the requests of a tab of an attached browser or of a pool:
+// for its documents and, if the browser's network does not go through our proxy, also for its subresources.
 func (r *instance) requestFilter() *page.RequestFilter {
-	if r.proc != nil || r.opts.Network == nil {
+	if r.proc != nil && r.pooled == nil || r.opts.Network == nil {
 		return nil
 	}
 	return &page.RequestFilter{FromAttach: r.context != "", DocumentsOnly: r.filtered(), Check: func(address string, document bool) error {

@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
@@ -35,11 +34,7 @@ func (r *instance) watchDownloads(ctx context.Context) error {
 
 // downloadBegan records a download, and cancels it unless a session that may see its tab allows the
 // download.
-func (r *instance) downloadBegan(ev cdpconn.Event) {
-	e, err := cdpconn.Decode(ev, cdpbrowser.DownloadWillBegin)
-	if err != nil {
-		return
-	}
+func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 	tab, frame := r.downloader(string(e.FrameID))
 	if tab == nil || !r.mayDownload(tab, frame, e.URL) {
 		r.cancel(e.GUID)
@@ -121,11 +116,7 @@ func (r *instance) cancel(guid string) {
 
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
-func (r *instance) downloadProgressed(ev cdpconn.Event) {
-	e, err := cdpconn.Decode(ev, cdpbrowser.DownloadProgress)
-	if err != nil {
-		return
-	}
+func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 	r.mu.Lock()
 	tr := r.transfers[e.GUID]
 	if e.State != cdpbrowser.DownloadProgressStateInProgress {
@@ -159,6 +150,13 @@ func (r *instance) downloadProgressed(ev cdpconn.Event) {
 			r.cancel(e.GUID)
 		}
 	}
+}
+
+// hasTransfer reports whether a download of the instance is in progress.
+func (r *instance) hasTransfer(guid string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.transfers[guid] != nil
 }
 
 // failTransfers fails the downloads of a browser that has exited, because their files are

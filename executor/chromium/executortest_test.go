@@ -2,24 +2,45 @@ package chromium
 
 import (
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestExecutor runs the contract suite on this backend.
-func TestExecutor(t *testing.T) {
+func TestExecutor(t *testing.T) { testExecutor(t, "chromium", Options{DataDir: t.TempDir()}) }
+
+// TestExecutorInPool runs the contract suite in one context of a shared browser.
+func TestExecutorInPool(t *testing.T) {
+	tier.Long(t)
+	pool, dir := newPool(t)
+	testExecutor(t, "pool", Options{Pool: pool, DataDir: dir, Network: anyHost{}})
+}
+
+// anyHost is a NetworkPolicy that allows everything.
+type anyHost struct{}
+
+func (anyHost) CheckHost(string, string, int) error         { return nil }
+func (anyHost) CheckPath(string, string, int, string) error { return nil }
+func (anyHost) CheckAddr(string, int, netip.Addr) error     { return nil }
+func (anyHost) CheckDocument(string) error                  { return nil }
+
+func testExecutor(t *testing.T, name string, opts Options) {
 	headless := true
-	b := New(Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))})
+	opts.Headless, opts.Isolated, opts.NoSandbox = &headless, true, true
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+	b := New(opts)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)
 		}
 	})
 	executortest.Run(t, executortest.Harness{
-		Name: "chromium",
+		Name: name,
 		Raw: func(t *testing.T, url, method string, params any) {
 			t.Helper()
 			for _, tab := range (sessionProvider{b}).Current().Tabs() {

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -9,11 +10,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// leaky are the harnesses of a managed browser, and of an attached browser with
-// our own browser context.
+// leaky are the harnesses of a managed browser, of an attached browser with our own browser
+// context, and of a context in a browser that is shared with a session that may reach every host.
 var leaky = []leaktest.Harness{
 	{Backend: "chromium", Start: startLeaky},
 	{Backend: "attached", Start: attachLeaky, Preconnects: true}, // we pass it no flag that prevents preconnects
+	{Backend: "pool", Start: poolLeaky},
 }
 
 // TestLeaks tests a few of the routes by which a page can reach another host.
@@ -51,6 +53,33 @@ func attachLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
 		_, o.CDPEndpoint, end = runForeign(t, t.TempDir(), flags...)
 		return end
+	})
+}
+
+// poolLeaky launches a browser for the leak tests that another session without a policy also uses.
+func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	tier.Browser(t)
+	if setup.Policy == nil {
+		return startLeaky(t, setup)
+	}
+	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
+		pool := new(Pool)
+		o.Isolated, o.ExtraArgs, o.Pool = true, flags, pool
+		free := *o
+		free.Network = anyHost{}
+		other := New(free)
+		s, err := other.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		if err == nil {
+			_, _, err = s.NewPage(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := errors.Join(other.Close(), pool.Close()); err != nil {
+				t.Errorf("closing the other session: %v", err)
+			}
+		}
 	})
 }
 

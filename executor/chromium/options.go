@@ -35,6 +35,10 @@ type Options struct {
 	// Isolated uses a temporary profile, which is removed at the end. It excludes Profile.
 	Isolated bool
 
+	// Pool, if not nil, runs the browser together with those of other Backends: each Backend has its
+	// own browser context. Pool requires Isolated and Network, and excludes CDPEndpoint.
+	Pool *Pool
+
 	// Profile names the profile that stores cookies and logins. Only one running browser can use a
 	// profile. Default DefaultProfile.
 	Profile string
@@ -110,6 +114,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Isolated && o.Profile != "" {
 		return o, executor.Errorf(executor.ErrBadArgs, "Give only one of them.",
 			"temporary profile and profile %q are mutually exclusive", o.Profile)
+	}
+	if o.Pool != nil && (!o.Isolated || o.Network == nil || o.CDPEndpoint != "") {
+		return o, executor.Errorf(executor.ErrBadArgs, "Set Isolated and Network, and no CDPEndpoint.",
+			"the options do not fit a browser of a pool")
 	}
 	if o.Profile == "" {
 		o.Profile = DefaultProfile

@@ -24,7 +24,7 @@ func TestProxyClosesItsOwnPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, err := startProxy(opts)
+	proxy, err := startProxy(nil, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,10 +34,12 @@ type instance struct {
 	opts            Options
 	conn            *cdpconn.Conn
 	proc            *process       // nil for an attached browser
+	pooled          *pooledBrowser // nil without a Pool; owns conn and proc
 	proxy           *egress.Proxy  // nil without a NetworkPolicy
 	resumer         *child.Process // nil for a launched browser
 	version         version
-	context         string // the browser context that we use; empty means the default one
+	context         string        // the browser context that we use; empty means the default one
+	ended           chan struct{} // closed when close has disposed of a context in a pool's browser
 	work            sync.WaitGroup
 	releaseOnce     sync.Once
 	cleanupDone     chan struct{}                 // closed when the cleanup after an unexpected exit is complete
@@ -69,7 +71,7 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	r := &instance{
-		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}),
+		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
 		transfers: make(map[string]*session.Transfer),
@@ -82,13 +84,12 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		}
 		return dir, err
 	})
-	if opts.Network != nil {
-		if r.proxy, err = startProxy(opts); err != nil {
-			return nil, err
-		}
-		opts.ProxyServer = r.proxy.Addr()
+	if opts.Pool != nil {
+		err = r.joinPool(ctx)
+	} else {
+		err = r.connectAlone(ctx, opts)
 	}
-	if err := r.connect(ctx, opts); err != nil {
+	if err != nil {
 		r.close()
 		return nil, err
 	}
@@ -99,17 +100,24 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 }
 
 // startProxy starts the egress proxy, which checks every connection with opts.Network and denies
-// pages its own port.
-func startProxy(opts Options) (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
+// pages its own port. If port is not nil, the proxy shares it.
+func startProxy(port *egress.Port, opts Options) (*egress.Proxy, error) {
+	p, err := egress.NewPrivate(port, egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
 	if err != nil && !errors.Is(err, executor.ErrBadArgs) {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
 	return p, err
 }
 
-// connect connects to the browser and starts to follow its targets.
-func (r *instance) connect(ctx context.Context, opts Options) error {
+// connectAlone launches a browser or attaches to one, and starts to follow its targets.
+func (r *instance) connectAlone(ctx context.Context, opts Options) error {
+	if opts.Network != nil {
+		var err error
+		if r.proxy, err = startProxy(nil, opts); err != nil {
+			return err
+		}
+		opts.ProxyServer = r.proxy.Addr()
+	}
 	var t transport
 	if opts.CDPEndpoint != "" {
 		tr, end, err := dial(ctx, opts.CDPEndpoint)
@@ -159,7 +167,7 @@ func (o Options) withProxy(proxy string) Options {
 // autoAttachLaunched makes each tab of a launched browser attach automatically before it runs, so
 // that no event is missed.
 func (r *instance) autoAttachLaunched(ctx context.Context) error {
-	attach, err := r.autoAttach(ctx)
+	attach, err := autoAttach(ctx, r.conn)
 	if err != nil {
 		return err
 	}
@@ -184,22 +192,14 @@ func (r *instance) autoAttachLaunched(ctx context.Context) error {
 func (r *instance) followAttached(ctx context.Context) error {
 	s := r.conn.BrowserSession()
 	if !r.opts.AttachDefaultContext {
-		params := map[string]any{"disposeOnDetach": true}
-		if r.proxy != nil && r.local() {
-			params["proxyServer"], params["proxyBypassList"] = "http://"+r.proxy.Addr(), "<-loopback>"
-		}
-		var res struct {
-			ID string `json:"browserContextId"`
-		}
-		if err := s.Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
+		if err := r.createContext(ctx, r.proxy != nil && r.local()); err != nil {
 			return err
 		}
-		r.context = res.ID
 		if err := r.watchDownloads(ctx); err != nil {
 			return err
 		}
 	}
-	attach, err := r.autoAttach(ctx)
+	attach, err := autoAttach(ctx, r.conn)
 	if err == nil {
 		err = attach.Wait(ctx, nil)
 	}
@@ -214,12 +214,28 @@ func (r *instance) followAttached(ctx context.Context) error {
 	return nil
 }
 
+// createContext creates a browser context, whose network goes through r.proxy if proxied is true.
+func (r *instance) createContext(ctx context.Context, proxied bool) error {
+	params := map[string]any{"disposeOnDetach": true}
+	if proxied {
+		params["proxyServer"], params["proxyBypassList"] = "http://"+r.proxy.Addr(), "<-loopback>"
+	}
+	var res struct {
+		ID string `json:"browserContextId"`
+	}
+	if err := r.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
+		return err
+	}
+	r.context = res.ID
+	return nil
+}
+
 // pageTargets is the CDP target filter for tabs.
 var pageTargets = []map[string]any{{"type": "page"}}
 
 // autoAttach makes the browser attach to every tab before its first document loads.
-func (r *instance) autoAttach(ctx context.Context) (*cdpconn.Pending, error) {
-	return r.conn.BrowserSession().Start(ctx, "Target.setAutoAttach", map[string]any{
+func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, error) {
+	return conn.BrowserSession().Start(ctx, "Target.setAutoAttach", map[string]any{
 		"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pageTargets,
 	})
 }
@@ -272,6 +288,9 @@ func (r *instance) describe() string {
 	if r.proc.headless {
 		how = "headless"
 	}
+	if r.pooled != nil {
+		how += ", in a context of a shared browser"
+	}
 	return fmt.Sprintf("launched %s, %s, pid %d", r.version.Product, how, r.proc.pid)
 }
 
@@ -313,10 +332,12 @@ func (r *instance) Fetcher() session.Fetcher {
 	return session.Fetcher{Transport: t, UserAgent: r.version.UserAgent}
 }
 
-// close terminates a launched browser or detaches from an attached one, and waits for all
-// goroutines of the instance.
+// close terminates a launched browser, detaches from an attached one, or leaves that of a pool, and
+// waits for all goroutines of the instance.
 func (r *instance) close() error {
-	if r.conn != nil {
+	if r.pooled != nil {
+		r.leavePool()
+	} else if r.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 		defer cancel()
 		switch {
@@ -345,6 +366,14 @@ func (r *instance) close() error {
 func (r *instance) release() error {
 	var err error
 	r.releaseOnce.Do(func() {
+		if r.pooled != nil {
+			r.pooled.release(r)
+			for _, t := range r.Tabs() {
+				t.Page.Wait()
+			}
+			err = r.closeProxy()
+			return
+		}
 		if r.proc != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 			defer cancel()
@@ -359,11 +388,16 @@ func (r *instance) release() error {
 		for _, t := range r.Tabs() {
 			t.Page.Wait()
 		}
-		if r.proxy != nil {
-			err = errors.Join(err, r.proxy.Close())
-		}
+		err = errors.Join(err, r.closeProxy())
 	})
 	return err
+}
+
+func (r *instance) closeProxy() error {
+	if r.proxy == nil {
+		return nil
+	}
+	return r.proxy.Close()
 }
 
 // networkError returns the policy's or the proxy's error for the latest request to a host, or nil.

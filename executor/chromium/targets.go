@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -19,23 +20,32 @@ func (r *instance) follow() {
 		if err != nil {
 			return
 		}
-		switch ev.Method {
-		case "Target.attachedToTarget":
-			if e, err := cdpconn.Decode(ev, target.AttachedToTarget); err == nil && ev.Child != nil {
-				r.attached(ev.Child, e)
-			}
-		case "Target.detachedFromTarget":
-			r.detached(ev.Child)
-		case "Target.targetInfoChanged":
-			if e, err := cdpconn.Decode(ev, target.TargetCreated); err == nil {
-				r.discovered(e.TargetInfo)
-			}
-		case "Fetch.requestPaused":
-			r.handlePausedDocument(ev)
-		case "Browser.downloadWillBegin":
-			r.downloadBegan(ev)
-		case "Browser.downloadProgress":
-			r.downloadProgressed(ev)
+		r.handle(ev)
+	}
+}
+
+// handle handles one event of the browser's CDP session.
+func (r *instance) handle(ev cdpconn.Event) {
+	switch ev.Method {
+	case "Target.attachedToTarget":
+		if e, err := cdpconn.Decode(ev, target.AttachedToTarget); err == nil && ev.Child != nil {
+			r.attached(ev.Child, e)
+		}
+	case "Target.detachedFromTarget":
+		r.detached(ev.Child)
+	case "Target.targetInfoChanged":
+		if e, err := cdpconn.Decode(ev, target.TargetCreated); err == nil {
+			r.discovered(e.TargetInfo)
+		}
+	case "Fetch.requestPaused":
+		r.handlePausedDocument(ev)
+	case "Browser.downloadWillBegin":
+		if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
+			r.downloadBegan(e)
+		}
+	case "Browser.downloadProgress":
+		if e, err := cdpconn.Decode(ev, browser.DownloadProgress); err == nil {
+			r.downloadProgressed(e)
 		}
 	}
 }

@@ -261,7 +261,7 @@ func (b host) Downloads() (*download.Dir, error) { return b.files() }
 // startProxy starts the proxy for downloads by URL. The proxy checks each connection with
 // Options.Network. The extensions receive its port and deny it to pages.
 func (b *Backend) startProxy() (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
+	p, err := egress.NewPrivate(nil, egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
 	switch {
 	case errors.Is(err, executor.ErrBadArgs):
 		return nil, err

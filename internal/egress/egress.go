@@ -17,7 +17,6 @@ package egress
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -93,8 +92,8 @@ type Proxy struct {
 	log         *slog.Logger
 	credentials *url.Userinfo
 
-	listener net.Listener
-	server   *http.Server
+	port     *Port
+	ownsPort bool // Close closes port
 	direct   *http.Transport
 	chained  *http.Transport // through upstream; nil without upstream
 	forward  *httputil.ReverseProxy
@@ -103,21 +102,31 @@ type Proxy struct {
 	closeOnce sync.Once
 	stop      context.CancelFunc
 	onClose   func(f func()) (stop func() bool) // calls f when the proxy is closed; see context.AfterFunc
-	running   sync.WaitGroup                    // the accept loop, connections, handlers, dials
+	running   sync.WaitGroup                    // requests and dials
 
 	mu     sync.Mutex
-	closed bool                  // guarded by mu; if set, only connections are added to running
+	closed bool                  // guarded by mu; if set, nothing is added to running
 	open   map[net.Conn]struct{} // connections of tunnels; guarded by mu
 }
 
 // New starts a proxy on a free port of 127.0.0.1. The caller must close it.
 func New(opts Options) (*Proxy, error) {
+	port, err := NewPort(opts.MaxConns, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	p, err := port.New(opts)
+	if err != nil {
+		return nil, errors.Join(err, port.Close())
+	}
+	p.ownsPort = true
+	return p, nil
+}
+
+// newProxy returns a proxy that port serves.
+func newProxy(port *Port, opts Options) (*Proxy, error) {
 	if u := opts.Upstream; u != nil && !isUpstream(u) {
 		return nil, errUpstream
-	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
 	if opts.Policy == nil {
 		opts.Policy = denyAll{}
@@ -128,13 +137,10 @@ func New(opts Options) (*Proxy, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.MaxConns <= 0 {
-		opts.MaxConns = DefaultMaxConns
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Proxy{
 		policy: opts.Policy, upstream: opts.Upstream, resolver: opts.Resolver, log: opts.Logger,
-		credentials: opts.Credentials, stop: stop, open: map[net.Conn]struct{}{},
+		credentials: opts.Credentials, port: port, stop: stop, open: map[net.Conn]struct{}{},
 	}
 	if p.upstream != nil && opts.NoProxy != "" {
 		config := httpproxy.Config{HTTPProxy: p.upstream.String(), NoProxy: opts.NoProxy}
@@ -147,18 +153,6 @@ func New(opts Options) (*Proxy, error) {
 		p.chained.Proxy = http.ProxyURL(p.upstream)
 	}
 	p.forward = p.newForward()
-	p.listener = newLimited(l, opts.MaxConns)
-	p.server = &http.Server{
-		Handler:           http.HandlerFunc(p.serve),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       withConn,
-		ConnState:         p.connState,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
-	}
-	p.running.Go(func() { _ = p.server.Serve(p.listener) }) // always ErrServerClosed
 	return p, nil
 }
 
@@ -178,10 +172,10 @@ func (p *Proxy) transport(dial func(ctx context.Context, network, addr string) (
 }
 
 // Addr returns the address that the proxy listens on, "127.0.0.1:port".
-func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+func (p *Proxy) Addr() string { return p.port.Addr() }
 
 // Port returns the port of Addr.
-func (p *Proxy) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+func (p *Proxy) Port() int { return p.port.number() }
 
 // Credentials returns the credentials that the proxy requires, or nil.
 func (p *Proxy) Credentials() *url.Userinfo { return p.credentials }
@@ -199,10 +193,11 @@ func (p *Proxy) Flags() []string {
 	}
 }
 
-// Close stops listening, closes every connection and returns when all goroutines of the proxy have
+// Close stops serving, closes every connection and returns when all goroutines of the proxy have
 // exited. It is idempotent.
 func (p *Proxy) Close() error {
 	p.closeOnce.Do(func() {
+		p.port.remove(p)
 		p.stop()
 		p.mu.Lock()
 		p.closed = true
@@ -210,14 +205,17 @@ func (p *Proxy) Close() error {
 			_ = c.Close()
 		}
 		p.mu.Unlock()
-		_ = p.server.Close() // it can only report that a connection was already closed
 	})
+	var err error
+	if p.ownsPort {
+		err = p.port.Close()
+	}
 	p.running.Wait()
 	p.direct.CloseIdleConnections()
 	if p.chained != nil {
 		p.chained.CloseIdleConnections()
 	}
-	return nil
+	return err
 }
 
 // begin registers an operation that Close waits for. The caller must call running.Done at its end.
@@ -230,18 +228,6 @@ func (p *Proxy) begin() bool {
 	}
 	p.running.Add(1)
 	return true
-}
-
-// connState counts the server's connections. The accept loop, which calls it for new connections,
-// is itself counted, so Close waits for all of them. The handler of a tunnel is responsible for its
-// hijacked connection.
-func (p *Proxy) connState(_ net.Conn, s http.ConnState) {
-	switch s {
-	case http.StateNew:
-		p.running.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		p.running.Done()
-	}
 }
 
 // track registers the connection of a tunnel, so that Close closes it. If the proxy is already

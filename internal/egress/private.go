@@ -8,14 +8,18 @@ import (
 // NewPrivate is like [New] for a proxy that serves only this program and its browser. The proxy
 // requires new random credentials and uses upstream, which [ParseUpstream] parses. If the policy
 // has a method AddOwnPort(port int), NewPrivate calls it, so that pages cannot connect to the
-// proxy.
-func NewPrivate(opts Options, upstream string) (*Proxy, error) {
+// proxy. If port is not nil, the proxy shares it.
+func NewPrivate(port *Port, opts Options, upstream string) (*Proxy, error) {
 	var err error
 	if opts.Upstream, err = ParseUpstream(upstream); err != nil {
 		return nil, err
 	}
 	opts.Credentials = url.UserPassword("chrome-mcp", rand.Text())
-	p, err := New(opts)
+	create := New
+	if port != nil {
+		create = port.New
+	}
+	p, err := create(opts)
 	if err != nil {
 		return nil, err
 	}

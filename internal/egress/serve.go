@@ -2,8 +2,6 @@ package egress
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -29,6 +27,7 @@ const warmUpHost = "chrome-mcp-proxy.invalid"
 
 const realm = `Basic realm="chrome-mcp"`
 
+// serve serves an authorized request.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	// The handler is counted in addition to its connection, because the server no longer counts a
 	// connection that the handler hijacks for a tunnel.
@@ -36,13 +35,11 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer p.running.Done()
-	if !p.authorized(r) {
-		p.recordUnauthenticated(r)
-		w.Header().Set("Proxy-Authenticate", realm)
-		respond(w, http.StatusProxyAuthRequired, "this proxy requires credentials")
-		return
-	}
-	proved(r.Context())
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer p.onClose(cancel)()
+	r = r.WithContext(ctx)
+	proved(ctx)
 	if r.URL.Host == warmUpHost && p.credentials != nil {
 		w.WriteHeader(http.StatusOK)
 		return
@@ -67,20 +64,6 @@ func (p *Proxy) recordUnauthenticated(r *http.Request) {
 	if t, err := parseHostPort(host, port); err == nil {
 		p.outcomes.set(t, errMissingCredentials)
 	}
-}
-
-// authorized reports whether r has the credentials. It compares digests, so that its duration
-// reveals nothing about the credentials, not even their length.
-func (p *Proxy) authorized(r *http.Request) bool {
-	if p.credentials == nil {
-		return true
-	}
-	scheme, got, ok := strings.Cut(r.Header.Get("Proxy-Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Basic") {
-		return false
-	}
-	a, b := sha256.Sum256([]byte(strings.TrimSpace(got))), sha256.Sum256([]byte(basic(p.credentials.Username(), password(p.credentials))))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
 func basic(user, password string) string {

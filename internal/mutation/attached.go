@@ -54,7 +54,7 @@ var attached = []Mutation{
 	{
 		Promise: "The egress proxy serves only its own browser and this program",
 		File:    "executor/chromium/run.go",
-		Old:     `egress.NewPrivate(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)`,
+		Old:     `egress.NewPrivate(port, egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)`,
 		New:     `egress.New(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver})`,
 		Package: "./executor/chromium",
 		Test:    "^TestProxyRequiresCredentials$",

@@ -302,6 +302,9 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, executor.Errorf(executor.ErrBadArgs, "Pass parameters that can be encoded as JSON.", "parameters of %s: %w", method, err)
 		}
 	}
+	if err := v.checkRawCommand(method, raw); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
 	start := d.sess.Start

@@ -19,6 +19,9 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		o = *opts
 	}
 	c, err := parseChord(name, o.Modifiers)
+	if err == nil {
+		err = v.checkClipboard(c)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,380 @@
+package chromium
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+)
+
+const (
+	// maxContexts bounds the browser contexts that are open in one browser of a Pool at a time. A
+	// crash of the browser ends all of them.
+	maxContexts = 16
+	// maxContextsEver bounds the browser contexts that one browser of a Pool has ever had. After
+	// that another browser is launched, so that what Chromium leaks does not accumulate.
+	maxContextsEver = 200
+	// poolLinger is the time that a browser of a Pool without contexts keeps running, so that the
+	// next session does not have to launch it.
+	poolLinger = 30 * time.Second
+	// disposeTimeout bounds the disposal of a browser context. A browser that takes longer does not
+	// respond and is terminated.
+	disposeTimeout = 5 * time.Second
+)
+
+// A Pool runs launched browsers that several Backends share. Each [Backend] whose options name the
+// Pool has its own browser context, with separate cookies, storage, cache, permissions, downloads,
+// network policy and egress proxy. Backends that select the same program in the same way share a
+// browser. When a browser exits, the next call of each of its Backends continues in another one.
+//
+// The methods of a Pool are safe for concurrent use. The zero value is an empty Pool.
+type Pool struct {
+	// Logger logs starts, exits and cleanup. nil discards. It must not change after the first use
+	// of the Pool.
+	Logger *slog.Logger
+
+	running sync.WaitGroup // one for each browser, until it and its profile are gone
+
+	mu       sync.Mutex // guards the fields below
+	browsers []*pooledBrowser
+	closed   bool
+	err      error // why profiles could not be removed
+}
+
+// launchKey has the options that the Backends in one browser have in common.
+type launchKey struct {
+	browser, dataDir, extraArgs string
+	headless, noSandbox         bool
+}
+
+// A pooledBrowser is a browser of a Pool.
+type pooledBrowser struct {
+	pool *Pool
+	key  launchKey
+	log  *slog.Logger
+	work sync.WaitGroup
+
+	started chan struct{} // closed when the fields below, or err, are set
+	proc    *process
+	conn    *cdpconn.Conn
+	port    *egress.Port
+	err     error
+
+	users int         // instances that use the browser or wait for its start; guarded by pool.mu
+	ever  int         // instances that have ever used it; guarded by pool.mu
+	idle  *time.Timer // ends the browser after poolLinger without users; guarded by pool.mu
+
+	mu        sync.Mutex           // guards instances
+	instances map[string]*instance // by browser context
+}
+
+// acquire returns a browser for an instance with the given options. It launches one if no browser
+// has room. The caller releases it.
+func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error) {
+	headless, err := opts.ownHeadless()
+	if err != nil {
+		return nil, err
+	}
+	key := launchKey{opts.Browser, opts.DataDir, strings.Join(opts.ExtraArgs, "\x00"), headless, opts.NoSandbox}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, session.ErrClosed()
+	}
+	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool {
+		return b.key == key && b.users < maxContexts && b.ever < maxContextsEver && !b.hasExited()
+	})
+	var b *pooledBrowser
+	if i >= 0 {
+		b = p.browsers[i]
+	} else {
+		b = &pooledBrowser{
+			pool: p, key: key, log: cmp.Or(p.Logger, slog.New(slog.DiscardHandler)), started: make(chan struct{}),
+			instances: map[string]*instance{},
+		}
+		p.browsers = append(p.browsers, b)
+		opts.Logger = b.log
+		start := context.WithoutCancel(ctx)
+		p.running.Go(func() { b.run(start, opts) })
+	}
+	b.users++
+	b.ever++
+	if b.idle != nil {
+		b.idle.Stop()
+	}
+	p.mu.Unlock()
+	select {
+	case <-b.started:
+		if err = b.err; err == nil {
+			return b, nil
+		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	b.leave()
+	return nil, err
+}
+
+// hasExited reports whether the browser has exited, or did not start.
+func (b *pooledBrowser) hasExited() bool {
+	select {
+	case <-b.started:
+		return b.err != nil || b.conn.Err() != nil
+	default:
+		return false
+	}
+}
+
+// leave ends one use of the browser.
+func (b *pooledBrowser) leave() {
+	b.pool.mu.Lock()
+	defer b.pool.mu.Unlock()
+	if b.users--; b.users == 0 && slices.Contains(b.pool.browsers, b) && !b.pool.closed {
+		b.idle = time.AfterFunc(poolLinger, b.endIfIdle)
+	}
+}
+
+// endIfIdle ends the browser unless it has a user again.
+func (b *pooledBrowser) endIfIdle() {
+	b.pool.mu.Lock()
+	idle := b.users == 0
+	if idle {
+		b.forget()
+	}
+	b.pool.mu.Unlock()
+	if idle {
+		b.end()
+	}
+}
+
+// forget removes the browser from its pool. pool.mu must be held.
+func (b *pooledBrowser) forget() {
+	b.pool.browsers = slices.DeleteFunc(b.pool.browsers, func(x *pooledBrowser) bool { return x == b })
+}
+
+// run launches the browser, and cleans up after it has exited.
+func (b *pooledBrowser) run(ctx context.Context, opts Options) {
+	b.err = b.start(ctx, opts)
+	close(b.started)
+	if b.err == nil {
+		<-b.conn.Done()
+	}
+	var err error
+	if b.proc != nil {
+		limit, cancel := cleanupContext(closeGrace)
+		defer cancel()
+		err = b.proc.close(limit)
+	}
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	b.work.Wait()
+	if b.port != nil {
+		err = errors.Join(err, b.port.Close())
+	}
+	b.pool.mu.Lock()
+	b.forget()
+	b.pool.err = errors.Join(b.pool.err, err)
+	b.pool.mu.Unlock()
+	if err != nil {
+		b.log.Warn("cleanup failed", "error", err)
+	}
+}
+
+// start launches the browser. Its own connections, and those of its default browser context, have no
+// credentials for the proxy and are refused.
+func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
+	var err error
+	if b.port, err = egress.NewPort(0, opts.Logger); err != nil {
+		return executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
+	}
+	opts.Network, opts.Pool, opts.ProxyServer, opts.Profile = nil, nil, b.port.Addr(), ""
+	if b.proc, err = launch(ctx, opts); err != nil {
+		return err
+	}
+	b.conn = cdpconn.New(b.proc.transport)
+	b.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
+	b.work.Go(b.follow)
+	attach, err := autoAttach(ctx, b.conn)
+	if err == nil {
+		err = attach.Wait(ctx, nil)
+	}
+	return err
+}
+
+// end terminates the browser. It does not wait for its exit.
+func (b *pooledBrowser) end() {
+	<-b.started
+	if b.err == nil {
+		b.conn.Close()
+	}
+}
+
+// Close terminates the browsers and waits until they and their profiles are gone. The Backends in
+// them must have been closed. It is idempotent.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	browsers := slices.Clone(p.browsers)
+	for _, b := range browsers {
+		if b.idle != nil {
+			b.idle.Stop()
+		}
+	}
+	p.mu.Unlock()
+	for _, b := range browsers {
+		b.end()
+	}
+	p.running.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// follow passes the events of the browser's CDP session, in order, to the instances that they
+// concern.
+func (b *pooledBrowser) follow() {
+	for {
+		ev, err := b.conn.BrowserSession().Next(context.Background())
+		if err != nil {
+			return
+		}
+		switch ev.Method {
+		case "Target.attachedToTarget":
+			b.attached(ev)
+		case "Target.detachedFromTarget":
+			for _, r := range b.all() {
+				r.detached(ev.Child)
+			}
+		case "Browser.downloadWillBegin":
+			if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
+				b.downloadBegan(e)
+			}
+		case "Browser.downloadProgress":
+			if e, err := cdpconn.Decode(ev, browser.DownloadProgress); err == nil {
+				b.downloadProgressed(e)
+			}
+		}
+	}
+}
+
+// attached passes a page to the instance of its browser context. A page of no instance is closed:
+// its context is being disposed of, or is the default one, which we do not use.
+func (b *pooledBrowser) attached(ev cdpconn.Event) {
+	e, err := cdpconn.Decode(ev, target.AttachedToTarget)
+	if err != nil || ev.Child == nil {
+		return
+	}
+	b.mu.Lock()
+	r := b.instances[string(e.TargetInfo.BrowserContextID)]
+	b.mu.Unlock()
+	if r != nil {
+		r.attached(ev.Child, e)
+		return
+	}
+	b.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": e.TargetInfo.TargetID})
+}
+
+// downloadBegan passes a download to the instance whose tab started it. The download of no tab is
+// canceled.
+func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
+	instances := b.all()
+	for _, r := range instances {
+		if tab, _ := r.downloader(string(e.FrameID)); tab != nil {
+			r.downloadBegan(e)
+			return
+		}
+	}
+	for _, r := range instances {
+		r.cancel(e.GUID) // the event does not name its context
+	}
+}
+
+// downloadProgressed passes the progress of a download to the instance that it belongs to. Without
+// one, it was denied.
+func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
+	instances := b.all()
+	for _, r := range instances {
+		if r.hasTransfer(e.GUID) {
+			r.downloadProgressed(e)
+			return
+		}
+	}
+	for _, r := range instances {
+		r.downloadProgressed(e) // discards the file
+	}
+}
+
+// all returns the instances in the browser.
+func (b *pooledBrowser) all() []*instance {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]*instance, 0, len(b.instances))
+	for _, r := range b.instances {
+		all = append(all, r)
+	}
+	return all
+}
+
+// release removes an instance from the browser.
+func (b *pooledBrowser) release(r *instance) {
+	b.mu.Lock()
+	if r.context != "" {
+		delete(b.instances, r.context)
+	}
+	b.mu.Unlock()
+	b.leave()
+}
+
+// joinPool opens a browser context in a browser of the pool.
+func (r *instance) joinPool(ctx context.Context) error {
+	b, err := r.opts.Pool.acquire(ctx, r.opts)
+	if err != nil {
+		return err
+	}
+	r.pooled, r.conn, r.proc, r.version = b, b.conn, b.proc, b.proc.version
+	if r.proxy, err = startProxy(b.port, r.opts); err != nil {
+		return err
+	}
+	if err := r.createContext(ctx, true); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.instances[r.context] = r
+	b.mu.Unlock()
+	return r.watchDownloads(ctx)
+}
+
+// leavePool disposes of the browser context, with its tabs.
+func (r *instance) leavePool() {
+	defer close(r.ended)
+	if r.context == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), disposeTimeout)
+	defer cancel()
+	err := r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+	for _, t := range r.Tabs() {
+		select {
+		case <-t.Page.Gone():
+		case <-ctx.Done():
+			err = errors.Join(err, context.Cause(ctx))
+		}
+	}
+	if err != nil && r.conn.Err() == nil {
+		r.browser.log.Warn("the browser did not close a browser context; terminating the browser", "error", err)
+		r.conn.Close()
+	}
+}

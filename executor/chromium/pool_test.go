@@ -1,0 +1,275 @@
+package chromium
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+)
+
+// A poolSite is a server that two sessions with different policies use: one may load it as
+// 127.0.0.1, the other as localhost.
+type poolSite struct {
+	*httptest.Server
+	port string
+
+	mu   sync.Mutex
+	hits map[string]int // by host name and path
+}
+
+func newPoolSite(t *testing.T) *poolSite {
+	s := &poolSite{hits: map[string]int{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		s.mu.Lock()
+		s.hits[host+r.URL.Path]++
+		s.mu.Unlock()
+		switch r.URL.Path {
+		case "/file":
+			w.Header().Set("Content-Disposition", "attachment; filename="+host+".txt")
+			fmt.Fprint(w, "content")
+			return
+		case "/auth":
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, "log in")
+			return
+		}
+		fmt.Fprintf(w, "<title>%s</title><a id=file href=/file>file</a><a id=popup target=_blank href=/popup>popup</a><input id=field>", host)
+	}))
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.port = u.Port()
+	return s
+}
+
+// on returns the URL of a path on a host.
+func (s *poolSite) on(host, path string) string { return "http://" + host + ":" + s.port + path }
+
+func (s *poolSite) count(host, path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits[host+path]
+}
+
+// newPool returns a pool that is closed after the Backends that use it, and their data directory.
+func newPool(t *testing.T) (p *Pool, dataDir string) {
+	dataDir = t.TempDir() // removed last
+	p = new(Pool)
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Errorf("closing the pool: %v", err)
+		}
+	})
+	return p, dataDir
+}
+
+// inPool returns a Backend in a pool whose pages may reach the given hosts.
+func inPool(t *testing.T, p *Pool, dataDir string, allowed ...string) *Backend {
+	o := testOptions(t)
+	o.DataDir, o.Isolated, o.Pool, o.Network = dataDir, true, p, hosts(allowed)
+	return newBrowser(t, o)
+}
+
+// eval returns the value of an expression in the page of the active tab.
+func eval(t *testing.T, s executor.Executor, expression string) string {
+	t.Helper()
+	res, err := pagetest.Of(s, "").Eval(limited(t), expression, nil)
+	if err != nil || !res.OK {
+		t.Fatalf("%s: %+v, %v", expression, res, err)
+	}
+	return string(res.Value)
+}
+
+func mustNavigate(t *testing.T, s executor.Executor, url string) *executor.Navigation {
+	t.Helper()
+	nav, err := s.Navigate(limited(t), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nav
+}
+
+// TestPoolIsolatesBackends uses one browser with two Backends whose policies allow different hosts.
+func TestPoolIsolatesBackends(t *testing.T) {
+	site := newPoolSite(t)
+	p, dir := newPool(t)
+	one, two, third := inPool(t, p, dir, "127.0.0.1"), inPool(t, p, dir, "localhost"), inPool(t, p, dir, "127.0.0.1")
+	a, b, c := newSession(t, one), newSession(t, two), newSession(t, third)
+	mustNavigate(t, a, site.on("127.0.0.1", "/"))
+	mustNavigate(t, b, site.on("localhost", "/"))
+	mustNavigate(t, c, site.on("127.0.0.1", "/"))
+	if x, y := running(one).proc.pid, running(two).proc.pid; x != y {
+		t.Errorf("the Backends use the processes %d and %d", x, y)
+	}
+
+	// Cookies, storage and tabs.
+	eval(t, a, "document.cookie = 'secret=1; max-age=600', localStorage.secret = '1', 0")
+	if got := eval(t, c, "document.cookie + localStorage.length"); got != `"0"` {
+		t.Errorf("another context has %s", got)
+	}
+	for _, s := range []executor.Executor{a, b, c} {
+		if tabs, err := s.Tabs(limited(t)); err != nil || len(tabs) != 1 {
+			t.Errorf("tabs %+v, %v", tabs, err)
+		}
+	}
+
+	// Documents and subresources obey the policy of their own context.
+	_, err := a.Navigate(limited(t), site.on("localhost", "/denied"), nil)
+	wantCode(t, err, executor.ErrPolicyDenied)
+	mustNavigate(t, a, site.on("127.0.0.1", "/"))
+	for _, attack := range []string{
+		"fetch('%s', {mode: 'no-cors'}).then(() => 'sent', (e) => String(e))",
+		"new Promise((done) => { const i = new Image(); i.onload = i.onerror = () => done('image'); i.src = '%s' })",
+		"new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done('frame'); f.src = '%s'; document.body.append(f) })",
+		"new Promise((done) => { const w = new WebSocket('%s'.replace('http', 'ws')); w.onopen = w.onerror = () => done('socket') })",
+		"(navigator.sendBeacon('%s'), 'beacon')",
+	} {
+		eval(t, a, fmt.Sprintf(attack, site.on("localhost", "/denied")))
+	}
+	eval(t, a, fmt.Sprintf("fetch('%s').then((r) => r.status)", site.on("127.0.0.1", "/allowed"))) // sent after the beacon
+	if n := site.count("localhost", "/denied"); n != 0 {
+		t.Errorf("%d requests to a host that another session may reach", n)
+	}
+	if n := site.count("127.0.0.1", "/allowed"); n != 1 {
+		t.Errorf("%d requests to the allowed host", n)
+	}
+	if got := eval(t, b, fmt.Sprintf("fetch('%s').then((r) => r.status)", site.on("localhost", "/allowed"))); got != "200" {
+		t.Errorf("the other session: %s", got)
+	}
+
+	// A server that asks for a password opens no dialog.
+	nav := mustNavigate(t, b, site.on("localhost", "/auth"))
+	if nav.HTTPStatus != http.StatusUnauthorized {
+		t.Errorf("HTTP authentication: %+v", nav)
+	}
+	mustNavigate(t, b, site.on("localhost", "/"))
+
+	// The clipboard is the browser's, so its keys are refused, and pages cannot read it.
+	copied := "(field.value = 'copied', field.select(), document.execCommand('copy'))"
+	if _, err := pagetest.Of(a, "").Click(limited(t), executor.Selector("#field"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval(t, a, copied); got != "true" {
+		t.Errorf("copy: %s", got)
+	}
+	for _, chord := range []string{"Control+V", "Shift+Insert", "Control+Shift+V", "Meta+V"} {
+		_, err = pagetest.Of(b, "").Press(limited(t), chord, &executor.PressOptions{Target: executor.Selector("#field")})
+		wantCode(t, err, executor.ErrNotActionable)
+	}
+	_, err = pagetest.Of(b, "").CDP(limited(t), "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "commands": []string{"paste"}})
+	wantCode(t, err, executor.ErrNotActionable)
+	_, err = pagetest.Of(b, "").CDP(limited(t), "Target.getTargets", nil)
+	wantCode(t, err, executor.ErrNotActionable)
+	if _, err := pagetest.Of(b, "").Click(limited(t), executor.Selector("#field"), &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval(t, b, "[field.value, document.execCommand('paste'), field.value].join()"); got != `",false,"` {
+		t.Errorf("pasted: %s", got)
+	}
+	if got := eval(t, b, "navigator.clipboard.readText().then((s) => 'read ' + s, () => 'refused')"); got != `"refused"` {
+		t.Errorf("the clipboard of another session: %s", got)
+	}
+
+	// Downloads and popups belong to the session whose page started them.
+	d, err := pagetest.Of(a, "").Download(limited(t), executor.DownloadOptions{Target: executor.Selector("#file")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(d.Path); err != nil || string(data) != "content" || !strings.Contains(d.Path, "127.0.0.1") {
+		t.Errorf("download %+v: %q, %v", d, data, err)
+	}
+	if _, err := pagetest.Of(c, "").Click(limited(t), executor.Selector("#popup"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[executor.Executor]int{a: 1, b: 1, c: 2} {
+		if tabs, err := s.Tabs(limited(t)); err != nil || len(tabs) != want {
+			t.Errorf("tabs %+v, %v, want %d", tabs, err, want)
+		}
+	}
+
+	// The end of one Backend does not affect the others.
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval(t, b, "document.title"); got != `"localhost"` {
+		t.Errorf("after the end of another Backend: %s", got)
+	}
+}
+
+// TestPoolAfterCrash kills the browser of two Backends. The next call of each continues in another
+// one.
+func TestPoolAfterCrash(t *testing.T) {
+	site := newPoolSite(t)
+	p, dir := newPool(t)
+	one, two := inPool(t, p, dir, "127.0.0.1"), inPool(t, p, dir, "localhost")
+	a, b := newSession(t, one), newSession(t, two)
+	mustNavigate(t, a, site.on("127.0.0.1", "/"))
+	mustNavigate(t, b, site.on("localhost", "/"))
+	r := running(one)
+	process, err := os.FindProcess(r.proc.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-r.conn.Done()
+	mustNavigate(t, a, site.on("127.0.0.1", "/"))
+	mustNavigate(t, b, site.on("localhost", "/"))
+	if x, y := running(one).proc.pid, running(two).proc.pid; x != y || x == r.proc.pid {
+		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", r.proc.pid, x, y)
+	}
+}
+
+// TestPoolBoundsContexts opens more Backends than one browser has room for.
+func TestPoolBoundsContexts(t *testing.T) {
+	p, dir := newPool(t)
+	var backends []*Backend
+	for range maxContexts + 1 {
+		backends = append(backends, inPool(t, p, dir, "127.0.0.1"))
+	}
+	var opening sync.WaitGroup
+	var failed atomic.Int32
+	for _, b := range backends {
+		opening.Go(func() {
+			if _, err := (sessionProvider{b}).Acquire(limited(t)); err != nil {
+				t.Error(err)
+				failed.Add(1)
+			}
+		})
+	}
+	opening.Wait()
+	if failed.Load() > 0 {
+		return
+	}
+	inProcess := map[int]int{}
+	for _, b := range backends {
+		inProcess[running(b).proc.pid]++
+	}
+	if len(inProcess) != 2 {
+		t.Errorf("contexts by process: %v", inProcess)
+	}
+}
+
+func TestPoolOptions(t *testing.T) {
+	for _, o := range []Options{
+		{Pool: new(Pool), Network: hosts{}},
+		{Pool: new(Pool), Isolated: true},
+		{Pool: new(Pool), Isolated: true, Network: hosts{}, CDPEndpoint: "http://127.0.0.1:9222"},
+	} {
+		_, err := o.withDefaults()
+		wantCode(t, err, executor.ErrBadArgs)
+	}
+}

@@ -1,0 +1,151 @@
+package egress
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Port is a loopback port that proxies share: the credentials of a request select the proxy. So
+// one browser uses another proxy in each of its browser contexts, although it must know the address
+// of its proxies when it starts. A request with unknown credentials is answered with 407. The
+// methods of a Port are safe for concurrent use.
+type Port struct {
+	listener net.Listener
+	server   *http.Server
+	running  sync.WaitGroup // the accept loop and connections
+
+	mu sync.RWMutex // guards the fields below
+	// proxies has each proxy by the digest of its credentials, so that the duration of a lookup
+	// reveals nothing about them.
+	proxies map[[sha256.Size]byte]*Proxy
+	open    *Proxy // serves every request; nil unless the only proxy has no credentials
+}
+
+// NewPort starts a port on a free port of 127.0.0.1, which serves no proxy yet. maxConns limits open
+// client connections, see Options.MaxConns. A nil log discards. The caller must close the port.
+func NewPort(maxConns int, log *slog.Logger) (*Port, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the browser: %w", err)
+	}
+	if maxConns <= 0 {
+		maxConns = DefaultMaxConns
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	p := &Port{listener: newLimited(l, maxConns), proxies: map[[sha256.Size]byte]*Proxy{}}
+	ctx, stop := context.WithCancel(context.Background())
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.serve),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       withConn,
+		ConnState:         p.connState,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	p.running.Go(func() {
+		defer stop()
+		_ = p.server.Serve(p.listener) // always ErrServerClosed
+	})
+	return p, nil
+}
+
+// New starts a proxy on the port. Proxies on one port need different credentials. The caller must
+// close the proxy before the port.
+func (p *Port) New(opts Options) (*Proxy, error) {
+	proxy, err := newProxy(p, opts)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if opts.Credentials == nil {
+		p.open = proxy
+	} else {
+		p.proxies[digest(opts.Credentials)] = proxy
+	}
+	return proxy, nil
+}
+
+// remove ends serving a proxy.
+func (p *Port) remove(proxy *Proxy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if proxy.credentials == nil {
+		p.open = nil
+	} else {
+		delete(p.proxies, digest(proxy.credentials))
+	}
+}
+
+// Addr returns the address of the port, "127.0.0.1:port".
+func (p *Port) Addr() string { return p.listener.Addr().String() }
+
+func (p *Port) number() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// Close stops listening, closes the connections that no tunnel uses, and waits until they are
+// closed. It is idempotent.
+func (p *Port) Close() error {
+	_ = p.server.Close() // it can only report that a connection was already closed
+	p.running.Wait()
+	return nil
+}
+
+// connState counts the server's connections. The accept loop, which calls it for new connections,
+// is itself counted, so Close waits for all of them. The handler of a tunnel is responsible for its
+// hijacked connection.
+func (p *Port) connState(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		p.running.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		p.running.Done()
+	}
+}
+
+// serve passes a request to the proxy that its credentials select.
+func (p *Port) serve(w http.ResponseWriter, r *http.Request) {
+	if proxy := p.find(r); proxy != nil {
+		proxy.serve(w, r)
+		return
+	}
+	p.mu.RLock()
+	proxies := slices.Collect(maps.Values(p.proxies))
+	p.mu.RUnlock()
+	for _, proxy := range proxies {
+		proxy.recordUnauthenticated(r) // it may come from any of their browsers
+	}
+	w.Header().Set("Proxy-Authenticate", realm)
+	respond(w, http.StatusProxyAuthRequired, "this proxy requires credentials")
+}
+
+// find returns the proxy for a request, or nil.
+func (p *Port) find(r *http.Request) *Proxy {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.open != nil {
+		return p.open
+	}
+	scheme, credentials, ok := strings.Cut(r.Header.Get("Proxy-Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Basic") {
+		return nil
+	}
+	return p.proxies[sha256.Sum256([]byte(strings.TrimSpace(credentials)))]
+}
+
+// digest returns the digest of credentials in the form in which a request has them.
+func digest(u *url.Userinfo) [sha256.Size]byte {
+	return sha256.Sum256([]byte(basic(u.Username(), password(u))))
+}
