@@ -194,7 +194,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 }
 
 // start launches the browser. Its own connections, and those of its default browser context, have no
-// credentials for the proxy and are refused.
+// credentials for the proxy and are rejected.
 func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 	var err error
 	if b.port, err = egress.NewPort(0, opts.Logger); err != nil {

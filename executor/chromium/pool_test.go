@@ -125,7 +125,7 @@ func TestPoolIsolatesBackends(t *testing.T) {
 		}
 	}
 
-	// Documents and subresources obey the policy of their own context.
+	// Documents and subresources obey the policy of their context.
 	_, err := a.Navigate(limited(t), site.on("localhost", "/denied"), nil)
 	wantCode(t, err, executor.ErrPolicyDenied)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
@@ -156,7 +156,7 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	}
 	mustNavigate(t, b, site.on("localhost", "/"))
 
-	// The clipboard is the browser's, so its keys are refused, and pages cannot read it.
+	// The clipboard is the browser's, so its keys are rejected, and pages cannot read it.
 	copied := "(field.value = 'copied', field.select(), document.execCommand('copy'))"
 	if _, err := pagetest.Of(a, "").Click(limited(t), executor.Selector("#field"), nil); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	if got := eval(t, b, "[field.value, document.execCommand('paste'), field.value].join()"); got != `",false,"` {
 		t.Errorf("pasted: %s", got)
 	}
-	if got := eval(t, b, "navigator.clipboard.readText().then((s) => 'read ' + s, () => 'refused')"); got != `"refused"` {
+	if got := eval(t, b, "navigator.clipboard.readText().then((s) => 'read ' + s, () => 'rejected')"); got != `"rejected"` {
 		t.Errorf("the clipboard of another session: %s", got)
 	}
 

@@ -32,7 +32,7 @@ var paths = []Mutation{
 	{"Connections without the proxy's credentials", "internal/egress/listener.go",
 		"l.evict()", "_ = l", "./internal/egress", "TestUnauthenticatedConnectionsDoNotBlockClients"},
 	{"Connections without the proxy's credentials", "internal/egress/serve.go",
-		"	proved(r.Context())", "", "./internal/egress", "TestUnauthenticatedConnectionsDoNotBlockClients"},
+		"	proved(ctx)\n", "", "./internal/egress", "TestUnauthenticatedConnectionsDoNotBlockClients"},
 	{"A server that answers like a proxy", "internal/egress/forward.go",
 		"if res.StatusCode == http.StatusProxyAuthRequired {", "if false {", "./internal/egress", "TestOriginRequiresProxyAuth"},
 	{"Other users of the machine", "bridge/peer_linux.go",

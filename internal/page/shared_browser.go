@@ -10,7 +10,7 @@ import (
 
 // Chromium has one clipboard for all browser contexts, and some domains of CDP are not limited to
 // the context of the page. In a browser with contexts of other clients, both would connect the
-// clients, so keys of the clipboard and these domains are refused.
+// clients, so keys of the clipboard and these domains are rejected.
 
 // crossContextDomains are the CDP domains whose commands can access other browser contexts.
 var crossContextDomains = []string{"Browser", "Extensions", "Storage", "SystemInfo", "Target", "Tethering", "Tracing"}
