@@ -30,7 +30,13 @@ func TestLeaks(t *testing.T) {
 func TestLongLeaks(t *testing.T) {
 	tier.Long(t)
 	for _, h := range leaky {
-		t.Run(h.Backend, func(t *testing.T) { leaktest.Full(t, h) })
+		t.Run(h.Backend, func(t *testing.T) {
+			if h.Backend == "pool" {
+				leaktest.Run(t, h) // no route passes, as in the managed browser
+				return
+			}
+			leaktest.Full(t, h)
+		})
 	}
 }
 
