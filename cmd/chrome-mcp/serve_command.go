@@ -22,13 +22,16 @@ const (
 	startPoll = 10 * time.Millisecond
 	// startedIdleTimeout is the idle timeout of a server that call or shell started.
 	startedIdleTimeout = time.Hour
+	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its user,
+	// for minutes.
+	defaultSessionIdle = 15 * time.Minute
 	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
 	// bytes.
 	maxStartError = 2000
 )
 
 func serveCommand(s *settings) *cobra.Command {
-	var idle time.Duration
+	var lives lifetimes
 	cmd := &cobra.Command{
 		Use:   "serve [--idle-timeout DURATION]",
 		Short: "run the server that keeps the sessions of call and shell",
@@ -38,15 +41,34 @@ one hour. It listens on a socket in the data directory that only you can use. Th
 settings of a session come from the call that opens it.`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveSessions(cmd.Context(), s, idle, cmd.Flags(), cmd.ErrOrStderr())
+			return serveSessions(cmd.Context(), s, lives, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&idle, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close a session after this time without calls, except those of call and shell; 0 means never")
+	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
 		s.command("stop", "stop the server and close its sessions", stopServer),
 	)
 	return cmd
+}
+
+// lifetimes are the flags of serve that limit how long the server and its sessions live.
+type lifetimes struct {
+	server time.Duration // --idle-timeout
+	idle   time.Duration // --session-idle
+	ttl    time.Duration // --session-ttl
+}
+
+// check returns an error if a limit is negative.
+func (l *lifetimes) check() error {
+	for flag, value := range map[string]time.Duration{"idle-timeout": l.server, "session-idle": l.idle, "session-ttl": l.ttl} {
+		if value < 0 {
+			return usagef("", "--%s must not be negative", flag)
+		}
+	}
+	return nil
 }
 
 func sessionsCommand(s *settings) *cobra.Command {
@@ -68,11 +90,10 @@ func sessionsCommand(s *settings) *cobra.Command {
 
 // serverFlags are the flags that have an effect on serve. Those of a session come from the clients
 // that open it.
-var serverFlags = []string{"data", "idle-timeout", "log-level", "log-file"}
+var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "log-level", "log-file"}
 
-// serveSessions runs the server until ctx is done, a client stops it, or it was idle for the given
-// time.
-func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *pflag.FlagSet, stderr io.Writer) error {
+// serveSessions runs the server until ctx is done, a client stops it, or it was idle for lives.server.
+func serveSessions(ctx context.Context, s *settings, lives lifetimes, flags *pflag.FlagSet, stderr io.Writer) error {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && s.sources[f.Name] == "" && !slices.Contains(serverFlags, f.Name) {
@@ -82,8 +103,8 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *
 	if err != nil {
 		return err
 	}
-	if idle < 0 {
-		return usagef("", "--idle-timeout must not be negative")
+	if err := lives.check(); err != nil {
+		return err
 	}
 	log, closeLog, err := newLogger(s, stderr)
 	if err != nil {
@@ -96,12 +117,15 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *
 	}
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
 	pool := &chromium.Pool{Logger: log}
+	profiles := newProfileUsers()
 	err = server.New(server.Options{
 		Version:     programVersion(),
-		IdleTimeout: idle,
+		IdleTimeout: lives.server,
+		SessionIdle: lives.idle,
+		SessionTTL:  lives.ttl,
 		Logger:      log,
-		Open: func(name string, values server.Settings) (server.Session, error) {
-			return openSession(name, s.data, values, pool, log.With("session", name))
+		Open: func(r server.OpenRequest) (server.Session, error) {
+			return openSession(r, s.data, profiles, pool, log.With("session", r.Name, "principal", r.Principal))
 		},
 	}).Serve(ctx, l)
 	return errors.Join(err, pool.Close())
