@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -27,19 +30,24 @@ const (
 
 func serveCommand(s *settings) *cobra.Command {
 	var idle time.Duration
+	var listen listenFlags
 	cmd := &cobra.Command{
-		Use:   "serve [--idle-timeout DURATION]",
+		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS ...]",
 		Short: "run the server that keeps the sessions of call and shell",
 		Long: `Runs the server that keeps the sessions of call and shell, until a signal or
 serve stop ends it. call and shell start it when none is running, with an idle timeout of
 one hour. It listens on a socket in the data directory that only you can use. The
-settings of a session come from the call that opens it.`,
+settings of a session come from the call that opens it.
+
+With --listen it also serves MCP over HTTP, at /mcp, to clients with a token. Their
+sessions have the flags of serve, or those of their token in --token-file.`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveSessions(cmd.Context(), s, idle, cmd.Flags(), cmd.ErrOrStderr())
+			return serveSessions(cmd.Context(), s, idle, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().DurationVar(&idle, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
+	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
 		s.command("stop", "stop the server and close its sessions", stopServer),
@@ -64,20 +72,33 @@ func sessionsCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// serverFlags are the flags that have an effect on serve. Those of a session come from the clients
-// that open it.
+// serverFlags are the flags that always have an effect on serve. Those of a session come from the
+// clients that open it, or from serve for clients over HTTP without a token file.
 var serverFlags = []string{"data", "idle-timeout", "log-level", "log-file"}
+
+// checkServeFlags checks that the flags of serve have an effect.
+func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
+	allowed := slices.Concat(serverFlags, listenFlagNames, []string{"listen"})
+	hint := "Pass it to call or shell; it applies to the session that they open."
+	switch {
+	case listen.tokenFile != "":
+		hint = "Write it to the settings of a token."
+	case listen.address != "":
+		allowed = append(allowed, sessionFlags()...)
+	}
+	var err error
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && s.sources[f.Name] == "" && !slices.Contains(allowed, f.Name) {
+			err = usagef(hint, "--%s has no effect on serve", f.Name)
+		}
+	})
+	return cmp.Or(err, listen.check(flags))
+}
 
 // serveSessions runs the server until ctx is done, a client stops it, or it was idle for the given
 // time.
-func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *pflag.FlagSet, stderr io.Writer) error {
-	var err error
-	flags.Visit(func(f *pflag.Flag) {
-		if err == nil && s.sources[f.Name] == "" && !slices.Contains(serverFlags, f.Name) {
-			err = usagef("Pass it to call or shell; it applies to the session that they open.", "--%s has no effect on serve", f.Name)
-		}
-	})
-	if err != nil {
+func serveSessions(ctx context.Context, s *settings, idle time.Duration, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
 	if idle < 0 {
@@ -88,17 +109,47 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *
 		return err
 	}
 	defer closeLog()
-	l, err := server.Listen(s.data)
+	front, l, err := openListeners(s, listen, flags, log)
 	if err != nil {
 		return err
 	}
+	defer front.close()
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
+	front.print(stderr, s.data)
 	return server.New(server.Options{
 		Version:     programVersion(),
 		IdleTimeout: idle,
 		Logger:      log,
+		HTTP:        front.front(),
 		Open: func(name string, values server.Settings) (server.Session, error) {
-			return openSession(name, s.data, values, log.With("session", name))
+			return openSession(name, s.data, values, front, log.With("session", name))
 		},
 	}).Serve(ctx, l)
+}
+
+// openListeners opens the Unix socket, and with --listen the HTTP listener and its token, or
+// nothing.
+func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpFront, net.Listener, error) {
+	if listen.address == "" {
+		l, err := server.Listen(s.data)
+		return nil, l, err
+	}
+	opts, err := listen.options(log)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, own, err := listen.credentials(s, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := server.Listen(s.data)
+	if err != nil {
+		return nil, nil, err
+	}
+	front, err := listen.open(s, tokens, own, opts)
+	if err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return front, l, nil
 }

@@ -168,7 +168,11 @@ func printServerStatus(s *settings, stdout io.Writer) error {
 		return err
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, %d sessions\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions)
+		listen := ""
+		if st.URL != "" {
+			listen = ", listening on " + st.URL
+		}
+		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, %d sessions%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
 	}
 	return err
 }

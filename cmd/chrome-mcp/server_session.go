@@ -53,8 +53,8 @@ func (s *serverSession) Close() error {
 	return errors.Join(err, s.closeAll())
 }
 
-// openSession opens a session with the settings of its first client.
-func openSession(name, data string, values server.Settings, log *slog.Logger) (server.Session, error) {
+// openSession opens a session with the settings of its first client. front may be nil.
+func openSession(name, data string, values server.Settings, front *httpFront, log *slog.Logger) (server.Session, error) {
 	s, err := sessionSettings(name, data, values)
 	if err != nil {
 		return nil, err
@@ -63,6 +63,8 @@ func openSession(name, data string, values server.Settings, log *slog.Logger) (s
 	if err != nil {
 		return nil, err
 	}
+	front.deny(rules)
+	s.observe = front.record
 	ctx := context.Background()
 	tools, closeServer, err := openMCP(ctx, s, rules, log)
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "data", "session", "connect", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
+		case "data", "session", "connect", "connect-token-file", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
 			return // those of the client, of the server, or the same for all sessions
 		}
 		set := []string{f.Value.String()}
@@ -138,7 +140,12 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 	if name != server.DefaultSession && !s.given("profile") && !s.given("cdp-endpoint") {
 		s.isolated = true
 	}
-	s.tools, s.structured = mcp.Toolsets(), true
+	if !s.given("tools") {
+		s.tools = mcp.Toolsets()
+	}
+	if !s.given("structured") {
+		s.structured = true
+	}
 	s.closeTimeout = terminalCloseTimeout
 	return s, nil
 }

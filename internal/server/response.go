@@ -33,13 +33,16 @@ func statusOf(code errs.Code) int {
 }
 
 // fail writes an error response.
-func fail(w http.ResponseWriter, err error) {
+func fail(w http.ResponseWriter, err error) { failWith(w, statusOf(errs.CodeOf(err)), err) }
+
+// failWith writes an error response with a status.
+func failWith(w http.ResponseWriter, status int, err error) {
 	var body failure
 	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*errs.Error](err); ok {
 		body.Error.Message, body.Error.Hint = e.Message(), e.Hint
 	}
-	reply(w, statusOf(body.Error.Code), body)
+	reply(w, status, body)
 }
 
 // reply writes a JSON response.

@@ -70,6 +70,8 @@ type Options struct {
 	IdleTimeout time.Duration
 	// Logger logs the start and end of sessions. Nil discards.
 	Logger *slog.Logger
+	// HTTP also serves the sessions to principals with tokens. Nil means only the Unix socket.
+	HTTP *Front
 }
 
 // A Server serves sessions. Its methods are safe for concurrent use.
@@ -93,6 +95,7 @@ type Status struct {
 	PID      int       `json:"pid"`
 	Started  time.Time `json:"started"`
 	Sessions int       `json:"sessions"`
+	URL      string    `json:"url,omitempty"` // of Options.HTTP
 }
 
 // New returns a server that does not serve yet.
@@ -111,8 +114,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.mu.Unlock()
 	}
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	served := make(chan error, 1)
+	served := make(chan error, 2)
 	go func() { served <- web.Serve(l) }()
+	stopHTTP := func(context.Context) {}
+	if s.opts.HTTP != nil {
+		var serve func() error
+		serve, stopHTTP = s.opts.HTTP.serve(s)
+		go func() { served <- serve() }()
+	}
 	var err error
 	select {
 	case err = <-served:
@@ -121,6 +130,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
+	stopHTTP(drain)
 	if web.Shutdown(drain) != nil {
 		web.Close() // streams of clients that wait for messages never finish
 	}
@@ -130,11 +140,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.status()) })
-	mux.HandleFunc("POST /v1/server/stop", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
 		s.log.Info("a client stops the server")
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()
-	})
+	}))
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.list()) })
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -144,8 +154,8 @@ func (s *Server) handler() http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /v1/sessions/{name}/stream", s.serveStream)
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /v1/sessions/{name}/stream", localOnly(s.serveStream))
+	mux.HandleFunc(mcpPath, func(w http.ResponseWriter, r *http.Request) {
 		one, err := s.use(cmp.Or(r.Header.Get(SessionHeader), DefaultSession))
 		if err != nil {
 			fail(w, err)
@@ -180,7 +190,11 @@ func (s *Server) end() {
 func (s *Server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.sessions)}
+	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.sessions)}
+	if s.opts.HTTP != nil {
+		st.URL = s.opts.HTTP.URL()
+	}
+	return st
 }
 
 // list returns the sessions, sorted by name.
