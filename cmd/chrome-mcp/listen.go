@@ -64,8 +64,8 @@ func (l *listenFlags) options(log *slog.Logger) (server.HTTPOptions, error) {
 // An httpFront is the HTTP listener of serve, with what the sessions share.
 type httpFront struct {
 	*server.Front
-	metrics *server.Metrics
-	token   *server.RunToken // nil with a token file
+	metrics  *server.Metrics
+	hasToken bool // in files of the data directory
 }
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
@@ -106,30 +106,21 @@ func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Princ
 		}
 		return nil, err
 	}
-	f := &httpFront{Front: front, metrics: opts.Metrics}
+	front.AddTokens(all...)
 	if p != nil {
-		if f.token, err = server.NewRunToken(s.data, p); err != nil {
+		if err := front.NewToken(s.data, p); err != nil {
 			front.Close()
 			return nil, err
 		}
-		all = append(all, f.token.Credential)
 	}
-	front.SetTokens(all)
-	return f, nil
-}
-
-// close removes the token. The server has closed the listener.
-func (f *httpFront) close() {
-	if f != nil && f.token != nil {
-		f.token.Remove()
-	}
+	return &httpFront{front, opts.Metrics, p != nil}, nil
 }
 
 // print prints where the server listens, and where the token is, never the token.
 func (f *httpFront) print(w io.Writer, data string) {
 	switch {
 	case f == nil:
-	case f.token != nil:
+	case f.hasToken:
 		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", f.URL(), server.TokenPath(data), server.TokenHeaderPath(data))
 	default:
 		fmt.Fprintf(w, "It serves HTTP on %s.\n", f.URL())

@@ -113,7 +113,6 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, listen 
 	if err != nil {
 		return err
 	}
-	defer front.close()
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
 	front.print(stderr, s.data)
 	return server.New(server.Options{

@@ -61,6 +61,7 @@ type Front struct {
 	url      string
 	hosts    *hostCheck
 	tokens   []Credential
+	files    []tokenFile
 
 	mu       sync.Mutex // guards the fields below
 	running  int        // requests that a handler serves
@@ -114,14 +115,17 @@ func reasonOf(err error) error {
 	return err
 }
 
-// SetTokens sets the tokens that clients need. It must be called before [Server.Serve].
-func (f *Front) SetTokens(all []Credential) { f.tokens = all }
+// AddTokens adds tokens of clients. It must be called before [Server.Serve].
+func (f *Front) AddTokens(all ...Credential) { f.tokens = append(f.tokens, all...) }
 
 // URL returns the URL of the front, without a path.
 func (f *Front) URL() string { return f.url }
 
-// Close closes the listener of a front that is not served.
-func (f *Front) Close() error { return f.listener.Close() }
+// Close closes a front that is not served.
+func (f *Front) Close() error {
+	f.removeTokens()
+	return f.listener.Close()
+}
 
 // serve serves s until stop is called.
 func (f *Front) serve(s *Server) (serve func() error, stop func(context.Context)) {
@@ -141,6 +145,7 @@ func (f *Front) serve(s *Server) (serve func() error, stop func(context.Context)
 		return web.Serve(l)
 	}
 	return serve, func(ctx context.Context) {
+		f.removeTokens()
 		f.drain(ctx)
 		if web.Shutdown(ctx) != nil {
 			web.Close() // streams of clients that wait for messages never finish

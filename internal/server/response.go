@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // A failure is the body of an error response.
@@ -40,7 +41,7 @@ func failWith(w http.ResponseWriter, status int, err error) {
 	var body failure
 	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*errs.Error](err); ok {
-		body.Error.Message, body.Error.Hint = e.Message(), e.Hint
+		body.Error.Message, body.Error.Hint = e.Message(), hint.Translate(e.Hint)
 	}
 	reply(w, status, body)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,39 +44,44 @@ func authenticate(r *http.Request, all []Credential) *Principal {
 	return found
 }
 
-// TokenPath and TokenHeaderPath return the paths of the files with the token of a [RunToken]. The
-// second contains it as an HTTP header, which curl reads with -H @FILE.
+// TokenPath and TokenHeaderPath return the paths of the files with the token of [Front.NewToken].
+// The second contains it as an HTTP header, which curl reads with -H @FILE.
 func TokenPath(dataDir string) string {
 	return filepath.Join(filepath.Dir(SocketPath(dataDir)), "token")
 }
 func TokenHeaderPath(dataDir string) string { return TokenPath(dataDir) + "-header" }
 
-// A RunToken is a random token in files that only the user can read.
-type RunToken struct {
-	Credential
-	dataDir string
-}
-
-// NewRunToken writes the files of a new token of p. The caller listens on the socket of the data
-// directory, so no other server uses it. Files of a server that was killed are replaced.
-func NewRunToken(dataDir string, p *Principal) (*RunToken, error) {
+// NewToken adds a random token of p, and writes it to files that only the user can read. The front
+// removes them when it stops. The caller listens on the socket of the data directory, so no other
+// server uses it. Files of a server that was killed are replaced.
+func (f *Front) NewToken(dataDir string, p *Principal) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	token := base64.RawURLEncoding.EncodeToString(secret)
-	t := &RunToken{Credential{sha256.Sum256([]byte(token)), p}, dataDir}
 	for path, text := range map[string]string{TokenPath(dataDir): token, TokenHeaderPath(dataDir): "Authorization: Bearer " + token} {
-		if _, err := owneronly.WriteFile(path, []byte(text+"\n")); err != nil {
-			t.Remove()
-			return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the token of the server: %w", err)
+		info, err := owneronly.WriteFile(path, []byte(text+"\n"))
+		if err != nil {
+			return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the token of the server: %w", err)
 		}
+		f.files = append(f.files, tokenFile{path, info})
 	}
-	return t, nil
+	f.tokens = append(f.tokens, Credential{sha256.Sum256([]byte(token)), p})
+	return nil
 }
 
-// Remove removes the files.
-func (t *RunToken) Remove() {
-	os.Remove(TokenPath(t.dataDir))
-	os.Remove(TokenHeaderPath(t.dataDir))
+// A tokenFile is a file with a token.
+type tokenFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// removeTokens removes the files of NewToken, unless another server has replaced them.
+func (f *Front) removeTokens() {
+	for _, file := range f.files {
+		if info, err := os.Lstat(file.path); err == nil && os.SameFile(info, file.info) {
+			os.Remove(file.path)
+		}
+	}
 }
 
 // ReadToken reads a token from a file that contains it alone or as an Authorization header. It
