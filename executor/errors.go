@@ -25,6 +25,7 @@ const (
 	ErrTabNotFound           = errs.ErrTabNotFound           // no such tab
 	ErrStaleTab              = errs.ErrStaleTab              // a tab of another backend or an earlier browser instance
 	ErrTargetGone            = errs.ErrTargetGone            // the tab closed or crashed during the call
+	ErrSessionEnded          = errs.ErrSessionEnded          // the session of a server ended before or during the call
 	ErrSelectorNotFound      = errs.ErrSelectorNotFound      // no element matches
 	ErrRefExpired            = errs.ErrRefExpired            // the ref's element or its document is gone
 	ErrNotActionable         = errs.ErrNotActionable         // found, but hidden, covered, moving, disabled or read-only

@@ -24,20 +24,23 @@ type toolSession struct {
 	version        string
 	structured     bool
 	fence          fence
-	browserStarted atomic.Bool   // a call has succeeded, so the browser is running
-	audit          *auditor      // nil means no audit log
-	calls          *rate.Limiter // nil means no limit
-	prompter       *prompter     // nil means no permission prompts
-	client         string        // random id of the session, for permission prompts
-	maxResult      int64         // bytes
+	browserStarted atomic.Bool                                       // a call has succeeded, so the browser is running
+	audit          *auditor                                          // nil means no audit log
+	calls          *rate.Limiter                                     // nil means no limit
+	limit          func(context.Context) (release func(), err error) // Options.Limit
+	prompter       *prompter                                         // nil means no permission prompts
+	client         string                                            // random id of the session, for permission prompts
+	maxResult      int64                                             // bytes
+	lost           lostResults
 }
 
-// handler returns the SDK's handler for t. A call is canceled by its client or when life is done.
+// handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
+// with the cause of life.
 func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(life, cancel)()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 		return s.call(ctx, t, req), nil
 	}
 }
@@ -67,6 +70,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	var err error
 	var out result
 	ctx, record := s.audit.record(ctx, t, raw)
+	ctx, slot := withCallSlot(ctx, s.limit)
 	var notes []string
 	options := executor.CallOptions{
 		Client:      s.client,
@@ -84,6 +88,9 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			}
 		}
 		record.end(out, err)
+		if slot.outermost() {
+			notes = append(s.lost.take(ctx, t, res), notes...)
+		}
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, oneLine(strings.Join(notes, "; ")))
 		}
@@ -99,6 +106,10 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
+	if err = slot.enter(ctx); err != nil {
+		return nil
+	}
+	defer slot.leave()
 	if begin != nil {
 		defer begin(args)()
 	}

@@ -38,7 +38,14 @@ const (
 // the cancellation and not a bug. A panic is always a bug.
 func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) error {
 	var p *panicError
-	if ctx.Err() == nil || executor.CodeOf(err) != executor.ErrInternal || errors.As(err, &p) {
+	code := executor.CodeOf(err)
+	ended := context.Cause(ctx) == error(errSessionEnded)
+	switch {
+	case ctx.Err() == nil || errors.As(err, &p):
+		return err
+	case ended && (code == executor.ErrInternal || code == executor.ErrTimeout):
+		return errSessionEnded
+	case code != executor.ErrInternal:
 		return err
 	}
 	s.log.Debug("call canceled", "tool", t.name, "error", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -14,30 +15,35 @@ import (
 // Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
-	protocol            *sdk.Server
-	cancel              context.CancelFunc
+	clients             *httpClients
+	ses                 *toolSession
+	cancel              context.CancelCauseFunc
 	closeSession        func() error
 }
 
 // OpenHTTP opens a session that any number of clients use, one after another or at the same time.
 // The caller closes it. It returns an error if Options.Tools has an unknown toolset.
 //
-// Clients with protocol versions up to 2025-11-25 get an MCP session with an Mcp-Session-Id. From
-// 2026-07-28 on, there are no MCP sessions. A call continues if its client disconnects.
+// A call continues if its client disconnects. Clients with protocol versions up to 2025-11-25 get an
+// MCP session with an Mcp-Session-Id; they reconnect with Last-Event-ID and receive the result. From
+// 2026-07-28 on there are no MCP sessions; the next result of the session has a note about a result
+// that did not reach its client.
 func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	calls, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	srv := s.protocol(calls, ses)
+	events := newEventStore()
 	handler := func(stateless bool) http.Handler {
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, &sdk.StreamableHTTPOptions{
-			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: maxLine,
+			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: maxLine, EventStore: events,
 			DisableLocalhostProtection: true, // the caller checks Host, which a reverse proxy may have set
 		})
 	}
-	return &HTTPSession{handler(false), handler(true), srv, cancel, closeSession}, nil
+	clients := &httpClients{protocol: srv, clients: map[string]*httpClient{}}
+	return &HTTPSession{handler(false), handler(true), clients, ses, cancel, closeSession}, nil
 }
 
 // firstStateless is the first protocol version without MCP sessions.
@@ -47,17 +53,21 @@ const firstStateless = "2026-07-28"
 // and Origin.
 func (h *HTTPSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Mcp-Protocol-Version") >= firstStateless {
-		h.stateless.ServeHTTP(w, r)
+		h.ses.lost.deliver(h.stateless, w, r)
 		return
 	}
-	h.stateful.ServeHTTP(w, r)
+	h.clients.serve(h.stateful, w, r)
 }
 
-// Close cancels the running calls, disconnects all clients and ends the session.
+// errSessionEnded is the error of a call that was running when its session was closed.
+var errSessionEnded = executor.Errorf(executor.ErrSessionEnded, "Open the session again, and start over.", "the session was closed before the call finished")
+
+// Close cancels the running calls, which return ErrSessionEnded, disconnects all clients and ends
+// the session.
 func (h *HTTPSession) Close() error {
-	h.cancel()
+	h.cancel(errSessionEnded)
 	var err error
-	for conn := range h.protocol.Sessions() {
+	for conn := range h.clients.protocol.Sessions() {
 		err = errors.Join(err, conn.Close())
 	}
 	return errors.Join(err, h.closeSession())

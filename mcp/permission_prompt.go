@@ -188,7 +188,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		}
 		res, ok := by.results[q.missing]
 		if !ok {
-			if res, err = s.prompter.ask(ctx, by, q); err != nil {
+			if res, err = s.askUser(ctx, by, q); err != nil {
 				return nil, err
 			}
 		}
@@ -202,6 +202,17 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 			return nil, deniedAfterPrompt(denied, res)
 		}
 	}
+}
+
+// askUser prompts the user. Other calls may run while the call waits for the answer.
+func (s *toolSession) askUser(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
+	slot := callSlotOf(ctx)
+	slot.leave()
+	res, err := s.prompter.ask(ctx, by, q)
+	if err == nil {
+		err = slot.enter(ctx)
+	}
+	return res, err
 }
 
 // deniedAfterPrompt returns the error of a call that is still denied after a prompt with result

@@ -59,6 +59,11 @@ type Options struct {
 	// CallsPerMinute limits the rate of calls of each session. A burst of this many calls is
 	// allowed. 0 means DefaultCallsPerMinute; a negative value means no limit.
 	CallsPerMinute int
+	// Limit is called before each call, also for those of other sessions of the process. It waits
+	// while too many calls are running, and returns ErrBackpressure if that takes too long. release
+	// is called when the call has ended or waits for the user. A call within another call, such as
+	// those of a batch, does not call Limit. Nil means no limit.
+	Limit func(ctx context.Context) (release func(), err error)
 	// MaxResultBytes is the maximum size of one result, including images. 0 means
 	// DefaultMaxResultBytes.
 	MaxResultBytes int64
@@ -177,6 +182,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		fence:      newFence(s.opts.Nonce),
 		audit:      newAuditor(s.opts.Audit),
 		calls:      newCallLimit(s.opts.CallsPerMinute),
+		limit:      s.opts.Limit,
 		maxResult:  s.opts.MaxResultBytes,
 		client:     rand.Text(),
 	}

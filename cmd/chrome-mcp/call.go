@@ -212,7 +212,7 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 	if s.noServer {
 		transport = t.serveHere(ctx, s)
 	} else {
-		client, err := openServerSession(cmd, s)
+		client, err := openServerSession(cmd, s, true)
 		if err != nil {
 			return nil, err
 		}

@@ -42,8 +42,12 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 		options.Audit = record
 	}
 	b := &executorStack{PermissionGranter: guard, browser: chromium.New(options), bridge: server}
+	var cdp executor.Backend = b.browser
+	if s.wrapBackend != nil {
+		cdp = s.wrapBackend(cdp)
+	}
 	layers := executor.ManagerOptions{
-		CDP:           b.browser,
+		CDP:           cdp,
 		Prefer:        executor.BackendKind(s.prefer),
 		NoCDPFallback: s.noCDPFallback,
 		Session: executor.SessionOptions{

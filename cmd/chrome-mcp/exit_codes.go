@@ -31,7 +31,7 @@ func exitCode(code executor.Code) int {
 		return exitBadArgs
 	case executor.ErrPolicyDenied, executor.ErrConsentRequired:
 		return exitDenied
-	case executor.ErrTabNotFound, executor.ErrStaleTab, executor.ErrTargetGone, executor.ErrSelectorNotFound, executor.ErrRefExpired:
+	case executor.ErrTabNotFound, executor.ErrStaleTab, executor.ErrTargetGone, executor.ErrSessionEnded, executor.ErrSelectorNotFound, executor.ErrRefExpired:
 		return exitNotFound
 	case executor.ErrNotActionable, executor.ErrDialogOpen:
 		return exitNotActionable

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -58,6 +59,10 @@ type settings struct {
 	logLevel    logLevel
 	logFile     string
 	auditLog    string
+
+	// Set by the server for a session.
+	limit       func(context.Context) (release func(), err error) // mcp.Options.Limit
+	wrapBackend func(executor.Backend) executor.Backend           // nil means no wrapper
 
 	version, launch, follow, json    bool
 	closeTimeout                     time.Duration // replaces the constant closeTimeout if not 0

@@ -138,6 +138,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		PromptForPermission: s.ask != "never",
 		Prompter:            popup,
 
+		Limit:          s.limit,
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
 		OnClient: func(name string) {

@@ -23,13 +23,16 @@ const (
 	startPoll = 10 * time.Millisecond
 	// startedIdleTimeout is the idle timeout of a server that call or shell started.
 	startedIdleTimeout = time.Hour
+	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its user,
+	// for minutes.
+	defaultSessionIdle = 15 * time.Minute
 	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
 	// bytes.
 	maxStartError = 2000
 )
 
 func serveCommand(s *settings) *cobra.Command {
-	var idle time.Duration
+	var lives lifetimes
 	var listen listenFlags
 	cmd := &cobra.Command{
 		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS ...]",
@@ -43,16 +46,35 @@ With --listen it also serves MCP over HTTP, at /mcp, to clients with a token. Th
 sessions have the flags of serve, or those of their token in --token-file.`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveSessions(cmd.Context(), s, idle, &listen, cmd.Flags(), cmd.ErrOrStderr())
+			return serveSessions(cmd.Context(), s, lives, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&idle, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close a session after this time without calls, except those of call and shell; 0 means never")
+	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
 		s.command("stop", "stop the server and close its sessions", stopServer),
 	)
 	return cmd
+}
+
+// lifetimes are the flags of serve that limit how long the server and its sessions live.
+type lifetimes struct {
+	server time.Duration // --idle-timeout
+	idle   time.Duration // --session-idle
+	ttl    time.Duration // --session-ttl
+}
+
+// check returns an error if a limit is negative.
+func (l *lifetimes) check() error {
+	for flag, value := range map[string]time.Duration{"idle-timeout": l.server, "session-idle": l.idle, "session-ttl": l.ttl} {
+		if value < 0 {
+			return usagef("", "--%s must not be negative", flag)
+		}
+	}
+	return nil
 }
 
 func sessionsCommand(s *settings) *cobra.Command {
@@ -74,7 +96,7 @@ func sessionsCommand(s *settings) *cobra.Command {
 
 // serverFlags are the flags that always have an effect on serve. Those of a session come from the
 // clients that open it, or from serve for clients over HTTP without a token file.
-var serverFlags = []string{"data", "idle-timeout", "log-level", "log-file"}
+var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "log-level", "log-file"}
 
 // checkServeFlags checks that the flags of serve have an effect.
 func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
@@ -95,14 +117,14 @@ func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) err
 	return cmp.Or(err, listen.check(flags))
 }
 
-// serveSessions runs the server until ctx is done, a client stops it, or it was idle for the given
-// time.
-func serveSessions(ctx context.Context, s *settings, idle time.Duration, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+// serveSessions runs the server until ctx is done, a client stops it, or it was idle for
+// lives.server.
+func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
 	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
-	if idle < 0 {
-		return usagef("", "--idle-timeout must not be negative")
+	if err := lives.check(); err != nil {
+		return err
 	}
 	log, closeLog, err := newLogger(s, stderr)
 	if err != nil {
@@ -115,13 +137,16 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, listen 
 	}
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
 	front.print(stderr, s.data)
+	profiles := newProfileUsers()
 	return server.New(server.Options{
 		Version:     programVersion(),
-		IdleTimeout: idle,
+		IdleTimeout: lives.server,
+		SessionIdle: lives.idle,
+		SessionTTL:  lives.ttl,
 		Logger:      log,
 		HTTP:        front.front(),
-		Open: func(name string, values server.Settings) (server.Session, error) {
-			return openSession(name, s.data, values, front, log.With("session", name))
+		Open: func(r server.OpenRequest) (server.Session, error) {
+			return openSession(r, s.data, profiles, front, log.With("session", r.Name, "principal", r.Principal))
 		},
 	}).Serve(ctx, l)
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // openServerSession returns a client of the server, which it starts if none is running, after
-// opening the session that the settings name.
-func openServerSession(cmd *cobra.Command, s *settings) (*server.Client, error) {
+// opening the session that the settings name. With keep, the session does not end when it is idle.
+func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Client, error) {
 	if err := server.CheckName(s.session); err != nil {
 		return nil, s.flagValueError("session", err)
 	}
@@ -49,7 +49,11 @@ func openServerSession(cmd *cobra.Command, s *settings) (*server.Client, error) 
 			"the running server has version %s, this program %s", st.Version, programVersion())
 	}
 	if err == nil {
-		err = client.OpenSession(ctx, s.session, values)
+		open := client.OpenSession
+		if keep {
+			open = client.KeepSession
+		}
+		err = open(ctx, s.session, values)
 		if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBadArgs {
 			err = usagef(fmt.Sprintf("Omit it, close the session with `chrome-mcp sessions close %s`, or choose another --session.", s.session), "%s", e.Message())
 		}
@@ -64,7 +68,7 @@ func openServerSession(cmd *cobra.Command, s *settings) (*server.Client, error) 
 // bridgeStdio serves MCP on stdin and stdout with a session of the server.
 func bridgeStdio(cmd *cobra.Command, s *settings) error {
 	ctx := cmd.Context()
-	client, err := openServerSession(cmd, s)
+	client, err := openServerSession(cmd, s, false)
 	if err != nil {
 		return err
 	}
@@ -213,8 +217,12 @@ func printSessions(s *settings, stdout io.Writer) error {
 		err = nil
 	}
 	for _, one := range sessions {
+		line := fmt.Sprintf("%-20s since %s, last used %s", one.Name, one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
+		if !one.Ends.IsZero() {
+			line += ", ends " + one.Ends.Format(time.DateTime)
+		}
 		if err == nil {
-			_, err = fmt.Fprintf(stdout, "%-20s since %s, last used %s\n", one.Name, one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
+			_, err = fmt.Fprintln(stdout, line)
 		}
 	}
 	return err

@@ -54,11 +54,14 @@ func (s *serverSession) Close() error {
 }
 
 // openSession opens a session with the settings of its first client. front may be nil.
-func openSession(name, data string, values server.Settings, front *httpFront, log *slog.Logger) (server.Session, error) {
-	s, err := sessionSettings(name, data, values)
+func openSession(r server.OpenRequest, data string, profiles *profileUsers, front *httpFront, log *slog.Logger) (server.Session, error) {
+	s, err := sessionSettings(r.Name, data, r.Settings)
 	if err != nil {
 		return nil, err
 	}
+	s.limit = r.Limit
+	user := profiles.user(r.Principal, r.Name)
+	s.wrapBackend = user.wrap(s)
 	rules, err := s.validPolicy()
 	if err != nil {
 		return nil, err
@@ -70,11 +73,15 @@ func openSession(name, data string, values server.Settings, front *httpFront, lo
 	if err != nil {
 		return nil, err
 	}
+	closeAll := func() error {
+		defer user.release() // after the browser has exited
+		return closeServer()
+	}
 	h, err := tools.OpenHTTP(ctx)
 	if err != nil {
-		return nil, errors.Join(err, closeServer())
+		return nil, errors.Join(err, closeAll())
 	}
-	one := &serverSession{HTTPSession: h, tools: tools, closeAll: closeServer}
+	one := &serverSession{HTTPSession: h, tools: tools, closeAll: closeAll}
 	one.ended, one.end = context.WithCancel(ctx)
 	return one, nil
 }

@@ -31,6 +31,7 @@ const (
 	ErrTabNotFound           Code = "TAB_NOT_FOUND"          // no such tab
 	ErrStaleTab              Code = "STALE_TAB"              // a tab of another backend or an earlier browser instance
 	ErrTargetGone            Code = "TARGET_GONE"            // the tab closed or crashed during the call
+	ErrSessionEnded          Code = "SESSION_ENDED"          // the session of a server ended before or during the call
 	ErrSelectorNotFound      Code = "SELECTOR_NOT_FOUND"     // no element matches
 	ErrRefExpired            Code = "REF_EXPIRED"            // the ref's element or its document is gone
 	ErrNotActionable         Code = "NOT_ACTIONABLE"         // found, but hidden, covered, moving, disabled or read-only
@@ -51,8 +52,8 @@ const (
 func Codes() []Code {
 	return []Code{
 		ErrBadArgs, ErrPolicyDenied, ErrConsentRequired, ErrNoBackend, ErrExtensionDisconnected,
-		ErrLaunchFailed, ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrSelectorNotFound,
-		ErrRefExpired, ErrNotActionable, ErrDialogOpen, ErrTimeout, ErrNavigationFailed,
+		ErrLaunchFailed, ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrSessionEnded,
+		ErrSelectorNotFound, ErrRefExpired, ErrNotActionable, ErrDialogOpen, ErrTimeout, ErrNavigationFailed,
 		ErrEvalFailed, ErrDetached, ErrDevToolsOpen, ErrDownloadFailed, ErrBackpressure,
 		ErrUnknownMethod, ErrCDP, ErrInternal,
 	}

@@ -82,6 +82,15 @@ func (c *Client) OpenSession(ctx context.Context, name string, s Settings) error
 	return c.do(ctx, http.MethodPut, "/v1/sessions/"+url.PathEscape(name), s, nil)
 }
 
+// KeepSession is OpenSession for a session without an idle timeout. An open session of that name
+// has none from then on.
+func (c *Client) KeepSession(ctx context.Context, name string, s Settings) error {
+	if s == nil {
+		s = Settings{}
+	}
+	return c.do(ctx, http.MethodPut, "/v1/sessions/"+url.PathEscape(name)+"?keep=true", s, nil)
+}
+
 // CloseSession closes a session and its browser.
 func (c *Client) CloseSession(ctx context.Context, name string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(name), nil, nil)

@@ -45,26 +45,30 @@ func (f *Front) begin() bool {
 func (f *Front) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.running--; f.running == 0 && f.idle != nil {
+	if f.running--; f.running == 0 && f.draining {
 		close(f.idle)
-		f.idle = nil
 	}
 }
 
-// drain rejects new requests and waits until the running ones have ended or ctx is done. The
-// listener stays open, so that a load balancer gets answers during that time.
-func (f *Front) drain(ctx context.Context) {
+// stop removes the token files and rejects new requests. The listener stays open until shutdown, so
+// that a load balancer gets answers while running requests end.
+func (f *Front) stop() {
+	f.removeTokens()
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.draining = true
-	idle := make(chan struct{})
+	f.idle = make(chan struct{})
 	if f.running == 0 {
-		close(idle)
-	} else {
-		f.idle = idle
+		close(f.idle)
 	}
-	f.mu.Unlock()
+}
+
+// shutdown waits after stop until the running requests have ended or ctx is done, and closes the
+// listener and all connections.
+func (f *Front) shutdown(ctx context.Context) {
 	select {
-	case <-idle:
+	case <-f.idle:
 	case <-ctx.Done():
 	}
+	shutdown(ctx, f.web)
 }

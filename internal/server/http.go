@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -63,10 +62,12 @@ type Front struct {
 	tokens   []Credential
 	files    []tokenFile
 
+	web *http.Server // nil before start
+
 	mu       sync.Mutex // guards the fields below
 	running  int        // requests that a handler serves
 	draining bool
-	idle     chan struct{} // closed when no request runs while draining; nil before
+	idle     chan struct{} // closed when no request runs while draining; set by stop
 }
 
 // ListenHTTP listens on an address. It returns ErrBadArgs for an address outside of loopback
@@ -127,9 +128,9 @@ func (f *Front) Close() error {
 	return f.listener.Close()
 }
 
-// serve serves s until stop is called.
-func (f *Front) serve(s *Server) (serve func() error, stop func(context.Context)) {
-	web := &http.Server{
+// start prepares to serve s and returns the function that serves it until shutdown.
+func (f *Front) start(s *Server) (serve func() error) {
+	f.web = &http.Server{
 		Handler:           f.handler(s),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -138,19 +139,10 @@ func (f *Front) serve(s *Server) (serve func() error, stop func(context.Context)
 		ErrorLog:          slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
 	}
 	l := netutil.LimitListener(f.listener, maxConnections)
-	serve = func() error {
-		if f.tls != nil {
-			return web.ServeTLS(l, "", "")
-		}
-		return web.Serve(l)
+	if f.tls != nil {
+		return func() error { return f.web.ServeTLS(l, "", "") }
 	}
-	return serve, func(ctx context.Context) {
-		f.removeTokens()
-		f.drain(ctx)
-		if web.Shutdown(ctx) != nil {
-			web.Close() // streams of clients that wait for messages never finish
-		}
-	}
+	return func() error { return f.web.Serve(l) }
 }
 
 // handler returns the handler of all requests. It checks, in this order, where a request comes
@@ -186,7 +178,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			f.readyz(w, r)
 			return
 		case "/metrics":
-			f.opts.Metrics.write(w, s.status().Sessions)
+			f.opts.Metrics.write(w, s.openSessions())
 			return
 		}
 		if !f.begin() {
@@ -203,12 +195,6 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		r = r.WithContext(withPrincipal(r.Context(), p))
-		if r.URL.Path == mcpPath {
-			if err := s.open(sessionOf(r), p.Settings); err != nil {
-				fail(w, err)
-				return
-			}
-		}
 		routes.ServeHTTP(w, r)
 		f.opts.Metrics.request(r.Pattern, w.status)
 		f.log.Debug("http request", "route", r.Pattern, "status", w.status, "principal", p.Name,

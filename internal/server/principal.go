@@ -1,6 +1,9 @@
 package server
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // A Principal is who a request comes from. Sessions belong to the principal that opened them, and
 // other principals do not see them.
@@ -11,12 +14,12 @@ type Principal struct {
 	// Settings bind every session of the principal. They are nil for the operating-system user,
 	// whose clients send the settings of each session.
 	Settings Settings
-	// MaxSessions limits the open sessions of the principal. 0 means the default.
+	// MaxSessions limits the open sessions of the principal. 0 means 16.
 	MaxSessions int
 }
 
-// localUser is the principal of the Unix socket.
-var localUser = &Principal{}
+// localUser is the principal of the Unix socket. Only the server's own limit applies to its sessions.
+var localUser = &Principal{MaxSessions: math.MaxInt}
 
 // principalKey is the context key of the Principal of a request.
 type principalKey struct{}

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
@@ -27,23 +28,70 @@ func statusOf(code errs.Code) int {
 		return http.StatusForbidden
 	case errs.ErrBackpressure:
 		return http.StatusTooManyRequests
+	case errs.ErrSessionEnded:
+		return http.StatusNotFound
 	case errs.ErrTimeout:
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusUnprocessableEntity
 }
 
+// retryAfter is the value of Retry-After in a response to a request that exceeds a limit, in
+// seconds. A call rarely takes longer.
+const retryAfter = "5"
+
 // fail writes an error response.
-func fail(w http.ResponseWriter, err error) { failWith(w, statusOf(errs.CodeOf(err)), err) }
+func fail(w http.ResponseWriter, err error) {
+	body := failureOf(err)
+	reply(w, prepareFailure(w, err), body)
+}
 
 // failWith writes an error response with a status.
 func failWith(w http.ResponseWriter, status int, err error) {
+	prepareFailure(w, err)
+	reply(w, status, failureOf(err))
+}
+
+// failMCP writes an error response of MCP's streamable HTTP transport: a JSON-RPC error without id,
+// because the request was not read.
+func failMCP(w http.ResponseWriter, err error) {
+	type jsonError struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data"`
+	}
+	body := failureOf(err).Error
+	text := fmt.Sprintf("%s: %s", body.Code, body.Message)
+	if body.Hint != "" {
+		text += ". " + body.Hint
+	}
+	const serverError = -32000 // the first of those that JSON-RPC leaves to servers
+	reply(w, prepareFailure(w, err), struct {
+		Version string    `json:"jsonrpc"`
+		ID      any       `json:"id"`
+		Error   jsonError `json:"error"`
+	}{"2.0", nil, jsonError{serverError, text, body}})
+}
+
+func failureOf(err error) failure {
 	var body failure
 	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*errs.Error](err); ok {
 		body.Error.Message, body.Error.Hint = e.Message(), hint.Translate(e.Hint)
 	}
-	reply(w, status, body)
+	return body
+}
+
+// prepareFailure sets the headers of an error response and returns its status.
+func prepareFailure(w http.ResponseWriter, err error) int {
+	status := statusOf(errs.CodeOf(err))
+	if errors.Is(err, errNoSession) {
+		status = http.StatusNotFound
+	}
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	return status
 }
 
 // reply writes a JSON response.

@@ -7,12 +7,14 @@
 //	GET    /v1/server                   the server's version and process
 //	POST   /v1/server/stop              end the server
 //	GET    /v1/sessions                 the open sessions
-//	PUT    /v1/sessions/{name}          open a session, or check that it has the given settings
+//	PUT    /v1/sessions/{name}          open a session, or check that it has the given settings;
+//	                                    with ?keep=true, without an idle timeout
 //	DELETE /v1/sessions/{name}          close a session
 //	POST   /v1/sessions/{name}/stream   upgrade to MCP's stdio transport
 //	*      /mcp                         MCP's streamable HTTP transport, for the session that SessionHeader names
 //
-// An error is {"error": {"code", "message", "hint"}}.
+// A request sees only the sessions of its [Principal]. An error is
+// {"error": {"code", "message", "hint"}}, and that of /mcp a JSON-RPC error with these as data.
 package server
 
 import (
@@ -24,11 +26,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,10 +46,14 @@ const DefaultSession = "default"
 const (
 	// maxSettings bounds the body of a request that opens a session, in bytes.
 	maxSettings = 1 << 20
-	// maxSessions bounds the number of open sessions.
-	maxSessions = 64
-	// drainTimeout is the time that running requests have to finish when the server stops.
+	// defaultMaxSessions is the default of Options.MaxSessions.
+	defaultMaxSessions = 64
+	// defaultPrincipalSessions is the default of Principal.MaxSessions.
+	defaultPrincipalSessions = 16
+	// drainTimeout is the time that running calls have to finish when the server stops.
 	drainTimeout = 2 * time.Second
+	// closeGrace is the time that connections have to send their last responses after that.
+	closeGrace = 500 * time.Millisecond
 )
 
 // A Session serves one browser session to its clients.
@@ -65,13 +71,34 @@ type Options struct {
 	// Version is the version of the program. Clients of another version report an error.
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
-	Open func(name string, s Settings) (Session, error)
+	Open func(OpenRequest) (Session, error)
 	// IdleTimeout is the time without requests after which the server ends. 0 means never.
 	IdleTimeout time.Duration
+	// SessionIdle is the time without requests after which the server closes a session. A running
+	// call and an open stream count as requests. 0 means never.
+	SessionIdle time.Duration
+	// SessionTTL is the time after which the server closes a session, also while it is in use. 0
+	// means never.
+	SessionTTL time.Duration
+	// MaxSessions limits the open sessions of all principals. 0 means 64.
+	MaxSessions int
+	// MaxCalls limits the calls that run at the same time. Others wait up to 30 s; principals take
+	// turns. 0 means 4 for each processor, but at least 8.
+	MaxCalls int
 	// Logger logs the start and end of sessions. Nil discards.
 	Logger *slog.Logger
 	// HTTP also serves the sessions to principals with tokens. Nil means only the Unix socket.
 	HTTP *Front
+}
+
+// An OpenRequest says which session to open.
+type OpenRequest struct {
+	Principal string // name of the owner; empty for the operating-system user
+	Name      string
+	Settings  Settings
+	// Limit must be called before each call of a tool, and release when the call has ended. It waits
+	// while too many calls are running, and returns ErrBackpressure if that takes too long.
+	Limit func(ctx context.Context) (release func(), err error)
 }
 
 // A Server serves sessions. Its methods are safe for concurrent use.
@@ -81,10 +108,13 @@ type Server struct {
 	started time.Time
 	stop    context.CancelFunc
 	stopped context.Context
+	calls   *callQueue
+	closing sync.WaitGroup // sessions that are being closed; grows under mu
 
 	mu       sync.Mutex // guards the fields below
-	sessions map[string]*session
-	requests int         // in progress
+	sessions map[sessionKey]*session
+	ended    endedSessions
+	requests int         // in progress, and running calls
 	idle     *time.Timer // nil without an IdleTimeout
 	closed   bool
 }
@@ -100,13 +130,17 @@ type Status struct {
 
 // New returns a server that does not serve yet.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(), sessions: map[string]*session{}}
+	opts.MaxSessions = cmp.Or(opts.MaxSessions, defaultMaxSessions)
+	s := &Server{
+		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(),
+		sessions: map[sessionKey]*session{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())),
+	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
 // Serve serves l until ctx is done, a client stops the server, or it has been idle for IdleTimeout.
-// Then it closes all sessions. It closes l.
+// Then it gives running calls two seconds to finish, and closes all sessions. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.opts.IdleTimeout > 0 {
 		s.mu.Lock()
@@ -116,10 +150,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 2)
 	go func() { served <- web.Serve(l) }()
-	stopHTTP := func(context.Context) {}
 	if s.opts.HTTP != nil {
-		var serve func() error
-		serve, stopHTTP = s.opts.HTTP.serve(s)
+		serve := s.opts.HTTP.start(s)
 		go func() { served <- serve() }()
 	}
 	var err error
@@ -128,84 +160,137 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	case <-s.stopped.Done():
 	}
-	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout+closeGrace)
 	defer cancel()
-	stopHTTP(drain)
-	if web.Shutdown(drain) != nil {
-		web.Close() // streams of clients that wait for messages never finish
+	var shutdowns sync.WaitGroup // end when no connection has a request
+	if s.opts.HTTP != nil {
+		s.opts.HTTP.stop()
+		shutdowns.Go(func() { s.opts.HTTP.shutdown(ctx) })
 	}
-	return errors.Join(err, s.closeAll())
+	shutdowns.Go(func() { shutdown(ctx, web) })
+	select {
+	case <-s.calls.stop():
+	case <-time.After(drainTimeout):
+	}
+	// This ends the streams of clients that wait for messages. The connections of clients that read
+	// no response, or send no complete request, remain: they get no more time.
+	err = errors.Join(err, s.closeAll())
+	defer time.AfterFunc(closeGrace, cancel).Stop()
+	shutdowns.Wait()
+	return err
+}
+
+// shutdown waits until no connection has a request, or ctx is done, and closes all connections.
+func shutdown(ctx context.Context, web *http.Server) {
+	if web.Shutdown(ctx) != nil {
+		web.Close()
+	}
 }
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.status()) })
+	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusOK, s.status(principalOf(r.Context())))
+	})
 	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
 		s.log.Info("a client stops the server")
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()
 	}))
-	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.list()) })
+	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusOK, s.list(principalOf(r.Context())))
+	})
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.close(r.PathValue("name")); err != nil {
+		if err := s.close(principalOf(r.Context()), r.PathValue("name")); err != nil {
 			fail(w, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /v1/sessions/{name}/stream", localOnly(s.serveStream))
-	mux.HandleFunc(mcpPath, func(w http.ResponseWriter, r *http.Request) {
-		one, err := s.use(cmp.Or(r.Header.Get(SessionHeader), DefaultSession))
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		one.ServeHTTP(w, r)
-	})
+	mux.HandleFunc(mcpPath, s.serveMCP)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
 		s.begin()
-		defer s.end()
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.finish()
+		}()
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// begin and end count the requests in progress, so that a long call keeps the server running.
+// begin and finish count what is in progress, so that a long call keeps the server running. s.mu
+// must be held.
 func (s *Server) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.requests++; s.idle != nil {
 		s.idle.Stop()
 	}
 }
 
-func (s *Server) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.requests--; s.requests == 0 && s.idle != nil {
+func (s *Server) finish() {
+	if s.requests--; s.requests == 0 && s.idle != nil && !s.closed {
 		s.idle.Reset(s.opts.IdleTimeout)
 	}
 }
 
-func (s *Server) status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.sessions)}
+// status returns the state of the server, with the number of sessions of p.
+func (s *Server) status(p *Principal) Status {
+	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.list(p))}
 	if s.opts.HTTP != nil {
 		st.URL = s.opts.HTTP.URL()
 	}
 	return st
 }
 
-// list returns the sessions, sorted by name.
-func (s *Server) list() []Info {
+// openSessions returns the number of sessions of all principals.
+func (s *Server) openSessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
+}
+
+// list returns the sessions of p, sorted by name.
+func (s *Server) list(p *Principal) []Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := []Info{}
-	for _, name := range slices.Sorted(maps.Keys(s.sessions)) {
-		infos = append(infos, s.sessions[name].info)
+	for key, one := range s.sessions {
+		if key.principal == p.Name {
+			info := one.info
+			info.Ends = s.ends(one)
+			infos = append(infos, info)
+		}
 	}
+	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return infos
+}
+
+// serveMCP serves MCP's streamable HTTP transport.
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
+	one, release, err := s.use(r.Context(), cmp.Or(r.Header.Get(SessionHeader), DefaultSession), demandOf(r))
+	if err != nil {
+		failMCP(w, err)
+		return
+	}
+	defer release()
+	one.ServeHTTP(w, r)
+}
+
+// demandOf returns what an MCP request needs of its session. A request that names an MCP session
+// belongs to an earlier session of the same name. From protocol version 2026-07-28 on there are no
+// MCP sessions; the headers say whether a request is a call.
+func demandOf(r *http.Request) demand {
+	switch {
+	case r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "":
+		return existing
+	case r.Header.Get("Mcp-Method") == "tools/call":
+		return continued
+	}
+	return fresh
 }
 
 func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
@@ -215,7 +300,8 @@ func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
 		fail(w, errs.Errorf(errs.ErrBadArgs, "Send a JSON object that maps each flag to a list of values.", "settings of the session: %w", err))
 		return
 	}
-	if err := s.open(r.PathValue("name"), settings); err != nil {
+	keep := r.URL.Query().Get("keep") == "true"
+	if err := s.open(principalOf(r.Context()), r.PathValue("name"), settings, keep); err != nil {
 		fail(w, err)
 		return
 	}
@@ -227,11 +313,12 @@ const streamProtocol = "mcp-stdio"
 
 // serveStream serves MCP's stdio transport on the connection of a request.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	one, err := s.use(r.PathValue("name"))
+	one, release, err := s.use(r.Context(), r.PathValue("name"), fresh)
 	if err != nil {
 		fail(w, err)
 		return
 	}
+	defer release()
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		fail(w, err)
@@ -243,7 +330,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		conn.Close()
-		s.log.Warn("client disconnected", "session", one.info.Name, "error", err)
+		s.log.Warn("client disconnected", "session", one.key.name, "error", err)
 	}
 }
 
@@ -256,4 +343,9 @@ type stream struct {
 func (s *stream) Read(p []byte) (int, error) { return s.in.Read(p) }
 
 // CloseWrite ends the output, but not the input.
-func (s *stream) CloseWrite() error { return s.Conn.(*net.UnixConn).CloseWrite() }
+func (s *stream) CloseWrite() error {
+	if half, ok := s.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

@@ -49,9 +49,9 @@ func start(t *testing.T, opts Options) *fixture {
 	t.Helper()
 	f := &fixture{dir: shortDir(t), ended: make(chan error, 1)}
 	if opts.Open == nil {
-		opts.Open = func(name string, _ Settings) (Session, error) {
+		opts.Open = func(r OpenRequest) (Session, error) {
 			f.opened.Add(1)
-			return fakeSession{name, &f.closed}, nil
+			return fakeSession{r.Name, &f.closed}, nil
 		}
 	}
 	l, err := Listen(f.dir)
@@ -121,14 +121,14 @@ func TestSessions(t *testing.T) {
 	if got := f.request(t, "work"); got != "200 work" {
 		t.Errorf("a request for work got %q", got)
 	}
-	if got := f.request(t, "none"); !strings.HasPrefix(got, "400 ") || !strings.Contains(got, `session \"none\" not found`) {
+	if got := f.request(t, "none"); !strings.HasPrefix(got, "404 ") || !strings.Contains(got, `session \"none\" not found`) {
 		t.Errorf("a request for an unknown session got %q", got)
 	}
 	if err := f.CloseSession(ctx, "work"); err != nil || f.closed.Load() != 1 {
 		t.Errorf("closing: %v, closed %d", err, f.closed.Load())
 	}
 	wantError(t, f.CloseSession(ctx, "work"), errs.ErrBadArgs, `session "work" not found`)
-	if got := f.request(t, "work"); !strings.HasPrefix(got, "400 ") {
+	if got := f.request(t, "work"); !strings.HasPrefix(got, "404 ") {
 		t.Errorf("a request for a closed session got %q", got)
 	}
 	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "not a usable name")
@@ -200,11 +200,11 @@ func TestSettingsBindASession(t *testing.T) {
 
 func TestFailedOpenLeavesNoSession(t *testing.T) {
 	fails := true
-	f := start(t, Options{Open: func(name string, _ Settings) (Session, error) {
+	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
 		if fails {
 			return nil, errs.Errorf(errs.ErrLaunchFailed, "Try again.", "no memory")
 		}
-		return fakeSession{name, new(atomic.Int32)}, nil
+		return fakeSession{r.Name, new(atomic.Int32)}, nil
 	}})
 	err := f.OpenSession(t.Context(), "a", nil)
 	wantError(t, err, errs.ErrLaunchFailed, "no memory")
@@ -241,9 +241,9 @@ func TestStopClosesSessions(t *testing.T) {
 // TestIdleTimeout checks that a server ends after its idle timeout, but not during a request.
 func TestIdleTimeout(t *testing.T) {
 	release := make(chan struct{})
-	f := start(t, Options{IdleTimeout: 50 * time.Millisecond, Open: func(name string, _ Settings) (Session, error) {
+	f := start(t, Options{IdleTimeout: 50 * time.Millisecond, Open: func(r OpenRequest) (Session, error) {
 		<-release
-		return fakeSession{name, new(atomic.Int32)}, nil
+		return fakeSession{r.Name, new(atomic.Int32)}, nil
 	}})
 	opened := make(chan error, 1)
 	go func() { opened <- f.OpenSession(context.Background(), "a", nil) }()

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,18 +19,32 @@ type Settings map[string][]string
 
 // A session is an open session, or one that is being opened or closed.
 type session struct {
-	info     Info
+	key      sessionKey
 	settings Settings
 	ready    chan struct{} // closed when Session or err is set
 	Session
 	err error
+
+	// The fields below are guarded by Server.mu.
+	info   Info
+	keep   bool        // has no idle timeout
+	uses   int         // requests in progress, open streams and running calls
+	idle   *time.Timer // runs while uses is 0, unless the session has no idle timeout
+	idleAt time.Time   // when idle fires; zero while it does not run
+	ttl    *time.Timer // nil without a limit
 }
+
+// A sessionKey identifies a session. Principals do not see each other's sessions.
+type sessionKey struct{ principal, name string }
 
 // Info describes a session.
 type Info struct {
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Used    time.Time `json:"used"` // when the last request began
+	// Ends is when the server closes the session unless it is used. It is zero while the session is
+	// in use, and for a session without a limit.
+	Ends time.Time `json:"ends,omitzero"`
 }
 
 // sessionName matches valid names of sessions.
@@ -43,42 +59,84 @@ func CheckName(name string) error {
 }
 
 // open opens a session, or checks that the open session of that name has the given settings.
-// Concurrent calls for one name open it once.
-func (s *Server) open(name string, settings Settings) error {
+// Concurrent calls for one name open it once. With keep, the session has no idle timeout.
+func (s *Server) open(p *Principal, name string, settings Settings, keep bool) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	one := s.sessions[name]
-	switch {
-	case s.closed:
-		s.mu.Unlock()
-		return errStopping()
-	case one != nil:
-		s.mu.Unlock()
-		<-one.ready
-		if one.err != nil {
-			return one.err
+	if p.Settings != nil {
+		if err := p.Settings.check(name, settings); err != nil {
+			return err
 		}
-		return one.settings.check(name, settings)
-	case len(s.sessions) >= maxSessions:
-		s.mu.Unlock()
-		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open", maxSessions)
+		settings, keep = p.Settings, false
+	}
+	s.mu.Lock()
+	one, err := s.openLocked(p, name, settings)
+	if err == nil && keep {
+		one.keep = true
+		s.restIdle(one)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	<-one.ready
+	if one.err != nil {
+		return one.err
+	}
+	return one.settings.check(name, settings)
+}
+
+// openLocked returns the session of a name. If there is none, it starts to open it. s.mu must be
+// held.
+func (s *Server) openLocked(p *Principal, name string, settings Settings) (*session, error) {
+	key := sessionKey{p.Name, name}
+	if s.closed {
+		return nil, errStopping()
+	}
+	if one := s.sessions[key]; one != nil {
+		return one, nil
+	}
+	if err := s.checkSessions(p); err != nil {
+		return nil, err
 	}
 	now := time.Now()
-	one = &session{info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{})}
-	s.sessions[name] = one
-	s.mu.Unlock()
-	one.Session, one.err = s.opts.Open(name, settings)
-	if one.err != nil {
-		s.mu.Lock()
-		delete(s.sessions, name)
-		s.mu.Unlock()
-	} else {
-		s.log.Info("session opened", "session", name)
+	one := &session{key: key, info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{})}
+	s.sessions[key] = one
+	s.ended.forget(key)
+	s.hold(one)
+	go func() {
+		defer s.drop(one)
+		one.Session, one.err = s.opts.Open(OpenRequest{Principal: p.Name, Name: name, Settings: settings, Limit: s.limit(one)})
+		if one.err != nil {
+			s.mu.Lock()
+			delete(s.sessions, key)
+			s.mu.Unlock()
+		} else {
+			s.log.Info("session opened", "session", name, "principal", p.Name)
+			s.startTTL(one)
+		}
+		close(one.ready)
+	}()
+	return one, nil
+}
+
+// checkSessions returns an error if no more sessions may be open. s.mu must be held.
+func (s *Server) checkSessions(p *Principal) error {
+	own := 0
+	for key := range s.sessions {
+		if key.principal == p.Name {
+			own++
+		}
 	}
-	close(one.ready)
-	return one.err
+	limit := cmp.Or(p.MaxSessions, defaultPrincipalSessions)
+	switch {
+	case own >= limit:
+		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open", own)
+	case len(s.sessions) >= s.opts.MaxSessions:
+		return errs.Errorf(errs.ErrBackpressure, "Try again later.", "the server has its maximum number of open sessions, %d", s.opts.MaxSessions)
+	}
+	return nil
 }
 
 // check returns an error that names the first difference between the settings of the open session
@@ -98,42 +156,101 @@ func (open Settings) check(name string, later Settings) error {
 	return nil
 }
 
-// use returns an open session for a request.
-func (s *Server) use(name string) (*session, error) {
+// A demand says what a request needs of its session.
+type demand int
+
+const (
+	// existing is a request that makes no sense without its session, such as one that names an MCP
+	// session.
+	existing demand = iota
+	// continued is a call. It opens a session of a principal with settings, but if that session has
+	// ended, the first call reports it: its client must know that the pages are gone.
+	continued
+	// fresh is the first request of a client. It opens a session of a principal with settings.
+	fresh
+)
+
+// use returns the session that a request names, and marks it as used until the caller calls
+// release. ctx is that of the request. A request does not find the sessions of other principals.
+func (s *Server) use(ctx context.Context, name string, needs demand) (one *session, release func(), err error) {
+	p := principalOf(ctx)
+	key := sessionKey{p.Name, name}
 	s.mu.Lock()
-	one := s.sessions[name]
-	if one != nil {
-		one.info.Used = time.Now()
-	}
-	s.mu.Unlock()
+	one = s.sessions[key]
 	if one == nil {
-		return nil, errUnknown(name)
+		opens := p.Settings != nil && needs != existing && CheckName(name) == nil
+		reason, ended := s.ended.reason(key)
+		switch {
+		case ended && !(opens && needs == fresh):
+			if opens {
+				s.ended.forget(key)
+			}
+			err = errEnded(name, reason, opens)
+		case opens:
+			one, err = s.openLocked(p, name, p.Settings)
+		default:
+			err = errUnknown(name)
+		}
 	}
-	<-one.ready
-	return one, one.err
+	if err != nil {
+		s.mu.Unlock()
+		return nil, nil, err
+	}
+	one.info.Used = time.Now()
+	s.hold(one)
+	s.mu.Unlock()
+	release = sync.OnceFunc(func() { s.drop(one) })
+	select {
+	case <-one.ready:
+		err = one.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return one, release, nil
 }
 
-// close closes a session.
-func (s *Server) close(name string) error {
+// close closes a session of p.
+func (s *Server) close(p *Principal, name string) error {
 	s.mu.Lock()
-	one := s.sessions[name]
+	one := s.sessions[sessionKey{p.Name, name}]
 	s.mu.Unlock()
 	if one == nil {
 		return errUnknown(name)
 	}
 	<-one.ready
-	s.mu.Lock()
-	mine := s.sessions[name] == one
-	if mine {
-		delete(s.sessions, name)
-	}
-	s.mu.Unlock()
-	if !mine {
+	ended, err := s.end(one, "a client closed it", nil)
+	if !ended {
 		return errUnknown(name)
 	}
-	err := one.Close()
-	s.log.Info("session closed", "session", name, "error", err)
 	return err
+}
+
+// end closes a session that was opened, unless another call has done that or unless returns true,
+// and remembers the reason. unless may be nil. It is called with
+// s.mu held.
+func (s *Server) end(one *session, reason string, unless func() bool) (ended bool, err error) {
+	s.mu.Lock()
+	if s.sessions[one.key] != one || unless != nil && unless() {
+		s.mu.Unlock()
+		return false, nil
+	}
+	delete(s.sessions, one.key)
+	s.ended.add(one.key, reason)
+	for _, timer := range []*time.Timer{one.idle, one.ttl} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	s.closing.Add(1)
+	s.mu.Unlock()
+	defer s.closing.Done()
+	err = one.Close()
+	s.log.Info("session closed", "session", one.key.name, "principal", one.key.principal, "reason", reason, "error", err)
+	return true, err
 }
 
 // closeAll closes all sessions at the same time, and opens no more.
@@ -143,23 +260,37 @@ func (s *Server) closeAll() error {
 	if s.idle != nil {
 		s.idle.Stop()
 	}
-	names := slices.Collect(maps.Keys(s.sessions))
+	open := slices.Collect(maps.Values(s.sessions))
 	s.mu.Unlock()
-	failed := make([]error, len(names))
+	failed := make([]error, len(open))
 	var closing sync.WaitGroup
-	for i, name := range names {
+	for i, one := range open {
 		closing.Go(func() {
-			if err := s.close(name); errs.CodeOf(err) != errs.ErrBadArgs { // otherwise another call closed it
-				failed[i] = err
+			if <-one.ready; one.err == nil {
+				_, failed[i] = s.end(one, "the server stopped", nil)
 			}
 		})
 	}
 	closing.Wait()
+	s.closing.Wait() // those that another call closes
 	return errors.Join(failed...)
 }
 
+// errNoSession is in the chain of the error of a request for a session that is not open.
+var errNoSession = errors.New("not found")
+
 func errUnknown(name string) error {
-	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q not found", name)
+	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q %w", name, errNoSession)
+}
+
+// errEnded is the error of a request for a session that has ended. reopens reports whether the next
+// call opens it again.
+func errEnded(name, reason string, reopens bool) error {
+	hint := "Open it again, and start over."
+	if reopens {
+		hint = "Its pages are closed. The next call opens it again: start over."
+	}
+	return errs.Errorf(errs.ErrSessionEnded, hint, "session %q ended: %s", name, reason)
 }
 
 func errStopping() error {

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxHTTPClients bounds the MCP sessions of one HTTPSession. Clients that exit without ending theirs
+// would fill the memory.
+const maxHTTPClients = 64
+
+// sessionIDHeader is the header with the id of an MCP session.
+const sessionIDHeader = "Mcp-Session-Id"
+
+// httpClients are the MCP sessions of an HTTPSession, up to protocol version 2025-11-25. At the
+// limit, a new one ends the one that was not used for the longest time.
+type httpClients struct {
+	protocol *sdk.Server
+
+	mu      sync.Mutex // guards the fields below
+	clients map[string]*httpClient
+	opening int    // requests that may create an MCP session
+	clock   uint64 // counts requests
+}
+
+type httpClient struct {
+	requests int    // in progress
+	used     uint64 // the clock at its last request
+}
+
+// serve serves a request with h. The response to an unknown MCP session is 404, which tells its
+// client to begin a new one.
+func (c *httpClients) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(sessionIDHeader)
+	if id == "" && r.Method == http.MethodPost {
+		c.open(h, w, r)
+		return
+	}
+	c.mu.Lock()
+	client := c.clients[id]
+	if client != nil {
+		c.clock++
+		client.used = c.clock
+		client.requests++
+	}
+	c.mu.Unlock()
+	if client == nil && id != "" {
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	if client != nil {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if client.requests--; r.Method == http.MethodDelete {
+				delete(c.clients, id)
+			}
+		}()
+	}
+	h.ServeHTTP(w, r)
+}
+
+// open serves a request that may create an MCP session.
+func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	var evict string
+	full := len(c.clients)+c.opening >= maxHTTPClients
+	if full {
+		if evict = c.oldest(); evict != "" {
+			delete(c.clients, evict)
+			full = false
+		}
+	}
+	if !full {
+		c.opening++
+	}
+	c.mu.Unlock()
+	if full {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d clients are connected to the session", maxHTTPClients), http.StatusTooManyRequests)
+		return
+	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.opening--
+	}()
+	if evict != "" {
+		c.end(evict)
+	}
+	h.ServeHTTP(&initialResponse{w, c}, r)
+}
+
+// oldest returns the MCP session without requests that was not used for the longest time, or "".
+// c.mu must be held.
+func (c *httpClients) oldest() (id string) {
+	for candidate, client := range c.clients {
+		if client.requests == 0 && (id == "" || client.used < c.clients[id].used) {
+			id = candidate
+		}
+	}
+	return id
+}
+
+// end ends an MCP session.
+func (c *httpClients) end(id string) {
+	for conn := range c.protocol.Sessions() {
+		if conn.ID() == id {
+			conn.Close()
+		}
+	}
+}
+
+// An initialResponse is a response that may create an MCP session. It registers the session before
+// the client learns its id.
+type initialResponse struct {
+	http.ResponseWriter
+	clients *httpClients
+}
+
+// Write implements http.ResponseWriter.
+func (w *initialResponse) Write(p []byte) (int, error) {
+	if id := w.Header().Get(sessionIDHeader); id != "" {
+		c := w.clients
+		c.mu.Lock()
+		if c.clients[id] == nil {
+			c.clock++
+			c.clients[id] = &httpClient{used: c.clock}
+		}
+		c.mu.Unlock()
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the underlying writer for http.ResponseController.
+func (w *initialResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }

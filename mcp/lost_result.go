@@ -1,0 +1,120 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxLost bounds the results whose loss a session reports with one result.
+const maxLost = 16
+
+// lostResults are the outcomes of calls whose results did not reach their client. The next result of
+// the session reports each of them once, so that a client does not repeat an action that was done.
+// Its zero value is ready to use.
+type lostResults struct {
+	mu    sync.Mutex
+	notes []string
+}
+
+// take returns the notes for the result of a call of t, the oldest first. If the result gets lost
+// too, the delivery in ctx reports both later.
+func (l *lostResults) take(ctx context.Context, t *tool, res *sdk.CallToolResult) []string {
+	l.mu.Lock()
+	notes := l.notes
+	l.notes = nil
+	l.mu.Unlock()
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
+		d.end(notes, t, res)
+	}
+	return notes
+}
+
+// add stores notes that precede the present ones.
+func (l *lostResults) add(notes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notes = append(notes, l.notes...)
+	l.notes = l.notes[max(0, len(l.notes)-maxLost):]
+}
+
+type deliveryKey struct{}
+
+// A delivery watches whether the response to one request with one call reaches the client's
+// connection. It is the http.ResponseWriter of the request.
+type delivery struct {
+	http.ResponseWriter
+	request context.Context // done when the connection is broken
+
+	mu        sync.Mutex // guards the fields below
+	ended     bool       // the call
+	notes     []string   // in the result
+	outcome   string     // note about the result; empty if the call did nothing
+	written   bool       // since the end of the call
+	delivered bool       // flushed after that
+}
+
+// deliver serves a request with h. A call of it whose result does not reach the connection is
+// reported with the next result.
+func (l *lostResults) deliver(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	d := &delivery{ResponseWriter: w, request: r.Context()}
+	h.ServeHTTP(d, r.WithContext(context.WithValue(r.Context(), deliveryKey{}, d)))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.ended || d.delivered {
+		return
+	}
+	if d.outcome != "" {
+		d.notes = append(d.notes, d.outcome)
+	}
+	l.add(d.notes)
+}
+
+// end records the end of the call. What is written from then on is its result.
+func (d *delivery) end(notes []string, t *tool, res *sdk.CallToolResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended, d.notes = true, notes
+	if res.InputRequests == nil { // otherwise the call has done nothing, and its client repeats it
+		d.outcome = fmt.Sprintf("the result of the earlier call %s was not delivered: %s", t.name, outcomeOf(res))
+	}
+}
+
+// outcomeOf returns a result as one line, without the text of a page.
+func outcomeOf(res *sdk.CallToolResult) string {
+	line := ""
+	if text, ok := res.Content[0].(*sdk.TextContent); ok {
+		line, _, _ = strings.Cut(text.Text, "\n")
+	}
+	if line == "" || strings.HasPrefix(line, "<page ") { // see fence
+		line = "it succeeded"
+	}
+	return oneLine(line)
+}
+
+// Write implements http.ResponseWriter.
+func (d *delivery) Write(p []byte) (int, error) {
+	n, err := d.ResponseWriter.Write(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.written = d.ended && err == nil
+	return n, err
+}
+
+// FlushError sends what was written. http.ResponseController calls it.
+func (d *delivery) FlushError() error {
+	err := http.NewResponseController(d.ResponseWriter).Flush()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.written && err == nil && d.request.Err() == nil {
+		d.delivered = true
+	}
+	return err
+}
+
+// Unwrap returns the underlying writer for http.ResponseController.
+func (d *delivery) Unwrap() http.ResponseWriter { return d.ResponseWriter }
