@@ -11,7 +11,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 const handshakesName = "handshakes"
@@ -70,36 +69,10 @@ func makeDirs(path string) error {
 	return nil
 }
 
-// writePrivate writes a file atomically, readable only by the user, and returns its Lstat result.
-func writePrivate(path string, data []byte) (fs.FileInfo, error) {
-	temporary := filepath.Join(filepath.Dir(path), ".new-"+wire.NewID())
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(temporary) // fails after a successful rename
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return nil, err
-	}
-	info, err := os.Lstat(path)
-	if err == nil {
-		err = owneronly.CheckFile(info)
-	}
-	if err != nil {
-		os.Remove(path)
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return info, nil
-}
-
 // maxPrivate is the maximum number of bytes that readPrivate reads.
 const maxPrivate = 1 << 20
 
-// readPrivate reads a file that writePrivate wrote. It rejects a file that fails
+// readPrivate reads a file that [owneronly.WriteFile] wrote. It rejects a file that fails
 // [owneronly.CheckFile], and a file that is replaced while it is opened.
 func readPrivate(path string) ([]byte, fs.FileInfo, error) {
 	named, err := os.Lstat(path)

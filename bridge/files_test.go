@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -65,7 +66,7 @@ func TestRejectsPlantedFiles(t *testing.T) {
 	if _, err := f.pairings(); err == nil {
 		t.Error("pairings are read through a link")
 	}
-	if _, err := writePrivate(path, []byte("secret")); err != nil {
+	if _, err := owneronly.WriteFile(path, []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(victim); string(data) != "mine" {
@@ -158,7 +159,7 @@ func TestReplacedFile(t *testing.T) {
 	s, dir, _ := start(t)
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	i := waitInstance(t, s, "a")
-	if _, err := writePrivate(publishedPath(s), []byte("{}")); err != nil {
+	if _, err := owneronly.WriteFile(publishedPath(s), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, i, time.Second)
@@ -192,7 +193,7 @@ func TestLive(t *testing.T) {
 		change(&copied)
 		data, _ := json.Marshal(copied)
 		path := f.recordPath(copied)
-		if _, err := writePrivate(path, data); err != nil {
+		if _, err := owneronly.WriteFile(path, data); err != nil {
 			t.Fatal(err)
 		}
 		return path

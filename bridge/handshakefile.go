@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -52,7 +53,7 @@ func (d *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) 
 		return nil, errs.Errorf(errs.ErrInternal, "", "handshake file: %w", err)
 	}
 	path := filepath.Join(d.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
-	info, err := writePrivate(path, append(data, '\n'))
+	info, err := owneronly.WriteFile(path, append(data, '\n'))
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrNoBackend, dataDirHint, "handshake file: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -53,7 +54,7 @@ func NewPairing(dataDir string) (path string, err error) {
 	}
 	path = d.pairingPath(servers[0].PID)
 	text := wire.PairingString(servers[0].Port, wire.NewKey()) + "\n"
-	if _, err := writePrivate(path, []byte(text)); err != nil {
+	if _, err := owneronly.WriteFile(path, []byte(text)); err != nil {
 		return "", errs.Errorf(errs.ErrNoBackend, dataDirHint, "pairing file: %w", err)
 	}
 	return path, nil
@@ -124,7 +125,7 @@ func (d *dataDirectory) changePairings(change func([]pairingRecord) []pairingRec
 	}
 	data, err := json.MarshalIndent(file, "", "  ")
 	if err == nil {
-		_, err = writePrivate(d.pairingsPath(), append(data, '\n'))
+		_, err = owneronly.WriteFile(d.pairingsPath(), append(data, '\n'))
 	}
 	if err != nil {
 		return errs.Errorf(errs.ErrNoBackend, dataDirHint, "%s: %w", d.pairingsPath(), err)

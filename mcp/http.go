@@ -45,6 +45,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	handler := func(stateless bool) http.Handler {
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, &sdk.StreamableHTTPOptions{
 			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: maxLine, EventStore: events,
+			DisableLocalhostProtection: true, // the caller checks Host, which a reverse proxy may have set
 		})
 	}
 	clients := &httpClients{protocol: srv, clients: map[string]*httpClient{}}

@@ -76,6 +76,10 @@ func (s *settings) runRoot(cmd *cobra.Command, _ []string) error {
 	switch {
 	case err != nil:
 		return err
+	case isURL(s.connect):
+		return bridgeURL(cmd, s)
+	case s.connectToken != "":
+		return usagef("", "%s requires --connect URL", s.flagOrVariable("connect-token-file"))
 	case s.connect != "":
 		return bridgeStdio(cmd, s)
 	case cmd.Flags().Changed("session") && s.sources["session"] == "":

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
@@ -48,8 +49,10 @@ type settings struct {
 
 	// Server of call and shell.
 	session, connect string
+	connectToken     string // file
 	noServer         bool
-	pool             *chromium.Pool // of the sessions with temporary profiles; nil outside of the server
+	pool             *chromium.Pool                      // of the sessions with temporary profiles; nil outside of the server
+	observe          func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
 
 	// Tools, output and logging.
 	tools       toolsets
@@ -148,7 +151,8 @@ func define() (*settings, []flagGroup) {
 
 	fs = group("Sessions of the server (see chrome-mcp help serve)")
 	fs.StringVar(&s.session, "session", server.DefaultSession, "use session `NAME` of the server, which keeps it until sessions close")
-	fs.StringVar(&s.connect, "connect", "", "serve MCP on stdin and stdout with a session of the server at `SOCKET`")
+	fs.StringVar(&s.connect, "connect", "", "serve MCP on stdin and stdout with a session of the server at `SOCKET|URL`")
+	fs.StringVar(&s.connectToken, "connect-token-file", "", "with --connect URL: read the token from `FILE`")
 	fs.BoolVar(&s.noServer, "no-server", false, "use a browser that ends with the command, not the server")
 
 	fs = group("Tools, output and logging")

@@ -101,6 +101,9 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 			closeRecord()
 		}
 	}()
+	if s.observe != nil {
+		record = s.observe(record)
+	}
 	for _, note := range rules.Notes() {
 		log.Warn(note)
 	}

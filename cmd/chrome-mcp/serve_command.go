@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -32,21 +35,26 @@ const (
 
 func serveCommand(s *settings) *cobra.Command {
 	var lives lifetimes
+	var listen listenFlags
 	cmd := &cobra.Command{
-		Use:   "serve [--idle-timeout DURATION]",
+		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS ...]",
 		Short: "run the server that keeps the sessions of call and shell",
 		Long: `Runs the server that keeps the sessions of call and shell, until a signal or
 serve stop ends it. call and shell start it when none is running, with an idle timeout of
 one hour. It listens on a socket in the data directory that only you can use. The
-settings of a session come from the call that opens it.`,
+settings of a session come from the call that opens it.
+
+With --listen it also serves MCP over HTTP, at /mcp, to clients with a token. Their
+sessions have the flags of serve, or those of their token in --token-file.`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveSessions(cmd.Context(), s, lives, cmd.Flags(), cmd.ErrOrStderr())
+			return serveSessions(cmd.Context(), s, lives, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
 	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close a session after this time without calls, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
+	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
 		s.command("stop", "stop the server and close its sessions", stopServer),
@@ -88,19 +96,33 @@ func sessionsCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// serverFlags are the flags that have an effect on serve. Those of a session come from the clients
-// that open it.
+// serverFlags are the flags that always have an effect on serve. Those of a session come from the
+// clients that open it, or from serve for clients over HTTP without a token file.
 var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "log-level", "log-file"}
 
-// serveSessions runs the server until ctx is done, a client stops it, or it was idle for lives.server.
-func serveSessions(ctx context.Context, s *settings, lives lifetimes, flags *pflag.FlagSet, stderr io.Writer) error {
+// checkServeFlags checks that the flags of serve have an effect.
+func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
+	allowed := slices.Concat(serverFlags, listenFlagNames, []string{"listen"})
+	hint := "Pass it to call or shell; it applies to the session that they open."
+	switch {
+	case listen.tokenFile != "":
+		hint = "Write it to the settings of a token."
+	case listen.address != "":
+		allowed = append(allowed, sessionFlags()...)
+	}
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		if err == nil && s.sources[f.Name] == "" && !slices.Contains(serverFlags, f.Name) {
-			err = usagef("Pass it to call or shell; it applies to the session that they open.", "--%s has no effect on serve", f.Name)
+		if err == nil && s.sources[f.Name] == "" && !slices.Contains(allowed, f.Name) {
+			err = usagef(hint, "--%s has no effect on serve", f.Name)
 		}
 	})
-	if err != nil {
+	return cmp.Or(err, listen.check(flags))
+}
+
+// serveSessions runs the server until ctx is done, a client stops it, or it was idle for
+// lives.server.
+func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
 	if err := lives.check(); err != nil {
@@ -111,22 +133,49 @@ func serveSessions(ctx context.Context, s *settings, lives lifetimes, flags *pfl
 		return err
 	}
 	defer closeLog()
-	l, err := server.Listen(s.data)
+	front, l, err := openListeners(s, listen, flags, log)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
+	front.print(stderr, s.data)
 	pool := &chromium.Pool{Logger: log}
-	profiles := newProfileUsers()
+	opener := &sessionOpener{s.data, pool, newProfileUsers(), front, log}
 	err = server.New(server.Options{
 		Version:     programVersion(),
 		IdleTimeout: lives.server,
 		SessionIdle: lives.idle,
 		SessionTTL:  lives.ttl,
 		Logger:      log,
-		Open: func(r server.OpenRequest) (server.Session, error) {
-			return openSession(r, s.data, profiles, pool, log.With("session", r.Name, "principal", r.Principal))
-		},
+		HTTP:        front.front(),
+		Open:        opener.open,
 	}).Serve(ctx, l)
 	return errors.Join(err, pool.Close())
+}
+
+// openListeners opens the Unix socket, and with --listen the HTTP listener and its token, or
+// nothing.
+func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpFront, net.Listener, error) {
+	if listen.address == "" {
+		l, err := server.Listen(s.data)
+		return nil, l, err
+	}
+	opts, err := listen.options(log)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, own, err := listen.credentials(s, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := server.Listen(s.data)
+	if err != nil {
+		return nil, nil, err
+	}
+	front, err := listen.open(s, tokens, own, opts)
+	if err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return front, l, nil
 }

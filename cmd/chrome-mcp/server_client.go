@@ -23,6 +23,9 @@ import (
 // openServerSession returns a client of the server, which it starts if none is running, after
 // opening the session that the settings name. With keep, the session does not end when it is idle.
 func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Client, error) {
+	if isURL(s.connect) {
+		return nil, usagef("Omit it to use a server of this machine.", "--connect URL cannot be combined with a command")
+	}
 	if err := server.CheckName(s.session); err != nil {
 		return nil, s.flagValueError("session", err)
 	}
@@ -172,7 +175,11 @@ func printServerStatus(s *settings, stdout io.Writer) error {
 		return err
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, %d sessions\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions)
+		listen := ""
+		if st.URL != "" {
+			listen = ", listening on " + st.URL
+		}
+		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, %d sessions%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
 	}
 	return err
 }

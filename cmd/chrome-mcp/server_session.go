@@ -54,22 +54,32 @@ func (s *serverSession) Close() error {
 	return errors.Join(err, s.closeAll())
 }
 
-// openSession opens a session with the settings of its first client. A session with a temporary
-// profile uses a browser of pool.
-func openSession(r server.OpenRequest, data string, profiles *profileUsers, pool *chromium.Pool, log *slog.Logger) (server.Session, error) {
-	s, err := sessionSettings(r.Name, data, r.Settings)
+// A sessionOpener opens the sessions of a server.
+type sessionOpener struct {
+	data     string         // directory
+	pool     *chromium.Pool // for sessions with a temporary profile
+	profiles *profileUsers
+	front    *httpFront // may be nil
+	log      *slog.Logger
+}
+
+// open opens a session with the settings of its first client.
+func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
+	s, err := sessionSettings(r.Name, o.data, r.Settings)
 	if err != nil {
 		return nil, err
 	}
-	s.limit, s.pool = r.Limit, pool
-	user := profiles.user(r.Principal, r.Name)
+	s.limit, s.pool = r.Limit, o.pool
+	user := o.profiles.user(r.Principal, r.Name)
 	s.wrapBackend = user.wrap(s)
 	rules, err := s.validPolicy()
 	if err != nil {
 		return nil, err
 	}
+	o.front.deny(rules)
+	s.observe = o.front.record
 	ctx := context.Background()
-	tools, closeServer, err := openMCP(ctx, s, rules, log)
+	tools, closeServer, err := openMCP(ctx, s, rules, o.log.With("session", r.Name, "principal", r.Principal))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +109,7 @@ func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "data", "session", "connect", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
+		case "data", "session", "connect", "connect-token-file", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
 			return // those of the client, of the server, or the same for all sessions
 		}
 		set := []string{f.Value.String()}
@@ -147,7 +157,12 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 	if name != server.DefaultSession && !s.given("profile") && !s.given("cdp-endpoint") {
 		s.isolated = true
 	}
-	s.tools, s.structured = mcp.Toolsets(), true
+	if !s.given("tools") {
+		s.tools = mcp.Toolsets()
+	}
+	if !s.given("structured") {
+		s.structured = true
+	}
 	s.closeTimeout = terminalCloseTimeout
 	return s, nil
 }

@@ -48,6 +48,10 @@ var Names = map[string]string{
 	"Options.Profile":              "--profile",
 	"Options.Proxy":                "--proxy",
 	"SessionOptions.MaxTabs":       "--max-tabs",
+	"HTTPOptions.BehindProxy":      "--behind-proxy",
+	"HTTPOptions.CertFile":         "--tls-cert",
+	"HTTPOptions.KeyFile":          "--tls-key",
+	"HTTPOptions.PublicURL":        "--public-url",
 	"bridge.NewPairing":            "chrome-mcp --print-pairing",
 }
 

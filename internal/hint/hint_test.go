@@ -8,6 +8,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -18,6 +19,7 @@ func TestNames(t *testing.T) {
 	structs := map[string]reflect.Type{
 		"Config": reflect.TypeFor[policy.Config](), "Options": reflect.TypeFor[chromium.Options](), "ManagerOptions": reflect.TypeFor[executor.ManagerOptions](),
 		"SessionOptions": reflect.TypeFor[executor.SessionOptions](), "TypeOptions": reflect.TypeFor[executor.TypeOptions](),
+		"HTTPOptions": reflect.TypeFor[server.HTTPOptions](),
 	}
 	for name := range hint.Names {
 		owner, member, _ := strings.Cut(name, ".")

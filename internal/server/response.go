@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // A failure is the body of an error response.
@@ -45,6 +46,12 @@ func fail(w http.ResponseWriter, err error) {
 	reply(w, prepareFailure(w, err), body)
 }
 
+// failWith writes an error response with a status.
+func failWith(w http.ResponseWriter, status int, err error) {
+	prepareFailure(w, err)
+	reply(w, status, failureOf(err))
+}
+
 // failMCP writes an error response of MCP's streamable HTTP transport: a JSON-RPC error without id,
 // because the request was not read.
 func failMCP(w http.ResponseWriter, err error) {
@@ -70,7 +77,7 @@ func failureOf(err error) failure {
 	var body failure
 	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*errs.Error](err); ok {
-		body.Error.Message, body.Error.Hint = e.Message(), e.Hint
+		body.Error.Message, body.Error.Hint = e.Message(), hint.Translate(e.Hint)
 	}
 	return body
 }

@@ -87,6 +87,8 @@ type Options struct {
 	MaxCalls int
 	// Logger logs the start and end of sessions. Nil discards.
 	Logger *slog.Logger
+	// HTTP also serves the sessions to principals with tokens. Nil means only the Unix socket.
+	HTTP *Front
 }
 
 // An OpenRequest says which session to open.
@@ -123,6 +125,7 @@ type Status struct {
 	PID      int       `json:"pid"`
 	Started  time.Time `json:"started"`
 	Sessions int       `json:"sessions"`
+	URL      string    `json:"url,omitempty"` // of Options.HTTP
 }
 
 // New returns a server that does not serve yet.
@@ -145,8 +148,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.mu.Unlock()
 	}
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
-	served := make(chan error, 1)
+	served := make(chan error, 2)
 	go func() { served <- web.Serve(l) }()
+	if s.opts.HTTP != nil {
+		serve := s.opts.HTTP.start(s)
+		go func() { served <- serve() }()
+	}
 	var err error
 	select {
 	case err = <-served:
@@ -155,13 +162,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout+closeGrace)
 	defer cancel()
-	drained := make(chan struct{}) // no connection has a request, or web is closed
-	go func() {
-		defer close(drained)
-		if web.Shutdown(ctx) != nil {
-			web.Close()
-		}
-	}()
+	var shutdowns sync.WaitGroup // end when no connection has a request
+	if s.opts.HTTP != nil {
+		s.opts.HTTP.stop()
+		shutdowns.Go(func() { s.opts.HTTP.shutdown(ctx) })
+	}
+	shutdowns.Go(func() { shutdown(ctx, web) })
 	select {
 	case <-s.calls.stop():
 	case <-time.After(drainTimeout):
@@ -170,8 +176,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// no response, or send no complete request, remain: they get no more time.
 	err = errors.Join(err, s.closeAll())
 	defer time.AfterFunc(closeGrace, cancel).Stop()
-	<-drained
+	shutdowns.Wait()
 	return err
+}
+
+// shutdown waits until no connection has a request, or ctx is done, and closes all connections.
+func shutdown(ctx context.Context, web *http.Server) {
+	if web.Shutdown(ctx) != nil {
+		web.Close()
+	}
 }
 
 func (s *Server) handler() http.Handler {
@@ -179,15 +192,11 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.status(principalOf(r.Context())))
 	})
-	mux.HandleFunc("POST /v1/server/stop", func(w http.ResponseWriter, r *http.Request) {
-		if principalOf(r.Context()).Settings != nil {
-			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "only the user of the server can stop it"))
-			return
-		}
+	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
 		s.log.Info("a client stops the server")
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()
-	})
+	}))
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.list(principalOf(r.Context())))
 	})
@@ -199,8 +208,8 @@ func (s *Server) handler() http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /v1/sessions/{name}/stream", s.serveStream)
-	mux.HandleFunc("/mcp", s.serveMCP)
+	mux.HandleFunc("POST /v1/sessions/{name}/stream", localOnly(s.serveStream))
+	mux.HandleFunc(mcpPath, s.serveMCP)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.begin()
@@ -230,7 +239,18 @@ func (s *Server) finish() {
 
 // status returns the state of the server, with the number of sessions of p.
 func (s *Server) status(p *Principal) Status {
-	return Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.list(p))}
+	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.list(p))}
+	if s.opts.HTTP != nil {
+		st.URL = s.opts.HTTP.URL()
+	}
+	return st
+}
+
+// openSessions returns the number of sessions of all principals.
+func (s *Server) openSessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
 }
 
 // list returns the sessions of p, sorted by name.

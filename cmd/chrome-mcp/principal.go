@@ -1,0 +1,144 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+)
+
+// The browsers that a token can give access to. Without any, it gives access to a managed browser
+// with a temporary profile.
+const (
+	browserManaged   = "managed"   // with a temporary profile
+	browserProfile   = "profile"   // managed, with a persistent profile
+	browserExtension = "extension" // the user's Chrome
+	browserEndpoint  = "endpoint"  // an attached browser
+)
+
+// browserOfSetting maps a setting to the browser that it selects.
+var browserOfSetting = map[string]string{
+	"cdp-endpoint": browserEndpoint, "attach-default-context": browserEndpoint,
+	"profile": browserProfile, "port": browserExtension, "no-cdp-fallback": browserExtension,
+}
+
+// notOfSession are the flags that are not settings of a session.
+var notOfSession = []string{"data", "session", "connect", "connect-token-file", "no-server", "log-level", "log-file"}
+
+// principalSettings returns the settings of the sessions of a token with the given settings, by
+// flag without dashes, and browsers. The result selects no other browser.
+func (s *settings) principalSettings(given server.Settings, browsers []string) (server.Settings, error) {
+	if browsers == nil {
+		browsers = []string{browserManaged}
+	}
+	known := []string{browserManaged, browserProfile, browserExtension, browserEndpoint}
+	for _, b := range browsers {
+		if !slices.Contains(known, b) {
+			return nil, usagef("The browsers are "+list(known, "and")+".", "unknown browser %q", b)
+		}
+	}
+	values := server.Settings{}
+	flags := sessionFlags()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(flags, name) {
+			return nil, usagef("Settings are the flags of a session, without dashes; see `chrome-mcp help flags`.", "%q is not a setting of a session", name)
+		}
+		needs := browserOfSetting[name]
+		switch {
+		case name == "prefer" && slices.Equal(given[name], []string{"extension"}):
+			needs = browserExtension
+		case name == "isolated" && !slices.Equal(given[name], []string{"true"}):
+			needs = browserProfile
+		}
+		if needs != "" && !slices.Contains(browsers, needs) {
+			return nil, usagef("Add "+needs+" to its browsers.", "setting %q selects another browser than %s", name, list(browsers, "or"))
+		}
+		values["--"+name] = given[name]
+	}
+	s.selectBrowsers(values, browsers)
+	if err := s.checkSession(values); err != nil {
+		return nil, err
+	}
+	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) && !slices.Contains(browsers, browserProfile) && !slices.Contains(browsers, browserExtension) {
+		return nil, usagef("Add the setting cdp-endpoint.", "no endpoint is set")
+	}
+	return values, nil
+}
+
+// selectBrowsers restricts settings to the given browsers.
+func (s *settings) selectBrowsers(values server.Settings, browsers []string) {
+	has := func(b string) bool { return slices.Contains(browsers, b) }
+	endpoint := values["--cdp-endpoint"] != nil
+	if !has(browserExtension) {
+		values["--prefer"] = []string{"cdp"}
+	} else if !endpoint && !has(browserManaged) && !has(browserProfile) {
+		values["--no-cdp-fallback"] = []string{"true"}
+	}
+	if !endpoint && values["--profile"] == nil && values["--isolated"] == nil {
+		values["--isolated"] = []string{"true"}
+	}
+	switch proxy := values[proxySetting]; {
+	case slices.Equal(proxy, []string{"none"}):
+		delete(values, proxySetting)
+	case proxy == nil && s.proxy != "":
+		values[proxySetting] = []string{s.proxy}
+		if s.noProxy != "" {
+			values[noProxySetting] = []string{s.noProxy}
+		}
+	}
+}
+
+// checkSession checks the settings of a session, with the code that opens one.
+func (s *settings) checkSession(values server.Settings) error {
+	session, err := sessionSettings(server.DefaultSession, s.data, values)
+	if err == nil {
+		_, err = session.validPolicy()
+	}
+	return err
+}
+
+// principalFlags returns the settings of the sessions of the only token of serve: its flags and
+// variables. They select the browsers that the token gives access to.
+func (s *settings) principalFlags(flags *pflag.FlagSet) (server.Settings, error) {
+	values, err := s.forServer(flags)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"tools", "structured"} {
+		if f := flags.Lookup(name); flags.Changed(name) {
+			values["--"+name] = []string{f.Value.String()}
+		}
+	}
+	given, ours := server.Settings{}, sessionFlags()
+	browsers := []string{browserManaged}
+	for flag, set := range values {
+		name := strings.TrimPrefix(flag, "--")
+		if flag == proxySetting || !slices.Contains(ours, name) {
+			continue // selectBrowsers adds the proxy
+		}
+		given[name] = set
+		if b := browserOfSetting[name]; b != "" {
+			browsers = append(browsers, b)
+		}
+	}
+	if slices.Equal(given["prefer"], []string{"extension"}) {
+		browsers = append(browsers, browserExtension)
+	}
+	return s.principalSettings(given, browsers)
+}
+
+// sessionFlags returns the flags that are settings of a session.
+func sessionFlags() (names []string) {
+	_, groups := define()
+	for _, g := range groups {
+		g.flags.VisitAll(func(f *pflag.Flag) {
+			if !slices.Contains(notOfSession, f.Name) {
+				names = append(names, f.Name)
+			}
+		})
+	}
+	return names
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptrace"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
+)
+
+// relayMCP forwards MCP messages in both directions between stdin and stdout and a remote server,
+// until stdin ends or ctx is done. Neither is an error.
+func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	local, err := mcp.LineTransport(io.NopCloser(stdin), stdout).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	remote, err := to.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer runWithTimeout(closeTimeout, remote.Close)
+	r := &relay{local: local, remote: remote, transport: transport, log: log, ended: make(chan error, 1)}
+	go r.receive(ctx)
+	go r.send(ctx)
+	select {
+	case err := <-r.ended:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// A relay connects an MCP host and a remote server.
+type relay struct {
+	local, remote sdk.Connection
+	transport     *bearerTransport
+	log           *slog.Logger
+	ended         chan error // has the first error, or nil after the end of stdin
+}
+
+func (r *relay) end(err error) {
+	select {
+	case r.ended <- err:
+	default:
+	}
+}
+
+// receive forwards the messages of the server.
+func (r *relay) receive(ctx context.Context) {
+	for {
+		m, err := r.remote.Read(ctx)
+		if err != nil {
+			r.end(errGone(err))
+			return
+		}
+		r.transport.observe(m)
+		if err := r.local.Write(ctx, m); err != nil {
+			r.end(err)
+			return
+		}
+	}
+}
+
+func errGone(err error) error {
+	return executor.Errorf(executor.ErrTargetGone, "Restart this program to open it again.", "the server closed the session: %w", err)
+}
+
+// send forwards the messages of the host.
+func (r *relay) send(ctx context.Context) {
+	for {
+		m, err := r.local.Read(ctx)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if m == nil {
+			r.end(err)
+			return
+		}
+		if call, ok := m.(*jsonrpc.Request); ok && call.IsCall() {
+			r.call(ctx, call)
+		} else if err := r.remote.Write(ctx, m); err != nil {
+			r.log.Warn("message not sent", "error", err)
+		}
+	}
+}
+
+// call forwards a call, and reports an error if it cannot be sent. It returns when the call is
+// sent, so that a message about it, such as its cancellation, does not overtake it. The response
+// may come much later.
+func (r *relay) call(ctx context.Context, call *jsonrpc.Request) {
+	sent := make(chan struct{})
+	done := sync.OnceFunc(func() { close(sent) })
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { done() }})
+	go func() {
+		defer done()
+		err := r.remote.Write(ctx, call)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		failure, ok := errors.AsType[*jsonrpc.Error](err)
+		if !ok {
+			failure = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+		}
+		if err := r.local.Write(ctx, &jsonrpc.Response{ID: call.ID, Error: failure}); err != nil {
+			r.end(err)
+		}
+		if r.transport.ended() {
+			r.end(errGone(err))
+		}
+	}()
+	<-sent
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxMCPBody bounds the body of an MCP request, in bytes. It is the maximum length of a message
+	// of package mcp.
+	maxMCPBody = 10 << 20
+	// maxBody bounds the body of other requests, in bytes.
+	maxBody = 4 << 20
+	// bodyTimeout is the time in which the body of a request must arrive.
+	bodyTimeout = 30 * time.Second
+	// writeTimeout is the time in which a client must receive one part of a response. A response
+	// that is a stream can last longer.
+	writeTimeout = 30 * time.Second
+)
+
+// errBodyTooLarge reports that a body is larger than its limit.
+var errBodyTooLarge = errors.New("the body is too large")
+
+// readBody reads the body of a request and replaces it with its content. A client that sends it too
+// slowly is disconnected.
+func readBody(w http.ResponseWriter, r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	limit := int64(maxBody)
+	if r.URL.Path == mcpPath {
+		limit = maxMCPBody
+	}
+	if r.ContentLength > limit {
+		return errBodyTooLarge
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return errBodyTooLarge
+	}
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	return http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// A boundedWriter disconnects a client that does not read the response. It records the status.
+type boundedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	status  int // 0 before the header was written
+}
+
+func newBoundedWriter(w http.ResponseWriter, timeout time.Duration) *boundedWriter {
+	return &boundedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *boundedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *boundedWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *boundedWriter) Write(p []byte) (n int, err error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	err = w.bounded(func() error {
+		n, err = w.ResponseWriter.Write(p)
+		return err
+	})
+	return n, err
+}
+
+// FlushError is for http.ResponseController.
+func (w *boundedWriter) FlushError() error { return w.bounded(w.control.Flush) }
+
+// Flush implements http.Flusher.
+func (w *boundedWriter) Flush() { w.FlushError() }
+
+// bounded runs do with a deadline for its writes. With HTTP/2, a deadline that passes between
+// writes would end the stream.
+func (w *boundedWriter) bounded(do func() error) error {
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil {
+		err = w.control.SetWriteDeadline(time.Time{})
+	}
+	return err
+}

@@ -1,0 +1,413 @@
+package server
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// testToken is the token of the principal "ci".
+const testToken = "0123456789abcdef0123456789abcdef"
+
+// startHTTP starts a server with an HTTP front on loopback and returns its URL.
+func startHTTP(t *testing.T, opts Options, http HTTPOptions) (*fixture, string) {
+	t.Helper()
+	http.Address = "127.0.0.1:0"
+	front, err := ListenHTTP(http)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{"--headless": {"true"}}}})
+	opts.HTTP = front
+	return start(t, opts), front.URL()
+}
+
+// A testRequest is a request of a test to the HTTP front.
+type testRequest struct {
+	method, path, body string
+	header             map[string]string // "" omits a header
+}
+
+// do sends the request, with the token unless the header says otherwise.
+func (r testRequest) do(t *testing.T, base string) (status int, body string, header http.Header) {
+	t.Helper()
+	method := http.MethodGet
+	if r.method != "" {
+		method = r.method
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, base+r.path, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	for name, value := range r.header {
+		switch {
+		case name == "Host":
+			req.Host = value
+		case value == "":
+			req.Header.Del(name)
+		default:
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text), resp.Header
+}
+
+// TestHTTPNeedsToken checks that every route except /healthz needs a token.
+func TestHTTPNeedsToken(t *testing.T) {
+	_, base := startHTTP(t, Options{}, HTTPOptions{})
+	for _, path := range []string{"/", "/healthz/", "/HEALTHZ", "//healthz", "/readyz", "/metrics", "/mcp", "/v1/server", "/v1/sessions", "/v1/tools", "/healthz/../v1/sessions"} {
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer " + testToken[1:], "Bearer " + testToken + "x", "Basic " + testToken, testToken} {
+			status, body, got := testRequest{path: path, header: map[string]string{"Authorization": header}}.do(t, base)
+			if status != http.StatusUnauthorized || got.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(body, `"code":"POLICY_DENIED"`) {
+				t.Errorf("%s with %q: %d %s", path, header, status, body)
+			}
+		}
+	}
+	if status, body, _ := (testRequest{path: "/healthz", header: map[string]string{"Authorization": ""}}).do(t, base); status != http.StatusOK || body != "ok\n" {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	for _, path := range []string{"/readyz", "/metrics", "/v1/server", "/v1/sessions"} {
+		if status, body, _ := (testRequest{path: path, header: map[string]string{"Authorization": "bearer " + testToken}}).do(t, base); status != http.StatusOK {
+			t.Errorf("%s with the token: %d %s", path, status, body)
+		}
+	}
+}
+
+// TestHTTPRejectsPages checks which requests are rejected before their token is read.
+func TestHTTPRejectsPages(t *testing.T) {
+	public, err := url.Parse("https://Chrome.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, base := startHTTP(t, Options{}, HTTPOptions{PublicURL: public})
+	host := strings.TrimPrefix(base, "http://")
+	_, port, err := net.SplitHostPort(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type header = map[string]string
+	for _, tt := range []struct {
+		header header
+		ok     bool
+	}{
+		{header{}, true},
+		{header{"Host": "localhost:" + port}, true},
+		{header{"Host": "LOCALHOST:" + port}, true},
+		{header{"Host": "[::1]:" + port}, true},
+		{header{"Host": "chrome.example.com"}, true},
+		{header{"Host": "chrome.example.com:443"}, true},
+		{header{"Host": "localhost"}, false},
+		{header{"Host": "127.0.0.1"}, false},
+		{header{"Host": "127.0.0.1:1"}, false},
+		{header{"Host": "127.0.0.2:" + port}, false},
+		{header{"Host": "0.0.0.0:" + port}, false},
+		{header{"Host": "evil.example:" + port}, false},
+		{header{"Host": "localhost.evil.example:" + port}, false},
+		{header{"Host": "localhost.:" + port}, false},
+		{header{"Host": "chrome.example.com:80"}, false},
+		{header{"Host": "chrome.example.com.evil.example"}, false},
+		{header{"Origin": base}, true},
+		{header{"Origin": "http://localhost:" + port}, true},
+		{header{"Origin": "https://chrome.example.com"}, true},
+		{header{"Origin": "http://chrome.example.com"}, false},
+		{header{"Origin": "https://" + host}, false},
+		{header{"Origin": "http://localhost"}, false},
+		{header{"Origin": "http://evil.example"}, false},
+		{header{"Origin": "null"}, false},
+		{header{"Origin": "chrome-extension://abc"}, false},
+		{header{"Sec-Fetch-Site": "none"}, true},
+		{header{"Sec-Fetch-Site": "same-origin"}, true},
+		{header{"Sec-Fetch-Site": "same-site"}, false},
+		{header{"Sec-Fetch-Site": "cross-site"}, false},
+		{header{"Sec-Fetch-Site": "Same-Origin"}, false},
+	} {
+		for _, path := range []string{"/healthz", "/readyz"} {
+			status, body, got := testRequest{path: path, header: tt.header}.do(t, base)
+			if want := map[bool]int{true: 200, false: 403}[tt.ok]; status != want {
+				t.Errorf("%s with %v: %d %s", path, tt.header, status, body)
+			}
+			for name := range got {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s with %v: header %s", path, tt.header, name)
+				}
+			}
+		}
+	}
+	tt := testRequest{path: "/mcp", method: http.MethodOptions, header: header{"Origin": "http://evil.example", "Authorization": "", "Access-Control-Request-Method": "POST"}}
+	if status, body, _ := tt.do(t, base); status != http.StatusForbidden {
+		t.Errorf("preflight: %d %s", status, body)
+	}
+}
+
+// TestHTTPRoutes checks what clients with a token cannot do.
+func TestHTTPRoutes(t *testing.T) {
+	f, base := startHTTP(t, Options{}, HTTPOptions{})
+	if err := f.OpenSession(t.Context(), "mine", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v1/server/stop", "/v1/server/%73top", "/v1/sessions/mine/stream"} {
+		if status, body, _ := (testRequest{method: http.MethodPost, path: path}).do(t, base); status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if status, body, _ := (testRequest{path: "/mcp"}).do(t, base); status == http.StatusOK {
+		t.Errorf("GET /mcp without a session: %d %s", status, body)
+	}
+	if status, body, _ := (testRequest{path: "/mcp", method: http.MethodPost}).do(t, base); status != http.StatusOK || body != DefaultSession {
+		t.Errorf("/mcp: %d %s", status, body)
+	}
+	if status, body, _ := (testRequest{path: "/v1/sessions"}).do(t, base); status != http.StatusOK || !strings.Contains(body, `"default"`) || strings.Contains(body, `"mine"`) {
+		t.Errorf("sessions of the principal: %d %s", status, body)
+	}
+}
+
+// TestHTTPBounds checks that bodies and headers are limited, and that slow clients are disconnected.
+func TestHTTPBounds(t *testing.T) {
+	_, base := startHTTP(t, Options{}, HTTPOptions{})
+	for _, tt := range []struct {
+		path string
+		size int
+		want int
+	}{
+		{"/v1/sessions/a", maxBody + 1, http.StatusRequestEntityTooLarge},
+		{"/mcp", maxMCPBody + 1, http.StatusRequestEntityTooLarge},
+		{"/mcp", maxBody + 1, http.StatusOK},
+	} {
+		for _, chunked := range []bool{false, true} {
+			var body io.Reader = strings.NewReader(strings.Repeat(" ", tt.size))
+			if chunked {
+				body = io.NopCloser(body)
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+tt.path, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.path != "/mcp" {
+				req.Method = http.MethodPut
+			}
+			req.Header.Set("Authorization", "Bearer "+testToken)
+			req.Header.Set("Expect", "100-continue") // so that the response arrives before the connection is closed
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Errorf("%s with %d bytes, chunked %v: %v", tt.path, tt.size, chunked, err)
+				continue
+			}
+			resp.Body.Close()
+			if resp.StatusCode != tt.want {
+				t.Errorf("%s with %d bytes, chunked %v: %d, want %d", tt.path, tt.size, chunked, resp.StatusCode, tt.want)
+			}
+		}
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// The server reads a few KiB more than its limit, and then answers before the end of the header.
+	fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\nX: %s", conn.RemoteAddr(), strings.Repeat("x", maxHeader+4096))
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a large header: %d", resp.StatusCode)
+	}
+}
+
+// An endlessSession streams to its client until the connection fails.
+type endlessSession struct {
+	fakeSession
+	failed chan error
+}
+
+func (s endlessSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	block := []byte(strings.Repeat("x", 1<<16))
+	for {
+		_, err := w.Write(block)
+		if err == nil {
+			err = http.NewResponseController(w).Flush()
+		}
+		if err != nil {
+			s.failed <- err
+			return
+		}
+	}
+}
+
+// TestHTTPClientThatDoesNotRead checks that a client that does not read a stream is disconnected.
+func TestHTTPClientThatDoesNotRead(t *testing.T) {
+	s := endlessSession{failed: make(chan error, 1)}
+	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{writeTimeout: 100 * time.Millisecond})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", conn.RemoteAddr(), testToken)
+	if err := <-s.failed; !os.IsTimeout(err) {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+func (s endlessSession) Close() error { return nil }
+
+// A waitingSession answers when released.
+type waitingSession struct {
+	fakeSession
+	begun, release chan struct{}
+}
+
+func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	s.begun <- struct{}{}
+	<-s.release
+	fmt.Fprint(w, "done")
+}
+
+func (s waitingSession) Close() error { return nil }
+
+// TestHTTPDrain checks that a server that stops completes running requests, reports that it is not
+// ready, and rejects others.
+func TestHTTPDrain(t *testing.T) {
+	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
+	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
+	// A connection that stays open: net/http would open another one for each request.
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	request := func(path string) int {
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, conn.RemoteAddr(), testToken)
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	if got := request("/readyz"); got != http.StatusOK {
+		t.Fatalf("ready: %d", got)
+	}
+	called := make(chan string, 1)
+	go func() {
+		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost}.do(t, base)
+		called <- fmt.Sprint(status, " ", body)
+	}()
+	<-s.begun
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Second); request("/readyz") != http.StatusServiceUnavailable; {
+		if time.Now().After(deadline) {
+			t.Fatal("still ready")
+		}
+	}
+	if got := request("/healthz"); got != http.StatusOK {
+		t.Errorf("health while stopping: %d", got)
+	}
+	if got := request("/v1/sessions"); got != http.StatusServiceUnavailable {
+		t.Errorf("a request while stopping: %d", got)
+	}
+	close(s.release)
+	if got := <-called; got != "200 done" {
+		t.Errorf("the running request: %s", got)
+	}
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHTTPMetrics checks the metrics after requests and calls.
+func TestHTTPMetrics(t *testing.T) {
+	metrics := new(Metrics)
+	_, base := startHTTP(t, Options{}, HTTPOptions{Metrics: metrics})
+	record := metrics.Recorder(nil)
+	for range 2 {
+		record.Record(audit.Entry{Event: audit.EventCall, Tool: "click", Code: "OK", DurationMS: 100})
+	}
+	record.Record(audit.Entry{Event: audit.EventCall, Tool: "click", Code: "TIMEOUT", DurationMS: 90_000})
+	record.Record(audit.Entry{Event: audit.EventDenied, Tool: "navigate"})
+	testRequest{path: "/mcp", method: http.MethodPost}.do(t, base)
+	testRequest{path: "/none"}.do(t, base)
+	testRequest{path: "/mcp", header: map[string]string{"Authorization": ""}}.do(t, base)
+	testRequest{path: "/mcp", header: map[string]string{"Origin": "null"}}.do(t, base)
+	status, body, header := testRequest{path: "/metrics"}.do(t, base)
+	if status != http.StatusOK || !strings.HasPrefix(header.Get("Content-Type"), "text/plain; version=0.0.4") {
+		t.Errorf("status %d, %v", status, header)
+	}
+	for _, want := range []string{
+		"# TYPE chrome_mcp_sessions gauge\nchrome_mcp_sessions 1\n",
+		`chrome_mcp_calls_total{tool="click",code="OK"} 2` + "\n",
+		`chrome_mcp_calls_total{tool="click",code="TIMEOUT"} 1` + "\n",
+		`chrome_mcp_call_duration_seconds_bucket{tool="click",le="0.05"} 0` + "\n",
+		`chrome_mcp_call_duration_seconds_bucket{tool="click",le="0.1"} 2` + "\n",
+		`chrome_mcp_call_duration_seconds_bucket{tool="click",le="60"} 2` + "\n",
+		`chrome_mcp_call_duration_seconds_bucket{tool="click",le="+Inf"} 3` + "\n",
+		`chrome_mcp_call_duration_seconds_sum{tool="click"} 90.2` + "\n",
+		`chrome_mcp_call_duration_seconds_count{tool="click"} 3` + "\n",
+		`chrome_mcp_http_requests_total{route="/mcp",status="200"} 1` + "\n",
+		`chrome_mcp_http_requests_total{route="none",status="404"} 1` + "\n",
+		`chrome_mcp_http_rejected_total{reason="origin"} 1` + "\n",
+		`chrome_mcp_http_rejected_total{reason="token"} 1` + "\n",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %q in\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "navigate") {
+		t.Errorf("an entry that is not a call is counted:\n%s", body)
+	}
+}
+
+// TestListenHTTPErrors checks which addresses are rejected.
+func TestListenHTTPErrors(t *testing.T) {
+	used, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	for _, tt := range []struct {
+		opts HTTPOptions
+		code errs.Code
+		text string
+	}{
+		{HTTPOptions{Address: "0.0.0.0:0"}, errs.ErrBadArgs, "can be reached from other machines"},
+		{HTTPOptions{Address: ":0"}, errs.ErrBadArgs, "can be reached from other machines"},
+		{HTTPOptions{Address: "[::]:0"}, errs.ErrBadArgs, "can be reached from other machines"},
+		{HTTPOptions{Address: "127.0.0.1"}, errs.ErrBadArgs, "is not a host and port"},
+		{HTTPOptions{Address: "127.0.0.1:x"}, errs.ErrBadArgs, "127.0.0.1:x"},
+		{HTTPOptions{Address: used.Addr().String()}, errs.ErrLaunchFailed, "cannot listen on " + used.Addr().String()},
+		{HTTPOptions{Address: "127.0.0.1:0", CertFile: "none.pem", KeyFile: "none.pem"}, errs.ErrBadArgs, "none.pem"},
+	} {
+		_, err := ListenHTTP(tt.opts)
+		wantError(t, err, tt.code, tt.text)
+	}
+	front, err := ListenHTTP(HTTPOptions{Address: "0.0.0.0:0", BehindProxy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front.Close()
+}

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+func TestTokenFile(t *testing.T) {
+	sum := sha256.Sum256([]byte("another token of the ci, with text"))
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	text := fmt.Sprintf(`{"tokens": [
+		{"name": "ci", "token": %q, "settings": {"allow-domain": ["example.com"], "enable-mutations": ["true"]}, "maxSessions": 4, "browsers": ["managed"]},
+		{"name": "other", "sha256": %q}]}`, testToken, strings.ToUpper(hex.EncodeToString(sum[:])))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadTokenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []TokenEntry{
+		{"ci", sha256.Sum256([]byte(testToken)), Settings{"allow-domain": {"example.com"}, "enable-mutations": {"true"}}, 4, []string{"managed"}},
+		{Name: "other", Digest: sum},
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestTokenFileErrors checks that the parser is strict, and that no error contains a token.
+func TestTokenFileErrors(t *testing.T) {
+	const secret = "s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t"
+	entry := `{"name": "ci", "token": "` + secret + `"`
+	for text, want := range map[string]string{
+		``:                               "is not a JSON object",
+		`[]`:                             "is not a JSON object",
+		`{}`:                             "has no tokens",
+		`{"tokens": []}`:                 "has no tokens",
+		`{"tokens": null}`:               "tokens: has another type",
+		`{"tokens": {}}`:                 "tokens: has another type",
+		`{"Tokens": []}`:                 `unknown key "Tokens"; the keys are tokens`,
+		`{"tokens": [1]}`:                "tokens[0]: is not a JSON object",
+		`{"tokens": [` + entry:           "is not JSON",
+		`{"tokens": [` + entry + `}]} x`: "unexpected data after the object",
+		`{"tokens": [` + entry + `}], "tokens": []}`:                                      `duplicate key "tokens"`,
+		`{"tokens": [` + entry + `, "policy": "x"}]}`:                                     `tokens[0]: unknown key "policy"`,
+		`{"tokens": [` + entry + `, "` + secret + `": 1}]}`:                               "tokens[0]: unknown key of 34 bytes",
+		`{"tokens": [` + entry + `, "name": "x"}]}`:                                       `duplicate key "name"`,
+		`{"tokens": [` + entry + `}, {"name": "ci", "token": "2` + secret + `"}]}`:        `tokens[1]: duplicate name "ci"`,
+		`{"tokens": [` + entry + `}, {"name": "x", "token": "` + secret + `"}]}`:          "tokens[1]: duplicate token",
+		`{"tokens": [` + entry + `, "sha256": "00"}]}`:                                    "has not exactly one of token and sha256",
+		`{"tokens": [{"name": "ci"}]}`:                                                    "has not exactly one of token and sha256",
+		`{"tokens": [{"name": "ci", "sha256": "` + secret + `"}]}`:                        "sha256: is not a SHA-256",
+		`{"tokens": [{"name": "ci", "token": "` + secret[:31] + `"}]}`:                    "token: is shorter than 32 characters",
+		`{"tokens": [{"name": "ci", "token": "` + secret + ` ` + secret + `"}]}`:          "token: has characters other than",
+		`{"tokens": [{"name": "` + secret + `", "token": "ci"}]}`:                         "name: is not 1 to 31",
+		`{"tokens": [{"token": "` + secret + `"}]}`:                                       "name: is not 1 to 31",
+		`{"tokens": [` + entry + `, "maxSessions": -1}]}`:                                 "maxSessions: is negative",
+		`{"tokens": [` + entry + `, "maxSessions": "4"}]}`:                                "maxSessions: has another type",
+		`{"tokens": [` + entry + `, "browsers": "managed"}]}`:                             "browsers: has another type",
+		`{"tokens": [` + entry + `, "settings": {"allow-domain": "x"}}]}`:                 `settings: "allow-domain": is not a list of strings`,
+		`{"tokens": [` + entry + `, "settings": {"allow-domain": []}}]}`:                  `settings: "allow-domain": is not a list of strings`,
+		`{"tokens": [` + entry + `, "settings": {"headless": ["x"], "headless": []}}]}`:   `duplicate key "headless"`,
+		`{"tokens": [` + entry + `, "settings": {"headless": ["true"], "x": ["y", 1]}}]}`: `settings: "x": is not a list of strings`,
+	} {
+		_, err := parseTokens([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret[:31]) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestTokenFilePermissions checks that a file that others can read is rejected.
+func TestTokenFilePermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o604, 0o620} {
+		if err := os.WriteFile(path, []byte(`{"tokens": [{"name": "ci", "token": "`+testToken+`"}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(string) error{
+			"token file": func(path string) error { _, err := ReadTokenFile(path); return err },
+			"one token":  func(path string) error { _, err := ReadToken(path); return err },
+		} {
+			err := read(path)
+			wantError(t, err, errs.ErrBadArgs, fmt.Sprintf("may be read by others (mode %04o)", mode))
+			if e := err.(*errs.Error); e.Hint != "Run chmod 600 "+path+"." {
+				t.Errorf("%s: hint %q", name, e.Hint)
+			}
+		}
+	}
+}
+
+func TestReadToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	for text, want := range map[string]string{
+		testToken:        testToken,
+		testToken + "\n": testToken,
+		"Authorization: Bearer " + testToken + "\n": testToken,
+		"authorization:bearer  " + testToken:        testToken,
+		"Authorization: Basic " + testToken:         "",
+		"Authorization: " + testToken:               "",
+		"two words":                                 "",
+		"":                                          "",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadToken(path)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}
+
+// TestNewToken checks the files of a token, and that a server removes its own only.
+func TestNewToken(t *testing.T) {
+	dir := shortDir(t)
+	l, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	open := func() *Front {
+		front, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := front.NewToken(dir, &Principal{Name: "http"}); err != nil {
+			t.Fatal(err)
+		}
+		return front
+	}
+	first := open()
+	one, err := ReadToken(TokenPath(dir))
+	if err != nil || len(one) != 43 || first.tokens[0].Digest != sha256.Sum256([]byte(one)) {
+		t.Errorf("token of %d characters, %v", len(one), err)
+	}
+	if header, err := os.ReadFile(TokenHeaderPath(dir)); string(header) != "Authorization: Bearer "+one+"\n" {
+		t.Errorf("header file %q, %v", header, err)
+	}
+	second := open()
+	first.Close()
+	two, err := ReadToken(TokenPath(dir))
+	if err != nil || one == two {
+		t.Errorf("the second token: same %v, %v", one == two, err)
+	}
+	second.Close()
+	for _, path := range []string{TokenPath(dir), TokenHeaderPath(dir)} {
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("%s after the end: %v", path, err)
+		}
+	}
+}
