@@ -30,6 +30,7 @@ type toolSession struct {
 	prompter       *prompter     // nil means no permission prompts
 	client         string        // random id of the session, for permission prompts
 	maxResult      int64         // bytes
+	output         *outputDir
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done.
@@ -99,6 +100,12 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
+	file := outputPathOf(args)
+	if file != "" {
+		if err = s.output.open(); err != nil {
+			return nil
+		}
+	}
 	if begin != nil {
 		defer begin(args)()
 	}
@@ -109,8 +116,11 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if t.name != "chrome_status" { // the only tool that needs no browser
 		s.browserStarted.Store(true)
 	}
+	if out, err = s.saveResult(file, out); err != nil {
+		return nil
+	}
 	if res, err = s.succeeded(out, structured); err == nil {
-		if err = s.checkSize(res); err != nil && !t.kind.hints.readOnly {
+		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
 			res, err = shortened(res), nil // the action is completed
 		}
 	}
