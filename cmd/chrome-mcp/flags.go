@@ -47,6 +47,7 @@ type settings struct {
 	// Server of call and shell.
 	session, connect string
 	noServer         bool
+	outputName       string // directory of the session in the output directory; empty without the server
 
 	// Tools, output and logging.
 	tools       toolsets

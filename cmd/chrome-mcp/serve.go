@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -137,6 +138,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
+		OutputDir:      filepath.Join(s.data, "output", s.outputName),
 		OnClient: func(name string) {
 			select {
 			case client <- name:

@@ -140,5 +140,6 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 	}
 	s.tools, s.structured = mcp.Toolsets(), true
 	s.closeTimeout = terminalCloseTimeout
+	s.outputName = name
 	return s, nil
 }
