@@ -22,10 +22,12 @@ type ImageFormat string
 const (
 	FormatPNG  ImageFormat = "png"
 	FormatJPEG ImageFormat = "jpeg"
+	FormatWebP ImageFormat = "webp"
 )
 
 // The maximum size of a screenshot of a full page or an element, in CSS pixels. The width is
-// limited first, then the height, so that a wide screenshot is cut at the bottom.
+// limited first, then the height, so that a wide screenshot is cut at the bottom. In FormatWebP the
+// width and the height are at most 16,383.
 const (
 	MaxScreenshotWidth  = 16_384
 	MaxScreenshotHeight = 16_384
@@ -38,19 +40,24 @@ type ScreenshotOptions struct {
 	Target   Target
 	FullPage bool
 	Format   ImageFormat
-	Quality  int  // 1 to 100, for FormatJPEG; 0 means 80
+	// Quality is 1 to 100, for FormatJPEG and FormatWebP. 0 means 80. A WebP image that shows labels
+	// or a denied frame, or of a page with browser zoom, is lossless whatever its quality.
+	Quality int
+	// MaxWidth scales the image down, never up, so that it has at most this width in pixels. 0 means
+	// no limit.
+	MaxWidth int
 	Labels   bool // draw each visible ref on its element
 }
 
-// A Screenshot is an encoded image. Width and Height are in CSS pixels. The image has the same size
-// in its own pixels, for every device scale factor.
+// A Screenshot is an encoded image. Width and Height are in pixels of the image, which are CSS
+// pixels, for every device scale factor, unless MaxWidth scaled it down.
 type Screenshot struct {
 	Data       []byte `json:"-"`
 	MIMEType   string `json:"mimeType"`
 	Width      int    `json:"width"`
 	Height     int    `json:"height"`
 	Truncated  bool   `json:"truncated"`
-	FullHeight int    `json:"fullHeight,omitempty"` // of the page or the element, if Truncated
+	FullHeight int    `json:"fullHeight,omitempty"` // of the complete page or element at the same scale, if Truncated
 }
 
 // DownloadOptions are the options of [Capturer.Download]. Exactly one of URL and Target must be

@@ -27,7 +27,7 @@ type Inspector interface {
 const (
 	MaxRecords     = 500    // per kind and tab
 	DefaultRecords = 50     // per call
-	MaxBody        = 20_000 // characters of a response body
+	MaxBody        = 20_000 // characters of a response body, unless RequestsOptions says otherwise
 )
 
 // A ConsoleLevel is the severity of a console message.
@@ -91,6 +91,8 @@ type RequestsOptions struct {
 	Limit  int    // maximum number, newest first; 0 means DefaultRecords
 	ID     string // only this request, in full
 	Body   bool   // include the text of the response; needs ID
+	// BodyChars is the maximum number of characters of the body. 0 means MaxBody.
+	BodyChars int
 }
 
 // Requests is the result of [Inspector.Requests].
@@ -122,7 +124,7 @@ type Request struct {
 	// reported.
 	RequestHeaders  map[string]string `json:"requestHeaders,omitempty"`
 	ResponseHeaders map[string]string `json:"responseHeaders,omitempty"`
-	Body            string            `json:"body,omitempty"`      // at most MaxBody characters
+	Body            string            `json:"body,omitempty"`      // at most BodyChars characters
 	BodyBytes       int               `json:"bodyBytes,omitempty"` // of the complete body
 	Binary          bool              `json:"binary,omitempty"`    // whether Body is omitted because it is not text
 }

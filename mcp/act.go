@@ -51,7 +51,7 @@ func (a typeArgs) run(ctx context.Context, p executor.Page) (actionResult, error
 }
 
 type pressArgs struct {
-	Key string `json:"key" jsonschema:"such as Enter, a, Control+Shift+ArrowLeft"`
+	Key string `json:"key" jsonschema:"Enter, a, Control+Shift+ArrowLeft"`
 	modifiersArg
 	optionalTarget
 	tabArg

@@ -193,6 +193,8 @@ func (r *callRecord) end(out result, err error) {
 	switch out := out.(type) {
 	case tabResult:
 		e.Tab = string(out.ID)
+	case fileResult:
+		e.Bytes = out.bytes
 	case downloadResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
 	case pdfResult:

@@ -95,7 +95,7 @@ func canned(r *recorder) *fake {
 		snapshot: func(_ context.Context, tab executor.TabID, o *executor.SnapshotOptions) (*executor.Snapshot, error) {
 			r.note("Snapshot", tab, o)
 			s := &executor.Snapshot{Text: "- page \"Shop\" " + shop + "\n  - button \"Pay\" [ref=e6]\n", Origin: "https://shop.example", Elements: 2}
-			if o.MaxChars > 0 {
+			if o.MaxChars == 100 {
 				s.Elements, s.Omitted, s.Truncated, s.Offset = 90, 88, true, 2
 			}
 			return s, nil

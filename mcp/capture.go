@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"path"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -11,25 +13,41 @@ import (
 type screenshotArgs struct {
 	optionalTarget
 	FullPage bool                 `json:"fullPage,omitempty"`
-	Format   executor.ImageFormat `json:"format,omitempty" enum:"png|jpeg"`
-	Quality  int                  `json:"quality,omitempty" min:"1" max:"100" jsonschema:"of jpeg"`
+	Format   executor.ImageFormat `json:"format,omitempty" enum:"png|jpeg|webp"`
+	Quality  int                  `json:"quality,omitempty" min:"1" max:"100" jsonschema:"of jpeg, webp"`
+	MaxWidth int                  `json:"maxWidth,omitempty" min:"1" unit:"pixels"`
 	Labels   bool                 `json:"labels,omitempty" jsonschema:"draw refs on elements"`
 	tabArg
+	fileArg
 }
 
 func (a screenshotArgs) check() error {
 	switch {
 	case a.FullPage && !a.target().IsZero():
 		return badArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
-	case a.Quality != 0 && a.Format != executor.FormatJPEG:
-		return badArgs("Omit quality, or set format to jpeg.", "quality needs format to be jpeg")
+	case a.Quality != 0 && (a.format() == "" || a.format() == executor.FormatPNG):
+		return badArgs("Omit quality, or set format to jpeg or webp.", "quality needs format to be jpeg or webp")
 	}
 	return a.optionalTarget.check()
 }
 
+// format returns the format of the image. Its default is that of the file's extension.
+func (a screenshotArgs) format() executor.ImageFormat {
+	if a.Format != "" {
+		return a.Format
+	}
+	switch strings.ToLower(path.Ext(string(a.File))) {
+	case ".jpg", ".jpeg":
+		return executor.FormatJPEG
+	case ".webp":
+		return executor.FormatWebP
+	}
+	return ""
+}
+
 func (a screenshotArgs) run(ctx context.Context, p executor.Page) (screenshotResult, error) {
 	shot, err := p.Screenshot(ctx, &executor.ScreenshotOptions{
-		Target: a.target(), FullPage: a.FullPage, Format: a.Format, Quality: a.Quality, Labels: a.Labels,
+		Target: a.target(), FullPage: a.FullPage, Format: a.format(), Quality: a.Quality, MaxWidth: a.MaxWidth, Labels: a.Labels,
 	})
 	return screenshotResult{shot, a}, err
 }
@@ -45,7 +63,17 @@ func (r screenshotResult) images() []sdk.Content {
 }
 
 func (r screenshotResult) render(t *text) {
-	t.line("%d x %d pixels", r.Width, r.Height)
+	t.line("%s", r.size())
+	r.warnings(t)
+}
+
+func (r screenshotResult) size() own { return ownf("%d x %d pixels", r.Width, r.Height) }
+
+func (r screenshotResult) file(outputPath) (fileContent, bool) {
+	return fileContent{data: r.Data, ext: "." + path.Base(r.MIMEType), facts: r.size()}, true
+}
+
+func (r screenshotResult) warnings(t *text) {
 	if !r.Truncated {
 		return
 	}

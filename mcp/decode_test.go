@@ -163,7 +163,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"click", `{"selector":""}`, "selector must not be empty"},
 		{"navigate", `{}`, "url is missing: it must be a string"},
 		{"screenshot", `{"ref":"e1","fullPage":true}`, "fullPage and a selector or ref contradict each other"},
-		{"screenshot", `{"quality":50}`, "quality needs format to be jpeg"},
+		{"screenshot", `{"quality":50}`, "quality needs format to be jpeg or webp"},
 		{"screenshot", `{"ref":"e1","selector":"#a"}`, "both selector and ref given"},
 		{"download_file", `{}`, "exactly one of url and an element is needed"},
 		{"download_file", `{"url":"https://a/","ref":"e1"}`, "exactly one of url and an element is needed"},

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -100,6 +102,7 @@ type requestsArgs struct {
 	Body   bool   `json:"body,omitempty" jsonschema:"with id: the response's text too"`
 	limitArg
 	tabArg
+	fileArg
 }
 
 func (a requestsArgs) check() error {
@@ -113,7 +116,11 @@ func (a requestsArgs) check() error {
 }
 
 func (a requestsArgs) run(ctx context.Context, p executor.Page) (requestsResult, error) {
-	r, err := p.Requests(ctx, &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body})
+	opts := &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body, BodyChars: a.textLimit(0)}
+	if a.File != "" && a.ID == "" {
+		opts.Limit = cmp.Or(a.Limit, executor.MaxRecords)
+	}
+	r, err := p.Requests(ctx, opts)
 	return requestsResult{r, a}, err
 }
 
@@ -133,6 +140,30 @@ func (r requestsResult) render(t *text) {
 			t.headers(r.Origin, "request", q.RequestHeaders)
 			t.headers(audit.Origin(q.URL), "response", q.ResponseHeaders)
 			t.body(audit.Origin(q.URL), r.args.Body, q)
+		}
+	}
+}
+
+func (r requestsResult) file(outputPath) (fileContent, bool) {
+	c := fileContent{ext: ".json", facts: plural(len(r.Requests.Requests), "request"), field: "requests"}
+	raw, err := json.Marshal(r)
+	if err == nil {
+		c.data = rewriteJSON(raw, cleanValue)
+	}
+	return c, err == nil
+}
+
+func (r requestsResult) warnings(t *text) {
+	if r.args.ID == "" {
+		if len(r.Requests.Requests) < r.Matched || r.Dropped > 0 {
+			t.records("request", len(r.Requests.Requests), r.Matched, r.Dropped)
+		}
+		return
+	}
+	for _, q := range r.Requests.Requests {
+		q.Body = ""
+		if q.Binary || q.BodyBytes == 0 {
+			t.body("", r.args.Body, q)
 		}
 	}
 }

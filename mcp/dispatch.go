@@ -32,6 +32,7 @@ type toolSession struct {
 	client         string                                            // random id of the session, for permission prompts
 	maxResult      int64                                             // bytes
 	lost           lostResults
+	output         *outputDir
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
@@ -106,6 +107,12 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
+	file := outputPathOf(args)
+	if file != "" {
+		if err = s.output.open(); err != nil {
+			return nil
+		}
+	}
 	if err = slot.enter(ctx); err != nil {
 		return nil
 	}
@@ -120,8 +127,11 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if t.name != "chrome_status" { // the only tool that needs no browser
 		s.browserStarted.Store(true)
 	}
+	if out, err = s.saveResult(file, out); err != nil {
+		return nil
+	}
 	if res, err = s.succeeded(out, structured); err == nil {
-		if err = s.checkSize(res); err != nil && !t.kind.hints.readOnly {
+		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
 			res, err = shortened(res), nil // the action is completed
 		}
 	}

@@ -118,6 +118,9 @@ func toolsDocument(t *testing.T) string {
 		resultFields(changesType) + ".\n\nIn `diff`, `[+]` marks added lines and `[~]` changed lines. `[-]` marks removed lines; they come\nlast, and consecutive ones are counted. " +
 		"Without an earlier snapshot there is no diff, and the\ntext says to take a snapshot.\n\nIn the text, page text is in double quotes, or between `<page N origin>` and\n" +
 		"`</page N>`, where N does not occur in the page text.\n")
+	b.WriteString("\n## Results in files\n\nWith `file`, a result is saved in the output directory, and the text is one line with the path and\n" +
+		"the size. More lines follow only for what is missing, such as a truncated text or an obstacle.\n`file` is a relative path of letters, digits, dots, dashes and underscores. " +
+		"A name without an\nextension gets one, an extension that a double click would run gets `.download`, and a name that is\nin use gets a number.\n")
 	b.WriteString("\n## Obstacles\n\nSnapshots, markdown, navigations and page changes report an obstacle of a page in one line,\n" +
 		"`obstacle: kind, high confidence. What the user or the agent can do.`, and in the\nfield `obstacle` with `kind`, `confidence` and `advice`. " +
 		"With `high`, the page cannot be used\nuntil the obstacle is resolved; with `low`, it may be usable as it is. Some obstacles are missed in\norder to avoid false reports. The line contains no page text.\n\n" +
@@ -163,7 +166,11 @@ func writeTool(b *strings.Builder, tool *tool) {
 		typ := strings.TrimPrefix(p.expected(), "must be ")
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.name, typ, strings.Join(what, "; "))
 	}
-	fmt.Fprintf(b, "\nResult: %s.\n", resultFields(tool.result))
+	saved := ""
+	if tool.hasParam("file") {
+		saved = "; [with `file`](#results-in-files) `path` and `bytes` replace the content"
+	}
+	fmt.Fprintf(b, "\nResult: %s%s.\n", resultFields(tool.result), saved)
 }
 
 // resultFields returns the list of the fields of a result. Optional fields have a question mark.
@@ -227,8 +234,8 @@ var codeMeanings = map[executor.Code]string{
 	executor.ErrEvalFailed:            "the expression could not be evaluated",
 	executor.ErrDetached:              "the debugger was detached",
 	executor.ErrDevToolsOpen:          "another debugger is attached to the tab",
-	executor.ErrDownloadFailed:        "the download was denied, interrupted or too large",
-	executor.ErrBackpressure:          "a limit was reached: calls per minute, running calls, queued calls of a tab, open tabs or sessions, or bytes to the extension; or another session uses the profile",
+	executor.ErrDownloadFailed:        "the download was denied, interrupted or too large, or a result could not be saved in a file",
+	executor.ErrBackpressure:          "a limit was reached: calls per minute, running calls, queued calls of a tab, open tabs or sessions, saved results, or bytes to the extension; or another session uses the profile",
 	executor.ErrUnknownMethod:         "the extension and the server have different versions",
 	executor.ErrCDP:                   "an error of the browser",
 	executor.ErrInternal:              "a bug; the log has an entry with the id in the text",

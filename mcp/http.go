@@ -140,6 +140,7 @@ func (s *Server) openSession(ctx context.Context) (*toolSession, func() error, e
 	ses := s.session(ex)
 	return ses, func() error {
 		ses.prompter.close()
+		ses.output.close()
 		if s.owns {
 			return ex.Close()
 		}

@@ -102,13 +102,17 @@ func shortValue(v any) any {
 	return v
 }
 
-// checkSize returns an error if a result exceeds the size limit.
-func (s *toolSession) checkSize(res *sdk.CallToolResult) error {
+// checkSize returns an error if a result of t exceeds the size limit.
+func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
 	n := sizeOf(res)
 	if n <= s.maxResult {
 		return nil
 	}
+	save := ""
+	if s.output.path != "" && t.hasParam("file") {
+		save = "Save it with file. "
+	}
 	return executor.Errorf(executor.ErrBadArgs,
-		"Request less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
+		save+"Request less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
 		"result of %d bytes exceeds the limit of %d", n, s.maxResult)
 }

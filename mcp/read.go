@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,7 @@ type snapshotArgs struct {
 	Diff            bool   `json:"diff,omitempty" jsonschema:"only what changed since the last one"`
 	maxCharsArg
 	Offset int `json:"offset,omitempty" min:"0" jsonschema:"lines to skip"`
+	fileArg
 }
 
 func (a snapshotArgs) check() error {
@@ -37,7 +39,7 @@ func (a snapshotArgs) check() error {
 func (a snapshotArgs) run(ctx context.Context, p executor.Page) (snapshotResult, error) {
 	snap, err := p.Snapshot(ctx, &executor.SnapshotOptions{
 		Target: a.target(), InteractiveOnly: a.InteractiveOnly, Depth: a.Depth, Find: a.Find,
-		Diff: a.Diff, MaxChars: a.MaxChars, Offset: a.Offset,
+		Diff: a.Diff, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset,
 	})
 	return snapshotResult{snap, a}, err
 }
@@ -49,19 +51,16 @@ type snapshotResult struct {
 }
 
 func (r snapshotResult) render(t *text) {
-	t.obstacle(r.Obstacle)
-	if r.MissingFrames > 0 {
-		t.line("missing: %s that could not be read in time; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
-	}
+	r.renderPage(t)
 	switch {
 	case r.args.Diff:
 		t.content(r.Origin, r.Text, "no visible change")
 		return
-	case r.args.Find != "" && r.Elements == 0:
+	case r.noMatch():
 		t.line("no line matches find")
 		r.renderUnsearched(t)
 		return
-	case r.args.Offset > 0 && r.args.Offset >= r.Elements:
+	case r.pastEnd():
 		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Elements, "line"))
 		return
 	}
@@ -70,6 +69,40 @@ func (r snapshotResult) render(t *text) {
 		otherwise = "maxChars is too small for one line"
 	}
 	t.content(r.Origin, r.Text, otherwise)
+	r.renderOmitted(t)
+}
+
+func (r snapshotResult) file(outputPath) (fileContent, bool) {
+	c := pageFile(r.Text, ".txt", "text")
+	c.facts = plural(strings.Count(r.Text, "\n"), "line")
+	return c, !r.noMatch() && !r.pastEnd()
+}
+
+func (r snapshotResult) warnings(t *text) {
+	r.renderPage(t)
+	if !r.args.Diff {
+		r.renderOmitted(t)
+	}
+}
+
+// noMatch reports whether no line matches the argument find.
+func (r snapshotResult) noMatch() bool { return r.args.Find != "" && r.Elements == 0 }
+
+// pastEnd reports whether the outline has no line at the argument offset.
+func (r snapshotResult) pastEnd() bool {
+	return r.args.Offset > 0 && r.args.Offset >= r.Elements && !r.noMatch()
+}
+
+// renderPage adds lines about the page as a whole.
+func (r snapshotResult) renderPage(t *text) {
+	t.obstacle(r.Obstacle)
+	if r.MissingFrames > 0 {
+		t.line("missing: %s that could not be read in time; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
+	}
+}
+
+// renderOmitted adds lines about what the outline omits.
+func (r snapshotResult) renderOmitted(t *text) {
 	omitted := r.Omitted
 	if r.args.Offset > 0 { // lines before the offset do not count
 		omitted = 0
@@ -130,10 +163,11 @@ type getHTMLArgs struct {
 	Outer *bool `json:"outer,omitempty" jsonschema:"default true"`
 	tabArg
 	maxCharsArg
+	fileArg
 }
 
 func (a getHTMLArgs) run(ctx context.Context, p executor.Page) (htmlResult, error) {
-	opts := &executor.HTMLOptions{Target: a.target(), Inner: a.Outer != nil && !*a.Outer, MaxChars: a.MaxChars}
+	opts := &executor.HTMLOptions{Target: a.target(), Inner: a.Outer != nil && !*a.Outer, MaxChars: a.textLimit(a.MaxChars)}
 	res, err := p.HTML(ctx, opts)
 	return htmlResult{res}, err
 }
@@ -142,6 +176,14 @@ type htmlResult struct{ *executor.HTML }
 
 func (r htmlResult) render(t *text) {
 	t.content(r.Origin, r.HTML.Content, "no HTML")
+	r.warnings(t)
+}
+
+func (r htmlResult) file(outputPath) (fileContent, bool) {
+	return pageFile(r.HTML.Content, ".html", "html"), true
+}
+
+func (r htmlResult) warnings(t *text) {
 	if r.Truncated {
 		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}
@@ -152,10 +194,11 @@ type markdownArgs struct {
 	tabArg
 	maxCharsArg
 	Offset int `json:"offset,omitempty" min:"0" unit:"characters" jsonschema:"characters to skip"`
+	fileArg
 }
 
 func (a markdownArgs) run(ctx context.Context, p executor.Page) (markdownResult, error) {
-	opts := &executor.MarkdownOptions{Selector: a.Selector, MaxChars: a.MaxChars, Offset: a.Offset}
+	opts := &executor.MarkdownOptions{Selector: a.Selector, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
 	res, err := p.Markdown(ctx, opts)
 	return markdownResult{res, a}, err
 }
@@ -171,11 +214,28 @@ func (r markdownResult) render(t *text) {
 	if r.Title != "" {
 		t.line("title %s", quote(r.Title, maxTitle))
 	}
-	if r.args.Offset > 0 && r.args.Offset >= r.Chars {
+	if r.pastEnd() {
 		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Chars, "character"))
 		return
 	}
 	t.content(r.Origin, r.Markdown.Content, "no text")
+	r.renderExtent(t)
+}
+
+func (r markdownResult) file(outputPath) (fileContent, bool) {
+	return pageFile(r.Markdown.Content, ".md", "markdown"), !r.pastEnd()
+}
+
+func (r markdownResult) warnings(t *text) {
+	t.obstacle(r.Obstacle)
+	r.renderExtent(t)
+}
+
+// pastEnd reports whether the markdown has no character at the argument offset.
+func (r markdownResult) pastEnd() bool { return r.args.Offset > 0 && r.args.Offset >= r.Chars }
+
+// renderExtent adds lines about the part of the page that the markdown contains.
+func (r markdownResult) renderExtent(t *text) {
 	if r.WholePage && r.args.Selector == "" {
 		t.line("no main content found: this is the whole page")
 	}
@@ -262,6 +322,7 @@ type evalArgs struct {
 	Expression   string `json:"expression"`
 	AwaitPromise *bool  `json:"awaitPromise,omitempty" jsonschema:"default true"`
 	tabArg
+	fileArg
 }
 
 func (a evalArgs) run(ctx context.Context, p executor.Page) (evalResult, error) {
@@ -299,11 +360,24 @@ func (r evalResult) render(t *text) {
 		t.line("%s", own(cmp.Or(r.Type, "value")))
 		t.page(r.Origin, pagetext.First(value, maxEvalText))
 	}
-	switch {
-	case r.Truncated:
-		t.line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
-	case size > maxEvalText:
+	if size > maxEvalText && !r.Truncated {
 		t.line("truncated: %d characters in total; return a part of it, such as a slice", size)
+	}
+	r.warnings(t)
+}
+
+func (r evalResult) file(name outputPath) (fileContent, bool) {
+	value, isString := valueText(r.Value)
+	c := fileContent{data: []byte(value), ext: ".json", field: "value"}
+	if ext := path.Ext(string(name)); isString && (ext == "" || strings.EqualFold(ext, ".json")) {
+		c.data = cleanJSON(r.Value)
+	}
+	return c, r.OK && len(r.Value) > 0
+}
+
+func (r evalResult) warnings(t *text) {
+	if r.Truncated {
+		t.line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
 	}
 	for _, d := range r.Dialogs {
 		t.line("dialog opened: %s", quote(d, maxMessage))

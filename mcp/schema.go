@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,14 +128,18 @@ func (p *param) enumSchema() string {
 	return `,"enum":["` + strings.Join(p.enum, `","`) + `"]`
 }
 
+// sharedFields are the result fields that many tools share. Output schemas omit them.
+var sharedFields = []string{"note", "obstacle", "origin"}
+
 // outputSchema returns the JSON schema of result type t: its top-level fields and their types. It
-// omits notes and the page changes that all actions share, because they would be larger than the
-// rest of the tool list. They are documented, and the schema allows additional fields.
+// omits what many tools share: sharedFields, path and bytes of a saved result, and the page changes
+// of actions. They would be larger than the rest of the tool list. They are documented, and the
+// schema allows additional fields.
 func outputSchema(t reflect.Type) string {
 	var props []string
 	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "note" {
+		if slices.Contains(sharedFields, name) {
 			continue
 		}
 		props = append(props, strconv.Quote(name)+":"+valueSchema(f.Type))

@@ -67,6 +67,14 @@ type Options struct {
 	// MaxResultBytes is the maximum size of one result, including images. 0 means
 	// DefaultMaxResultBytes.
 	MaxResultBytes int64
+	// OutputDir is the directory in which a session saves results for which a call names a file. It
+	// is created with the first file, with mode 0700. Sessions may share it. Empty means that calls
+	// that name a file fail with BAD_ARGS.
+	OutputDir string
+	// MaxOutputBytes is the maximum total size of the files that one session saves in OutputDir. A
+	// call whose file would exceed it fails with BACKPRESSURE and leaves no file. One file has at
+	// most 64 MiB. 0 means DefaultMaxOutputBytes.
+	MaxOutputBytes int64
 	// Audit records every call, for example an *audit.Log. While it is not ready, calls that act
 	// are denied. The rules in its entries are those that the executor reports, see
 	// executor.CallOptions. Nil disables auditing.
@@ -89,6 +97,7 @@ type Options struct {
 const (
 	DefaultCallsPerMinute = 1200
 	DefaultMaxResultBytes = 8 << 20
+	DefaultMaxOutputBytes = 256 << 20
 )
 
 // A Server serves the tools. Its methods are safe for concurrent use. Each call of Run serves a
@@ -125,6 +134,9 @@ func newServer(open func(context.Context) (executor.Executor, error), owns bool,
 	s.tools = toolsOf(s.opts.Tools)
 	if s.opts.MaxResultBytes <= 0 {
 		s.opts.MaxResultBytes = DefaultMaxResultBytes
+	}
+	if s.opts.MaxOutputBytes <= 0 {
+		s.opts.MaxOutputBytes = DefaultMaxOutputBytes
 	}
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.New(slog.DiscardHandler)
@@ -184,6 +196,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		calls:      newCallLimit(s.opts.CallsPerMinute),
 		limit:      s.opts.Limit,
 		maxResult:  s.opts.MaxResultBytes,
+		output:     &outputDir{path: s.opts.OutputDir, max: s.opts.MaxOutputBytes},
 		client:     rand.Text(),
 	}
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {

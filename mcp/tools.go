@@ -13,7 +13,7 @@ import (
 // results are part of the contract in docs/tools.md.
 var coreTools = []tool{
 	def("tabs_list", reads, (*toolSession).tabsList, "List open tabs."),
-	def("tab_select", navigates.idempotent(), (*toolSession).tabSelect, "Make a tab the active tab, the default of every tabId. The browser's focus does not move."),
+	def("tab_select", navigates.idempotent(), (*toolSession).tabSelect, "Make a tab active, the default of every tabId. The browser's focus does not move."),
 	def("tab_new", navigates, (*toolSession).tabNew, "Open a tab and wait for it to load."),
 	onPage("tab_close", navigates.destructive().idempotent(), tabCloseArgs.run, "Close a tab. A tab that the user shared is detached instead."),
 	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL in a tab and wait for it."),

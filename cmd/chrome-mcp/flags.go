@@ -53,6 +53,7 @@ type settings struct {
 	noServer         bool
 	pool             *chromium.Pool                      // of the sessions with temporary profiles; nil outside of the server
 	observe          func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
+	outputName       string                              // directory of the session in the output directory; empty without the server
 
 	// Tools, output and logging.
 	tools       toolsets

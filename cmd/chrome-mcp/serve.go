@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -141,6 +142,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		Limit:          s.limit,
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
+		OutputDir:      filepath.Join(s.data, "output", s.outputName),
 		OnClient: func(name string) {
 			select {
 			case client <- name:

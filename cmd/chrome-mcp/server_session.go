@@ -164,5 +164,6 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 		s.structured = true
 	}
 	s.closeTimeout = terminalCloseTimeout
+	s.outputName = name
 	return s, nil
 }

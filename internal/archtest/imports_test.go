@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script"},
 	{"internal/cdpconn/...", "internal/wire/...", "internal/hint"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
-	{"audit", "internal/child"},
+	{"audit", "internal/child", "internal/webp"},
 	{"internal/owneronly"},
 }
 

@@ -102,12 +102,7 @@ func openRoot(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another directory may have replaced path before it was opened.
-	opened, err := root.Stat(".")
-	if err == nil && !os.SameFile(named, opened) {
-		err = errors.New("was replaced while it was opened")
-	}
-	if err != nil {
+	if err := checkSame(root, named); err != nil {
 		root.Close()
 		return nil, err
 	}
@@ -135,22 +130,11 @@ func (d *Dir) Close() error { return d.root.Close() }
 // Staging returns the absolute path of the staging directory, to which the browser writes
 // downloads. It is below d and has mode 0700. [Dir.Adopt] moves files out of it.
 func (d *Dir) Staging() (string, error) {
-	if err := d.makeStaging(); err != nil {
+	if _, err := d.mkdir(stagingName); err != nil {
 		return "", errs.Errorf(errs.ErrDownloadFailed, dirHint,
 			"directory %s: %w", filepath.Join(d.path, stagingName), cause(err))
 	}
 	return filepath.Join(d.path, stagingName), nil
-}
-
-func (d *Dir) makeStaging() error {
-	if err := d.root.Mkdir(stagingName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	info, err := d.root.Lstat(stagingName)
-	if err != nil {
-		return err
-	}
-	return checkPrivate(info)
 }
 
 // cause returns the system's error without the file name, which is internal.

@@ -119,7 +119,7 @@ func (d *Dir) Adopt(path, name string) (File, error) {
 		return File{}, errs.Errorf(errs.ErrDownloadFailed, "", "the browser wrote outside its staging directory")
 	}
 	// A link may have replaced the directory.
-	if err := d.makeStaging(); err != nil {
+	if _, err := d.mkdir(stagingName); err != nil {
 		return File{}, saveError(err)
 	}
 	staged := filepath.Join(stagingName, filepath.Base(path))

@@ -37,6 +37,7 @@ var (
 		{"eval", "Evaluating", (*suite).eval},
 		{"read", "Reading", (*suite).read},
 		{"screenshot", "Screenshots", (*suite).screenshot},
+		{"screenshot_formats", "Screenshots", (*suite).screenshotFormats},
 		{"download", "Downloads", (*suite).download},
 		{"drag", "Dragging", (*suite).drags},
 		{"mouse", "Mouse at coordinates", (*suite).mouse},

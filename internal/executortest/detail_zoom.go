@@ -73,6 +73,13 @@ func (s *suite) zoomDetails(t *testing.T) {
 		c.wantColor(img, 795, 245, blue)
 		c.wantColor(img, 690, 205, white)
 		c.wantColor(img, 810, 245, white)
+		shot, img = c.shot(&executor.ScreenshotOptions{MaxWidth: 512})
+		if shot.Width != 512 || shot.Height < 287 || shot.Height > 289 {
+			c.Errorf("%d×%d, want 512×288", shot.Width, shot.Height)
+		}
+		c.wantColor(img, 355, 105, blue)
+		c.wantColor(img, 395, 120, blue)
+		c.wantColor(img, 345, 102, white)
 	})
 	s.zoomed(t, "full-page screenshot, scrolled down", func(c *testCase, _ *keeper) {
 		c.eval("scrollTo(0, 900)", nil)

@@ -68,6 +68,7 @@ func (s *suite) deniedFrames(t *testing.T) {
 			"viewport": nil, "jpeg": {Format: executor.FormatJPEG, Quality: 90}, "full page": {FullPage: true},
 			"labels": {Labels: true}, "around one": {Target: css("#around")}, "in a scroller": {Target: css("#clip")},
 			"a frame": {Target: css("#turned")}, "far down": {Target: css("#below")},
+			"webp": {Format: executor.FormatWebP}, "scaled": {MaxWidth: 640}, "full page scaled": {FullPage: true, MaxWidth: 1000, Format: executor.FormatWebP},
 		} {
 			shot, _ := c.shot(opts)
 			if n := deniedFramePixels(c.decode(shot)); n > 0 {

@@ -20,8 +20,8 @@ func (c *testCase) shot(opts *executor.ScreenshotOptions) (*executor.Screenshot,
 		c.Fatalf("screenshot: %v", err)
 	}
 	mime := "image/png"
-	if opts != nil && opts.Format == executor.FormatJPEG {
-		mime = "image/jpeg"
+	if opts != nil && opts.Format != "" {
+		mime = "image/" + string(opts.Format)
 	}
 	if s.MIMEType != mime {
 		c.Errorf("MIMEType = %q, want %q", s.MIMEType, mime)
@@ -32,11 +32,16 @@ func (c *testCase) shot(opts *executor.ScreenshotOptions) (*executor.Screenshot,
 // decode decodes a screenshot and checks its size.
 func (c *testCase) decode(s *executor.Screenshot) image.Image {
 	c.Helper()
-	decode := png.Decode
-	if s.MIMEType == "image/jpeg" {
-		decode = jpeg.Decode
+	var img image.Image
+	var err error
+	switch s.MIMEType {
+	case "image/webp":
+		img, err = c.decodeWebP(s.Data)
+	case "image/jpeg":
+		img, err = jpeg.Decode(bytes.NewReader(s.Data))
+	default:
+		img, err = png.Decode(bytes.NewReader(s.Data))
 	}
-	img, err := decode(bytes.NewReader(s.Data))
 	if err != nil {
 		c.Errorf("the screenshot cannot be decoded: %v", err)
 		return image.NewRGBA(image.Rect(0, 0, s.Width, s.Height))

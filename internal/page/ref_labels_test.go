@@ -1,17 +1,12 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/jpeg"
-	"image/png"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 var background = color.RGBA{R: 1, G: 2, B: 3, A: 255}
@@ -110,48 +105,5 @@ func TestLabelAnywhere(t *testing.T) {
 	}
 	for _, b := range []box{{}, {0, 0, -5, -5}, {1e18, 1e18, 1e18, 1e18}, {-1e18, 5, 2e18, 5}} {
 		refLabel{text: "e1", box: b}.draw(canvas(10, 10))
-	}
-}
-
-// TestPaint checks that masks and labels are painted at their positions in the image, in both
-// formats.
-func TestPaint(t *testing.T) {
-	var b bytes.Buffer
-	if err := png.Encode(&b, canvas(200, 100)); err != nil {
-		t.Fatal(err)
-	}
-	mask := color.RGBA{R: 64, G: 64, B: 64, A: 255}
-	for _, format := range []executor.ImageFormat{executor.FormatPNG, executor.FormatJPEG} {
-		shot := &executor.Screenshot{Data: b.Bytes()}
-		err := new(View).paint(shot, executor.ScreenshotOptions{Format: format}, 90, box{1000, 500, 200, 100},
-			[]box{{1050.5, 520.5, 20, 10}}, []refLabel{{text: "e1", box: box{1100, 550, 40, 20}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if format == executor.FormatJPEG {
-			img, err := jpeg.Decode(bytes.NewReader(shot.Data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r, _, _, _ := img.At(60, 25).RGBA(); r>>8 < 60 || r>>8 > 68 {
-				t.Errorf("jpeg: color of the mask: %v", img.At(60, 25))
-			}
-			continue
-		}
-		img, err := png.Decode(bytes.NewReader(shot.Data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Complete pixels, even if the box covers only a part of one.
-		if got, want := painted(img, mask), image.Rect(50, 20, 71, 31); got != want {
-			t.Errorf("masked %v, want %v", got, want)
-		}
-		if got := painted(img, labelColor); got.Max != image.Pt(140, 70) || got.Min.X != 100 {
-			t.Errorf("position of the label: %v", got)
-		}
-	}
-	shot := &executor.Screenshot{Data: []byte("not an image")}
-	if err := new(View).paint(shot, executor.ScreenshotOptions{}, 90, box{}, nil, nil); executor.CodeOf(err) != executor.ErrInternal {
-		t.Errorf("got %v, want ErrInternal", err)
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"maps"
@@ -231,7 +232,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 		}
 	}
 	if o.Body {
-		if err := v.body(ctx, &e.requestRecord); err != nil {
+		if err := v.body(ctx, &e.requestRecord, cmp.Or(o.BodyChars, executor.MaxBody)); err != nil {
 			return nil, err
 		}
 	}
@@ -247,9 +248,9 @@ func (q *requestRecord) matches(filter string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
-// body adds the response's text to q. The body of another site, which the page itself may not be
+// body adds the response's text to q, up to size characters. The body of another site, which the page itself may not be
 // able to read, is returned only if the gate allows reading that site.
-func (v *View) body(ctx context.Context, q *requestRecord) error {
+func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 	of := &document{tab: v.tab, frame: v.tab.main, url: q.URL, origin: originOfURL(q.URL)}
 	if err := v.check(ctx, of, executor.OpRead, ""); err != nil {
 		return err
@@ -284,7 +285,7 @@ func (v *View) body(ctx context.Context, q *requestRecord) error {
 		}
 		res.Body = string(data)
 	}
-	q.Body = cutText(redactBody(maskFieldValues(res.Body)), executor.MaxBody)
+	q.Body = cutText(redactBody(maskFieldValues(res.Body)), size)
 	return nil
 }
 

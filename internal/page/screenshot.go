@@ -1,15 +1,9 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"image"
-	"image/color"
-	"image/draw"
-	"image/jpeg"
-	"image/png"
 	"math"
 	"slices"
 
@@ -18,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
 // largeScreenshotLock is held while a screenshot of more than the viewport is taken. The browser
@@ -25,7 +20,7 @@ import (
 // screenshots at the same time, parts of them are blank.
 var largeScreenshotLock = make(chan struct{}, 1)
 
-// defaultQuality is the default JPEG quality.
+// defaultQuality is the default quality of JPEG and WebP.
 const defaultQuality = 80
 
 // A box is a rectangle in CSS pixels.
@@ -60,11 +55,14 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	if o.FullPage && !o.Target.IsZero() {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
 	}
-	if o.Format != "" && o.Format != executor.FormatPNG && o.Format != executor.FormatJPEG {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use png or jpeg.", "format %q is unknown", string(o.Format))
+	if !slices.Contains([]executor.ImageFormat{"", executor.FormatPNG, executor.FormatJPEG, executor.FormatWebP}, o.Format) {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use png, jpeg or webp.", "format %q is unknown", string(o.Format))
 	}
 	if o.Quality < 0 || o.Quality > 100 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1 to 100.", "quality %d is out of range", o.Quality)
+	}
+	if o.MaxWidth < 0 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum width %d is negative", o.MaxWidth)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -108,6 +106,9 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	if el != nil || o.FullPage {
 		clip = full.bounded()
 	}
+	if o.Format == executor.FormatWebP {
+		clip.w, clip.h = min(clip.w, webp.MaxSize), min(clip.h, webp.MaxSize)
+	}
 	shot, err := v.capture(ctx, top, o, clip, m)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 		return nil, errFramesChanged
 	}
 	if clip != full {
-		shot.Truncated, shot.FullHeight = true, int(full.h)
+		shot.Truncated, shot.FullHeight = true, int(full.h*clip.scaleFor(o.MaxWidth))
 	}
 	return shot, nil
 }
@@ -183,6 +184,19 @@ func (b box) bounded() box {
 		b.h = math.Floor(executor.MaxScreenshotArea / b.w)
 	}
 	return b
+}
+
+// scaleFor returns the factor, at most 1, by which b must be scaled to be at most maxWidth wide.
+func (b box) scaleFor(maxWidth int) float64 {
+	if maxWidth <= 0 || b.w <= float64(maxWidth) {
+		return 1
+	}
+	return float64(maxWidth) / b.w
+}
+
+// in returns b relative to the upper left corner of the box shown, scaled.
+func (b box) in(shown box, scale float64) box {
+	return box{(b.x - shown.x) * scale, (b.y - shown.y) * scale, b.w * scale, b.h * scale}
 }
 
 // boxOf returns the box of an element in page coordinates. Viewport coordinates would not work,
@@ -253,14 +267,7 @@ func (v *View) scrollIntoView(ctx context.Context, el *element) error {
 // capture takes the screenshot of clip, without the content of denied frames, and draws labels if o
 // requests them.
 func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, m metrics) (*executor.Screenshot, error) {
-	format, mime := "png", "image/png"
-	quality := o.Quality
-	if quality <= 0 {
-		quality = defaultQuality
-	}
-	if o.Format == executor.FormatJPEG {
-		format, mime = "jpeg", "image/jpeg"
-	}
+	o.Format, o.Quality = cmp.Or(o.Format, executor.FormatPNG), cmp.Or(o.Quality, defaultQuality)
 	if v.tab.opts.Shared && v.tab.opts.Attach == nil { // other tabs keep rendering during calls
 		// A background tab is rendered only during a screencast.
 		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
@@ -289,31 +296,31 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if err != nil {
 		return nil, err
 	}
-	var scale float64
-	if err := top.call(ctx, &scale, "pixelRatio"); err != nil {
+	var pixelRatio float64
+	if err := top.call(ctx, &pixelRatio, "pixelRatio"); err != nil {
 		return nil, timeoutAs(err, "the page's scale")
 	}
 	if err := v.checkViewTransition(ctx, viewTransition, hidden != nil); err != nil {
 		return nil, timeoutAs(err, "the screenshot")
 	}
-	params := map[string]any{"format": format, "optimizeForSpeed": true, "fromSurface": true}
+	params := map[string]any{"format": o.Format, "optimizeForSpeed": true, "fromSurface": true}
+	scale := clip.scaleFor(o.MaxWidth)
 	inView := clip == box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}
-	if !inView || scale != 1 {
+	if !inView || pixelRatio != 1 || scale != 1 {
 		// The browser expects device-independent pixels here, of which a zoomed page has more than
 		// CSS pixels.
-		params["clip"] = cdppage.Viewport{X: clip.x * zoom, Y: clip.y * zoom, Width: clip.w * zoom, Height: clip.h * zoom, Scale: 1 / scale}
+		params["clip"] = cdppage.Viewport{X: clip.x * zoom, Y: clip.y * zoom, Width: clip.w * zoom, Height: clip.h * zoom, Scale: scale / pixelRatio}
 	}
 	beyond := clip.x < m.Visual.PageX || clip.y < m.Visual.PageY ||
 		clip.x+clip.w > m.Visual.PageX+m.Visual.Width || clip.y+clip.h > m.Visual.PageY+m.Visual.Height
 	if beyond {
 		params["captureBeyondViewport"] = true
 	}
-	if format == "jpeg" {
-		params["quality"] = quality
-		if paint { // paint decodes it and encodes it as JPEG
-			params["format"], params["quality"] = "png", nil
-			delete(params, "quality")
-		}
+	switch {
+	case paint: // paint decodes it and encodes it again
+		params["format"] = executor.FormatPNG
+	case o.Format != executor.FormatPNG:
+		params["quality"] = o.Quality
 	}
 	var res struct {
 		Data []byte `json:"data"`
@@ -340,12 +347,12 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 			return nil, timeoutAs(err, "the screenshot")
 		}
 	}
-	shot := &executor.Screenshot{Data: res.Data, MIMEType: mime, Width: int(clip.w), Height: int(clip.h)}
+	shot := &executor.Screenshot{Data: res.Data, MIMEType: "image/" + string(o.Format)}
 	if paint {
-		return shot, v.paint(shot, o, quality, clip, masks, labels)
+		return shot, paintOn(shot, o, clip, scale, masks, labels)
 	}
-	if config, _, err := image.DecodeConfig(bytes.NewReader(res.Data)); err == nil {
-		shot.Width, shot.Height = config.Width, config.Height
+	if shot.Width, shot.Height, err = imageSize(res.Data); err != nil {
+		return nil, executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "reading the size of the screenshot: %w", err)
 	}
 	return shot, nil
 }
@@ -438,35 +445,4 @@ func (v *View) labelsInView(ctx context.Context, top *document) ([]refLabel, err
 		}
 	})
 	return labels, nil
-}
-
-// paint draws masks and labels on the screenshot. shown is the part of the page that the screenshot
-// shows.
-func (v *View) paint(shot *executor.Screenshot, o executor.ScreenshotOptions, quality int, shown box, masks []box, labels []refLabel) error {
-	decoded, err := png.Decode(bytes.NewReader(shot.Data))
-	if err != nil {
-		return executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "decoding the screenshot: %w", err)
-	}
-	// Drop the partial pixels at the edge of a zoomed page.
-	size := decoded.Bounds().Size()
-	canvas := image.NewRGBA(image.Rect(0, 0, min(size.X, int(math.Ceil(shown.w))), min(size.Y, int(math.Ceil(shown.h)))))
-	shot.Width, shot.Height = canvas.Bounds().Dx(), canvas.Bounds().Dy()
-	draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
-	for _, m := range masks {
-		r := image.Rect(int(math.Floor(m.x-shown.x)), int(math.Floor(m.y-shown.y)), int(math.Ceil(m.x+m.w-shown.x)), int(math.Ceil(m.y+m.h-shown.y)))
-		draw.Draw(canvas, r, image.NewUniform(color.Gray{Y: 64}), image.Point{}, draw.Src)
-	}
-	for _, l := range labels {
-		l.box.x -= shown.x
-		l.box.y -= shown.y
-		l.draw(canvas)
-	}
-	var b bytes.Buffer
-	if o.Format == executor.FormatJPEG {
-		err = jpeg.Encode(&b, canvas, &jpeg.Options{Quality: quality})
-	} else {
-		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, canvas)
-	}
-	shot.Data = b.Bytes()
-	return err
 }

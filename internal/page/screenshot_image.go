@@ -1,0 +1,64 @@
+package page
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"math"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/webp"
+)
+
+// paintOn draws masks and labels on the screenshot, which is a PNG image, and encodes it as o says.
+// shown is the part of the page that the screenshot shows, at the given scale.
+func paintOn(shot *executor.Screenshot, o executor.ScreenshotOptions, shown box, scale float64, masks []box, labels []refLabel) error {
+	decoded, err := png.Decode(bytes.NewReader(shot.Data))
+	if err != nil {
+		return executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "decoding the screenshot: %w", err)
+	}
+	// Drop the partial pixels at the edge of a zoomed page.
+	size := decoded.Bounds().Size()
+	whole := shown.in(shown, scale)
+	canvas := image.NewRGBA(image.Rect(0, 0, min(size.X, int(math.Ceil(whole.w))), min(size.Y, int(math.Ceil(whole.h)))))
+	shot.Width, shot.Height = canvas.Bounds().Dx(), canvas.Bounds().Dy()
+	draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
+	for _, m := range masks {
+		m = m.in(shown, scale)
+		r := image.Rect(int(math.Floor(m.x)), int(math.Floor(m.y)), int(math.Ceil(m.x+m.w)), int(math.Ceil(m.y+m.h)))
+		draw.Draw(canvas, r, image.NewUniform(color.Gray{Y: 64}), image.Point{}, draw.Src)
+	}
+	for _, l := range labels {
+		l.box = l.box.in(shown, scale)
+		l.draw(canvas)
+	}
+	shot.Data, err = encode(canvas, o)
+	return err
+}
+
+// encode encodes an image in the format of a screenshot.
+func encode(img *image.RGBA, o executor.ScreenshotOptions) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	switch o.Format {
+	case executor.FormatWebP:
+		return webp.Encode(img)
+	case executor.FormatJPEG:
+		err = jpeg.Encode(&b, img, &jpeg.Options{Quality: o.Quality})
+	default:
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img)
+	}
+	return b.Bytes(), err
+}
+
+// imageSize returns the width and height of an encoded screenshot.
+func imageSize(data []byte) (width, height int, err error) {
+	if width, height, ok := webp.Size(data); ok {
+		return width, height, nil
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	return config.Width, config.Height, err
+}
