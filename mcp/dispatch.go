@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,8 @@ type toolSession struct {
 	prompter       *prompter     // nil means no permission prompts
 	client         string        // random id of the session, for permission prompts
 	maxResult      int64         // bytes
+	onClient       func(name string)
+	notified       sync.Once // calls onClient
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done.
@@ -39,6 +42,13 @@ func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
 		return s.call(ctx, t, req), nil
+	}
+}
+
+// reportClient calls Options.OnClient for the first client.
+func (s *toolSession) reportClient(name string) {
+	if s.onClient != nil {
+		s.notified.Do(func() { s.onClient(oneLine(name)) })
 	}
 }
 
@@ -52,7 +62,7 @@ func (s *toolSession) tool(name string) *tool {
 
 // call handles one tools/call request.
 func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	s.audit.begin(req.Session)
+	ctx = s.audit.begin(ctx, nameOf(req.Session))
 	ctx = s.prompter.begin(ctx, t, req)
 	return s.runTool(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)

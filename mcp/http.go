@@ -10,11 +10,12 @@ import (
 )
 
 // An HTTPSession is one session of a [Server] whose clients connect over MCP's streamable HTTP
-// transport. All its clients share the active tab, the refs, the limits and what the user granted.
-// Its methods are safe for concurrent use.
+// transport, or call tools by plain HTTP requests. All its clients share the active tab, the refs,
+// the limits and what the user granted for the session. Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
 	protocol            *sdk.Server
+	rest                *restCalls
 	cancel              context.CancelFunc
 	closeSession        func() error
 }
@@ -36,7 +37,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: maxLine,
 		})
 	}
-	return &HTTPSession{handler(false), handler(true), srv, cancel, closeSession}, nil
+	return &HTTPSession{handler(false), handler(true), srv, &restCalls{ses: ses, life: calls}, cancel, closeSession}, nil
 }
 
 // firstStateless is the first protocol version without MCP sessions.
@@ -59,6 +60,7 @@ func (h *HTTPSession) Close() error {
 	for conn := range h.protocol.Sessions() {
 		err = errors.Join(err, conn.Close())
 	}
+	h.rest.end()
 	return errors.Join(err, h.closeSession())
 }
 

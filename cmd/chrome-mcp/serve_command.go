@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 const (
@@ -97,6 +99,8 @@ func serveSessions(ctx context.Context, s *settings, idle time.Duration, flags *
 		Version:     programVersion(),
 		IdleTimeout: idle,
 		Logger:      log,
+		Tools:       func() any { return mcp.Tools() },
+		OpenAPI:     sync.OnceValue(func() any { return mcp.OpenAPI(programVersion()) }),
 		Open: func(name string, values server.Settings) (server.Session, error) {
 			return openSession(name, s.data, values, log.With("session", name))
 		},

@@ -4,15 +4,18 @@
 //
 // The routes are
 //
-//	GET    /v1/server                   the server's version and process
-//	POST   /v1/server/stop              end the server
-//	GET    /v1/sessions                 the open sessions
-//	PUT    /v1/sessions/{name}          open a session, or check that it has the given settings
-//	DELETE /v1/sessions/{name}          close a session
-//	POST   /v1/sessions/{name}/stream   upgrade to MCP's stdio transport
-//	*      /mcp                         MCP's streamable HTTP transport, for the session that SessionHeader names
+//	GET    /v1/server                         the server's version and process
+//	POST   /v1/server/stop                    end the server
+//	GET    /v1/sessions                       the open sessions
+//	PUT    /v1/sessions/{name}                open a session, or check that it has the given settings
+//	DELETE /v1/sessions/{name}                close a session
+//	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
+//	POST   /v1/sessions/{name}/tools/{tool}   call a tool
+//	GET    /v1/tools                          the tools of all sessions
+//	GET    /v1/openapi.json                   the OpenAPI document of the server
+//	*      /mcp                               MCP's streamable HTTP transport, for the session that SessionHeader names
 //
-// An error is {"error": {"code", "message", "hint"}}.
+// An error is {"error": {"code", "message", "hint", "retryable"}}.
 package server
 
 import (
@@ -53,6 +56,8 @@ const (
 // A Session serves one browser session to its clients.
 type Session interface {
 	http.Handler // MCP's streamable HTTP transport
+	// ServeTool serves one call of a tool, as one request.
+	ServeTool(w http.ResponseWriter, r *http.Request, tool string)
 	// ServeStream serves one client over MCP's stdio transport, until the client disconnects or the
 	// session is closed. It closes the stream.
 	ServeStream(stream io.ReadWriteCloser) error
@@ -66,6 +71,9 @@ type Options struct {
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
 	Open func(name string, s Settings) (Session, error)
+	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server, which
+	// are encoded as JSON. Nil serves neither.
+	Tools, OpenAPI func() any
 	// IdleTimeout is the time without requests after which the server ends. 0 means never.
 	IdleTimeout time.Duration
 	// Logger logs the start and end of sessions. Nil discards.
@@ -145,6 +153,19 @@ func (s *Server) handler() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /v1/sessions/{name}/stream", s.serveStream)
+	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", func(w http.ResponseWriter, r *http.Request) {
+		one, err := s.use(r.PathValue("name"))
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		one.ServeTool(w, r, r.PathValue("tool"))
+	})
+	for path, document := range map[string]func() any{"/v1/tools": s.opts.Tools, "/v1/openapi.json": s.opts.OpenAPI} {
+		if document != nil {
+			mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, document()) })
+		}
+	}
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		one, err := s.use(cmp.Or(r.Header.Get(SessionHeader), DefaultSession))
 		if err != nil {

@@ -26,6 +26,11 @@ type fakeSession struct {
 
 func (s fakeSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.name) }
 
+// ServeTool answers with its name and the tool.
+func (s fakeSession) ServeTool(w http.ResponseWriter, _ *http.Request, tool string) {
+	fmt.Fprint(w, s.name, " ", tool)
+}
+
 // ServeStream echoes what it receives, until the client ends its output.
 func (s fakeSession) ServeStream(stream io.ReadWriteCloser) error {
 	_, err := io.Copy(stream, stream)
@@ -121,14 +126,14 @@ func TestSessions(t *testing.T) {
 	if got := f.request(t, "work"); got != "200 work" {
 		t.Errorf("a request for work got %q", got)
 	}
-	if got := f.request(t, "none"); !strings.HasPrefix(got, "400 ") || !strings.Contains(got, `session \"none\" not found`) {
+	if got := f.request(t, "none"); !strings.HasPrefix(got, "404 ") || !strings.Contains(got, `session \"none\" not found`) {
 		t.Errorf("a request for an unknown session got %q", got)
 	}
 	if err := f.CloseSession(ctx, "work"); err != nil || f.closed.Load() != 1 {
 		t.Errorf("closing: %v, closed %d", err, f.closed.Load())
 	}
 	wantError(t, f.CloseSession(ctx, "work"), errs.ErrBadArgs, `session "work" not found`)
-	if got := f.request(t, "work"); !strings.HasPrefix(got, "400 ") {
+	if got := f.request(t, "work"); !strings.HasPrefix(got, "404 ") {
 		t.Errorf("a request for a closed session got %q", got)
 	}
 	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "not a usable name")

@@ -159,7 +159,7 @@ func (s *Server) closeAll() error {
 }
 
 func errUnknown(name string) error {
-	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q not found", name)
+	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q %w", name, errNotFound)
 }
 
 func errStopping() error {
