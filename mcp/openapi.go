@@ -129,16 +129,16 @@ func (t *tool) openAPI(tag string) jsonObject {
 	for _, p := range paramsOf(t.args) {
 		required = required || p.required
 	}
-	result := jsonObject{
+	body := jsonObject{
 		"type": "object", "required": []any{"text"},
 		"properties": jsonObject{
 			"text":   jsonObject{"type": "string", "description": "The result as text for a model."},
 			"result": json.RawMessage(outputSchema(t.result)),
 			"images": arrayOf(schemaRef("Image")),
-			"note":   jsonObject{"type": "string", "description": "What was unusual, such as a backend switch. It is also the last line of the text."},
+			"note":   schemaRef("Note"),
 		},
 	}
-	call := operation(t.name, tag, t.desc, details, withErrors(jsonObject{"200": jsonResponse("The tool succeeded.", result)}))
+	call := operation(t.name, tag, t.desc, details, withErrors(jsonObject{"200": jsonResponse("The tool succeeded.", body)}))
 	return jsonObject{
 		"parameters": []any{jsonObject{"$ref": "#/components/parameters/session"}},
 		"post":       withBody(call, json.RawMessage(inputSchema(t.args)), required),
@@ -173,7 +173,8 @@ func sharedSchemas() jsonObject {
 		"Image": object(jsonObject{
 			"mimeType": text, "data": jsonObject{"type": "string", "contentEncoding": "base64"},
 		}, "mimeType", "data"),
-		"Failure": object(jsonObject{"error": schemaRef("Error")}, "error"),
+		"Note":    described("What happened since the last call, such as a backend switch. The text contains it."),
+		"Failure": object(jsonObject{"error": schemaRef("Error"), "note": schemaRef("Note")}, "error"),
 		"Error": object(jsonObject{
 			"code":      jsonObject{"type": "string", "enum": codes},
 			"message":   described("What happened."),

@@ -35,6 +35,7 @@ type imageResponse struct {
 // An errorResponse is the body of any other response.
 type errorResponse struct {
 	Error errorMeta `json:"error"`
+	Note  string    `json:"note,omitempty"`
 }
 
 // restCalls are the calls of a session that arrive as one HTTP request each.
@@ -67,8 +68,8 @@ func (c *restCalls) end() {
 
 // ServeTool serves one call of a tool, without MCP. The body of the request, a POST request, is the
 // JSON object of the tool's arguments; no body means no arguments. The response has the status 200
-// and the members text, result, images and note, or the status of the error's code and the member
-// error. [OpenAPI] describes both.
+// and the members text, result, images and note, or the status of the error's code and the members
+// error and note. [OpenAPI] describes both.
 //
 // Calls share the session with those of MCP clients. A call continues if its client disconnects, as
 // over MCP. The caller has authenticated the request and checked its Host and Origin.
@@ -98,7 +99,7 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 		return
 	}
 	if !h.rest.begin() {
-		respondError(w, errorMeta{Code: executor.ErrTargetGone, Message: "the session was closed", Hint: "Open it again."})
+		respondError(w, errorMeta{Code: executor.ErrTargetGone, Message: "the session was closed", Hint: "Open it again."}, "")
 		return
 	}
 	defer h.rest.running.Done()
@@ -117,9 +118,9 @@ func isJSON(contentType string) bool {
 // call runs a call until its deadline or the end of the session: a lost connection must not leave
 // an action half done.
 func (c *restCalls) call(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })()
 	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
 	c.ses.reportClient(client)
 	ctx = c.ses.audit.begin(ctx, client)
@@ -129,11 +130,12 @@ func (c *restCalls) call(r *http.Request, t *tool, args []byte) *sdk.CallToolRes
 
 // respond writes the result of a call.
 func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
+	note, _ := res.Meta[metaNote].(string)
 	if m, ok := res.Meta[metaError].(errorMeta); ok {
-		respondError(w, m)
+		respondError(w, m, note)
 		return
 	}
-	var body toolResponse
+	body := toolResponse{Note: note}
 	for _, content := range res.Content {
 		switch content := content.(type) {
 		case *sdk.TextContent:
@@ -143,22 +145,21 @@ func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
 		}
 	}
 	body.Result, _ = res.StructuredContent.(json.RawMessage)
-	body.Note, _ = res.Meta[metaNote].(string)
 	writeJSON(w, http.StatusOK, body)
 }
 
 // respondError writes the error of a call.
-func respondError(w http.ResponseWriter, m errorMeta) {
+func respondError(w http.ResponseWriter, m errorMeta, note string) {
 	status := errclass.Of(m.Code).Status
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(m.retryAfter.Seconds())))))
 	}
-	writeJSON(w, status, errorResponse{m})
+	writeJSON(w, status, errorResponse{m, note})
 }
 
 // rejectRequest answers a request that is not a call. No tool runs.
 func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
-	writeJSON(w, status, errorResponse{errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
+	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
 }
 
 // writeJSON writes a response. A write fails only if the client has disconnected.
