@@ -198,7 +198,7 @@ func errorResponses() jsonObject {
 	causes[http.StatusNotFound] = append(causes[http.StatusNotFound], "or BAD_ARGS for an unknown session or tool")
 	responses := jsonObject{
 		responseName(http.StatusUnauthorized): jsonObject{"description": "The request has no valid token."},
-		"Rejected":                            jsonResponse(
+		"Rejected": jsonResponse(
 			fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB (413), or a content type other than JSON (415).", maxLine>>20),
 			schemaRef("Failure")),
 	}

@@ -102,7 +102,9 @@ func TestOpenAPIErrors(t *testing.T) {
 			Responses map[string]openAPIResponse
 			Schemas   struct {
 				Error struct {
-					Properties struct{ Code struct{ Enum []executor.Code } }
+					Properties struct {
+						Code struct{ Enum []executor.Code }
+					}
 				}
 			}
 		}
