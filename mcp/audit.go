@@ -30,10 +30,7 @@ type auditor struct {
 	// hashes; the hashes reveal nothing else.
 	key []byte
 
-	once sync.Once // sets client
-
-	mu     sync.Mutex // guards client
-	client string
+	once sync.Once // records the start of the session
 }
 
 func newAuditor(to audit.Recorder) *auditor {
@@ -48,29 +45,38 @@ func newAuditor(to audit.Recorder) *auditor {
 // maxClient is the maximum length of a client's name and version in an entry, in characters.
 const maxClient = 80
 
-// begin records the start of the session and its client. Only the first call has an effect.
-func (a *auditor) begin(conn *sdk.ServerSession) {
-	if a == nil || conn == nil {
-		return
+// auditClient is the context key of the name of the client that made a call.
+type auditClient struct{}
+
+// begin returns a context for the requests of a client, whose name may be empty. The first client
+// starts the session, which begin records.
+func (a *auditor) begin(ctx context.Context, client string) context.Context {
+	if a == nil || client == "" {
+		return ctx
+	}
+	client = pagetext.Truncate(oneLine(client), maxClient)
+	a.once.Do(func() {
+		a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
+	})
+	return context.WithValue(ctx, auditClient{}, client)
+}
+
+// clientOf returns the name of the client that made the call of ctx.
+func clientOf(ctx context.Context) string {
+	name, _ := ctx.Value(auditClient{}).(string)
+	return name
+}
+
+// nameOf returns the name and version of an MCP client, or "" before it sent them.
+func nameOf(conn *sdk.ServerSession) string {
+	if conn == nil {
+		return ""
 	}
 	p := conn.InitializeParams()
 	if p == nil || p.ClientInfo == nil {
-		return
+		return ""
 	}
-	a.once.Do(func() {
-		client := oneLine(strings.TrimSpace(cmp.Or(p.ClientInfo.Name, p.ClientInfo.Title) + " " + p.ClientInfo.Version))
-		client = pagetext.Truncate(client, maxClient)
-		a.mu.Lock()
-		a.client = client
-		a.mu.Unlock()
-		a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
-	})
-}
-
-func (a *auditor) name() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.client
+	return strings.TrimSpace(cmp.Or(p.ClientInfo.Name, p.ClientInfo.Title) + " " + p.ClientInfo.Version)
 }
 
 // checkWritable returns an error for a call that acts while the audit log is not writable.
@@ -112,10 +118,11 @@ func (a *auditor) hash(raw json.RawMessage) string {
 
 // A callRecord collects the data for the audit entry of one call.
 type callRecord struct {
-	a     *auditor
-	start time.Time
-	tool  string
-	args  json.RawMessage
+	a      *auditor
+	client string
+	start  time.Time
+	tool   string
+	args   json.RawMessage
 
 	mu          sync.Mutex // guards the fields below
 	allowed     executor.Decision
@@ -129,7 +136,7 @@ func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (co
 	if a == nil {
 		return ctx, nil
 	}
-	r := &callRecord{a: a, start: time.Now(), tool: t.name, args: args}
+	r := &callRecord{a: a, client: clientOf(ctx), start: time.Now(), tool: t.name, args: args}
 	return executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: r.observe}), r
 }
 
@@ -167,7 +174,7 @@ func (r *callRecord) end(out result, err error) {
 	r.mu.Lock()
 	d, deniedParts, acted := r.allowed, r.deniedParts, r.weight == actedWeight
 	e := audit.Entry{
-		Event: audit.EventCall, Session: r.a.session, Client: r.a.name(), Tool: r.tool, Code: "OK",
+		Event: audit.EventCall, Session: r.a.session, Client: r.client, Tool: r.tool, Code: "OK",
 		DurationMS: time.Since(r.start).Milliseconds(), Args: r.a.hash(r.args), DeniedParts: deniedParts,
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,8 @@ type toolSession struct {
 	maxResult      int64                                             // bytes
 	lost           lostResults
 	output         *outputDir
+	onClient       func(name string)
+	notified       sync.Once // calls onClient
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
@@ -46,6 +49,13 @@ func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 	}
 }
 
+// reportClient calls Options.OnClient for the first client.
+func (s *toolSession) reportClient(name string) {
+	if s.onClient != nil {
+		s.notified.Do(func() { s.onClient(oneLine(name)) })
+	}
+}
+
 // tool returns the tool with a name, or nil if the session does not offer it.
 func (s *toolSession) tool(name string) *tool {
 	if i := slices.IndexFunc(s.tools, func(t *tool) bool { return t.name == name }); i >= 0 {
@@ -56,7 +66,7 @@ func (s *toolSession) tool(name string) *tool {
 
 // call handles one tools/call request.
 func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	s.audit.begin(req.Session)
+	ctx = s.audit.begin(ctx, nameOf(req.Session))
 	ctx = s.prompter.begin(ctx, t, req)
 	return s.runTool(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)

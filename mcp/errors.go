@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
@@ -24,6 +25,8 @@ type errorMeta struct {
 	Retryable  bool                 `json:"retryable"`
 	Candidates []executor.Candidate `json:"candidates,omitempty"`
 	ID         string               `json:"id,omitempty"` // of an internal error; the log entry has the same id
+
+	retryAfter time.Duration // how long the client must wait; 0 if that is unknown
 }
 
 // Limits of error texts. Names of elements are page text and can be arbitrarily long.
@@ -72,6 +75,9 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 			e.Err = err
 		}
 		m.Message = e.Message()
+	}
+	if limit, ok := errors.AsType[*rateLimitError](err); ok {
+		m.retryAfter = limit.delay
 	}
 	if m.Code == executor.ErrInternal {
 		m.ID = strings.ToLower(rand.Text()[:10])

@@ -13,11 +13,12 @@ import (
 )
 
 // An HTTPSession is one session of a [Server] whose clients connect over MCP's streamable HTTP
-// transport. All its clients share the active tab, the refs, the limits and what the user granted.
-// Its methods are safe for concurrent use.
+// transport, or call tools by plain HTTP requests. All its clients share the active tab, the refs,
+// the limits and what the user granted for the session. Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
 	clients             *httpClients
+	rest                *restCalls
 	ses                 *toolSession
 	cancel              context.CancelCauseFunc
 	closeSession        func() error
@@ -51,7 +52,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	clients := &httpClients{protocol: srv, clients: map[string]*httpClient{}}
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
-		clients: clients, ses: ses, cancel: cancel, closeSession: closeSession,
+		clients: clients, rest: &restCalls{ses: ses, life: calls}, ses: ses, cancel: cancel, closeSession: closeSession,
 	}, nil
 }
 
@@ -85,6 +86,7 @@ func (h *HTTPSession) Close() error {
 		err = errors.Join(err, conn.Close())
 	}
 	h.clients.ending.Wait()
+	h.rest.end()
 	return errors.Join(err, h.closeSession())
 }
 

@@ -30,11 +30,21 @@ func (s *toolSession) mayCall(t *tool) error {
 		return nil
 	}
 	wait := s.calls.Reserve()
-	delay := wait.Delay().Round(100 * time.Millisecond)
+	delay := max(wait.Delay().Round(100*time.Millisecond), 100*time.Millisecond)
 	wait.Cancel()
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true,
-		Err:  fmt.Errorf("rate limit of %d calls per minute reached", s.calls.Burst()),
-		Hint: fmt.Sprintf("Try again in %v, and read each result before the next call; the user can allow more with --max-calls.", max(delay, 100*time.Millisecond))}
+		Err:  &rateLimitError{s.calls.Burst(), delay},
+		Hint: fmt.Sprintf("Try again in %v, and read each result before the next call; the user can allow more with --max-calls.", delay)}
+}
+
+// A rateLimitError is the cause of an error of mayCall.
+type rateLimitError struct {
+	perMinute int
+	delay     time.Duration // until the next call is allowed
+}
+
+func (e *rateLimitError) Error() string {
+	return fmt.Sprintf("rate limit of %d calls per minute reached", e.perMinute)
 }
 
 // sizeOf returns the size of a result when it is sent, in bytes.

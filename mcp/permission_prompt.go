@@ -142,6 +142,18 @@ func (a *prompter) begin(ctx context.Context, t *tool, req *sdk.CallToolRequest)
 	return context.WithValue(ctx, promptChannelKey{}, by)
 }
 
+// beginHTTP is like begin for a call over plain HTTP, whose client can show no prompt. Only the
+// extension popup can.
+func (a *prompter) beginHTTP(ctx context.Context) context.Context {
+	switch {
+	case a == nil:
+		return ctx
+	case a.popup == nil || !a.popup.Connected():
+		return a.permit.WithCall(ctx) // prevents the call from using the once grants of other calls
+	}
+	return context.WithValue(ctx, promptChannelKey{}, &promptChannel{popup: true})
+}
+
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
 func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (result, error) {

@@ -28,7 +28,7 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 	q := &prompt{id: strings.ToLower(rand.Text()), missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
 	q.entry = audit.Entry{Event: audit.EventConsent, Tool: t.name, Tab: tab, Origin: audit.Origin(site)}
 	if s.audit != nil {
-		q.entry.Session, q.entry.Client = s.audit.session, s.audit.name()
+		q.entry.Session, q.entry.Client = s.audit.session, clientOf(ctx)
 	}
 	everywhere := "every public site"
 	if !policy.AllDomains {

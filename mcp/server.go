@@ -198,6 +198,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		maxResult:  s.opts.MaxResultBytes,
 		output:     &outputDir{path: s.opts.OutputDir, max: s.opts.MaxOutputBytes},
 		client:     rand.Text(),
+		onClient:   s.opts.OnClient,
 	}
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
 		ses.prompter = newPrompter(permit, s.opts.Prompter, ses.audit)
@@ -220,15 +221,14 @@ func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
 			srv.AddTool(t.describe(s.opts.Structured), ses.handler(ctx, t))
 		}
 	})
-	var notified sync.Once
-	reportClient := func(req sdk.Request) {
+	reportClient := func(ctx context.Context, req sdk.Request) {
 		conn, ok := req.GetSession().(*sdk.ServerSession)
 		if !ok {
 			return
 		}
-		ses.audit.begin(conn)
-		if p := conn.InitializeParams(); p != nil && p.ClientInfo != nil && s.opts.OnClient != nil {
-			notified.Do(func() { s.opts.OnClient(oneLine(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name))) })
+		ses.audit.begin(ctx, nameOf(conn))
+		if p := conn.InitializeParams(); p != nil && p.ClientInfo != nil {
+			ses.reportClient(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name))
 		}
 	}
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
@@ -236,7 +236,7 @@ func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
 			if method == "tools/list" || method == "tools/call" {
 				addTools()
 			}
-			defer func() { reportClient(req) }() // the first request of a session depends on the protocol version
+			defer func() { reportClient(ctx, req) }() // the first request of a session depends on the protocol version
 			res, err := next(ctx, method, req)
 			if call, ok := req.(*sdk.CallToolRequest); ok && err != nil && ses.tool(call.Params.Name) == nil {
 				err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ses.unknown(call.Params.Name).Error()}

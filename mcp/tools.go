@@ -92,6 +92,10 @@ type kind struct {
 	hints  hints
 }
 
+// kindsLegend explains the letters of the kinds, in Markdown.
+const kindsLegend = "R reads; N navigates and manages tabs; M changes a page and requires `--enable-mutations`;\n" +
+	"E runs JavaScript, D downloads, S reads or changes cookies and storage: each requires its own grant."
+
 // hints are the annotations of a tool. The server sends all of them explicitly.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 

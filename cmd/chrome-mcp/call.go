@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -157,7 +158,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 			}
 			bad, err := t.call(ctx, name, arguments(rest))
 			if usage, ok := errors.AsType[*usageError](err); ok {
-				bad, err = &toolFailure{exitBadArgs}, t.reject(usage)
+				bad, err = &toolFailure{errclass.ExitBadArgs}, t.reject(usage)
 			}
 			if bad != nil {
 				failed = bad

@@ -6,44 +6,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// Exit codes. Those from exitBadArgs on are of call and shell: the class of the error of the last
-// failed tool.
+// Exit codes. call and shell also have those of package errclass: the class of the error of the
+// last failed tool.
 const (
-	exitOK            = 0
-	exitFailed        = 1
-	exitUsage         = 2
-	exitBadArgs       = 3
-	exitDenied        = 4
-	exitNotFound      = 5
-	exitNotActionable = 6
-	exitTimeout       = 7
-	exitLimit         = 8
-	exitNoBrowser     = 9
+	exitOK     = 0
+	exitFailed = errclass.ExitFailed
+	exitUsage  = 2
 )
-
-// exitCode returns the exit code for a tool's error.
-func exitCode(code executor.Code) int {
-	switch code {
-	case executor.ErrBadArgs:
-		return exitBadArgs
-	case executor.ErrPolicyDenied, executor.ErrConsentRequired:
-		return exitDenied
-	case executor.ErrTabNotFound, executor.ErrStaleTab, executor.ErrTargetGone, executor.ErrSessionEnded, executor.ErrSelectorNotFound, executor.ErrRefExpired:
-		return exitNotFound
-	case executor.ErrNotActionable, executor.ErrDialogOpen:
-		return exitNotActionable
-	case executor.ErrTimeout:
-		return exitTimeout
-	case executor.ErrBackpressure:
-		return exitLimit
-	case executor.ErrNoBackend, executor.ErrLaunchFailed, executor.ErrExtensionDisconnected:
-		return exitNoBrowser
-	}
-	return exitFailed
-}
 
 // A toolFailure is a failure of a tool that was already reported to the user.
 type toolFailure struct{ exit int }
@@ -54,7 +27,7 @@ func (e *toolFailure) Error() string { return "a tool failed" }
 // failed call of a batch, or of a script.
 func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 	if code, ok := mcp.ErrorCode(res); ok {
-		return &toolFailure{exitCode(code)}
+		return &toolFailure{errclass.Of(code).Exit}
 	}
 	if res.IsError {
 		return &toolFailure{exitFailed}
@@ -79,7 +52,7 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 	}
 	for _, r := range inner.Results {
 		if r.Error != nil {
-			return &toolFailure{exitCode(r.Error.Code)}
+			return &toolFailure{errclass.Of(r.Error.Code).Exit}
 		}
 	}
 	if inner.OK != nil && !*inner.OK {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 const (
@@ -148,6 +150,8 @@ func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *li
 		SessionTTL:  lives.ttl,
 		Logger:      log,
 		HTTP:        front.front(),
+		Tools:       func() any { return mcp.Tools() },
+		OpenAPI:     sync.OnceValue(func() any { return mcp.OpenAPI(programVersion()) }),
 		Open:        opener.open,
 	}).Serve(ctx, l)
 	return errors.Join(err, pool.Close())

@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"internal/testing/cdptest", "internal/testing/pagetest"},
 	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script"},
-	{"internal/cdpconn/...", "internal/wire/...", "internal/hint"},
+	{"internal/cdpconn/...", "internal/wire/...", "internal/hint", "internal/errclass"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
 	{"audit", "internal/child", "internal/webp"},
 	{"internal/owneronly"},

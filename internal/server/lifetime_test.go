@@ -59,6 +59,11 @@ func (s *heldSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, s.name)
 }
 
+func (s *heldSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
+	s.ServeHTTP(w, r)
+	fmt.Fprint(w, " "+tool)
+}
+
 func (s *heldSession) ServeStream(stream io.ReadWriteCloser) error { return stream.Close() }
 
 func (s *heldSession) Close() error {
@@ -119,13 +124,15 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 		h.want(404, "not found", p, "DELETE", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
 		h.want(404, "not found", p, "DELETE", "/v1/sessions/work")
 	}
+	h.want(404, "not found", localUser, "POST", "/v1/sessions/work/tools/snapshot")
+	h.want(200, "ann/work snapshot", ann, "POST", "/v1/sessions/work/tools/snapshot")
 	h.want(404, "not found", ann, "DELETE", "/v1/sessions/mine")
 	h.want(404, "not found", localUser, "POST", "/mcp", SessionHeader, "work")
 	h.want(404, "not found", localUser, "POST", "/v1/sessions/work/stream")
 	h.want(200, "[]", bob, "GET", "/v1/sessions")
 	h.want(200, `"sessions":0`, bob, "GET", "/v1/server")
 	h.want(200, `"sessions":2`, ann, "GET", "/v1/server")
-	h.want(403, "POLICY_DENIED", ann, "POST", "/v1/server/stop")
+	h.want(404, "not found", ann, "POST", "/v1/server/stop")
 
 	// The same name is another session.
 	h.want(200, "bob/work", bob, "POST", "/mcp", SessionHeader, "work")

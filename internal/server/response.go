@@ -7,33 +7,26 @@ import (
 	"net/http"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // A failure is the body of an error response.
 type failure struct {
 	Error struct {
-		Code    errs.Code `json:"code"`
-		Message string    `json:"message"`
-		Hint    string    `json:"hint,omitempty"`
+		Code      errs.Code `json:"code"`
+		Message   string    `json:"message"`
+		Hint      string    `json:"hint,omitempty"`
+		Retryable bool      `json:"retryable"`
 	} `json:"error"`
 }
 
-// statusOf maps error codes to HTTP status codes.
-func statusOf(code errs.Code) int {
-	switch code {
-	case errs.ErrBadArgs:
-		return http.StatusBadRequest
-	case errs.ErrPolicyDenied:
-		return http.StatusForbidden
-	case errs.ErrBackpressure:
-		return http.StatusTooManyRequests
-	case errs.ErrSessionEnded:
+// statusOf returns the status of the response that reports err.
+func statusOf(err error) int {
+	if errors.Is(err, errNoSession) {
 		return http.StatusNotFound
-	case errs.ErrTimeout:
-		return http.StatusGatewayTimeout
 	}
-	return http.StatusUnprocessableEntity
+	return errclass.Of(errs.CodeOf(err)).Status
 }
 
 // retryAfter is the value of Retry-After in a response to a request that exceeds a limit, in
@@ -77,17 +70,14 @@ func failureOf(err error) failure {
 	var body failure
 	body.Error.Code, body.Error.Message = errs.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*errs.Error](err); ok {
-		body.Error.Message, body.Error.Hint = e.Message(), hint.Translate(e.Hint)
+		body.Error.Message, body.Error.Hint, body.Error.Retryable = e.Message(), hint.Translate(e.Hint), e.Retryable
 	}
 	return body
 }
 
 // prepareFailure sets the headers of an error response and returns its status.
 func prepareFailure(w http.ResponseWriter, err error) int {
-	status := statusOf(errs.CodeOf(err))
-	if errors.Is(err, errNoSession) {
-		status = http.StatusNotFound
-	}
+	status := statusOf(err)
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}

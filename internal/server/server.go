@@ -4,17 +4,21 @@
 //
 // The routes are
 //
-//	GET    /v1/server                   the server's version and process
-//	POST   /v1/server/stop              end the server
-//	GET    /v1/sessions                 the open sessions
-//	PUT    /v1/sessions/{name}          open a session, or check that it has the given settings;
-//	                                    with ?keep=true, without an idle timeout
-//	DELETE /v1/sessions/{name}          close a session
-//	POST   /v1/sessions/{name}/stream   upgrade to MCP's stdio transport
-//	*      /mcp                         MCP's streamable HTTP transport, for the session that SessionHeader names
+//	GET    /v1/server                         the server's version and process
+//	POST   /v1/server/stop                    end the server
+//	GET    /v1/sessions                       the open sessions
+//	PUT    /v1/sessions/{name}                open a session, or check that it has the given settings;
+//	                                          with ?keep=true, without an idle timeout
+//	DELETE /v1/sessions/{name}                close a session
+//	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
+//	POST   /v1/sessions/{name}/tools/{tool}   call a tool
+//	GET    /v1/tools                          the tools of all sessions
+//	GET    /v1/openapi.json                   the OpenAPI document of the server
+//	*      /mcp                               MCP's streamable HTTP transport, for the session that SessionHeader names
 //
 // A request sees only the sessions of its [Principal]. An error is
-// {"error": {"code", "message", "hint"}}, and that of /mcp a JSON-RPC error with these as data.
+// {"error": {"code", "message", "hint", "retryable"}}, and that of /mcp a JSON-RPC error with these
+// as data.
 package server
 
 import (
@@ -59,6 +63,8 @@ const (
 // A Session serves one browser session to its clients.
 type Session interface {
 	http.Handler // MCP's streamable HTTP transport
+	// ServeTool serves one call of a tool, as one request.
+	ServeTool(w http.ResponseWriter, r *http.Request, tool string)
 	// ServeStream serves one client over MCP's stdio transport, until the client disconnects or the
 	// session is closed. It closes the stream.
 	ServeStream(stream io.ReadWriteCloser) error
@@ -72,6 +78,9 @@ type Options struct {
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
 	Open func(OpenRequest) (Session, error)
+	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server, which
+	// are encoded as JSON. Nil serves neither.
+	Tools, OpenAPI func() any
 	// IdleTimeout is the time without requests after which the server ends. 0 means never.
 	IdleTimeout time.Duration
 	// SessionIdle is the time without requests after which the server closes a session. A running
@@ -209,6 +218,12 @@ func (s *Server) handler() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /v1/sessions/{name}/stream", localOnly(s.serveStream))
+	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.serveTool)
+	for path, document := range map[string]func() any{"/v1/tools": s.opts.Tools, "/v1/openapi.json": s.opts.OpenAPI} {
+		if document != nil {
+			mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, document()) })
+		}
+	}
 	mux.HandleFunc(mcpPath, s.serveMCP)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -278,6 +293,17 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	one.ServeHTTP(w, r)
+}
+
+// serveTool serves one call of a tool, without MCP.
+func (s *Server) serveTool(w http.ResponseWriter, r *http.Request) {
+	one, release, err := s.use(r.Context(), r.PathValue("name"), continued)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer release()
+	one.ServeTool(w, r, r.PathValue("tool"))
 }
 
 // demandOf returns what an MCP request needs of its session. A request that names an MCP session

@@ -26,6 +26,11 @@ type fakeSession struct {
 
 func (s fakeSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.name) }
 
+// ServeTool answers with its name and the tool.
+func (s fakeSession) ServeTool(w http.ResponseWriter, _ *http.Request, tool string) {
+	fmt.Fprint(w, s.name, " ", tool)
+}
+
 // ServeStream echoes what it receives, until the client ends its output.
 func (s fakeSession) ServeStream(stream io.ReadWriteCloser) error {
 	_, err := io.Copy(stream, stream)

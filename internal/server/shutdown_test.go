@@ -44,6 +44,8 @@ func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "result")
 }
 
+func (s *drainSession) ServeTool(w http.ResponseWriter, r *http.Request, _ string) { s.ServeHTTP(w, r) }
+
 func (s *drainSession) ServeStream(stream io.ReadWriteCloser) error {
 	<-s.closed
 	return stream.Close()

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// send sends a request and returns the response and its body.
+func (f *fixture) send(t *testing.T, method, path, body string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := f.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, strings.TrimSpace(string(content))
+}
+
+func TestToolRequests(t *testing.T) {
+	f := start(t, Options{})
+	if err := f.OpenSession(t.Context(), "work", nil); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := f.send(t, http.MethodPost, "/v1/sessions/work/tools/navigate", "{}"); resp.StatusCode != http.StatusOK || body != "work navigate" {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+	resp, body := f.send(t, http.MethodPost, "/v1/sessions/none/tools/navigate", "{}")
+	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open it first.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	f := start(t, Options{
+		Tools:   func() any { return []string{"navigate"} },
+		OpenAPI: func() any { return json.RawMessage(`{"openapi":"3.1.0"}`) },
+	})
+	for path, want := range map[string]string{"/v1/tools": `["navigate"]`, "/v1/openapi.json": `{"openapi":"3.1.0"}`} {
+		if resp, body := f.send(t, http.MethodGet, path, ""); resp.StatusCode != http.StatusOK || body != want || resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %s: %s", path, resp.Status, body)
+		}
+		if resp, _ := f.send(t, http.MethodPost, path, ""); resp.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %s", path, resp.Status)
+		}
+	}
+	if resp, _ := start(t, Options{}).send(t, http.MethodGet, "/v1/tools", ""); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("a server without tools: %s", resp.Status)
+	}
+}
+
+// TestRetryAfter opens a session while a limit is reached.
+func TestRetryAfter(t *testing.T) {
+	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
+		if r.Name == "busy" {
+			e := errs.Errorf(errs.ErrBackpressure, "", "too many browsers")
+			e.Retryable = true
+			return nil, e
+		}
+		return fakeSession{r.Name, new(atomic.Int32)}, nil
+	}})
+	resp, body := f.send(t, http.MethodPut, "/v1/sessions/busy", "{}")
+	if want := `{"error":{"code":"BACKPRESSURE","message":"too many browsers","retryable":true}}`; resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != retryAfter || body != want {
+		t.Errorf("%s, Retry-After %q: %s", resp.Status, resp.Header.Get("Retry-After"), body)
+	}
+}

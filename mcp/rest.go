@@ -1,0 +1,172 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+)
+
+// A toolResponse is the body of the response to a call that succeeded.
+type toolResponse struct {
+	Text   string          `json:"text"`
+	Result json.RawMessage `json:"result,omitempty"` // structured
+	Images []imageResponse `json:"images,omitempty"`
+	Note   string          `json:"note,omitempty"` // also the last line of Text
+}
+
+type imageResponse struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+// An errorResponse is the body of any other response.
+type errorResponse struct {
+	Error errorMeta `json:"error"`
+	Note  string    `json:"note,omitempty"`
+}
+
+// restCalls are the calls of a session that arrive as one HTTP request each.
+type restCalls struct {
+	ses  *toolSession
+	life context.Context // done when the session is being closed
+
+	mu      sync.Mutex // guards closed
+	closed  bool
+	running sync.WaitGroup // grows only while closed is false
+}
+
+// begin reports whether a call can begin. The caller must then call running.Done.
+func (c *restCalls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.running.Add(1)
+	}
+	return !c.closed
+}
+
+// end waits for the running calls. No call begins afterwards.
+func (c *restCalls) end() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.running.Wait()
+}
+
+// ServeTool serves one call of a tool, without MCP. The body of the request, a POST request, is the
+// JSON object of the tool's arguments; no body means no arguments. The response has the status 200
+// and the members text, result, images and note, or the status of the error's code and the members
+// error and note. [OpenAPI] describes both.
+//
+// Calls share the session with those of MCP clients. A call continues if its client disconnects, as
+// over MCP. The caller has authenticated the request and checked its Host and Origin.
+func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
+	t := h.rest.ses.tool(tool)
+	if t == nil {
+		rejectRequest(w, http.StatusNotFound, h.rest.ses.unknown(tool).Error(), "")
+		return
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		rejectRequest(w, http.StatusMethodNotAllowed, "method "+quoteShort(r.Method)+" is not allowed", "Send a POST request.")
+		return
+	}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+quoteShort(r.Header.Get("Content-Type"))+" is not application/json",
+			"Send the arguments as a JSON object, with this content type.")
+		return
+	}
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLine))
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			status = http.StatusRequestEntityTooLarge
+		}
+		rejectRequest(w, status, "read the request: "+err.Error(), "")
+		return
+	}
+	if !h.rest.begin() {
+		respondError(w, errorMeta{Code: executor.ErrTargetGone, Message: "the session was closed", Hint: "Open it again."}, "")
+		return
+	}
+	defer h.rest.running.Done()
+	respond(w, h.rest.call(r, t, args))
+}
+
+// isJSON reports whether a content type is that of JSON, or absent.
+func isJSON(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
+}
+
+// call runs a call until its deadline or the end of the session: a lost connection must not leave
+// an action half done.
+func (c *restCalls) call(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })()
+	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
+	c.ses.reportClient(client)
+	ctx = c.ses.audit.begin(ctx, client)
+	ctx = c.ses.prompter.beginHTTP(ctx)
+	return c.ses.runTool(ctx, t, args, true, nil)
+}
+
+// respond writes the result of a call.
+func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
+	note, _ := res.Meta[metaNote].(string)
+	if m, ok := res.Meta[metaError].(errorMeta); ok {
+		respondError(w, m, note)
+		return
+	}
+	body := toolResponse{Note: note}
+	for _, content := range res.Content {
+		switch content := content.(type) {
+		case *sdk.TextContent:
+			body.Text = content.Text
+		case *sdk.ImageContent:
+			body.Images = append(body.Images, imageResponse{content.MIMEType, content.Data})
+		}
+	}
+	body.Result, _ = res.StructuredContent.(json.RawMessage)
+	writeJSON(w, http.StatusOK, body)
+}
+
+// respondError writes the error of a call.
+func respondError(w http.ResponseWriter, m errorMeta, note string) {
+	status := errclass.Of(m.Code).Status
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(m.retryAfter.Seconds())))))
+	}
+	writeJSON(w, status, errorResponse{m, note})
+}
+
+// rejectRequest answers a request that is not a call. No tool runs.
+func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
+	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
+}
+
+// writeJSON writes a response. A write fails only if the client has disconnected.
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(body)
+}
