@@ -7,13 +7,13 @@
 //	GET    /v1/server                         the server's version and process
 //	POST   /v1/server/stop                    end the server
 //	GET    /v1/sessions                       the open sessions
-//	PUT    /v1/sessions/{name}                open a session, or check that it has the given settings
+//	PUT    /v1/sessions/{name}                open a session, or check its settings
 //	DELETE /v1/sessions/{name}                close a session
 //	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
 //	POST   /v1/sessions/{name}/tools/{tool}   call a tool
 //	GET    /v1/tools                          the tools of all sessions
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
-//	*      /mcp                               MCP's streamable HTTP transport, for the session that SessionHeader names
+//	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
 //
 // An error is {"error": {"code", "message", "hint", "retryable"}}.
 package server
@@ -71,8 +71,8 @@ type Options struct {
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
 	Open func(name string, s Settings) (Session, error)
-	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server, which
-	// are encoded as JSON. Nil serves neither.
+	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server,
+	// which are encoded as JSON. A nil function has no route.
 	Tools, OpenAPI func() any
 	// IdleTimeout is the time without requests after which the server ends. 0 means never.
 	IdleTimeout time.Duration
