@@ -26,9 +26,9 @@ const (
 	ExitNoBrowser     = 9
 )
 
-// Of returns the class of a code. Statuses are coarser than exit codes, except that those of HTTP's
-// own meaning are only for codes that have this meaning: an element that was removed is a conflict
-// with the page and not an unknown resource.
+// Of returns the class of a code. The status does not follow from the exit code: only codes with
+// the meaning of an HTTP status have it, so that a program can act on the status alone. A removed
+// element and an unknown one need different reactions.
 func Of(code errs.Code) Class {
 	const other = http.StatusUnprocessableEntity
 	switch code {

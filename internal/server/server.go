@@ -7,14 +7,14 @@
 //	GET    /v1/server                         the server's version and process
 //	POST   /v1/server/stop                    end the server
 //	GET    /v1/sessions                       the open sessions
-//	PUT    /v1/sessions/{name}                open a session, or check that it has the given settings;
-//	                                          with ?keep=true, without an idle timeout
+//	PUT    /v1/sessions/{name}                open a session, or check its settings; with ?keep=true,
+//	                                          without an idle timeout
 //	DELETE /v1/sessions/{name}                close a session
 //	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
 //	POST   /v1/sessions/{name}/tools/{tool}   call a tool
 //	GET    /v1/tools                          the tools of all sessions
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
-//	*      /mcp                               MCP's streamable HTTP transport, for the session that SessionHeader names
+//	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
 //
 // A request sees only the sessions of its [Principal]. An error is
 // {"error": {"code", "message", "hint", "retryable"}}, and that of /mcp a JSON-RPC error with these
@@ -78,8 +78,8 @@ type Options struct {
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
 	Open func(OpenRequest) (Session, error)
-	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server, which
-	// are encoded as JSON. Nil serves neither.
+	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server,
+	// which are encoded as JSON. A nil function has no route.
 	Tools, OpenAPI func() any
 	// IdleTimeout is the time without requests after which the server ends. 0 means never.
 	IdleTimeout time.Duration
