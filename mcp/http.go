@@ -79,12 +79,7 @@ var errSessionEnded = executor.Errorf(executor.ErrSessionEnded, "Open the sessio
 func (h *HTTPSession) Close() error {
 	h.cancel(errSessionEnded)
 	h.waitForResponses() // the SDK drops those that are not sent when it is closed
-	var err error
-	for conn := range h.clients.protocol.Sessions() {
-		err = errors.Join(err, conn.Close())
-	}
-	h.clients.ending.Wait()
-	return errors.Join(err, h.closeSession())
+	return errors.Join(h.clients.close(), h.closeSession())
 }
 
 // begin and finish count the POST requests in progress.
