@@ -32,7 +32,7 @@ type toolSession struct {
 	prompter       *prompter                                         // nil means no permission prompts
 	client         string                                            // random id of the session, for permission prompts
 	maxResult      int64                                             // bytes
-	lost           lostResults
+	lost           *lostResults
 	output         *outputDir
 	onClient       func(name string)
 	notified       sync.Once // calls onClient

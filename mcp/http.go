@@ -81,11 +81,7 @@ var errSessionEnded = executor.Errorf(executor.ErrSessionEnded, "Open the sessio
 func (h *HTTPSession) Close() error {
 	h.cancel(errSessionEnded)
 	h.waitForResponses() // the SDK drops those that are not sent when it is closed
-	var err error
-	for conn := range h.clients.protocol.Sessions() {
-		err = errors.Join(err, conn.Close())
-	}
-	h.clients.ending.Wait()
+	err := h.clients.close()
 	h.rest.end()
 	return errors.Join(err, h.closeSession())
 }

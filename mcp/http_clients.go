@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -23,6 +24,7 @@ type httpClients struct {
 
 	mu      sync.Mutex // guards the fields below
 	clients map[string]*httpClient
+	closed  bool   // no MCP session begins
 	opening int    // requests that may create an MCP session
 	clock   uint64 // counts requests
 }
@@ -32,8 +34,8 @@ type httpClient struct {
 	used     uint64 // the clock at its last request
 }
 
-// serve serves a request with h. The response to an unknown MCP session is 404, which tells its
-// client to begin a new one.
+// serve serves a request with h. The response to an unknown MCP session is 404. Its client
+// then begins a new one.
 func (c *httpClients) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionIDHeader)
 	if id == "" && r.Method == http.MethodPost {
@@ -67,6 +69,11 @@ func (c *httpClients) serve(h http.Handler, w http.ResponseWriter, r *http.Reque
 // open serves a request that may create an MCP session.
 func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
 	var evict string
 	full := len(c.clients)+c.opening >= maxHTTPClients
 	if full {
@@ -78,18 +85,18 @@ func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 	if !full {
 		c.opening++
 	}
-	c.mu.Unlock()
-	if full {
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, fmt.Sprintf("%d clients are connected to the session", maxHTTPClients), http.StatusTooManyRequests)
-		return
-	}
 	if evict != "" {
 		c.ending.Go(func() {
 			if conn := c.find(evict); conn != nil {
 				conn.Close() // after its running calls, if it disconnected during one
 			}
 		})
+	}
+	c.mu.Unlock()
+	if full {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d clients are connected to the session", maxHTTPClients), http.StatusTooManyRequests)
+		return
 	}
 	first := &initialResponse{ResponseWriter: w, clients: c}
 	defer func() {
@@ -102,6 +109,18 @@ func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 		}
 	}()
 	h.ServeHTTP(first, r)
+}
+
+// close ends all MCP sessions. No other begins.
+func (c *httpClients) close() (err error) {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	for conn := range c.protocol.Sessions() {
+		err = errors.Join(err, conn.Close())
+	}
+	c.ending.Wait()
+	return err
 }
 
 // oldest returns the MCP session without requests that was not used for the longest time, or "".

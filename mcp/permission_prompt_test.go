@@ -348,7 +348,7 @@ func TestDeniedWithoutPrompt(t *testing.T) {
 	yes := h.user(func(context.Context) (*sdk.ElicitResult, error) {
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}, nil
 	})
-	silent := *h.server
+	silent := &Server{opts: h.server.opts, tools: h.server.tools, open: h.server.open, owns: h.server.owns}
 	silent.opts.PromptForPermission = false
 	h.server.tools = allTools()
 	urlOnly := *yes
@@ -357,7 +357,7 @@ func TestDeniedWithoutPrompt(t *testing.T) {
 	for _, version := range []string{legacy, "2026-07-28"} {
 		errorText(t, callTool(t, connectAs(t, h.server, nil, version), "navigate", shopCall))
 		errorText(t, callTool(t, connectAs(t, h.server, &urlOnly, version), "navigate", shopCall))
-		errorText(t, callTool(t, connectAs(t, &silent, yes, version), "navigate", shopCall))
+		errorText(t, callTool(t, connectAs(t, silent, yes, version), "navigate", shopCall))
 	}
 	if h.prompts.Load() != 0 || h.navigations.Load() != 0 {
 		t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())

@@ -106,7 +106,8 @@ type Server struct {
 	opts  Options
 	tools []*tool
 	open  func(context.Context) (executor.Executor, error)
-	owns  bool // a session closes the Executor that open returned
+	owns  bool        // a session closes the Executor that open returned
+	lost  lostResults // of the sessions that share an Executor
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -199,6 +200,10 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		output:     &outputDir{path: s.opts.OutputDir, max: s.opts.MaxOutputBytes},
 		client:     rand.Text(),
 		onClient:   s.opts.OnClient,
+		lost:       &s.lost,
+	}
+	if s.owns {
+		ses.lost = &lostResults{}
 	}
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
 		ses.prompter = newPrompter(permit, s.opts.Prompter, ses.audit)

@@ -4,6 +4,10 @@ const (
 	privateSocket = "The server of `chrome-mcp call` accepts connections only of its user."
 	sharedBrowser = "Sessions that share a browser have separate policies"
 	boundSettings = "The settings of the command that opens a session bind it"
+	ownSessions   = "A client of the server finds only the sessions of its principal"
+	fairCalls     = "A principal that makes many calls or opens many sessions does not keep others from theirs"
+	callsOnce     = "A call whose client disconnects is made once"
+	junkRequests  = "Junk and silent connections block neither the server nor its end"
 )
 
 var server = []Mutation{
@@ -24,8 +28,8 @@ var server = []Mutation{
 	{
 		Promise: boundSettings,
 		File:    "internal/server/sessions.go",
-		Old:     "		return one.settings.check(name, settings)\n",
-		New:     "		return nil\n",
+		Old:     "	return one.settings.check(name, settings)\n",
+		New:     "	return nil\n",
 		Package: "./internal/server", Test: "TestSettingsBindASession",
 	},
 	{
@@ -55,5 +59,89 @@ var server = []Mutation{
 		Old:     "	r := b.instances[string(e.TargetInfo.BrowserContextID)]\n",
 		New:     "	var r *instance\n	for _, r = range b.instances {\n	}\n",
 		Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
+	},
+	{
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "	p := principalOf(ctx)\n	key := sessionKey{p.Name, name}\n",
+		New:     "	p := principalOf(ctx)\n	key := sessionKey{name: name}\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
+	},
+	{
+		Promise: ownSessions,
+		File:    "internal/server/server.go",
+		Old:     "		if key.principal == p.Name {\n",
+		New:     "		if key.name != \"\" {\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
+	},
+	{
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "	one := s.sessions[sessionKey{p.Name, name}]\n",
+		New:     "	one := s.sessions[sessionKey{\"ann\", name}]\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
+	},
+	{
+		Promise: ownSessions,
+		File:    "internal/server/server.go",
+		Old:     "if principalOf(r.Context()).Settings != nil {",
+		New:     "if false {",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
+	},
+	{
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "p.Settings.check(name, settings)",
+		New:     "p.Settings.check(name, nil)",
+		Package: "./internal/server", Test: "TestPrincipalSettings",
+	},
+	{
+		Promise: fairCalls,
+		File:    "internal/server/queue.go",
+		Old:     "		q.turns = append(q.turns[1:], principal)\n",
+		New:     "",
+		Package: "./internal/server", Test: "TestCallQueueIsFair",
+	},
+	{
+		Promise: fairCalls,
+		File:    "internal/server/sessions.go",
+		Old:     "	case own >= limit:\n",
+		New:     "	case own > 1000*limit:\n",
+		Package: "./internal/server", Test: "TestSessionLimits",
+	},
+	{
+		Promise: fairCalls,
+		File:    "mcp/dispatch.go",
+		Old:     "	if err = slot.enter(ctx); err != nil {\n",
+		New:     "	if err != nil {\n",
+		Package: "./mcp", Test: "TestCallLimit",
+	},
+	{
+		Promise: callsOnce,
+		File:    "mcp/lost_result.go",
+		Old:     "	l.notes = nil\n",
+		New:     "",
+		Package: "./mcp", Test: "TestLostResultReported",
+	},
+	{
+		Promise: callsOnce,
+		File:    "mcp/http.go",
+		Old:     "EventStore: events,",
+		New:     "EventStore: map[bool]sdk.EventStore{true: events}[false],",
+		Package: "./mcp", Test: "TestResumption",
+	},
+	{
+		Promise: junkRequests,
+		File:    "cmd/chrome-mcp/server_session.go",
+		Old:     "			stream.Close()\n",
+		New:     "",
+		Package: "./cmd/chrome-mcp", Test: "TestStreamClientReadsNothing",
+	},
+	{
+		Promise: junkRequests,
+		File:    "internal/server/server.go",
+		Old:     "			web.Close()\n",
+		New:     "			<-make(chan struct{})\n",
+		Package: "./internal/server", Test: "TestStopWithHalfOpenConnections",
 	},
 }
