@@ -31,7 +31,7 @@ type toolSession struct {
 	prompter       *prompter                                         // nil means no permission prompts
 	client         string                                            // random id of the session, for permission prompts
 	maxResult      int64                                             // bytes
-	lost           lostResults
+	lost           *lostResults
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +21,10 @@ type HTTPSession struct {
 	ses                 *toolSession
 	cancel              context.CancelCauseFunc
 	closeSession        func() error
+
+	mu       sync.Mutex    // guards the fields below
+	requests int           // POST requests in progress
+	idle     chan struct{} // closed when requests is 0; nil unless Close waits for that
 }
 
 // OpenHTTP opens a session that any number of clients use, one after another or at the same time.
@@ -43,7 +49,10 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 		})
 	}
 	clients := &httpClients{protocol: srv, clients: map[string]*httpClient{}}
-	return &HTTPSession{handler(false), handler(true), clients, ses, cancel, closeSession}, nil
+	return &HTTPSession{
+		stateful: handler(false), stateless: handler(true),
+		clients: clients, ses: ses, cancel: cancel, closeSession: closeSession,
+	}, nil
 }
 
 // firstStateless is the first protocol version without MCP sessions.
@@ -52,6 +61,10 @@ const firstStateless = "2026-07-28"
 // ServeHTTP implements http.Handler. The caller has authenticated the request and checked its Host
 // and Origin.
 func (h *HTTPSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		h.begin()
+		defer h.finish()
+	}
 	if r.Header.Get("Mcp-Protocol-Version") >= firstStateless {
 		h.ses.lost.deliver(h.stateless, w, r)
 		return
@@ -66,11 +79,46 @@ var errSessionEnded = executor.Errorf(executor.ErrSessionEnded, "Open the sessio
 // the session.
 func (h *HTTPSession) Close() error {
 	h.cancel(errSessionEnded)
-	var err error
-	for conn := range h.clients.protocol.Sessions() {
-		err = errors.Join(err, conn.Close())
+	h.waitForResponses() // the SDK drops those that are not sent when it is closed
+	return errors.Join(h.clients.close(), h.closeSession())
+}
+
+// begin and finish count the POST requests in progress.
+func (h *HTTPSession) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests++
+}
+
+func (h *HTTPSession) finish() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.requests--; h.requests == 0 && h.idle != nil {
+		close(h.idle)
+		h.idle = nil
 	}
-	return errors.Join(err, h.closeSession())
+}
+
+// responseTimeout is the time that the canceled calls of a session have to send their results.
+const responseTimeout = 500 * time.Millisecond
+
+// waitForResponses waits until the responses to all POST requests are sent, or responseTimeout has
+// passed.
+func (h *HTTPSession) waitForResponses() {
+	h.mu.Lock()
+	if h.requests == 0 {
+		h.mu.Unlock()
+		return
+	}
+	if h.idle == nil {
+		h.idle = make(chan struct{})
+	}
+	idle := h.idle
+	h.mu.Unlock()
+	select {
+	case <-idle:
+	case <-time.After(responseTimeout):
+	}
 }
 
 // openSession opens a session and returns the function that ends it.

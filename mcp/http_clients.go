@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -19,9 +20,11 @@ const sessionIDHeader = "Mcp-Session-Id"
 // limit, a new one ends the one that was not used for the longest time.
 type httpClients struct {
 	protocol *sdk.Server
+	ending   sync.WaitGroup // MCP sessions at the limit
 
 	mu      sync.Mutex // guards the fields below
 	clients map[string]*httpClient
+	closed  bool   // no MCP session begins any more
 	opening int    // requests that may create an MCP session
 	clock   uint64 // counts requests
 }
@@ -66,6 +69,11 @@ func (c *httpClients) serve(h http.Handler, w http.ResponseWriter, r *http.Reque
 // open serves a request that may create an MCP session.
 func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
 	var evict string
 	full := len(c.clients)+c.opening >= maxHTTPClients
 	if full {
@@ -77,21 +85,42 @@ func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 	if !full {
 		c.opening++
 	}
+	if evict != "" {
+		c.ending.Go(func() {
+			if conn := c.find(evict); conn != nil {
+				conn.Close() // after its running calls, if it disconnected during one
+			}
+		})
+	}
 	c.mu.Unlock()
 	if full {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, fmt.Sprintf("%d clients are connected to the session", maxHTTPClients), http.StatusTooManyRequests)
 		return
 	}
+	first := &initialResponse{ResponseWriter: w, clients: c}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.opening--
+		if first.session == "" {
+			c.opening--
+		} else if c.find(first.session) == nil { // the client disconnected during the first request
+			delete(c.clients, first.session)
+		}
 	}()
-	if evict != "" {
-		c.end(evict)
+	h.ServeHTTP(first, r)
+}
+
+// close lets no MCP session begin any more, and ends all.
+func (c *httpClients) close() (err error) {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	for conn := range c.protocol.Sessions() {
+		err = errors.Join(err, conn.Close())
 	}
-	h.ServeHTTP(&initialResponse{w, c}, r)
+	c.ending.Wait()
+	return err
 }
 
 // oldest returns the MCP session without requests that was not used for the longest time, or "".
@@ -105,13 +134,14 @@ func (c *httpClients) oldest() (id string) {
 	return id
 }
 
-// end ends an MCP session.
-func (c *httpClients) end(id string) {
+// find returns an MCP session, or nil.
+func (c *httpClients) find(id string) *sdk.ServerSession {
 	for conn := range c.protocol.Sessions() {
 		if conn.ID() == id {
-			conn.Close()
+			return conn
 		}
 	}
+	return nil
 }
 
 // An initialResponse is a response that may create an MCP session. It registers the session before
@@ -119,6 +149,7 @@ func (c *httpClients) end(id string) {
 type initialResponse struct {
 	http.ResponseWriter
 	clients *httpClients
+	session string // the id, if it is registered; guarded by clients.mu
 }
 
 // Write implements http.ResponseWriter.
@@ -126,7 +157,9 @@ func (w *initialResponse) Write(p []byte) (int, error) {
 	if id := w.Header().Get(sessionIDHeader); id != "" {
 		c := w.clients
 		c.mu.Lock()
-		if c.clients[id] == nil {
+		if w.session == "" {
+			w.session = id
+			c.opening--
 			c.clock++
 			c.clients[id] = &httpClient{used: c.clock}
 		}

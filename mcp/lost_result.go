@@ -107,10 +107,11 @@ func (d *delivery) Write(p []byte) (int, error) {
 
 // FlushError sends what was written. http.ResponseController calls it.
 func (d *delivery) FlushError() error {
+	connected := d.request.Err() == nil // checked first: a client may disconnect when it has the result
 	err := http.NewResponseController(d.ResponseWriter).Flush()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.written && err == nil && d.request.Err() == nil {
+	if d.written && connected && err == nil {
 		d.delivered = true
 	}
 	return err

@@ -97,7 +97,8 @@ type Server struct {
 	opts  Options
 	tools []*tool
 	open  func(context.Context) (executor.Executor, error)
-	owns  bool // a session closes the Executor that open returned
+	owns  bool        // a session closes the Executor that open returned
+	lost  lostResults // of the sessions that share an Executor
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -185,6 +186,10 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		limit:      s.opts.Limit,
 		maxResult:  s.opts.MaxResultBytes,
 		client:     rand.Text(),
+		lost:       &s.lost,
+	}
+	if s.owns {
+		ses.lost = &lostResults{}
 	}
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
 		ses.prompter = newPrompter(permit, s.opts.Prompter, ses.audit)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
@@ -36,11 +37,40 @@ func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
 	s.streams.Add(1)
 	s.mu.Unlock()
 	defer s.streams.Done()
-	err := s.tools.Run(s.ended, mcp.LineTransport(stream, stream))
-	if errors.Is(err, context.Canceled) {
+	// When the session is being closed, the client has no more requests, as at the end of stdin: the
+	// results of calls that have just ended are still sent, unless the client does not read them.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop := context.AfterFunc(s.ended, func() {
+		if conn, ok := stream.(interface{ SetReadDeadline(time.Time) error }); ok {
+			conn.SetReadDeadline(time.Unix(1, 0))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(mcp.DrainTimeout + cancelTimeout):
+			stream.Close()
+		}
+	})
+	defer stop()
+	err := s.tools.Run(ctx, mcp.LineTransport(&sessionInput{stream, s.ended}, stream))
+	if s.ended.Err() != nil {
 		err = nil
 	}
 	return errors.Join(err, stream.Close())
+}
+
+// A sessionInput is the input of a stream. It ends when the session does.
+type sessionInput struct {
+	io.ReadWriteCloser
+	ended context.Context
+}
+
+func (i *sessionInput) Read(p []byte) (int, error) {
+	n, err := i.ReadWriteCloser.Read(p)
+	if err != nil && i.ended.Err() != nil {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // Close implements server.Session.

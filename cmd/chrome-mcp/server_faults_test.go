@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+)
+
+// dial connects to the server's socket.
+func (c *commandLine) dial() net.Conn {
+	c.t.Helper()
+	conn, err := net.Dial("unix", server.SocketPath(c.data))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return conn
+}
+
+// memory returns the resident memory of the server, in MiB. It is 0 where /proc does not exist.
+func (c *commandLine) memory() int {
+	c.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.server().Pid))
+	if err != nil {
+		if runtime.GOOS == "linux" {
+			c.t.Fatal(err)
+		}
+		return 0
+	}
+	_, after, _ := strings.Cut(string(status), "VmRSS:")
+	var kib int
+	if _, err := fmt.Sscan(after, &kib); err != nil {
+		c.t.Fatal(err)
+	}
+	return kib >> 10
+}
+
+// post is the start of a request to /mcp with a body of the given length.
+func post(length int, headers ...string) string {
+	head := "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+	return fmt.Sprintf("%s%sContent-Length: %d\r\n\r\n", head, strings.Join(headers, ""), length)
+}
+
+// junk returns what a connection sends.
+func junk(r *rand.Rand) string {
+	const (
+		initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+		stateless  = "Mcp-Protocol-Version: 2026-07-28\r\n"
+	)
+	var noise bytes.Buffer
+	for range r.IntN(2000) {
+		noise.WriteByte(byte(r.IntN(256)))
+	}
+	texts := []string{
+		noise.String(),
+		post(noise.Len()) + noise.String(),
+		post(noise.Len(), stateless) + noise.String(),
+		post(len(initialize)) + initialize,
+		post(len(initialize), stateless) + initialize,
+		post(1<<30) + "{",
+		post(3) + "[1]",
+		post(20) + `{"jsonrpc":"2.0","id`,
+		post(2, "Mcp-Session-Id: none\r\n") + "{}",
+		post(2, "Chrome-MCP-Session: none\r\n") + "{}",
+		"GET /mcp HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n",
+		"BREW /mcp HTTP/1.1\r\nHost: x\r\n\r\n",
+		"DELETE /v1/server HTTP/1.1\r\nHost: x\r\n\r\n",
+		"PUT /v1/sessions/%2e%2e HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+		"PUT /v1/sessions/junk HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n{\"x\"",
+		"POST /v1/sessions/default/tools/" + strings.Repeat("x", 5000) + " HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n",
+		"GET /v1/sessions HTTP/1.1\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	}
+	return texts[r.IntN(len(texts))]
+}
+
+// TestJunkRequests sends junk to the server. It stays responsive, and its memory bounded.
+func TestJunkRequests(t *testing.T) {
+	tier.Slow(t)
+	requests := 2000
+	if tier.LongEnabled() {
+		requests = 10000
+	}
+	c := newCommandLine(t)
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil {
+		t.Fatalf("call: %v\n%s", err, out)
+	}
+	before, pid := c.memory(), c.server().Pid
+	var sent atomic.Int64
+	var sending sync.WaitGroup
+	for i := range 8 {
+		sending.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for sent.Add(1) <= int64(requests) {
+				conn, err := net.Dial("unix", server.SocketPath(c.data))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				conn.SetDeadline(time.Now().Add(30 * time.Second))
+				io.WriteString(conn, junk(r))     // fails when the server has read enough
+				conn.(*net.UnixConn).CloseWrite() // ends the request
+				io.Copy(io.Discard, conn)         // until the server closes the connection
+				conn.Close()
+			}
+		})
+	}
+	sending.Wait()
+	if out, err := c.run("call", "chrome_status"); err != nil {
+		t.Errorf("call: %v\n%s", err, out)
+	}
+	if out, err := c.run("sessions"); err != nil || strings.Count(out, "\n") != 1 {
+		t.Errorf("sessions: %v\n%s", err, out)
+	}
+	after := c.memory()
+	t.Logf("%d MiB before, %d MiB after %d requests", before, after, requests)
+	if after-before > 100 {
+		t.Errorf("the memory of the server grew from %d to %d MiB", before, after)
+	}
+	if now := c.server().Pid; now != pid {
+		t.Errorf("process %d replaced %d", now, pid)
+	}
+}
+
+// TestMCPSessionOfOtherName uses the id of an MCP session of one session with another one.
+func TestMCPSessionOfOtherName(t *testing.T) {
+	c := newCommandLine(t)
+	for _, name := range []string{"a", "b"} {
+		if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", name); err != nil {
+			t.Fatalf("call: %v\n%s", err, out)
+		}
+	}
+	client := server.NewClient(server.SocketPath(c.data))
+	defer client.Close()
+	send := func(session, id, body string) (string, int) {
+		t.Helper()
+		url, web := client.MCP(session)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if id != "" {
+			req.Header.Set("Mcp-Session-Id", id)
+		}
+		resp, err := web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, resp.Body)
+		return resp.Header.Get("Mcp-Session-Id"), resp.StatusCode
+	}
+	id, status := send("a", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	if id == "" {
+		t.Fatalf("initialize: status %d", status)
+	}
+	for session, want := range map[string]int{"a": 200, "b": 404, "none": 404} {
+		if _, status := send(session, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != want {
+			t.Errorf("session %s: status %d, want %d", session, status, want)
+		}
+	}
+}
+
+// TestTerminatedServerDrainsCalls sends SIGTERM during a call. The call finishes, and its client gets
+// the result: of HTTP, and of the stdio transport.
+func TestTerminatedServerDrainsCalls(t *testing.T) {
+	needChromium(t)
+	for _, stdio := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stdio=%v", stdio), func(t *testing.T) {
+			requested, answer := make(chan struct{}), make(chan struct{})
+			once := sync.OnceFunc(func() { close(requested) })
+			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/slow" {
+					once()
+					<-answer
+				}
+				fmt.Fprint(w, "<title>Answered</title>")
+			}))
+			defer site.Close()
+			release := sync.OnceFunc(func() { close(answer) })
+			defer release()
+			c := newCommandLine(t)
+			settings := append([]string{"--headless", "--isolated", "--prefer", "cdp", "--allow-domain", "127.0.0.1", "--allow-private", "127.0.0.1"}, rootNeedsNoSandbox()...)
+			if out, err := c.run(append([]string{"call", "navigate", "url=" + site.URL}, settings...)...); err != nil {
+				t.Fatalf("call: %v\n%s", err, out)
+			}
+			result := make(chan string, 1)
+			go func() {
+				cmd := exec.Command(binary, "call", "navigate", "url="+site.URL+"/slow", "--data", c.data)
+				if stdio {
+					cmd = exec.Command(binary, "--connect", server.SocketPath(c.data), "--data", c.data)
+					stdin, err := cmd.StdinPipe()
+					if err != nil {
+						result <- err.Error()
+						return
+					}
+					defer stdin.Close()
+					go io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"navigate","arguments":{"url":"`+site.URL+`/slow"}}}
+`)
+				}
+				out, err := cmd.CombinedOutput()
+				result <- fmt.Sprintf("%s\n%v", out, err)
+			}()
+			<-requested
+			if err := c.server().Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			waitNotRunning(t, c.data)
+			release()
+			if got := <-result; !strings.Contains(got, "Answered") {
+				t.Errorf("the call returned %s", got)
+			}
+			waitGone(t, c.data, 10*time.Second)
+		})
+	}
+}
+
+// waitNotRunning waits until the server on a data directory accepts no connections.
+func waitNotRunning(t *testing.T, data string) {
+	t.Helper()
+	client := server.NewClient(server.SocketPath(data))
+	for {
+		_, err := client.Status(t.Context())
+		client.Close()
+		if errors.Is(err, server.ErrNotRunning) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStreamClientReadsNothing ends a server while a client of the stdio transport does not read its
+// results.
+func TestStreamClientReadsNothing(t *testing.T) {
+	c := newCommandLine(t)
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil {
+		t.Fatalf("call: %v\n%s", err, out)
+	}
+	client := server.NewClient(server.SocketPath(c.data))
+	defer client.Close()
+	stream, err := client.Stream(t.Context(), server.DefaultSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	stream.(net.Conn).SetWriteDeadline(time.Now().Add(time.Second))
+	for i := 0; err == nil; i++ {
+		_, err = fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := c.server().Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitGone(t, c.data, 10*time.Second)
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("the end took %v", d)
+	}
+}
+
+// TestIdleSessionOfHost checks that the session of an MCP host ends when it is idle, and that of
+// call does not.
+func TestIdleSessionOfHost(t *testing.T) {
+	c := newCommandLine(t)
+	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "200ms")
+	stderr, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stderr.Read(make([]byte, 1)); err != nil { // it listens
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, stderr)
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "kept"); err != nil {
+		t.Fatalf("call: %v\n%s", err, out)
+	}
+	host := exec.Command(binary, "--connect", server.SocketPath(c.data), "--session", "host", "--data", c.data)
+	if out, err := host.CombinedOutput(); err != nil { // stdin is empty
+		t.Fatalf("--connect: %v\n%s", err, out)
+	}
+	client := server.NewClient(server.SocketPath(c.data))
+	defer client.Close()
+	for {
+		infos, err := client.Sessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(infos) == 1 && infos[0].Name == "kept" && infos[0].Ends.IsZero() {
+			break
+		}
+	}
+	if _, err := client.Stream(t.Context(), "host"); err == nil || !strings.Contains(err.Error(), `session "host" ended: it was idle for 200ms`) {
+		t.Errorf("the session of the host: %v", err)
+	}
+	if out, err := c.run("serve", "stop"); err != nil {
+		t.Errorf("serve stop: %v\n%s", err, out)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFullDisk starts a server where no file can be created.
+func TestFullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("only root can mount a full file system")
+	}
+	dir := t.TempDir()
+	mount := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=3", "tmpfs", dir)
+	if out, err := mount.CombinedOutput(); err != nil {
+		t.Skipf("this container may not mount: %s", out)
+	}
+	defer exec.Command("umount", dir).Run()
+	data := filepath.Join(dir, "d")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for _, args := range [][]string{{"call", "chrome_status"}, {"serve"}} {
+		out, err := exec.CommandContext(ctx, binary, append(args, "--data", data)...).CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() == 0 || !strings.Contains(string(out), "no space left on device") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+}

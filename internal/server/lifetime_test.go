@@ -1,0 +1,294 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+var (
+	ann = &Principal{Name: "ann", Settings: Settings{"--allow-domain": {"example.com"}}, MaxSessions: 2}
+	bob = &Principal{Name: "bob", Settings: Settings{}}
+)
+
+// A harness sends requests to a server without a connection.
+type harness struct {
+	t      *testing.T
+	server *Server
+	opened []string                                                     // principal/name
+	limits map[string]func(context.Context) (release func(), err error) // of the sessions
+	hold   chan struct{}                                                // requests wait until it is closed; nil means no wait
+
+	mu     sync.Mutex // guards the field below
+	closed []string
+}
+
+func newHarness(t *testing.T, opts Options) *harness {
+	h := &harness{t: t, limits: map[string]func(context.Context) (func(), error){}}
+	opts.Open = func(r OpenRequest) (Session, error) {
+		name := r.Principal + "/" + r.Name
+		h.opened = append(h.opened, name)
+		h.limits[name] = r.Limit
+		return &heldSession{h, name}, nil
+	}
+	h.server = New(opts)
+	return h
+}
+
+// A heldSession answers each request with its principal and name.
+type heldSession struct {
+	h    *harness
+	name string
+}
+
+func (s *heldSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if s.h.hold != nil {
+		<-s.h.hold
+	}
+	fmt.Fprint(w, s.name)
+}
+
+func (s *heldSession) ServeStream(stream io.ReadWriteCloser) error { return stream.Close() }
+
+func (s *heldSession) Close() error {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.h.closed = append(s.h.closed, s.name)
+	return nil
+}
+
+// wantClosed checks which sessions were closed.
+func (h *harness) wantClosed(names ...string) {
+	h.t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.closed, names) {
+		h.t.Errorf("closed %v, want %v", h.closed, names)
+	}
+}
+
+// send sends a request of a principal and returns the status and the text of the response. headers
+// are names and values.
+func (h *harness) send(p *Principal, method, path, body string, headers ...string) (int, string, http.Header) {
+	h.t.Helper()
+	r := httptest.NewRequestWithContext(withPrincipal(h.t.Context(), p), method, path, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.server.handler().ServeHTTP(w, r)
+	return w.Code, strings.TrimSpace(w.Body.String()), w.Header()
+}
+
+// want sends a request and checks the status and the text of the response.
+func (h *harness) want(status int, text string, p *Principal, method, path string, headers ...string) {
+	h.t.Helper()
+	body := ""
+	if method == http.MethodPut {
+		body = "{}"
+	}
+	if got, answer, _ := h.send(p, method, path, body, headers...); got != status || !strings.Contains(answer, text) {
+		h.t.Errorf("%s: %s %s %v: %d %s, want %d with %q", p.Name, method, path, headers, got, answer, status, text)
+	}
+}
+
+// call are the headers of a call with protocol version 2026-07-28.
+var call = []string{"Mcp-Method", "tools/call"}
+
+// TestPrincipalsSeeOnlyTheirSessions uses names of other principals' sessions on every route.
+func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
+	h := newHarness(t, Options{})
+	h.want(200, "ann/default", ann, "POST", "/mcp")
+	h.want(200, "ann/work", ann, "POST", "/mcp", SessionHeader, "work")
+	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
+
+	for _, p := range []*Principal{bob, localUser} {
+		h.want(404, "not found", p, "POST", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
+		h.want(404, "not found", p, "GET", "/mcp", SessionHeader, "work")
+		h.want(404, "not found", p, "DELETE", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
+		h.want(404, "not found", p, "DELETE", "/v1/sessions/work")
+	}
+	h.want(404, "not found", ann, "DELETE", "/v1/sessions/mine")
+	h.want(404, "not found", localUser, "POST", "/mcp", SessionHeader, "work")
+	h.want(404, "not found", localUser, "POST", "/v1/sessions/work/stream")
+	h.want(200, "[]", bob, "GET", "/v1/sessions")
+	h.want(200, `"sessions":0`, bob, "GET", "/v1/server")
+	h.want(200, `"sessions":2`, ann, "GET", "/v1/server")
+	h.want(403, "POLICY_DENIED", ann, "POST", "/v1/server/stop")
+
+	// The same name is another session.
+	h.want(200, "bob/work", bob, "POST", "/mcp", SessionHeader, "work")
+	h.want(204, "", localUser, "PUT", "/v1/sessions/work")
+	h.want(200, "/work", localUser, "POST", "/mcp", SessionHeader, "work")
+	h.want(204, "", bob, "DELETE", "/v1/sessions/work")
+	h.want(200, "ann/work", ann, "POST", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
+	if got := strings.Join(h.opened, " "); got != "ann/default ann/work /mine bob/work /work" {
+		t.Errorf("opened %s", got)
+	}
+}
+
+// TestPrincipalSettings checks that a principal cannot choose the settings of its sessions.
+func TestPrincipalSettings(t *testing.T) {
+	h := newHarness(t, Options{})
+	for body, want := range map[string]int{`{}`: 204, `{"--allow-domain":["example.com"]}`: 204, `{"--allow-domain":["example.org"]}`: 400, `{"--enable-mutations":["true"]}`: 400} {
+		if got, answer, _ := h.send(ann, "PUT", "/v1/sessions/a", body); got != want {
+			t.Errorf("%s: %d %s", body, got, answer)
+		}
+	}
+	one, release, err := h.server.use(withPrincipal(t.Context(), ann), "a", existing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if fmt.Sprint(one.settings) != fmt.Sprint(ann.Settings) {
+		t.Errorf("the settings are %v", one.settings)
+	}
+	h.want(400, "not a usable name", ann, "PUT", "/v1/sessions/..x")
+	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
+}
+
+func TestSessionLimits(t *testing.T) {
+	h := newHarness(t, Options{MaxSessions: 4})
+	for _, name := range []string{"a", "b"} {
+		h.want(200, "ann/"+name, ann, "POST", "/mcp", SessionHeader, name)
+		h.want(204, "", localUser, "PUT", "/v1/sessions/"+name)
+	}
+	for text, p := range map[string]*Principal{"2 sessions are open": ann, "maximum number of open sessions, 4": bob} {
+		code, body, header := h.send(p, "POST", "/mcp", "", SessionHeader, "c")
+		if code != http.StatusTooManyRequests || !strings.Contains(body, "BACKPRESSURE: ") || !strings.Contains(body, text) || header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s, Retry-After %q", p.Name, code, body, header.Get("Retry-After"))
+		}
+	}
+	h.want(204, "", ann, "DELETE", "/v1/sessions/a")
+	h.want(200, "ann/c", ann, "POST", "/mcp", SessionHeader, "c")
+}
+
+// TestIdleSession checks when a session ends because nobody uses it, and what later requests get.
+func TestIdleSession(t *testing.T) {
+	const idle = 15 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{SessionIdle: idle})
+		for _, path := range []string{"/v1/sessions/a", "/v1/sessions/kept?keep=true"} {
+			h.want(204, "", localUser, "PUT", path)
+		}
+		time.Sleep(idle - time.Second)
+		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
+		time.Sleep(idle - time.Second)
+		if infos := h.server.list(localUser); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
+			t.Errorf("sessions %+v", infos)
+		}
+
+		// A request in progress and a running call keep the session open.
+		h.hold = make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
+		}()
+		time.Sleep(3 * idle)
+		release, err := h.limits["/a"](t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(h.hold)
+		<-done
+		if infos := h.server.list(localUser); !infos[0].Ends.IsZero() {
+			t.Errorf("a session in use ends %v", infos[0].Ends)
+		}
+		time.Sleep(3 * idle)
+		release()
+		time.Sleep(idle - 1)
+		h.wantClosed()
+		time.Sleep(2)
+		synctest.Wait()
+		h.wantClosed("/a")
+		for range 2 {
+			h.want(404, `SESSION_ENDED: session \"a\" ended: it was idle for 15m0s. Open it again`, localUser, "POST", "/mcp", SessionHeader, "a")
+			h.want(404, "idle for 15m0s", localUser, "POST", "/v1/sessions/a/stream")
+		}
+		h.want(204, "", localUser, "PUT", "/v1/sessions/a?keep=true")
+		time.Sleep(100 * idle)
+		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
+		h.want(200, "/kept", localUser, "POST", "/mcp", SessionHeader, "kept")
+	})
+}
+
+// TestEndedSessionOpensAgain checks that a principal whose session ended learns about it, and then
+// gets a new one.
+func TestEndedSessionOpensAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{SessionIdle: time.Minute})
+		end := func() {
+			t.Helper()
+			time.Sleep(time.Minute + 1)
+			synctest.Wait()
+			if len(h.server.list(ann)) != 0 {
+				t.Fatal("the session is open")
+			}
+		}
+		h.want(200, "ann/default", ann, "POST", "/mcp", call...)
+		h.want(200, "ann/default", ann, "POST", "/mcp", call...)
+		end()
+		for range 2 { // of an earlier MCP session
+			h.want(404, "SESSION_ENDED", ann, "POST", "/mcp", "Mcp-Session-Id", "old")
+		}
+		h.want(404, `SESSION_ENDED: session \"default\" ended: it was idle for 1m0s. Its pages are closed. The next call opens it again`, ann, "POST", "/mcp", call...)
+		h.want(200, "ann/default", ann, "POST", "/mcp", call...)
+		end()
+		h.want(200, "ann/default", ann, "POST", "/mcp") // a new client
+		h.want(200, "ann/default", ann, "POST", "/mcp", call...)
+		if len(h.opened) != 3 {
+			t.Errorf("opened %v", h.opened)
+		}
+		h.want(204, "", ann, "DELETE", "/v1/sessions/default")
+		h.want(404, "a client closed it", ann, "POST", "/mcp", call...)
+	})
+}
+
+// TestSessionTTL checks that a session ends after its maximum lifetime, also while it is in use.
+func TestSessionTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{SessionTTL: time.Hour})
+		h.want(200, "bob/default", bob, "POST", "/mcp")
+		if infos := h.server.list(bob); time.Until(infos[0].Ends) != time.Hour {
+			t.Errorf("ends %v", infos[0].Ends)
+		}
+		release, err := h.limits["bob/default"](t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour + 1)
+		synctest.Wait()
+		h.wantClosed("bob/default")
+		release()
+		h.want(404, "it reached its maximum lifetime of 1h0m0s", bob, "POST", "/mcp", call...)
+	})
+}
+
+// TestEndedSessionsAreBounded checks that a server forgets the sessions that ended long ago.
+func TestEndedSessionsAreBounded(t *testing.T) {
+	h := newHarness(t, Options{})
+	for i := range maxEnded + 1 {
+		path := fmt.Sprint("/v1/sessions/s", i)
+		h.want(204, "", localUser, "PUT", path)
+		h.want(204, "", localUser, "DELETE", path)
+	}
+	var ended failure
+	for name, want := range map[string]errs.Code{"s0": errs.ErrBadArgs, "s1": errs.ErrSessionEnded} {
+		_, body, _ := h.send(localUser, "POST", "/v1/sessions/"+name+"/stream", "")
+		if err := json.Unmarshal([]byte(body), &ended); err != nil || ended.Error.Code != want {
+			t.Errorf("%s: %s, %v, want %s", name, body, err, want)
+		}
+	}
+}

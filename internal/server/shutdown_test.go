@@ -1,0 +1,206 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+)
+
+// A drainSession makes one limited call for each request. The call ends when proceed is closed.
+type drainSession struct {
+	limit   func(context.Context) (release func(), err error)
+	called  chan struct{}
+	proceed chan struct{}
+	closed  chan struct{} // by Close
+}
+
+func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet { // a client that waits for messages
+		w.WriteHeader(http.StatusOK)
+		http.NewResponseController(w).Flush()
+		<-s.closed
+		return
+	}
+	release, err := s.limit(r.Context())
+	if err != nil {
+		failMCP(w, err)
+		return
+	}
+	s.called <- struct{}{}
+	select {
+	case <-s.proceed:
+	case <-s.closed:
+	}
+	release()
+	fmt.Fprint(w, "result")
+}
+
+func (s *drainSession) ServeStream(stream io.ReadWriteCloser) error {
+	<-s.closed
+	return stream.Close()
+}
+
+func (s *drainSession) Close() error {
+	close(s.closed)
+	return nil
+}
+
+// startDraining starts a server with a running call and a waiting client, and returns the response
+// to the call.
+func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
+	one := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
+	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
+		one.limit = r.Limit
+		return one, nil
+	}})
+	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	response := make(chan string, 1)
+	send := func(method string) string {
+		req, err := http.NewRequestWithContext(t.Context(), method, base+"/mcp", nil)
+		if err != nil {
+			return err.Error()
+		}
+		resp, err := sessionTransport{f.http.Transport, "a"}.RoundTrip(req)
+		if err != nil {
+			return err.Error()
+		}
+		if method == http.MethodGet {
+			t.Cleanup(func() { resp.Body.Close() })
+			return ""
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		return fmt.Sprint(resp.StatusCode, " ", string(body), errors.Join(err))
+	}
+	if failed := send(http.MethodGet); failed != "" {
+		t.Fatal(failed)
+	}
+	stream, err := f.Stream(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stream.Close() })
+	go func() { response <- send(http.MethodPost) }()
+	<-one.called
+	return f, one, response
+}
+
+// TestStopDrainsCalls checks that a running call finishes when the server stops, and that clients
+// which wait for messages do not delay the end.
+func TestStopDrainsCalls(t *testing.T) {
+	f, one, response := startDraining(t)
+	start := time.Now()
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-f.ended:
+		t.Fatalf("the server ended during a call: %v", err)
+	case <-one.closed:
+		t.Fatal("the session was closed during a call")
+	case <-time.After(200 * time.Millisecond):
+	}
+	close(one.proceed)
+	if got := <-response; !strings.HasPrefix(got, "200 result") {
+		t.Errorf("the call returned %s", got)
+	}
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > drainTimeout {
+		t.Errorf("the end took %v", d)
+	}
+}
+
+// TestStopEndsLongCalls checks that a call which does not finish in time is ended.
+func TestStopEndsLongCalls(t *testing.T) {
+	f, one, response := startDraining(t)
+	start := time.Now()
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-one.closed
+	if d := time.Since(start); d < drainTimeout {
+		t.Errorf("the call had %v", d)
+	}
+	if got := <-response; !strings.HasPrefix(got, "200 result") {
+		t.Errorf("the call returned %s", got)
+	}
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStopWithHalfOpenConnections stops a server while connections have sent a part of a request.
+func TestStopWithHalfOpenConnections(t *testing.T) {
+	f := start(t, Options{})
+	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: x\r\n", "PUT /v1/sessions/b HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
+		conn, err := net.Dial("unix", SocketPath(f.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A client that reads no response.
+	conn, err := net.Dial("unix", SocketPath(f.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+	in := bufio.NewWriter(conn)
+	for err = nil; err == nil; {
+		_, err = io.WriteString(in, "GET /v1/sessions HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	start := time.Now()
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > drainTimeout {
+		t.Errorf("the end took %v", d)
+	}
+	if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestStopRefusesCalls checks that a call on an open connection is refused while the server drains.
+func TestStopRefusesCalls(t *testing.T) {
+	f, one, response := startDraining(t)
+	if err := f.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for { // until Serve has noticed
+		release, err := one.limit(t.Context())
+		if err != nil {
+			wantError(t, err, errs.ErrNoBackend, "the server is stopping")
+			break
+		}
+		release()
+	}
+	close(one.proceed)
+	<-response
+	if err := <-f.ended; err != nil {
+		t.Error(err)
+	}
+}
