@@ -169,7 +169,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestServeHTTPS connects to a server with a certificate of its own.
+// TestServeHTTPS connects to a server with a self-signed certificate.
 func TestServeHTTPS(t *testing.T) {
 	c := newCommandLine(t)
 	cert, key := writeCertificate(t)

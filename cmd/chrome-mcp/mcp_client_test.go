@@ -35,7 +35,7 @@ func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionO
 	return startProgram(t, of, begin, append(rootNeedsNoSandbox(), args...)...)
 }
 
-// startProgram is startMCPWith without flags of its own.
+// startProgram is startMCPWith without --no-sandbox.
 func startProgram(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
 	t.Helper()
 	s := &mcpServer{cmd: exec.Command(binary, args...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
