@@ -32,7 +32,13 @@ func startMCP(t testing.TB, args ...string) *mcpServer {
 // startMCPWith is startMCP with client and session options.
 func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
 	t.Helper()
-	s := &mcpServer{cmd: exec.Command(binary, append(rootNeedsNoSandbox(), args...)...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
+	return startProgram(t, of, begin, append(rootNeedsNoSandbox(), args...)...)
+}
+
+// startProgram is startMCPWith without --no-sandbox.
+func startProgram(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
+	t.Helper()
+	s := &mcpServer{cmd: exec.Command(binary, args...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
 	s.cmd.Stderr = s.er
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package server serves named browser sessions to the programs of one operating-system user, over
 // HTTP on a Unix socket. A session lasts from one program to the next: that is how a command line
-// keeps its pages between calls.
+// keeps its pages between calls. A [Front] also serves sessions over TCP, to clients with a token.
 //
 // The routes are
 //
@@ -16,6 +16,7 @@
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
 //	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
 //
+// and only over TCP, /healthz, /readyz and /metrics, but neither the end of the server nor streams.
 // A request sees only the sessions of its [Principal]. An error is
 // {"error": {"code", "message", "hint", "retryable"}}, and that of /mcp a JSON-RPC error with these
 // as data.
