@@ -264,7 +264,7 @@ func TestOutputQuota(t *testing.T) {
 	}
 }
 
-// TestOutputQuotaConcurrent saves many files at once.
+// TestOutputQuotaConcurrent saves many files at the same time.
 func TestOutputQuotaConcurrent(t *testing.T) {
 	var rec recorder
 	cs, dir := connectWithOutput(t, canned(&rec), Options{MaxOutputBytes: 12 * 10})

@@ -145,6 +145,21 @@ func (s *suite) snapshotBudget(t *testing.T) {
 			}
 		}
 	})
+	s.page(t, "a large limit shows every row, with valid refs", "long.html", func(c *testCase) {
+		snap, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 64 << 20})
+		if err != nil {
+			c.Fatal(err)
+		}
+		if n := strings.Count(snap.Text, `button "Buy `); n != 1500 || snap.Truncated || snap.Omitted > 0 || snap.Cut > 0 || strings.Contains(snap.Text, " more ") {
+			c.Errorf("%d rows, %d lines omitted, %d cut", n, snap.Omitted, snap.Cut)
+		}
+		for _, row := range []string{"Buy 1", "Buy 750", "Buy 1500"} {
+			text, err := c.page().Text(c.ctx, &executor.TextOptions{Target: byRef(c.refIn(snap.Text, "button", row))})
+			if err != nil || text.Content != row {
+				c.Errorf("ref of %s: %+v, %v", row, text, err)
+			}
+		}
+	})
 	s.page(t, "repeated rows are folded except in the viewport", "long.html", func(c *testCase) {
 		c.eval("document.querySelectorAll('section')[700].scrollIntoView(); 0", nil)
 		text := c.snap(nil)
