@@ -2,6 +2,7 @@
 
 import { PROMPT_KINDS } from './permission_prompts.js';
 import { CommandError } from './command_error.js';
+import { cutStrings } from './cut_strings.js';
 import { compile, decide, deniesAll, siteOf } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { getTab } from './tabs.js';
@@ -183,10 +184,21 @@ async function attachTab(b, c, { tabId }) {
 /**
  * @param {Broker} b
  * @param {Connection} c
+ * @param {{tabId: number, sessionId?: string, method: string, params?: any, maxString?: number}} params
+ * @param {number} timeoutMs
+ */
+function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
+  const result = relayed(b, c, command, timeoutMs);
+  return maxString > 0 ? result.then((data) => cutStrings(data, maxString)) : result;
+}
+
+/**
+ * @param {Broker} b
+ * @param {Connection} c
  * @param {{tabId: number, sessionId?: string, method: string, params?: any}} params
  * @param {number} timeoutMs
  */
-function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
+function relayed(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
   requireVisibleTab(b, c, tabId);
   const a = b.relay.attachmentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);

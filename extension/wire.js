@@ -105,7 +105,13 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 	},
 	cdp: {
 		timeoutMs: 30000,
-		params: { tabId: "integer", "sessionId?": "string", method: "string", "params?": "any" },
+		params: {
+			tabId: "integer",
+			"sessionId?": "string",
+			method: "string",
+			"params?": "any",
+			"maxString?": "integer",
+		},
 	},
 	consent: {
 		timeoutMs: 60000,
@@ -463,6 +469,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string} [sessionId] CDP session of a frame or worker; empty means the tab itself
  * @property {string} method
  * @property {any} [params] an object
+ * @property {number} [maxString]
  */
 
 /**

@@ -140,6 +140,10 @@ type CDPCommand struct {
 	SessionID string          `json:"sessionId,omitempty"` // CDP session of a frame or worker; empty means the tab itself
 	Method    string          `json:"method"`
 	Params    json.RawMessage `json:"params,omitempty"` // an object
+	// MaxString is how many characters of a string the result of Runtime.evaluate and
+	// Runtime.awaitPromise may have; 0 means any number. A result with a longer string has only the
+	// member result, whose strings are cut, and the members cut, which is true, and threw.
+	MaxString int `json:"maxString,omitempty"`
 }
 
 // A DownloadRef refers to a download.
