@@ -32,6 +32,7 @@ const HANDLERS = {
     }
     return {};
   },
+  tabs_opened: tabsOpened,
   cdp,
   consent,
   download_cancel: async (b, c, { id }) => {
@@ -179,6 +180,24 @@ async function attachTab(b, c, { tabId }) {
   const [tab] = await Promise.all([getTab(tabId), b.findTarget(shared)]);
   b.changed();
   return b.tabs.describe(shared, tab, c.key);
+}
+
+/**
+ * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
+ * to have been opened by pages are shared.
+ *
+ * @param {Broker} b
+ */
+async function tabsOpened(b) {
+  // A page continues only after its new tab is in this list, but the events of the tab arrive later.
+  const recent = b.recentTabs.update(await b.allTabs());
+  const pending = await Promise.all(recent.map(async (tabId) => {
+    if (!b.opening.has(tabId)) return true;
+    await b.opening.get(tabId);
+    await b.sharedEvents.get(tabId);
+    return false;
+  }));
+  return { pending: pending.filter(Boolean).length };
 }
 
 /**

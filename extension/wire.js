@@ -103,6 +103,10 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 		timeoutMs: 30000,
 		params: { tabId: "integer" },
 	},
+	tabs_opened: {
+		timeoutMs: 30000,
+		params: {},
+	},
 	cdp: {
 		timeoutMs: 30000,
 		params: {
@@ -460,6 +464,12 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @typedef {object} TabClosed
  * @property {boolean} closed
  * @property {boolean} released no longer shared, but still open
+ */
+
+/**
+ * TabsOpened is the result of tabs_opened.
+ * @typedef {object} TabsOpened
+ * @property {number} pending
  */
 
 /**
