@@ -10,9 +10,9 @@ type Capturer interface {
 	// Screenshot takes a screenshot of the viewport, the full page or one element.
 	Screenshot(ctx context.Context, opts *ScreenshotOptions) (*Screenshot, error)
 	// Download fetches a URL with the cookies of the tab's page, or clicks a target that starts a
-	// download, and waits until the file is complete. It returns ErrDownloadFailed if the download
-	// was denied, interrupted or too large.
-	Download(ctx context.Context, opts DownloadOptions) (*Download, error)
+	// download, and waits until the file is complete. A click may start several downloads; it then
+	// waits for all. It returns ErrDownloadFailed if each was denied, interrupted or too large.
+	Download(ctx context.Context, opts DownloadOptions) (*DownloadedFiles, error)
 }
 
 // An ImageFormat is the format of a screenshot.
@@ -84,4 +84,16 @@ type Download struct {
 	SuggestedName string      `json:"suggestedName,omitempty"`
 	State         string      `json:"state,omitempty"`  // in Changes: "running", "completed" or "canceled"
 	Reason        string      `json:"reason,omitempty"` // why it was canceled
+}
+
+// DownloadedFiles is the result of [Capturer.Download]: the first file that was saved and the other
+// downloads that the click started, with their states.
+type DownloadedFiles struct {
+	Path          string      `json:"path"`
+	Backend       BackendKind `json:"backend"`
+	Bytes         int64       `json:"bytes"`
+	MIMEType      string      `json:"mimeType,omitempty"`
+	SuggestedName string      `json:"suggestedName,omitempty"`
+	Others        []Download  `json:"others,omitempty"`
+	More          int         `json:"more,omitempty"` // number of other downloads that are not in Others
 }

@@ -11,6 +11,7 @@ import { Hosts } from './hosts.js';
 import { Log } from './log.js';
 import { Network } from './dnr_rules.js';
 import { NewTabs } from './newtabs.js';
+import { RecentTabs } from './recent_tabs.js';
 import { PermissionPrompts } from './permission_prompts.js';
 import { compile, decide, siteOf } from './policy.js';
 import { Servers } from './discovery.js';
@@ -91,9 +92,11 @@ export class Broker {
 
     this.newTabs = new NewTabs(() => void this.updateRules());
     this.hosts = new Hosts();
+    this.recentTabs = new RecentTabs();
     this.network = new Network(() => this.networkScopes(), async () => {
-      const tabs = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
-      return tabs.flatMap((t) => (t.id === undefined ? [] : [t.id]));
+      const tabs = await this.allTabs();
+      this.recentTabs.update(tabs);
+      return tabs;
     }, this.newTabs);
 
     this.relay = new Relay({
@@ -514,6 +517,12 @@ export class Broker {
     if (!this.newTabs.refused(tabId)) return;
     await this.network.update();
     await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.reload(tabId), 'reloading a tab');
+  }
+
+  /** Returns the ids of all open tabs. */
+  async allTabs() {
+    const tabs = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
+    return tabs.flatMap((t) => (t.id === undefined ? [] : [t.id]));
   }
 
   /** @param {number} tabId the tab that was closed */

@@ -2,6 +2,7 @@
 
 import { PROMPT_KINDS } from './permission_prompts.js';
 import { CommandError } from './command_error.js';
+import { cutStrings } from './cut_strings.js';
 import { compile, decide, deniesAll, siteOf } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { getTab } from './tabs.js';
@@ -31,6 +32,7 @@ const HANDLERS = {
     }
     return {};
   },
+  tabs_opened: tabsOpened,
   cdp,
   consent,
   download_cancel: async (b, c, { id }) => {
@@ -181,12 +183,41 @@ async function attachTab(b, c, { tabId }) {
 }
 
 /**
+ * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
+ * to have been opened by pages are shared.
+ *
+ * @param {Broker} b
+ */
+async function tabsOpened(b) {
+  // A page continues only after its new tab is in this list, but the events of the tab arrive later.
+  const recent = b.recentTabs.update(await b.allTabs());
+  const pending = await Promise.all(recent.map(async (tabId) => {
+    if (!b.opening.has(tabId)) return true;
+    await b.opening.get(tabId);
+    await b.sharedEvents.get(tabId);
+    return false;
+  }));
+  return { pending: pending.filter(Boolean).length };
+}
+
+/**
+ * @param {Broker} b
+ * @param {Connection} c
+ * @param {{tabId: number, sessionId?: string, method: string, params?: any, maxString?: number}} params
+ * @param {number} timeoutMs
+ */
+function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
+  const result = relayed(b, c, command, timeoutMs);
+  return maxString > 0 ? result.then((data) => cutStrings(data, maxString)) : result;
+}
+
+/**
  * @param {Broker} b
  * @param {Connection} c
  * @param {{tabId: number, sessionId?: string, method: string, params?: any}} params
  * @param {number} timeoutMs
  */
-function cdp(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
+function relayed(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
   requireVisibleTab(b, c, tabId);
   const a = b.relay.attachmentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);

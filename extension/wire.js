@@ -104,9 +104,19 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 		timeoutMs: 30000,
 		params: { tabId: "integer" },
 	},
+	tabs_opened: {
+		timeoutMs: 30000,
+		params: {},
+	},
 	cdp: {
 		timeoutMs: 30000,
-		params: { tabId: "integer", "sessionId?": "string", method: "string", "params?": "any" },
+		params: {
+			tabId: "integer",
+			"sessionId?": "string",
+			method: "string",
+			"params?": "any",
+			"maxString?": "integer",
+		},
 	},
 	consent: {
 		timeoutMs: 60000,
@@ -458,12 +468,19 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  */
 
 /**
+ * TabsOpened is the result of tabs_opened.
+ * @typedef {object} TabsOpened
+ * @property {number} pending
+ */
+
+/**
  * A CDPCommand is a CDP command.
  * @typedef {object} CDPCommand
  * @property {number} tabId
  * @property {string} [sessionId] CDP session of a frame or worker; empty means the tab itself
  * @property {string} method
  * @property {any} [params] an object
+ * @property {number} [maxString]
  */
 
 /**

@@ -24,7 +24,10 @@ chrome.alarms.onAlarm.addListener((alarm) => {
   if (alarm.name === ALARM) then(() => broker.tick());
 });
 
-chrome.tabs.onCreated.addListener((tab) => broker.newTabs.created(tab));
+chrome.tabs.onCreated.addListener((tab) => {
+  broker.newTabs.created(tab);
+  broker.recentTabs.add(tab.id);
+});
 chrome.tabs.onUpdated.addListener((tabId, change, tab) => then(() => broker.tabs.onUpdated(tabId, change, tab)));
 chrome.tabs.onActivated.addListener(() => then(() => {
   broker.changed();

@@ -174,9 +174,13 @@ func canned(r *recorder) *fake {
 			r.note("Screenshot", tab, o)
 			return &executor.Screenshot{Data: []byte("picture"), MIMEType: "image/png", Width: 1280, Height: 16384, Truncated: true, FullHeight: 20000}, nil
 		},
-		download: func(_ context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.Download, error) {
+		download: func(_ context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 			r.note("Download", tab, o)
-			return &executor.Download{Path: "/data/downloads/report.csv", Backend: executor.BackendCDP, Bytes: 1234, MIMEType: "text/csv", SuggestedName: "report.csv"}, nil
+			files := &executor.DownloadedFiles{Path: "/data/downloads/report.csv", Backend: executor.BackendCDP, Bytes: 1234, MIMEType: "text/csv", SuggestedName: "report.csv"}
+			if !o.Target.IsZero() {
+				files.Others = []executor.Download{{Path: "/data/downloads/terms.pdf", Backend: executor.BackendCDP, Bytes: 99, SuggestedName: "terms.pdf", State: "completed"}}
+			}
+			return files, nil
 		},
 		drag: func(_ context.Context, tab executor.TabID, from, to executor.Target, o *executor.ActionOptions) (*executor.Drag, error) {
 			r.note("Drag", tab, from, to, o)

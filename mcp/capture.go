@@ -111,7 +111,7 @@ func (a downloadArgs) run(ctx context.Context, p executor.Page) (downloadResult,
 	return downloadResult{d}, err
 }
 
-type downloadResult struct{ *executor.Download }
+type downloadResult struct{ *executor.DownloadedFiles }
 
 func (r downloadResult) render(t *text) {
 	t.line("saved %s", quote(r.Path, maxURL))
@@ -122,5 +122,11 @@ func (r downloadResult) render(t *text) {
 	}
 	if r.SuggestedName != "" {
 		t.line("suggested name %s", quote(r.SuggestedName, maxTitle))
+	}
+	for _, d := range r.Others {
+		t.download("also started: download", d)
+	}
+	if r.More > 0 {
+		t.line("and %d more downloads", r.More)
 	}
 }

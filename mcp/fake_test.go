@@ -40,7 +40,7 @@ type fake struct {
 	fillForm     func(context.Context, executor.TabID, []executor.Field, *executor.FillOptions) (*executor.FillResult, error)
 	handleDialog func(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error)
 	screenshot   func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error)
-	download     func(context.Context, executor.TabID, executor.DownloadOptions) (*executor.Download, error)
+	download     func(context.Context, executor.TabID, executor.DownloadOptions) (*executor.DownloadedFiles, error)
 	drag         func(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error)
 	mouse        func(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error)
 	cookies      func(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error)
@@ -338,7 +338,7 @@ func (p fakePage) SavePDF(ctx context.Context, o *executor.PDFOptions) (*executo
 	return p.f.savePDF(ctx, p.tab, o)
 }
 
-func (p fakePage) Download(ctx context.Context, o executor.DownloadOptions) (*executor.Download, error) {
+func (p fakePage) Download(ctx context.Context, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	if p.f.download == nil {
 		return nil, unexpected("Download")
 	}

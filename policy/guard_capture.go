@@ -17,7 +17,7 @@ func (p *guardedPage) Screenshot(ctx context.Context, opts *executor.ScreenshotO
 
 // Download needs the downloads grant, and an allowed URL if one is passed. Its result has no
 // origin: the Gate checks the redirect hops to the file.
-func (p *guardedPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.Download, error) {
+func (p *guardedPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	if opts.URL != "" {
 		u, err := p.x.url(ctx, "download_file", p.tab, opts.URL)
 		if err != nil {

@@ -213,10 +213,10 @@ func (s spyPage) Screenshot(context.Context, *executor.ScreenshotOptions) (*exec
 	s.call("Screenshot")
 	return &executor.Screenshot{}, s.err
 }
-func (s spyPage) Download(_ context.Context, o executor.DownloadOptions) (*executor.Download, error) {
+func (s spyPage) Download(_ context.Context, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	s.call("Download")
 	s.url = o.URL
-	return &executor.Download{}, s.err
+	return &executor.DownloadedFiles{}, s.err
 }
 func (s spyPage) Upload(context.Context, executor.Target, []string, *executor.ActionOptions) (*executor.Upload, error) {
 	s.call("Upload")

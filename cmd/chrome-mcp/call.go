@@ -48,9 +48,11 @@ func shellCommand(s *settings) *cobra.Command {
 		Use:   "shell [--json]",
 		Short: "call the tools that lines of stdin name",
 		Long: `Calls the tools that the lines of stdin name, one after another, in the session that
-call uses. help lists the tools, help TOOL the arguments of a tool, exit quits. The exit
-code is that of call, for the last tool that failed.`,
+call uses. A line is split into words like the line of a POSIX shell, with quotes and
+backslashes. help lists the tools, help TOOL the arguments of a tool, exit quits. The
+exit code is that of call, for the last tool that failed.`,
 		Example: `  navigate url=https://example.com
+  type selector="#street" text="Main Street 1"
   click {"selector": "text=Sign in"}`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return shell(cmd, s) },
@@ -156,7 +158,11 @@ func shell(cmd *cobra.Command, s *settings) error {
 				t.help(strings.TrimSpace(rest))
 				continue
 			}
-			bad, err := t.call(ctx, name, arguments(rest))
+			words, err := arguments(rest)
+			var bad *toolFailure
+			if err == nil {
+				bad, err = t.call(ctx, name, words)
+			}
 			if usage, ok := errors.AsType[*usageError](err); ok {
 				bad, err = &toolFailure{errclass.ExitBadArgs}, t.reject(usage)
 			}
@@ -184,11 +190,15 @@ func (t *terminal) reject(usage *usageError) error {
 }
 
 // arguments splits the text after a tool's name into arguments. A JSON object is one argument.
-func arguments(rest string) []string {
+func arguments(rest string) ([]string, error) {
 	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "{") {
-		return []string{rest}
+		return []string{rest}, nil
 	}
-	return strings.Fields(rest)
+	words, err := splitWords(rest)
+	if err != nil {
+		return nil, usagef(`Write a text with spaces or quotes as text="it's here", or all arguments as one JSON object.`, "%w", err)
+	}
+	return words, nil
 }
 
 // A terminal is an MCP client for people and scripts.

@@ -3,18 +3,17 @@ package chromium
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // maxFloodGrowth is the maximum growth of this process's memory, in MiB, regardless of what a page
@@ -53,7 +52,7 @@ func TestFlood(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 			}
-			before := resetPeak(t)
+			before := testlog.ResetPeakMemory(t)
 			dropped := int64(0)
 			for _, f := range []struct {
 				what, script string
@@ -74,50 +73,46 @@ func TestFlood(t *testing.T) {
 					t.Errorf("after %s %d events were dropped, want at least %d", f.what, n, dropped)
 				}
 			}
-			t.Logf("events: peak of %d MiB, %d before", peak(t), before)
+			t.Logf("events: peak of %d MiB, %d before", testlog.PeakMemory(t), before)
 			_, err := pagetest.Of(s, "").CDP(ctx, "Runtime.evaluate", json.RawMessage(`{"expression": "'x'.repeat(7e7)", "returnByValue": true}`))
 			if executor.CodeOf(err) != executor.ErrCDP || !strings.Contains(err.Error(), "exceeds 64 MiB") {
 				t.Errorf("an answer of 70 MB: %v", err)
 			}
 			works(s, "the tab after a long answer")
-			t.Logf("an answer over the limit: peak of %d MiB", peak(t))
+			t.Logf("an answer over the limit: peak of %d MiB", testlog.PeakMemory(t))
 			if _, err := pagetest.Of(s, "").Eval(ctx, "'x'.repeat(6e7)", nil); err != nil {
 				t.Errorf("an answer of 60 MB: %v", err)
 			}
-			t.Logf("an answer below the limit: peak of %d MiB", peak(t))
+			t.Logf("an answer below the limit: peak of %d MiB", testlog.PeakMemory(t))
 			limit := maxFloodGrowth
 			if testlog.RaceEnabled {
 				limit *= 3
 			}
-			if grown := peak(t) - before; grown > limit {
+			if grown := testlog.PeakMemory(t) - before; grown > limit {
 				t.Errorf("this process took %d MiB more, want at most %d", grown, limit)
 			}
 		})
 	}
 }
 
-// resetPeak returns the current memory use of this process, in MiB, and restarts
-// the measurement of [peak].
-func resetPeak(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Fatal(err)
+func TestHugeValueMemory(t *testing.T) {
+	tier.Long(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<title>page</title>"))
+	}))
+	t.Cleanup(site.Close)
+	for name, attached := range map[string]bool{"launched": false, "attached": true} {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions(t)
+			if attached {
+				_, o.CDPEndpoint = startForeign(t, t.TempDir())
+			}
+			s := newSession(t, newBrowser(t, o))
+			if _, err := s.Navigate(t.Context(), site.URL, nil); err != nil {
+				t.Fatal(err)
+			}
+			executortest.HugeValueMemory(t, s)
+		})
 	}
-	return peak(t)
-}
-
-// peak returns the maximum memory use of this process, in MiB.
-func peak(t *testing.T) int {
-	t.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	kib := 0
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatal(err)
-	}
-	return kib >> 10
 }

@@ -258,6 +258,9 @@ func (l *installation) share(info wire.Tab) {
 		t.shareSequence = b.shared
 		b.mu.Unlock()
 	}
+	if opener := l.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
+		opener.tab.Page.OpenedTab()
+	}
 	l.tabs[info.TabID] = t
 	l.recordShared(t, audit.Allowed, ruleUser, "")
 	l.tr.route(t.cdpSessionID, route{tab: info.TabID})

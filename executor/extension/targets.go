@@ -2,6 +2,8 @@ package extension
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // follow adds and removes tabs as their CDP sessions are attached and detached.
@@ -57,6 +60,7 @@ func (l *installation) addTab(s *cdpconn.Session) {
 		Attach:     func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
 		OnEvent:    func(ev page.Event) { l.emit(made, ev) },
 		OnDownload: func(d page.Download) { l.downloadBegan(made, d) },
+		TabsKnown:  l.openedTabsKnown,
 	}
 	if made.Opener != nil {
 		options.Opener = made.Opener.Page
@@ -72,6 +76,40 @@ func (l *installation) addTab(s *cdpconn.Session) {
 	l.backend.changed.Notify()
 	if listed {
 		l.notifyTabOpened(made)
+	}
+}
+
+// errTabsPending reports that the browser has not reported yet which page opened a new tab.
+var errTabsPending = errors.New("the opener of a new tab is unknown")
+
+// openedTabsKnown returns nil after share has counted each tab that a page has opened until now. It
+// returns an error if that is unknown. It implements page.Options.TabsKnown.
+func (l *installation) openedTabsKnown(ctx context.Context) error {
+	c := l.connection()
+	if c == nil {
+		return l.backend.DisconnectedError()
+	}
+	known := make(chan error, 1)
+	err := c.Queue(ctx, wire.MethodTabsOpened, wire.Empty{}, func(data json.RawMessage, err error) {
+		var opened wire.TabsOpened
+		if err == nil {
+			err = wire.Unmarshal(data, &opened)
+		}
+		if err == nil && opened.Pending > 0 {
+			err = errTabsPending
+		}
+		known <- err
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-known:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-l.cdp.Done():
+		return session.ErrClosed()
 	}
 }
 

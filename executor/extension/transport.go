@@ -103,8 +103,11 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 			t.answer(id, json.RawMessage("{}"), err)
 		})
 	default:
-		err = conn.Queue(context.Background(), wire.MethodCDP,
-			wire.CDPCommand{TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params)},
+		command := wire.CDPCommand{TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params)}
+		if cdpconn.IsShort(id) {
+			command.MaxString = cdpconn.MaxShortReply / 2
+		}
+		err = conn.Queue(context.Background(), wire.MethodCDP, command,
 			func(data json.RawMessage, err error) { t.answer(id, data, err) })
 	}
 	if err != nil {

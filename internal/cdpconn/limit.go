@@ -111,6 +111,10 @@ func limitOf(head []byte) int {
 	return MaxReply
 }
 
+// IsShort reports whether the command with an id was sent by Session.StartShort. A transport that
+// does not pass messages through a Message must shorten the response itself.
+func IsShort(id int64) bool { return id%2 == 1 }
+
 // maxReused limits the capacity, in bytes, of a buffer that Reset retains.
 const maxReused = 512 << 10
 

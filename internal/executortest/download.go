@@ -14,7 +14,7 @@ import (
 )
 
 // fetch downloads and fails the case if that fails.
-func (c *testCase) fetch(opts executor.DownloadOptions) *executor.Download {
+func (c *testCase) fetch(opts executor.DownloadOptions) *executor.DownloadedFiles {
 	c.Helper()
 	d, err := c.page().Download(c.ctx, opts)
 	if err != nil {
@@ -53,6 +53,23 @@ func (s *suite) download(t *testing.T) {
 	})
 	s.page(t, "click", "download.html", func(c *testCase) {
 		c.fetch(executor.DownloadOptions{Target: css("#report")})
+	})
+	s.page(t, "click that starts two downloads", "download.html", func(c *testCase) {
+		d := c.fetch(executor.DownloadOptions{Target: css("#two")})
+		if len(d.Others) != 1 {
+			c.Fatalf("others: %+v, want one", d.Others)
+		}
+		second := d.Others[0] // the responses arrive in any order
+		c.wantIn(d.SuggestedName+" "+second.SuggestedName, "first", "second")
+		if second.State != "completed" || second.Path == d.Path {
+			c.Errorf("saved %s, others %+v", d.Path, d.Others)
+		}
+		if data, err := os.ReadFile(second.Path); err != nil || string(data) != fileContent {
+			c.Errorf("the second file contains %q: %v", data, err)
+		}
+		if a := c.click(css("#nothing"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
+			c.Errorf("reported again: %+v", a.Changes)
+		}
 	})
 	s.page(t, "click that starts a download", "download.html", func(c *testCase) {
 		if a := c.click(css("#report"), nil); len(a.Downloads) != 1 || a.Downloads[0].State == "" {

@@ -14,10 +14,8 @@ const MaxExceptions = 10
 var ExtensionExceptions = map[string]string{
 	"emulation/locale, time zone and CPU throttling":    "in the user's Chrome other tabs may share the page's process and would also be affected; the call reports this",
 	"native_dialogs/document with basic authentication": "Chrome asks its user for the password",
-	"requests/bodies":  "the extension returns no response bodies: it cannot determine the site of each, and the call reports that",
-	"eval/huge values": "a value of more than 64 MiB is an error: the extension does not truncate values",
-	"navigation_popups/sandboxed window.open does not delay the call": "the extension reports a new tab after the page continues, so the call waits a second for it",
-	"navigation_downloads/deceptive file names are sanitized":         "Chrome chooses the names of downloaded files and saves them in the user's download directory",
+	"requests/bodies": "the extension returns no response bodies: it cannot determine the site of each, and the call reports that",
+	"navigation_downloads/deceptive file names are sanitized": "Chrome chooses the names of downloaded files and saves them in the user's download directory",
 }
 
 // checkExceptions fails the test if there are too many exceptions, or one that names no case.

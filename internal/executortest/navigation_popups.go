@@ -169,15 +169,6 @@ func (s *suite) navigationPopups(t *testing.T) {
 			c.Errorf("%+v, %v", res, err)
 		}
 	})
-	s.page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *testCase) {
-		button := byRef(c.ref("button", "Sandboxed"))
-		a := c.click(button, nil)
-		if len(a.NewTabs) != 0 {
-			c.Errorf("the sandbox opened %+v", a.NewTabs)
-		}
-		c.wantIn(a.Note, "blocked")
-		c.quick(button, 700*time.Millisecond)
-	})
 	s.page(t, "page behind a popup window behaves like a foreground page", "navigation-popups.html", func(c *testCase) {
 		c.opened("#chain", nil)
 		c.hasFocus()

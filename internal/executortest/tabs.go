@@ -260,6 +260,15 @@ func (s *suite) popups(t *testing.T) {
 		}
 		c.wantIn(a.Note, "2 popup windows of the page were blocked")
 	})
+	s.page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *testCase) {
+		button := byRef(c.ref("button", "Sandboxed"))
+		a := c.click(button, nil)
+		if len(a.NewTabs) != 0 {
+			c.Errorf("the sandbox opened %+v", a.NewTabs)
+		}
+		c.wantIn(a.Note, "blocked")
+		c.quick(button, 700*time.Millisecond)
+	})
 	s.page(t, "popup window closed by its opener", "tabs.html", func(c *testCase) {
 		a := c.click(css("#window"), nil)
 		if len(a.NewTabs) != 1 {

@@ -97,7 +97,7 @@ func (t *Tab) tabsKnown(ctx context.Context, s *cdpconn.Session) bool {
 	if t.opts.TabsKnown == nil {
 		return false
 	}
-	err := s.Call(ctx, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, nil)
+	err := s.Call(ctx, "Runtime.releaseObjectGroup", map[string]any{"objectGroup": "none"}, nil) // does nothing
 	return (err == nil || errors.Is(err, executor.ErrCDP)) && t.opts.TabsKnown(ctx) == nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // markdown returns the converter. It is created on first use, so that programs that read no page do
@@ -120,39 +119,4 @@ func tidy(s string) string {
 		b.WriteByte('\n')
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// withHeading puts heading, the page's first one, before the text. The search for the main content
-// removed it because it equals the title.
-func withHeading(md, heading string) string {
-	if heading == "" || len(heading) > 300 {
-		return md
-	}
-	// Compare letters only, because the converter adds escapes and emphasis.
-	start := md[:min(len(md), 2000+2*len(heading))]
-	if strings.Contains(letters(start), letters(heading)) {
-		return md
-	}
-	for line := range strings.SplitSeq(md, "\n") {
-		if strings.HasPrefix(line, "# ") {
-			return md
-		}
-	}
-	h := &html.Node{Type: html.ElementNode, Data: "h1", DataAtom: atom.H1}
-	h.AppendChild(&html.Node{Type: html.TextNode, Data: heading})
-	first, err := toMarkdown(h)
-	if err != nil || first == "" {
-		return md
-	}
-	return first + "\n\n" + md
-}
-
-// letters returns the letters and digits of s in lower case.
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, s)
 }

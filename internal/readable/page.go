@@ -10,9 +10,8 @@ import (
 
 // A page is parsed markup without invisible elements. Its URLs are absolute.
 type page struct {
-	root    *html.Node
-	base    *url.URL // nil if unknown
-	heading string   // text of the first h1
+	root *html.Node
+	base *url.URL // nil if unknown
 }
 
 // parsePage parses markup. It returns an error if elements are nested too deeply.
@@ -30,13 +29,8 @@ func parsePage(markup, pageURL string) (*page, error) {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		switch n.DataAtom {
-		case atom.Pre:
+		if n.DataAtom == atom.Pre {
 			markLanguage(n)
-		case atom.H1:
-			if p.heading == "" {
-				p.heading = strings.Join(strings.Fields(text(n)), " ")
-			}
 		}
 	}
 	p.cleanURLs()

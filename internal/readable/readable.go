@@ -72,13 +72,14 @@ func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 	res.Title = page.title()
 	if !opts.WholePage {
 		page.dropClutter()
+		heading := page.titleHeading()
 		if article, title, ok := mainContent(page); ok {
 			res.Markdown, err = toMarkdown(article)
 			if title != "" {
 				res.Title = title
 			}
 			if err == nil && res.Markdown != "" {
-				res.Markdown = withHeading(res.Markdown, page.heading)
+				res.Markdown = withHeading(res.Markdown, heading, res.Title)
 				return res, nil
 			}
 		}
@@ -100,6 +101,7 @@ func mainContent(p *page) (article *html.Node, title string, ok bool) {
 	looksLikeArticle := readability.CheckDocument(p.root)
 	before := p.contentLength()
 
+	p.markLevels()
 	parser := readability.NewParser()
 	parser.MaxElemsToParse = maxArticleElements
 	parser.KeepClasses = true // classes contain the language of code
@@ -115,6 +117,7 @@ func mainContent(p *page) (article *html.Node, title string, ok bool) {
 	if !isMainContent(textLength(found.Node), before, looksLikeArticle) {
 		return nil, "", false
 	}
+	restoreLevels(found.Node)
 	return found.Node, found.Title, true
 }
 

@@ -223,7 +223,7 @@ func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.Downloa
 }
 
 // Download fetches a URL, or clicks a target that starts a download.
-func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.Download, error) {
+func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	s, id := p.session, p.tab
 	timeout := opts.Timeout
 	if timeout <= 0 {
@@ -253,14 +253,14 @@ func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (
 		res, err := s.fetch(ctx, b, t, dir, opts)
 		return res, executor.Wrap("download", id, asExecutorError(err))
 	}
-	return onTab(ctx, &tabPage{s, id}, "download", timeout, func(v *page.View) (*executor.Download, error) {
+	return onTab(ctx, &tabPage{s, id}, "download", timeout, func(v *page.View) (*executor.DownloadedFiles, error) {
 		return s.downloadByClick(ctx, v, t, opts)
 	})
 }
 
 // fetch downloads a URL with the tab's cookies. It bypasses the tab's call queue, because it does
 // not use the page.
-func (s *Session) fetch(ctx context.Context, b BrowserInstance, t *Tab, dir *download.Dir, opts executor.DownloadOptions) (*executor.Download, error) {
+func (s *Session) fetch(ctx context.Context, b BrowserInstance, t *Tab, dir *download.Dir, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	v := s.view(t)
 	f := b.Fetcher()
 	req := download.Request{
@@ -275,18 +275,22 @@ func (s *Session) fetch(ctx context.Context, b BrowserInstance, t *Tab, dir *dow
 	if err != nil {
 		return nil, err
 	}
-	return &executor.Download{Path: file.Path, Backend: s.host.Kind(), Bytes: file.Bytes, MIMEType: res.MIMEType, SuggestedName: res.SuggestedName}, nil
+	return &executor.DownloadedFiles{
+		Path: file.Path, Backend: s.host.Kind(), Bytes: file.Bytes, MIMEType: res.MIMEType, SuggestedName: res.SuggestedName,
+	}, nil
 }
 
-// downloadByClick clicks the target and waits for the download that the click starts.
-func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opts executor.DownloadOptions) (*executor.Download, error) {
+// downloadByClick clicks the target and waits for the downloads that the click starts.
+func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 		return nil, err
 	}
-	started := make(chan *Transfer, 1)
+	var transfers transferList
+	first := make(chan struct{}, 1)
 	stop := t.onTransfer(func(tr *Transfer) {
+		transfers.add(tr)
 		select {
-		case started <- tr:
+		case first <- struct{}{}:
 		default:
 		}
 	})
@@ -299,23 +303,65 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	}
 	wait, cancel := context.WithTimeout(ctx, downloadStartTimeout)
 	defer cancel()
-	var tr *Transfer
 	select {
-	case tr = <-started:
+	case <-first:
 	case <-wait.Done():
 		return nil, &executor.Error{Code: executor.ErrDownloadFailed, Err: errors.New("the click started no download"),
 			Hint: "Take a snapshot to see what it did, or pass the file's url."}
 	}
-	select {
-	case <-tr.done:
-	case <-ctx.Done():
-		return nil, executor.Errorf(executor.ErrTimeout, executor.HintMoreTime, "the download of %q was still running", tr.Name)
+	for i := 0; ctx.Err() == nil && i < len(transfers.all()); i++ {
+		select {
+		case <-transfers.all()[i].done:
+		case <-ctx.Done():
+		}
 	}
-	if tr.err != nil {
-		return nil, tr.err
+	return t.downloadedFiles(s.host.Kind(), transfers.all())
+}
+
+// downloadedFiles returns the result of a click that started transfers: the first that was saved,
+// and the others. If none was saved, it returns the error of the first.
+func (t *Tab) downloadedFiles(kind executor.BackendKind, transfers []*Transfer) (*executor.DownloadedFiles, error) {
+	saved := slices.IndexFunc(transfers, func(tr *Transfer) bool { return tr.ended() && tr.err == nil })
+	if saved < 0 {
+		if tr := transfers[0]; !tr.ended() {
+			return nil, executor.Errorf(executor.ErrTimeout, executor.HintMoreTime, "the download of %q was still running", tr.Name)
+		}
+		return nil, transfers[0].err
 	}
 	t.mu.Lock()
-	tr.reportedState = "completed" // reported by this call
-	t.mu.Unlock()
-	return &executor.Download{Path: tr.file.Path, Backend: s.host.Kind(), Bytes: tr.file.Bytes, SuggestedName: tr.Name}, nil
+	defer t.mu.Unlock()
+	first := transfers[saved]
+	files := &executor.DownloadedFiles{Path: first.file.Path, Backend: kind, Bytes: first.file.Bytes, SuggestedName: first.Name}
+	for i, tr := range transfers {
+		now := tr.Describe(kind)
+		switch {
+		case i == saved:
+		case len(files.Others) == maxReported:
+			files.More++
+			continue
+		default:
+			files.Others = append(files.Others, now)
+		}
+		tr.reportedState = now.State // reported by this call
+	}
+	return files, nil
+}
+
+// A transferList collects transfers. Its methods are safe for concurrent use.
+type transferList struct {
+	mu   sync.Mutex // guards list
+	list []*Transfer
+}
+
+func (l *transferList) add(tr *Transfer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, tr)
+}
+
+// all returns the transfers that were added, in order.
+func (l *transferList) all() []*Transfer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
 }

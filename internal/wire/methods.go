@@ -13,6 +13,7 @@ const (
 	MethodTabClose   = "tab_close"   // closes an agent's tab, stops sharing a user's tab
 	MethodTabAttach  = "tab_attach"  // attaches the debugger; idempotent
 	MethodTabRelease = "tab_release" // detaches the debugger; the tab stays shared
+	MethodTabsOpened = "tabs_opened" // reports whether all tabs that pages opened are shared
 	MethodCDP        = "cdp"         // sends a CDP command
 	MethodConsent    = "consent"     // prompts the user in the extension popup
 
@@ -45,6 +46,7 @@ func Methods() []Method {
 		{MethodTabClose, CommandTimeout, TabRef{}, TabClosed{}},
 		{MethodTabAttach, CommandTimeout, TabRef{}, Tab{}},
 		{MethodTabRelease, CommandTimeout, TabRef{}, Empty{}},
+		{MethodTabsOpened, CommandTimeout, Empty{}, TabsOpened{}},
 		{MethodCDP, CommandTimeout, CDPCommand{}, nil},
 		{MethodConsent, SlowTimeout, PromptParams{}, PromptResult{}},
 		{MethodDownloadCancel, CommandTimeout, DownloadRef{}, Empty{}},
@@ -134,12 +136,24 @@ type TabClosed struct {
 	Released bool `json:"released"` // no longer shared, but still open
 }
 
+// TabsOpened is the result of tabs_opened.
+type TabsOpened struct {
+	// Pending is the number of new tabs that a page may have opened, because the browser has not
+	// reported yet who opened them. If it is 0, an event tab_shared was sent before for each tab
+	// that a page of a shared tab opened.
+	Pending int `json:"pending"`
+}
+
 // A CDPCommand is a CDP command.
 type CDPCommand struct {
 	TabID     int             `json:"tabId"`
 	SessionID string          `json:"sessionId,omitempty"` // CDP session of a frame or worker; empty means the tab itself
 	Method    string          `json:"method"`
 	Params    json.RawMessage `json:"params,omitempty"` // an object
+	// MaxString is how many characters of a string the result of Runtime.evaluate and
+	// Runtime.awaitPromise may have; 0 means any number. A result with a longer string has only the
+	// member result, whose strings are cut, and the members cut, which is true, and threw.
+	MaxString int `json:"maxString,omitempty"`
 }
 
 // A DownloadRef refers to a download.

@@ -1,0 +1,31 @@
+// @ts-check
+
+/** How long a new tab counts as recent, in ms. The browser reports much earlier which page opened a
+ * tab. */
+const RECENT_MS = 1000;
+
+/**
+ * Records when tabs appeared. A tab that is not recent was opened by no page, or the browser has
+ * already reported by which.
+ */
+export class RecentTabs {
+  /** When each tab was first seen, in ms since 1970. @type {Map<number, number>} */
+  seen = new Map();
+
+  /** @param {number | undefined} tabId a tab that was opened */
+  add(tabId, now = Date.now()) {
+    if (tabId !== undefined && !this.seen.has(tabId)) this.seen.set(tabId, now);
+  }
+
+  /**
+   * Updates the tabs to those that are open, and returns the recent ones.
+   *
+   * @param {number[]} open
+   */
+  update(open, now = Date.now()) {
+    const there = new Set(open);
+    for (const tabId of this.seen.keys()) if (!there.has(tabId)) this.seen.delete(tabId);
+    for (const tabId of open) this.add(tabId, now);
+    return open.filter((tabId) => now - (this.seen.get(tabId) ?? now) < RECENT_MS);
+  }
+}
