@@ -2,7 +2,7 @@ package executor
 
 import "context"
 
-// Emulator is the part of an [Executor] that emulates another viewport, device or network for the
+// Emulator is the part of a [Page] that emulates another viewport, device or network for the
 // pages of a tab. The settings apply to all documents of the tab until they are reset, the session
 // that set them closes, or the tab is released. The browser window does not change, and neither do
 // other tabs, including popup windows of this tab.

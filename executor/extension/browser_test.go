@@ -12,7 +12,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -42,7 +42,7 @@ func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBro
 	t.Cleanup(func() { os.RemoveAll(root) })
 	u := &userBrowser{t: t, root: root, data: data, opts: opts}
 	dir := filepath.Join(root, "extension")
-	if err := carried.Write(dir); err != nil {
+	if err := extfiles.Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	if opts.prepare != nil {
@@ -58,7 +58,7 @@ func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBro
 	}
 	manifest, _ := json.Marshal(map[string]any{
 		"name": wire.HostName, "description": "test", "path": self, "type": "stdio",
-		"allowed_origins": []string{"chrome-extension://" + carried.ID() + "/"},
+		"allowed_origins": []string{"chrome-extension://" + extfiles.ID() + "/"},
 	})
 	if err := os.WriteFile(filepath.Join(hosts, wire.HostName+".json"), manifest, 0o600); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func (u *userBrowser) worker(expression string, result any) {
 // killWorker ends the extension's worker.
 func (u *userBrowser) killWorker() {
 	u.t.Helper()
-	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", carried.ID())}, nil)
+	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", extfiles.ID())}, nil)
 }
 
 // open opens a page in a tab in front, and returns the tab's number.
@@ -146,12 +146,12 @@ func (u *userBrowser) open(url string) int {
 	u.call("", "Target.createTarget", map[string]any{"url": url}, &made)
 	var tab int
 	u.worker(fmt.Sprintf("chrome.debugger.getTargets().then((all) => all.find((t) => t.id === %q).tabId)", made.ID), &tab)
-	u.arrived(tab, url)
+	u.waitLoaded(tab, url)
 	return tab
 }
 
 // arrived waits until a tab shows a page.
-func (u *userBrowser) arrived(tab int, url string) {
+func (u *userBrowser) waitLoaded(tab int, url string) {
 	u.t.Helper()
 	var at string
 	for deadline := time.Now().Add(userbrowser.WaitTimeout); at != url; {
@@ -195,7 +195,7 @@ func (u *userBrowser) options(expression string, result any) {
 	var page struct {
 		ID string `json:"targetId"`
 	}
-	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + carried.ID() + "/options.html", "background": true}, &page)
+	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extfiles.ID() + "/options.html", "background": true}, &page)
 	for there, deadline := false, time.Now().Add(userbrowser.WaitTimeout); !there; {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
 		if time.Now().After(deadline) {

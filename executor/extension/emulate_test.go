@@ -71,8 +71,8 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 	}
 }
 
-// TestNotEmulated is what would not be of one tab alone.
-func TestNotEmulated(t *testing.T) {
+// TestUnsupportedEmulation is what would not be of one tab alone.
+func TestUnsupportedEmulation(t *testing.T) {
 	l := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := l.share("/page")
 	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
@@ -34,8 +34,8 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
 }
 
-// usersShare is the number of visits of an agent for each visit of the user.
-const usersShare = 5
+// visitsPerUserVisit is the number of visits of an agent for each visit of the user.
+const visitsPerUserVisit = 5
 
 // startLeaky starts a user's browser for the routes out of the tabs that an agent drives. At the same
 // time, the user opens sites that the agent may not open.
@@ -51,7 +51,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
 	})
 	if err == nil {
 		err = server.Start()
@@ -65,7 +65,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		flags: append(setup.Flags, flag, leaktest.MapNames),
 		prepare: func(dir string) {
 			if setup.Policy == nil {
-				ahead(t, filepath.Join(dir, "dnr_rules.js"))
+				keepPreconnects(t, filepath.Join(dir, "dnr_rules.js"))
 			}
 		},
 	})
@@ -77,12 +77,12 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	rounds := make(chan struct{}, 1)
 	users.Go(func() {
 		for range rounds {
-			u.browses(t, setup.UnmanagedVisits())
+			u.browse(t, setup.UnmanagedVisits())
 		}
 	})
 	return leaktest.Browser{
 		NewSession: func(t *testing.T) executor.Executor {
-			if visits.Add(1)%usersShare == 1 {
+			if visits.Add(1)%visitsPerUserVisit == 1 {
 				select {
 				case rounds <- struct{}{}:
 				default:
@@ -105,7 +105,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 
 // ahead changes a copy of the extension so that it does not disable preconnects of the browser, which
 // affect all tabs regardless of the policy.
-func ahead(t *testing.T, file string) {
+func keepPreconnects(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -123,7 +123,7 @@ func ahead(t *testing.T, file string) {
 
 // browses does what the user does in unshared tabs: it opens a page of a site, which loads resources
 // and opens a tab.
-func (u *userBrowser) browses(t *testing.T, url string) {
+func (u *userBrowser) browse(t *testing.T, url string) {
 	var made struct {
 		ID string `json:"targetId"`
 	}

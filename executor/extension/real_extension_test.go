@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -57,7 +57,7 @@ func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test",
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test",
 		Policy: func() bridge.Policy {
 			return bridge.Policy{Allow: []string{"127.0.0.1", "localhost", "*.localhost", "http://nowhere.invalid"}, Subresources: "public"}
 		},

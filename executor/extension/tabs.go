@@ -314,7 +314,7 @@ const consentTimeout = 20 * time.Second
 func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
 		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
-		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
+		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
 	l, t, _ := b.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
@@ -340,7 +340,7 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	}
 	b.recordConsent(l.tabID(t), origin, answer.Granted)
 	if !answer.Granted {
-		return executor.Errorf(executor.ErrPolicyDenied, "Do without eval on this site; the user can change that in the options of the chrome-mcp extension.",
+		return executor.Errorf(executor.ErrPolicyDenied, "Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",
 			"the user denied scripts on %s", origin)
 	}
 	if executor.PromptAnswer(answer.Answer) != executor.AnswerOnce { // it applies to this call only

@@ -240,7 +240,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 					waitForPage(t, l.s, id, path)
 				}
 				u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, url), nil)
-				u.arrived(tab, url)
+				u.waitLoaded(tab, url)
 				within(t, 5*time.Second, "a call at "+url, func(ctx context.Context) {
 					res, err := pagetest.Of(l.s, id).Text(ctx, nil)
 					switch {

@@ -444,7 +444,7 @@ func TestDiffIsBounded(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejects(t *testing.T) {
 	for _, s := range []string{``, `[]`, `{"v":2}`, `{"v":1,"d":[0]}`, `{"v":1,"d":[0],"r":[5],"f":[0],"i":[0],"n":[""],"roles":[]}`,
 		`{"v":1,"d":[],"r":[],"f":[],"i":[],"n":[],"roles":[],"xi":[3],"xk":"v","xv":["a"]}`, `{"error":"boom"}`} {
 		if _, err := outline.Decode([]byte(s), ""); err == nil {
