@@ -71,7 +71,7 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 	}
 }
 
-// TestUnsupportedEmulation is what would not be of one tab alone.
+// TestUnsupportedEmulation checks that settings that would affect other tabs are rejected.
 func TestUnsupportedEmulation(t *testing.T) {
 	l := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := l.share("/page")

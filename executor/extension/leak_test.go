@@ -18,7 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// TestLeaks walks a few of the ways in which a page can reach another host.
+// TestLeaks tests a few of the routes by which a page can reach another host.
 func TestLeaks(t *testing.T) {
 	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.QuickRoutes})
 }
@@ -37,10 +37,10 @@ func TestDeniedPaths(t *testing.T) {
 // visitsPerUserVisit is the number of visits of an agent for each visit of the user.
 const visitsPerUserVisit = 5
 
-// startLeaky starts a user's browser for the routes out of the tabs that an agent drives. At the same
-// time, the user opens sites that the agent may not open.
+// startLeaky starts a user's browser for the leak tests. The user opens sites that the policy
+// denies to the agent at the same time.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
-	// Where nothing is to hold, all names are allowed.
+	// without a policy, all names are allowed
 	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
@@ -103,8 +103,8 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 }
 
-// ahead changes a copy of the extension so that it does not disable preconnects of the browser, which
-// affect all tabs regardless of the policy.
+// keepPreconnects changes a copy of the extension so that it does not disable preconnects of the
+// browser, which affect all tabs regardless of the policy.
 func keepPreconnects(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -114,15 +114,15 @@ func keepPreconnects(t *testing.T, file string) {
 	const before = "if (this.networkPrediction === on) return;"
 	text := strings.Replace(string(data), before, "return;", 1)
 	if text == string(data) {
-		t.Fatal("the extension disables preconnects in another way")
+		t.Fatal("the extension disables preconnects by other code")
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// browses does what the user does in unshared tabs: it opens a page of a site, which loads resources
-// and opens a tab.
+// browse opens a page in an unshared tab, as the user does. The page loads resources and opens
+// another tab.
 func (u *userBrowser) browse(t *testing.T, url string) {
 	var made struct {
 		ID string `json:"targetId"`
@@ -146,7 +146,7 @@ func (u *userBrowser) browse(t *testing.T, url string) {
 	u.Call(t, "", "Target.closeTarget", map[string]any{"targetId": made.ID}, nil)
 }
 
-// peek evaluates an expression in a page that may just be leaving.
+// peek evaluates an expression in a page that may be about to close.
 func (u *userBrowser) peek(session, expression string) (value any) {
 	var res struct {
 		Result struct {

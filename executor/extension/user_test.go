@@ -44,8 +44,7 @@ func newFileSite(t *testing.T) (url string, release chan struct{}) {
 	return s.URL, release
 }
 
-// TestUserActions is what the user of the browser, and the browser itself, do around
-// an agent's work, in one browser.
+// TestUserActions tests what the user and the browser do while an agent works, in one browser.
 func TestUserActions(t *testing.T) {
 	l := newTestEnv(t, nil, userBrowserOptions{})
 	u := l.u
@@ -79,7 +78,7 @@ func TestUserActions(t *testing.T) {
 		return executor.Download{}
 	}
 
-	run("keys of the browser itself stay in the page", func(t *testing.T) {
+	run("shortcuts of the browser go to the page", func(t *testing.T) {
 		tab, id := l.share("/keys") // in front
 		count := func() (n int) {
 			u.worker("chrome.tabs.query({}).then((all) => all.length)", &n)
@@ -102,7 +101,7 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a download by click is where the user's downloads are", func(t *testing.T) {
+	run("clicked download is saved in the user's download directory", func(t *testing.T) {
 		d, err := pagetest.Of(l.s, openTab(t, l.s, site+"/allowed")).Download(t.Context(), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +112,7 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a denied download is canceled and leaves no file", func(t *testing.T) {
+	run("denied download is canceled and leaves no file", func(t *testing.T) {
 		s, err := l.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 			if a.Op == executor.OpDownload {
 				return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
@@ -146,7 +145,7 @@ func TestUserActions(t *testing.T) {
 		})
 	})
 
-	run("the end of a download is reported although the browser responds late", func(t *testing.T) {
+	run("download end is reported although the browser responds late", func(t *testing.T) {
 		id := openTab(t, l.s, site+"/slow")
 		downloads := click(t, l.s, id, "#held")
 		u.worker(`(() => {
@@ -160,7 +159,7 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("scripts need the user's leave", func(t *testing.T) {
+	run("scripts require the user's consent", func(t *testing.T) {
 		id := openTab(t, l.s, site+"/scripts")
 		eval := func() <-chan error {
 			done := make(chan error, 1)
@@ -184,7 +183,7 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("the debugger is detached from an idle tab after the time that the user sets", func(t *testing.T) {
+	run("idle tab is detached after the time that the user sets", func(t *testing.T) {
 		tab, id := l.share("/idle")
 		snap, err := pagetest.Of(l.s, id).Snapshot(t.Context(), nil)
 		if err != nil {
@@ -225,7 +224,7 @@ func TestUserActions(t *testing.T) {
 		waitForPage(t, l.s, id, "/idle")
 	})
 
-	run("all tabs but those on the user's block list", func(t *testing.T) {
+	run("all tabs are shared except those on the block list", func(t *testing.T) {
 		other := strings.Replace(site, "127.0.0.1", "localhost", 1)
 		tab := u.open(site + "/everything")
 		u.open(other + "/private")

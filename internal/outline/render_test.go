@@ -409,8 +409,8 @@ text "same"`
 	}
 }
 
-// TestDiffCountsRemoved: a thousand removed items are reported in one line, after the items that
-// replaced them.
+// TestDiffCountsRemoved checks that a thousand removed items are reported in one line, after the
+// items that replaced them.
 func TestDiffCountsRemoved(t *testing.T) {
 	got := outline.Diff(long(t, 0), parse(t, "d", "heading \"Start\"\nlist\n  text \"none\"\nbutton \"Last\" #2000"), outline.DiffOptions{RefOf: byID, OldRef: byID})
 	want(t, got.Text, "[~] list: none\n[-] 1000 items")

@@ -7,7 +7,7 @@ import "testing"
 func TestMatchesText(t *testing.T) {
 	for _, row := range []struct {
 		got, want string
-		matches     bool
+		matches   bool
 	}{
 		{"Ann", "Ann", true},
 		{"ANN LEE", "ann lee", true},
@@ -32,7 +32,7 @@ func TestMatchesText(t *testing.T) {
 func TestFieldMatches(t *testing.T) {
 	for _, c := range []struct {
 		kind, got, want string
-		matches           bool
+		matches         bool
 	}{
 		{"number", "25", "2,5", false}, {"number", "1.25075", "1.250,75", false}, {"number", "5", "$5", false}, {"number", "1000", "1 000", false},
 		{"number", "2.5", "2.5", true}, {"number", "2.50", " 2.5", true}, {"number", "1e3", "1000", true}, {"number", "", "abc", false},

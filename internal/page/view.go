@@ -14,9 +14,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
-// A View is one client's view of a [Tab]. Its methods are those of executor.Executor without the
-// tab argument. Apart from HandleDialog, they must be called between Tab.Acquire and the call of
-// the function that it returns.
+// A View is one client's view of a [Tab]. Its methods are those of executor.Page. Apart from
+// HandleDialog, they must be called between Tab.Acquire and the call of the function that it
+// returns.
 type View struct {
 	tab  *Tab
 	opts ViewOptions
