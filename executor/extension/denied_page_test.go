@@ -38,14 +38,14 @@ func newDeniedSite(t testing.TB) (allowed, denied string) {
 // TestDeniedPage navigates a shared tab and a tab of the agent to a denied site. The agent can leave
 // the error page of the browser.
 func TestDeniedPage(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
 	allowed, denied := newDeniedSite(t)
 
 	t.Run("tab of the user", func(t *testing.T) {
-		tab := l.u.open(allowed + "/shared")
-		l.u.toggle(tab)
-		awaitTabs(t, l.b, 1)
+		tab := env.u.open(allowed + "/shared")
+		env.u.toggle(tab)
+		awaitTabs(t, env.b, 1)
 		tabs, err := s.Tabs(t.Context())
 		if err != nil || len(tabs) != 1 {
 			t.Fatalf("%+v, %v", tabs, err)
@@ -66,10 +66,10 @@ func TestDeniedPage(t *testing.T) {
 	t.Run("frame that moves under the pointer and away", func(t *testing.T) {
 		// The frame must have loaded before the tab is shared. Later its request is denied.
 		jumping := newJumpingSite(t) + "/"
-		user := l.u.open(jumping)
-		l.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
-		l.u.toggle(user)
-		awaitTabs(t, l.b, 2) // and the one above
+		user := env.u.open(jumping)
+		env.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
+		env.u.toggle(user)
+		awaitTabs(t, env.b, 2) // and the one above
 		tabs, err := s.Tabs(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDeniedPage(t *testing.T) {
 			t.Errorf("%d of %d clicks were denied, want a part of them", denials, presses)
 		}
 		var pressed int
-		l.u.eval(l.u.target("iframe", "/jumping"), "pressed", &pressed)
+		env.u.eval(env.u.target("iframe", "/jumping"), "pressed", &pressed)
 		if pressed != 0 {
 			t.Errorf("the frame received %d presses", pressed)
 		}
