@@ -30,13 +30,13 @@ type pending struct {
 // Call returns ErrTimeout after the timeout of the method, the error of ctx if ctx is done, and
 // ErrExtensionDisconnected if the connection ends. A call that ends early does not end the
 // connection. If the command fails in the extension, the error wraps a *[CommandError].
-func (i *Conn) Call(ctx context.Context, method string, params, result any) error {
+func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	type response struct {
 		data json.RawMessage
 		err  error
 	}
 	responses := make(chan response, 1)
-	err := i.begin(ctx, method, params, false, func(data json.RawMessage, err error) { responses <- response{data, err} })
+	err := c.begin(ctx, method, params, false, func(data json.RawMessage, err error) { responses <- response{data, err} })
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,12 @@ func (i *Conn) Call(ctx context.Context, method string, params, result any) erro
 // Queue sends a command and does not wait. [Conn.Next] calls done exactly once, in the order in which
 // the response arrived among the events. done must not wait for a call of the same Conn. The errors
 // are those of [Conn.Call]. If Queue returns an error, done is not called.
-func (i *Conn) Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
-	return i.begin(ctx, method, params, true, done)
+func (c *Conn) Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
+	return c.begin(ctx, method, params, true, done)
 }
 
 // begin sends a command. If it returns nil, done is called exactly once.
-func (i *Conn) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
+func (c *Conn) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
 	if ctx.Err() != nil {
 		return contextError(ctx, method)
 	}
@@ -77,43 +77,43 @@ func (i *Conn) begin(ctx context.Context, method string, params any, ordered boo
 		return errs.Errorf(errs.ErrInternal, "", "%s: %w", method, err)
 	}
 
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if err := i.enqueue(msg); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.enqueue(msg); err != nil {
 		return err
 	}
 	p := &pending{done: done, ordered: ordered}
-	i.pending[id] = p
+	c.pending[id] = p
 	p.timer = time.AfterFunc(timeout+responseGrace, func() {
-		i.finish(id, nil, &errs.Error{
+		c.finish(id, nil, &errs.Error{
 			Code: errs.ErrTimeout, Retryable: true,
 			Err: fmt.Errorf("the extension did not respond to %s within %v", method, timeout.Round(time.Millisecond)),
 		})
 	})
-	p.stop = context.AfterFunc(ctx, func() { i.finish(id, nil, contextError(ctx, method)) })
+	p.stop = context.AfterFunc(ctx, func() { c.finish(id, nil, contextError(ctx, method)) })
 	return nil
 }
 
 // finish completes a pending command. It reports whether the command was pending.
-func (i *Conn) finish(id string, data json.RawMessage, err error) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	p := i.pending[id]
+func (c *Conn) finish(id string, data json.RawMessage, err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pending[id]
 	if p == nil {
 		return false
 	}
-	delete(i.pending, id)
-	i.complete(p, data, err)
+	delete(c.pending, id)
+	c.complete(p, data, err)
 	return true
 }
 
-// complete passes a response to its command. i.mu must be held, so that no response is queued after
+// complete passes a response to its command. c.mu must be held, so that no response is queued after
 // the end of the events.
-func (i *Conn) complete(p *pending, data json.RawMessage, err error) {
+func (c *Conn) complete(p *pending, data json.RawMessage, err error) {
 	p.timer.Stop()
 	p.stop()
 	if p.ordered {
-		i.events.Put(item{answer: func() { p.done(data, err) }})
+		c.events.Put(item{answer: func() { p.done(data, err) }})
 	} else {
 		p.done(data, err) // does not block
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// command receives frames until a command comes; pings are answered.
+// command returns the next command to the extension. It answers pings.
 func command(t *testing.T, p *Peer) *wire.Command {
 	t.Helper()
 	for {
@@ -33,17 +33,17 @@ func command(t *testing.T, p *Peer) *wire.Command {
 }
 
 // bubble runs f with a connection and a fake clock.
-func bubble(t *testing.T, f func(t *testing.T, i *Conn, p *Peer)) {
+func bubble(t *testing.T, f func(t *testing.T, conn *Conn, p *Peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		i, p := Pipe()
+		conn, p := Pipe()
 		defer p.Close()
-		f(t, i, p)
+		f(t, conn, p)
 	})
 }
 
 func TestCall(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		go func() {
 			c := command(t, p)
 			if c.Method != wire.MethodCDP || c.TimeoutMs != 60000 || string(c.Params) != `{"tabId":3,"method":"Page.navigate","params":{"url":"https://a.example/<b>"}}` {
@@ -52,7 +52,7 @@ func TestCall(t *testing.T) {
 			send(p, &wire.Result{ID: c.ID, Data: []byte(`{"frameId":"F"}`)})
 		}()
 		var got struct{ FrameID string }
-		err := i.Call(t.Context(), wire.MethodCDP, wire.CDPCommand{TabID: 3, Method: "Page.navigate", Params: []byte(`{"url":"https://a.example/<b>"}`)}, &got)
+		err := conn.Call(t.Context(), wire.MethodCDP, wire.CDPCommand{TabID: 3, Method: "Page.navigate", Params: []byte(`{"url":"https://a.example/<b>"}`)}, &got)
 		if err != nil || got.FrameID != "F" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -60,12 +60,12 @@ func TestCall(t *testing.T) {
 }
 
 func TestCallFails(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		answers := []wire.Problem{
 			{Code: errs.ErrDevToolsOpen, Message: "DevTools are open on the tab"},
 			{Code: errs.ErrCDP, Message: "no node", Data: []byte(`{"code":-32000,"message":"No node"}`)},
-			{Code: errs.ErrConsentRequired, Message: "the user is being asked"},
-			{Code: "FROM_THE_FUTURE", Message: "what"},
+			{Code: errs.ErrConsentRequired, Message: "the user has not answered"},
+			{Code: "UNKNOWN_CODE", Message: "what"},
 		}
 		go func() {
 			for _, a := range answers {
@@ -73,9 +73,9 @@ func TestCallFails(t *testing.T) {
 			}
 		}()
 		for _, a := range answers {
-			err := i.Call(t.Context(), wire.MethodTabsList, nil, nil)
+			err := conn.Call(t.Context(), wire.MethodTabsList, nil, nil)
 			want := a.Code
-			if a.Code == "FROM_THE_FUTURE" {
+			if a.Code == "UNKNOWN_CODE" {
 				want = errs.ErrInternal
 			}
 			problem, ok := errors.AsType[*CommandError](err)
@@ -83,16 +83,16 @@ func TestCallFails(t *testing.T) {
 				t.Errorf("error %v (%s), want %s", err, errs.CodeOf(err), want)
 			}
 			if e, _ := errors.AsType[*errs.Error](err); want == errs.ErrConsentRequired && (!e.Retryable || !strings.Contains(e.Hint, "popup")) {
-				t.Errorf("what to do about %+v", e)
+				t.Errorf("hint of %+v", e)
 			}
 		}
 	})
 }
 
-// TestTimeout checks that a call ends shortly after the timeout that the extension was given. The
+// TestTimeout checks that a call ends shortly after the timeout that was sent to the extension. The
 // connection stays open, and a late response is ignored.
 func TestTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		ids := make(chan string, 10)
 		go func() {
 			for {
@@ -122,7 +122,7 @@ func TestTimeout(t *testing.T) {
 			{wire.MethodConsent, wire.PromptParams{}, time.Minute},
 		} {
 			began := time.Now()
-			err := i.Call(t.Context(), tt.method, tt.params, nil)
+			err := conn.Call(t.Context(), tt.method, tt.params, nil)
 			if took := time.Since(began); !errors.Is(err, errs.ErrTimeout) || took != tt.want+responseGrace {
 				t.Errorf("%s: %v after %v", tt.method, err, took)
 			}
@@ -131,65 +131,65 @@ func TestTimeout(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := i.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrTimeout) || time.Since(began) != 800*time.Millisecond {
+		if err := conn.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrTimeout) || time.Since(began) != 800*time.Millisecond {
 			t.Errorf("with a deadline: %v after %v", err, time.Since(began))
 		}
-		if err := i.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
-			t.Errorf("the connection does not continue: %v", err)
+		if err := conn.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
+			t.Errorf("ping after the timeouts: %v", err)
 		}
-		if len(i.pending) != 0 {
-			t.Errorf("%d commands are left pending", len(i.pending))
+		if len(conn.pending) != 0 {
+			t.Errorf("%d commands are still pending", len(conn.pending))
 		}
 	})
 }
 
 func TestCancel(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error)
-		go func() { failed <- i.Call(ctx, wire.MethodTabsList, nil, nil) }()
+		go func() { failed <- conn.Call(ctx, wire.MethodTabsList, nil, nil) }()
 		c := command(t, p)
 		cancel()
 		if err := <-failed; !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
-		if err := i.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("with a context that is done: %v", err)
+		if err := conn.Call(ctx, wire.MethodTabsList, nil, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a canceled context: %v", err)
 		}
 		send(p, &wire.Result{ID: c.ID, Data: []byte("{}")})
 		go func() {
 			c := command(t, p) // the canceled call was not sent
 			if c.Method != wire.MethodPing {
-				t.Errorf("a command %s", c.Method)
+				t.Errorf("got command %s", c.Method)
 			}
 			send(p, &wire.Result{ID: c.ID, Data: []byte("{}")})
 		}()
-		if err := i.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
+		if err := conn.Call(t.Context(), wire.MethodPing, nil, nil); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// TestEndRejectsAll checks that the end of a connection ends all its calls.
+// TestEndRejectsAll checks that all calls end with the connection.
 func TestEndRejectsAll(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				if err := i.Call(t.Context(), wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
+				if err := conn.Call(t.Context(), wire.MethodTabsList, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 					t.Errorf("error %v", err)
 				}
 			})
 		}
 		queued := make(chan error, 1)
-		if err := i.Queue(t.Context(), wire.MethodTabsList, nil, func(_ json.RawMessage, err error) { queued <- err }); err != nil {
+		if err := conn.Queue(t.Context(), wire.MethodTabsList, nil, func(_ json.RawMessage, err error) { queued <- err }); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		p.Close()
 		wg.Wait()
-		<-i.Done()
-		if _, err := i.Next(t.Context()); !errors.Is(err, errs.ErrExtensionDisconnected) {
+		<-conn.Done()
+		if _, err := conn.Next(t.Context()); !errors.Is(err, errs.ErrExtensionDisconnected) {
 			t.Errorf("Next: %v", err)
 		}
 		if err := <-queued; !errors.Is(err, errs.ErrExtensionDisconnected) {
@@ -198,14 +198,14 @@ func TestEndRejectsAll(t *testing.T) {
 	})
 }
 
-// TestOrder: answers to queued commands come in their place among the events.
+// TestOrder checks that responses to queued commands are ordered with the events.
 func TestOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
-		var told []string
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
+		var received []string
 		var ids []string
 		for n := range 3 {
-			err := i.Queue(t.Context(), wire.MethodCDP, nil, func(data json.RawMessage, err error) {
-				told = append(told, fmt.Sprint("answer ", n, string(data), err))
+			err := conn.Queue(t.Context(), wire.MethodCDP, nil, func(data json.RawMessage, err error) {
+				received = append(received, fmt.Sprint("response ", n, string(data), err))
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -220,35 +220,35 @@ func TestOrder(t *testing.T) {
 		send(p, &wire.Failure{ID: ids[2], Error: wire.Problem{Code: errs.ErrDetached, Message: "taken"}})
 		event("c")
 		for range 3 {
-			e, err := i.Next(t.Context())
+			e, err := conn.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			told = append(told, e.Name)
+			received = append(received, e.Name)
 		}
-		if got, want := strings.Join(told, ", "), "a, answer 1{}<nil>, b, answer 0[]<nil>, answer 2taken, c"; got != want {
+		if got, want := strings.Join(received, ", "), "a, response 1{}<nil>, b, response 0[]<nil>, response 2taken, c"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := i.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := conn.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Next: %v", err)
 		}
 	})
 }
 
-// TestBackpressure: what the extension does not read is not queued without end.
+// TestBackpressure checks that the queue of an extension that does not read is limited.
 func TestBackpressure(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		params := wire.CDPCommand{Method: "Runtime.evaluate", Params: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}
 		accepted := 0
 		var err error
 		for accepted < 100 {
-			if err = i.Queue(t.Context(), wire.MethodCDP, params, func(json.RawMessage, error) {}); err != nil {
+			if err = conn.Queue(t.Context(), wire.MethodCDP, params, func(json.RawMessage, error) {}); err != nil {
 				break
 			}
 			accepted++
-			synctest.Wait() // the pipe itself takes a few
+			synctest.Wait() // the pipe buffers a few messages
 		}
 		if !errors.Is(err, errs.ErrBackpressure) || accepted < 7 || accepted > 30 {
 			t.Errorf("%d MiB accepted, then %v", accepted, err)
@@ -259,20 +259,20 @@ func TestBackpressure(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if err := i.Queue(t.Context(), wire.MethodCDP, params, func(json.RawMessage, error) {}); err != nil {
-			t.Errorf("when it has read: %v", err)
+		if err := conn.Queue(t.Context(), wire.MethodCDP, params, func(json.RawMessage, error) {}); err != nil {
+			t.Errorf("after it has read: %v", err)
 		}
 		synctest.Wait()
-		if i.queued != 0 {
-			t.Errorf("%d bytes are counted as queued", i.queued)
+		if conn.queued != 0 {
+			t.Errorf("%d bytes are counted as queued", conn.queued)
 		}
 	})
 }
 
-// TestHeartbeat: two pings without an answer, or any other sign, end the
-// connection; with one it lives.
+// TestHeartbeat checks that two pings without any message from the extension end the connection,
+// and that one does not.
 func TestHeartbeat(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		go func() {
 			for n := 0; ; n++ {
 				f, err := receive(context.Background(), p)
@@ -285,20 +285,20 @@ func TestHeartbeat(t *testing.T) {
 			}
 		}()
 		began := time.Now()
-		<-i.Done()
-		// Ten are answered; the 11th and 12th are not, and the 13th tick ends it.
+		<-conn.Done()
+		// Ten pings are answered, the 11th and 12th are not, and the 13th tick ends the connection.
 		if took := time.Since(began); took != 13*wire.Heartbeat {
 			t.Errorf("ended after %v", took)
 		}
-		if err := i.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) || !strings.Contains(err.Error(), "2 pings") {
-			t.Errorf("Err %v", err)
+		if err := conn.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) || !strings.Contains(err.Error(), "2 pings") {
+			t.Errorf("Err returns %v", err)
 		}
 	})
 }
 
-// TestPeerPings: the extension may ask, too.
+// TestPeerPings checks that the server answers pings of the extension.
 func TestPeerPings(t *testing.T) {
-	bubble(t, func(t *testing.T, i *Conn, p *Peer) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
 		send(p, &wire.Ping{TS: 42})
 		f, err := receive(t.Context(), p)
 		if pong, ok := f.(*wire.Pong); err != nil || !ok || pong.TS != 42 {

@@ -73,7 +73,7 @@ func token(t *testing.T, s *Server, dir string) []byte {
 	return key
 }
 
-// A client plays the extension over a real socket.
+// A client is a client of the server over a real socket, in place of the extension.
 type client struct {
 	t        *testing.T
 	ws       *websocket.Conn
@@ -85,20 +85,20 @@ type client struct {
 	tr       *wire.Transcript
 }
 
-// timeout bounds what happens immediately.
+// timeout bounds operations that complete immediately.
 const timeout = 10 * time.Second
 
-func soon(t *testing.T) context.Context {
+func shortContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// dialAs opens a WebSocket with headers of the caller's choice.
+// dialAs opens a WebSocket with the given headers.
 func dialAs(t *testing.T, port int, host string, header http.Header) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ws, response, err := websocket.Dial(soon(t), fmt.Sprintf("ws://127.0.0.1:%d/", port), &websocket.DialOptions{HTTPHeader: header, Host: host})
+	ws, response, err := websocket.Dial(shortContext(t), fmt.Sprintf("ws://127.0.0.1:%d/", port), &websocket.DialOptions{HTTPHeader: header, Host: host})
 	if err == nil {
 		ws.SetReadLimit(-1)
 		t.Cleanup(func() { ws.CloseNow() })
@@ -115,7 +115,7 @@ func dial(t *testing.T, port int) *websocket.Conn {
 	return ws
 }
 
-// connect shakes hands and expects to be welcome.
+// connect completes the handshake and returns the authenticated client.
 func connect(t *testing.T, s *Server, instance, kind string, key []byte) *client {
 	t.Helper()
 	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: instance, kind: kind, key: key}
@@ -124,13 +124,13 @@ func connect(t *testing.T, s *Server, instance, kind string, key []byte) *client
 	f := c.receive()
 	welcome, ok := f.(*wire.Welcome)
 	if !ok {
-		t.Fatalf("got %T %+v, want a welcome", f, f)
+		t.Fatalf("got %T %+v, want welcome", f, f)
 	}
 	c.welcome = welcome
 	return c
 }
 
-// hello returns a hello and its nonce.
+// hello returns a hello message and its nonce.
 func (c *client) hello() (*wire.Hello, []byte) {
 	nonce := wire.NewKey()
 	return &wire.Hello{
@@ -139,7 +139,7 @@ func (c *client) hello() (*wire.Hello, []byte) {
 	}, nonce
 }
 
-// challenge says hello and checks the server's proof.
+// challenge sends hello and checks the server's proof.
 func (c *client) challenge() *wire.Challenge {
 	c.t.Helper()
 	hello, nonce := c.hello()
@@ -147,7 +147,7 @@ func (c *client) challenge() *wire.Challenge {
 	f := c.receive()
 	ch, ok := f.(*wire.Challenge)
 	if !ok {
-		c.t.Fatalf("got %T %+v, want a challenge", f, f)
+		c.t.Fatalf("got %T %+v, want challenge", f, f)
 	}
 	c.tr = &wire.Transcript{ExtensionID: ourID, Instance: c.instance, Port: c.port, NonceC: nonce}
 	c.tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
@@ -168,14 +168,14 @@ func (c *client) send(f wire.Message) {
 
 func (c *client) sendText(text string) {
 	c.t.Helper()
-	if err := c.ws.Write(soon(c.t), websocket.MessageText, []byte(text)); err != nil {
+	if err := c.ws.Write(shortContext(c.t), websocket.MessageText, []byte(text)); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 func (c *client) receive() wire.Message {
 	c.t.Helper()
-	_, data, err := c.ws.Read(soon(c.t))
+	_, data, err := c.ws.Read(shortContext(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -186,23 +186,22 @@ func (c *client) receive() wire.Message {
 	return f
 }
 
-// rejected checks that the server rejects the connection for a reason and closes it.
-func (c *client) rejected(reason string) *wire.Rejection {
+// wantRejected checks that the server rejects the connection for a reason and closes it.
+func (c *client) wantRejected(reason string) *wire.Rejection {
 	c.t.Helper()
 	f, ok := c.receive().(*wire.Rejection)
 	if !ok || f.Reason != reason || f.Message == "" {
 		c.t.Fatalf("got %+v, want a rejection for %s", f, reason)
 	}
-	c.closed(wire.CloseRefused)
+	c.wantClosed(wire.CloseRefused)
 	return f
 }
 
-// closed expects the connection to close with a code, once all that was on its
-// way is read.
-func (c *client) closed(code int) {
+// wantClosed reads pending messages and checks that the connection then closes with a code.
+func (c *client) wantClosed(code int) {
 	c.t.Helper()
 	for {
-		if _, _, err := c.ws.Read(soon(c.t)); err != nil {
+		if _, _, err := c.ws.Read(shortContext(c.t)); err != nil {
 			if got := websocket.CloseStatus(err); int(got) != code {
 				c.t.Fatalf("closed with %d (%v), want %d", got, err, code)
 			}
@@ -211,7 +210,7 @@ func (c *client) closed(code int) {
 	}
 }
 
-// answer answers commands until the connection ends.
+// answer responds to commands until the connection ends.
 func (c *client) answer(with func(*wire.Command) wire.Message) {
 	go func() {
 		for {
@@ -240,48 +239,48 @@ func (c *client) answer(with func(*wire.Command) wire.Message) {
 	}()
 }
 
-// echo answers each command with its own params.
+// echo responds to a command with its params.
 func echo(c *wire.Command) wire.Message { return &wire.Result{ID: c.ID, Data: c.Params} }
 
-// instance waits for the connection of an installation.
-func waitInstance(t *testing.T, s *Server, id string) *Conn {
+// waitConn waits for the connection of an installation.
+func waitConn(t *testing.T, s *Server, id string) *Conn {
 	t.Helper()
-	ctx := soon(t)
+	ctx := shortContext(t)
 	for {
 		changed := s.Changed()
-		for _, i := range s.Instances() {
-			if i.ID() == id {
-				return i
+		for _, conn := range s.Instances() {
+			if conn.ID() == id {
+				return conn
 			}
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			t.Fatalf("no instance %s", id)
+			t.Fatalf("installation %s is not connected", id)
 		}
 	}
 }
 
-// works calls a real extension: nothing that others did has hurt it.
-func works(t *testing.T, i *Conn) {
+// checkWorks checks that a call over c succeeds.
+func checkWorks(t *testing.T, conn *Conn) {
 	t.Helper()
 	var got struct{ TabID int }
-	if err := i.Call(soon(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
-		t.Errorf("the real connection does not continue: %+v, %v", got, err)
+	if err := conn.Call(shortContext(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
+		t.Errorf("call over the extension's connection: %+v, %v", got, err)
 	}
 }
 
-// ended waits for the end of a connection.
-func ended(t *testing.T, i *Conn, within time.Duration) {
+// waitEnded waits for the end of a connection.
+func waitEnded(t *testing.T, conn *Conn, within time.Duration) {
 	t.Helper()
 	select {
-	case <-i.Done():
+	case <-conn.Done():
 	case <-time.After(within):
-		t.Errorf("the session has not ended after %v", within)
+		t.Errorf("the connection has not ended after %v", within)
 	}
 }
 
-func contains(t *testing.T, text, want string) {
+func wantContains(t *testing.T, text, want string) {
 	t.Helper()
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in:\n%s", want, text)
@@ -290,7 +289,7 @@ func contains(t *testing.T, text, want string) {
 
 func dialURL(t *testing.T, url string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ws, response, err := websocket.Dial(soon(t), url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + ourID}}})
+	ws, response, err := websocket.Dial(shortContext(t), url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + ourID}}})
 	if err == nil {
 		t.Cleanup(func() { ws.CloseNow() })
 	}

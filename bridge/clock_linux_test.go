@@ -11,8 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
 
-// TestClockJump sets the clock, after which Linux reports other start times of all processes. The
-// files of running servers are not removed.
+// TestClockJump changes the clock, after which Linux reports other start times of all processes.
+// The files of running servers are not removed.
 func TestClockJump(t *testing.T) {
 	s, dir, _ := start(t)
 	before, err := processid.Started(os.Getpid())
@@ -52,7 +52,7 @@ func laterProc(t *testing.T, jump time.Duration) string {
 			}
 			number, by := regexp.MustCompile(`(?m)^btime (\d+)$`), jump
 			if e.Name() == "uptime" {
-				number, by = regexp.MustCompile(`^(\d+)`), -jump // the boot is now less uptime
+				number, by = regexp.MustCompile(`^(\d+)`), -jump // the boot time is now minus the uptime
 			}
 			at := number.FindSubmatchIndex(text)
 			n, _ := strconv.Atoi(string(text[at[2]:at[3]]))

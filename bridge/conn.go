@@ -39,201 +39,201 @@ type Conn struct {
 	err         error // why the connection ended; nil while it is open
 }
 
-func (s *Server) newInstance(st stream, hello *wire.Hello, session string, dial int64) *Conn {
-	i := &Conn{
+func (s *Server) newConn(st stream, hello *wire.Hello, session string, dial int64) *Conn {
+	c := &Conn{
 		server: s, st: st, id: hello.Instance, session: session, ext: hello.Ext, key: hello.Key, sequence: dial,
 		events: newEvents(), done: make(chan struct{}), wake: make(chan struct{}, 1),
 		pending: map[string]*pending{},
 	}
-	i.ctx, i.cancel = context.WithCancel(s.ctx)
-	return i
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	return c
 }
 
 // ID returns the id of the installation, which is a profile of a browser. A restart of the
 // extension, the browser or the server does not change it.
-func (i *Conn) ID() string { return i.id }
+func (c *Conn) ID() string { return c.id }
 
 // InstanceID returns a short id of the installation in this run of its browser and of the server.
 // Tab ids of the browser are valid as long as it does not change.
-func (i *Conn) InstanceID() string { return i.session }
+func (c *Conn) InstanceID() string { return c.session }
 
 // Chrome returns the version of the browser.
-func (i *Conn) Chrome() string { return i.ext.Chrome }
+func (c *Conn) Chrome() string { return c.ext.Chrome }
 
 // Version returns the version of the extension.
-func (i *Conn) Version() string { return i.ext.Version }
+func (c *Conn) Version() string { return c.ext.Version }
 
 // Done returns a channel that is closed when the connection has ended.
-func (i *Conn) Done() <-chan struct{} { return i.done }
+func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Err returns why the connection ended, as ErrExtensionDisconnected. It returns nil while the
 // connection is open.
-func (i *Conn) Err() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.err
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 // run reads and writes messages until the connection ends.
-func (i *Conn) run() {
-	i.st.SetReadLimit(wire.MaxMessage)
-	i.wg.Go(i.write)
-	i.wg.Go(i.sendHeartbeats)
-	i.read()
-	i.wg.Wait()
+func (c *Conn) run() {
+	c.st.SetReadLimit(wire.MaxMessage)
+	c.wg.Go(c.write)
+	c.wg.Go(c.sendHeartbeats)
+	c.read()
+	c.wg.Wait()
 }
 
-func (i *Conn) read() {
+func (c *Conn) read() {
 	for {
-		data, err := i.st.Read(i.ctx)
+		data, err := c.st.Read(c.ctx)
 		switch {
 		case errors.Is(err, errBinary):
-			i.server.log.once(errBinary.Error(), "instance", i.id)
-			i.end(errBinary, closeUnsupported, "binary message")
+			c.server.log.once(errBinary.Error(), "instance", c.id)
+			c.end(errBinary, closeUnsupported, "binary message")
 			return
 		case errors.Is(err, errTooLong):
-			i.server.log.once(errTooLong.Error(), "instance", i.id)
-			i.end(fmt.Errorf("%w: more than %d MiB", errTooLong, wire.MaxMessage>>20), closeTooBig, "message too long")
+			c.server.log.once(errTooLong.Error(), "instance", c.id)
+			c.end(fmt.Errorf("%w: more than %d MiB", errTooLong, wire.MaxMessage>>20), closeTooBig, "message too long")
 			return
 		case err != nil:
-			i.end(errors.New("the extension closed the connection, or its browser exited"), closeNormal, "")
+			c.end(errors.New("the extension closed the connection, or its browser exited"), closeNormal, "")
 			return
 		}
-		i.touch()
+		c.touch()
 		msg, err := wire.Decode(data)
 		if err != nil {
 			// The extension is authenticated, so this is a bug of ours. It does not affect other
 			// messages.
-			i.server.log.once("malformed message from the extension", "instance", i.id, "error", err)
+			c.server.log.once("malformed message from the extension", "instance", c.id, "error", err)
 			continue
 		}
-		i.handleMessage(msg)
+		c.handleMessage(msg)
 	}
 }
 
 // handleMessage handles a message of the extension.
-func (i *Conn) handleMessage(msg wire.Message) {
+func (c *Conn) handleMessage(msg wire.Message) {
 	known := true
 	switch m := msg.(type) {
 	case *wire.Result:
-		known = i.finish(m.ID, m.Data, nil)
+		known = c.finish(m.ID, m.Data, nil)
 	case *wire.Failure:
-		known = i.finish(m.ID, nil, failed(&m.Error))
+		known = c.finish(m.ID, nil, failed(&m.Error))
 	case *wire.Event:
-		i.events.Put(item{event: &Event{m.Event, m.Data}})
+		c.events.Put(item{event: &Event{m.Event, m.Data}})
 	case *wire.Ping:
-		i.send(&wire.Pong{TS: m.TS})
+		c.send(&wire.Pong{TS: m.TS})
 	case *wire.Pong:
 	default:
-		i.server.log.once("unexpected message type from the extension", "instance", i.id, "type", msg.Type())
+		c.server.log.once("unexpected message type from the extension", "instance", c.id, "type", msg.Type())
 	}
 	if !known { // after the timeout, or without a command
-		i.server.log.Debug("unexpected response from the extension", "instance", i.id)
+		c.server.log.Debug("unexpected response from the extension", "instance", c.id)
 	}
 }
 
-func (i *Conn) write() {
+func (c *Conn) write() {
 	for {
 		select {
-		case <-i.wake:
-		case <-i.done:
+		case <-c.wake:
+		case <-c.done:
 			return
 		}
 		for {
-			data := i.nextMessage()
+			data := c.nextMessage()
 			if data == nil {
 				break
 			}
-			if err := i.st.Write(i.ctx, data); err != nil {
-				i.end(errors.New("writing to the extension failed"), closeNormal, "")
+			if err := c.st.Write(c.ctx, data); err != nil {
+				c.end(errors.New("writing to the extension failed"), closeNormal, "")
 				return
 			}
-			i.mu.Lock()
-			i.queued -= len(data)
-			i.mu.Unlock()
+			c.mu.Lock()
+			c.queued -= len(data)
+			c.mu.Unlock()
 		}
 	}
 }
 
-func (i *Conn) nextMessage() []byte {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if len(i.queue) == 0 || i.err != nil {
+func (c *Conn) nextMessage() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 || c.err != nil {
 		return nil
 	}
-	data := i.queue[0]
-	i.queue[0] = nil
-	i.queue = i.queue[1:]
+	data := c.queue[0]
+	c.queue[0] = nil
+	c.queue = c.queue[1:]
 	return data
 }
 
 // sendHeartbeats sends pings, and ends a connection that does not respond.
-func (i *Conn) sendHeartbeats() {
+func (c *Conn) sendHeartbeats() {
 	tick := time.NewTicker(wire.Heartbeat)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-		case <-i.done:
+		case <-c.done:
 			return
 		}
-		i.mu.Lock()
-		silent := i.missedPings
-		i.missedPings++
-		i.mu.Unlock()
+		c.mu.Lock()
+		silent := c.missedPings
+		c.missedPings++
+		c.mu.Unlock()
 		if silent >= wire.MissedHeartbeats {
-			i.server.log.Warn("extension timed out; closing connection", "instance", i.id)
-			i.end(fmt.Errorf("the extension did not respond to %d pings", silent), closeGoingAway, "no response to pings")
+			c.server.log.Warn("extension timed out; closing connection", "instance", c.id)
+			c.end(fmt.Errorf("the extension did not respond to %d pings", silent), closeGoingAway, "no response to pings")
 			return
 		}
-		i.send(&wire.Ping{TS: time.Now().UnixMilli()})
+		c.send(&wire.Ping{TS: time.Now().UnixMilli()})
 	}
 }
 
 // touch records that a message was received.
-func (i *Conn) touch() {
-	i.mu.Lock()
-	i.missedPings, i.heardAt = 0, time.Now()
-	i.mu.Unlock()
+func (c *Conn) touch() {
+	c.mu.Lock()
+	c.missedPings, c.heardAt = 0, time.Now()
+	c.mu.Unlock()
 }
 
 // LastMessageAt returns when the last message was received from the extension. It returns the zero
 // time before the first message after the handshake.
-func (i *Conn) LastMessageAt() time.Time {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.heardAt
+func (c *Conn) LastMessageAt() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heardAt
 }
 
 // send queues a message that has no response. If the queue is full, the extension does not read, and
 // sendHeartbeats ends the connection.
-func (i *Conn) send(msg wire.Message) {
+func (c *Conn) send(msg wire.Message) {
 	data, err := wire.Encode(msg)
 	if err != nil {
-		i.server.log.Error("encoding a message failed", "error", err)
+		c.server.log.Error("encoding a message failed", "error", err)
 		return
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	_ = i.enqueue(data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.enqueue(data)
 }
 
-// enqueue queues an encoded message, or returns why it cannot. i.mu must be held.
-func (i *Conn) enqueue(data []byte) error {
+// enqueue queues an encoded message, or returns why it cannot. c.mu must be held.
+func (c *Conn) enqueue(data []byte) error {
 	switch {
-	case i.err != nil:
-		return i.err
-	case i.queued+len(data) > wire.MaxQueued:
+	case c.err != nil:
+		return c.err
+	case c.queued+len(data) > wire.MaxQueued:
 		return &errs.Error{
 			Code: errs.ErrBackpressure, Retryable: true,
 			Err:  errors.New("send queue to the extension is full (8 MiB)"),
 			Hint: "Wait for the running calls, and try again.",
 		}
 	}
-	i.queue = append(i.queue, data)
-	i.queued += len(data)
+	c.queue = append(c.queue, data)
+	c.queued += len(data)
 	select {
-	case i.wake <- struct{}{}:
+	case c.wake <- struct{}{}:
 	default:
 	}
 	return nil
@@ -241,26 +241,26 @@ func (i *Conn) enqueue(data []byte) error {
 
 // end closes the connection. Calls that wait for a response fail with why. Only the first call has
 // an effect; the others wait for it.
-func (i *Conn) end(why error, code int, reason string) {
-	i.mu.Lock()
-	if i.err != nil {
-		i.mu.Unlock()
-		<-i.ctx.Done() // another goroutine is ending it
+func (c *Conn) end(why error, code int, reason string) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		<-c.ctx.Done() // another goroutine is ending it
 		return
 	}
-	i.err = disconnected(why)
-	for id, p := range i.pending {
-		delete(i.pending, id)
-		i.complete(p, nil, i.err)
+	c.err = disconnected(why)
+	for id, p := range c.pending {
+		delete(c.pending, id)
+		c.complete(p, nil, c.err)
 	}
-	i.events.Close(i.err)
-	i.queue = nil
-	close(i.done)
-	i.mu.Unlock()
+	c.events.Close(c.err)
+	c.queue = nil
+	close(c.done)
+	c.mu.Unlock()
 
-	i.server.drop(i)
-	i.st.Close(code, reason)
-	i.cancel()
+	c.server.drop(c)
+	c.st.Close(code, reason)
+	c.cancel()
 }
 
 // hintStopped is the hint after chrome-mcp stop.

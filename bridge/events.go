@@ -19,9 +19,9 @@ type Event struct {
 // of ctx. Only one goroutine may call Next at a time.
 //
 // Events are queued without a limit until they are read, so every Conn must be read.
-func (i *Conn) Next(ctx context.Context) (*Event, error) {
+func (c *Conn) Next(ctx context.Context) (*Event, error) {
 	for {
-		it, err := i.events.Next(ctx)
+		it, err := c.events.Next(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestServersChangedNotification checks that connected extensions are notified when servers start and
-// end, however they end.
+// TestServersChangedNotification checks that connected extensions are notified when servers start
+// and exit, also if they are killed.
 func TestServersChangedNotification(t *testing.T) {
 	s, dir, _ := start(t)
 	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
-	told := func(what string) {
+	wantNotified := func(what string) {
 		t.Helper()
 		if f, ok := c.receive().(*wire.ServersChange); !ok {
 			t.Fatalf("%s: got %+v", what, f)
@@ -27,17 +27,17 @@ func TestServersChangedNotification(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	told("a new server")
+	wantNotified("a new server")
 	other.Close()
-	told("a server that ended")
-	// A server that was killed leaves its file, until another one sweeps it.
+	wantNotified("a closed server")
+	// A killed server leaves its file, until another server removes it.
 	left := filepath.Join(dir, handshakesName, "1-1.json")
 	if err := os.WriteFile(left, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told("a file")
+	wantNotified("a new file")
 	if err := os.Remove(left); err != nil {
 		t.Fatal(err)
 	}
-	told("a file that went")
+	wantNotified("a removed file")
 }

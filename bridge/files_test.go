@@ -37,18 +37,18 @@ func TestHandshakeFile(t *testing.T) {
 	path := publishedPath(s)
 	s.Close()
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		t.Errorf("the handshake file is still there: %v", err)
+		t.Errorf("the handshake file still exists: %v", err)
 	}
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files left: %v", left)
 	}
 }
 
-// TestRejectsPlantedFiles: a link that waits under the name of our file gets nothing,
-// and a file of wide rights is not read.
+// TestRejectsPlantedFiles checks that a link with the name of a private file is replaced and not
+// followed, and that a file that others can read is rejected.
 func TestRejectsPlantedFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes and links are another matter there")
+		t.Skip("Windows has no modes, and links need a privilege")
 	}
 	dir := t.TempDir()
 	f, err := openDataDir(dir)
@@ -73,13 +73,13 @@ func TestRejectsPlantedFiles(t *testing.T) {
 		t.Error("the link was followed")
 	}
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
-		t.Errorf("the file is %v, %v", info.Mode(), err)
+		t.Errorf("mode of the file: %v, %v", info.Mode(), err)
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := readPrivate(path); err == nil || !strings.Contains(err.Error(), "read by others") {
-		t.Errorf("a file that others can read is accepted: %v", err)
+		t.Errorf("reading a file that others can read: %v", err)
 	}
 }
 
@@ -104,13 +104,13 @@ func TestPrivateDirs(t *testing.T) {
 	linked := t.TempDir()
 	os.Symlink(t.TempDir(), filepath.Join(linked, "handshakes"))
 	if _, err := openDataDir(linked); err == nil {
-		t.Error("handshakes may be a link")
+		t.Error("handshakes was accepted as a link")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	for _, path := range []string{"", file} {
 		if _, err := openDataDir(path); err == nil {
-			t.Errorf("%q is accepted", path)
+			t.Errorf("%q was accepted", path)
 		}
 	}
 }
@@ -121,22 +121,22 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
 	c := connect(t, s, "a", wire.KeyToken, key)
-	i := waitInstance(t, s, "a")
+	conn := waitConn(t, s, "a")
 	if n, err := Stop(dir); n != 1 || err != nil {
 		t.Fatalf("Stop: %d, %v", n, err)
 	}
-	ended(t, i, time.Second)
-	c.closed(wire.CloseStopped)
-	if e, ok := errors.AsType[*errs.Error](i.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
-		t.Errorf("it ended with %+v", i.Err())
+	waitEnded(t, conn, time.Second)
+	c.wantClosed(wire.CloseStopped)
+	if e, ok := errors.AsType[*errs.Error](conn.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
+		t.Errorf("the connection ended with %+v", conn.Err())
 	}
 	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	hello, _ := again.hello()
 	again.send(hello)
-	contains(t, again.rejected(wire.ReasonNotPaired).Message, "was stopped")
-	contains(t, log.String(), "the handshake file was removed")
+	wantContains(t, again.wantRejected(wire.ReasonNotPaired).Message, "was stopped")
+	wantContains(t, log.String(), "the handshake file was removed")
 	if err := s.Err(); errs.CodeOf(err) != errs.ErrNoBackend || !strings.Contains(err.Error(), "chrome-mcp stop") {
-		t.Errorf("the reason is %v", err)
+		t.Errorf("Err returns %v", err)
 	}
 	if n, err := Stop(dir); n != 0 || err != nil {
 		t.Errorf("Stop again: %d, %v", n, err)
@@ -146,44 +146,45 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	}
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	if err := s.Err(); err != nil {
-		t.Errorf("no extension can connect: %v", err)
+		t.Errorf("Err after Rotate: %v", err)
 	}
 	s.Close()
 	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("the reason is %v", err)
+		t.Errorf("Err returns %v", err)
 	}
 }
 
-// TestReplacedFile: another file in the place of ours is not ours.
+// TestReplacedFile checks that connections close when another file replaces the handshake file.
 func TestReplacedFile(t *testing.T) {
 	s, dir, _ := start(t)
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
-	i := waitInstance(t, s, "a")
+	conn := waitConn(t, s, "a")
 	if _, err := owneronly.WriteFile(publishedPath(s), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, i, time.Second)
+	waitEnded(t, conn, time.Second)
 }
 
 func TestRotate(t *testing.T) {
 	s, dir, _ := start(t)
 	old := token(t, s, dir)
 	connect(t, s, "a", wire.KeyToken, old)
-	i := waitInstance(t, s, "a")
+	conn := waitConn(t, s, "a")
 	if err := s.Rotate(); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, i, time.Second)
+	waitEnded(t, conn, time.Second)
 	if string(token(t, s, dir)) == string(old) {
 		t.Error("the token is the same")
 	}
 	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	c.challenge()
 	c.send(&wire.Proof{MAC: c.tr.ClientMAC(old)})
-	c.rejected(wire.ReasonBadProof)
+	c.wantRejected(wire.ReasonBadProof)
 }
 
-// TestLive: only servers that run count, by number and start of their process.
+// TestLive checks that only running servers are listed: their process exists and has the start time
+// in the file.
 func TestLive(t *testing.T) {
 	s, dir, _ := start(t)
 	r := record(t, s, dir)
@@ -212,15 +213,15 @@ func TestLive(t *testing.T) {
 
 	live := RunningServers(dir)
 	if len(live) != 1 || live[0].Port != s.Port() || live[0].Name != "a test" || time.Since(live[0].Started) > 24*time.Hour {
-		t.Errorf("live %+v", live)
+		t.Errorf("running servers %+v", live)
 	}
 	f.sweep()
 	for path, want := range map[string]bool{dead: false, reused: false, future: true, publishedPath(s): true} {
 		if _, err := os.Lstat(path); (err == nil) != want {
-			t.Errorf("%s is there: %v", filepath.Base(path), err == nil)
+			t.Errorf("%s exists: %v", filepath.Base(path), err == nil)
 		}
 	}
-	if got := RunningServers(filepath.Join(dir, "no such")); got != nil {
+	if got := RunningServers(filepath.Join(dir, "missing")); got != nil {
 		t.Errorf("in a directory that does not exist: %v", got)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// FuzzServeNative: whatever a browser's pipe brings, the host answers with one
-// whole message or with none.
+// FuzzServeNative checks that the host writes only complete messages, and at least one unless it
+// returns an error, for any input.
 func FuzzServeNative(f *testing.F) {
 	f.Add(native(`{"v":1,"type":"servers"}`).Bytes())
 	f.Add(native(`{"v":2,"type":"servers"}`).Bytes())
 	f.Add(native(`[]`).Bytes())
 	f.Add([]byte{1, 0, 0})
-	f.Add(append(native(`{"v":1,"type":"servers"}`).Bytes(), 9, 0, 0)) // a request, and half of another
+	f.Add(append(native(`{"v":1,"type":"servers"}`).Bytes(), 9, 0, 0)) // a request, and a part of another
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
@@ -22,16 +22,16 @@ func FuzzServeNative(f *testing.F) {
 		answers := 0
 		for rest := out.Bytes(); len(rest) > 0; answers++ {
 			if len(rest) < 4 || uint64(len(rest)-4) < uint64(binary.LittleEndian.Uint32(rest)) {
-				t.Fatalf("half an answer: %q", out.String())
+				t.Fatalf("incomplete message: %q", out.String())
 			}
 			n := 4 + int(binary.LittleEndian.Uint32(rest))
 			if !json.Valid(rest[4:n]) {
-				t.Errorf("answer %q", rest[4:n])
+				t.Errorf("message %q is not JSON", rest[4:n])
 			}
 			rest = rest[n:]
 		}
 		if err == nil && answers == 0 {
-			t.Error("neither an answer nor an error")
+			t.Error("neither a message nor an error")
 		}
 	})
 }

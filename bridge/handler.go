@@ -38,15 +38,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.slots.take(hijack.conn) {
 		s.log.once("too many connections in handshake; closed one to accept a new one")
 	}
-	i := s.handshake(st, port)
+	c := s.handshake(st, port)
 	s.slots.free(hijack.conn)
-	if i == nil {
+	if c == nil {
 		return
 	}
-	if c, ok := hijack.conn.(*boundedConn); ok {
-		c.proved()
+	if bounded, ok := hijack.conn.(*boundedConn); ok {
+		bounded.proved()
 	}
-	i.run()
+	c.run()
 }
 
 func (s *Server) origin() string { return "chrome-extension://" + s.opts.ExtensionID }

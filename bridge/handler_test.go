@@ -13,13 +13,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// TestAllowedOriginsAndHosts: a page can make a browser dial us, by any name; it cannot
-// choose what Origin and Host say.
+// TestAllowedOriginsAndHosts checks the Origin and Host headers that can connect. A page can make a
+// browser dial the server under any name, but cannot choose these headers.
 func TestAllowedOriginsAndHosts(t *testing.T) {
 	s, dir, log := start(t)
-	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
+	extension := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
 
 	ours := "chrome-extension://" + ourID
 	at := func(host string) string { return fmt.Sprintf("%s:%d", host, s.Port()) }
@@ -28,28 +28,28 @@ func TestAllowedOriginsAndHosts(t *testing.T) {
 		origin     []string
 		ok         bool
 	}{
-		{"the extension", "", []string{ours}, true},
-		{"by localhost", at("localhost"), []string{ours}, true},
-		{"by IPv6's name", at("[::1]"), []string{ours}, true},
-		{"a page", "", []string{"http://evil.example"}, false},
-		{"a page over https", "", []string{"https://evil.example"}, false},
-		{"a page of this machine", "", []string{"http://" + at("127.0.0.1")}, false},
-		{"a page that was rebound", at("evil.example"), []string{"http://" + at("evil.example")}, false},
-		{"a sandboxed page", "", []string{"null"}, false},
+		{"extension", "", []string{ours}, true},
+		{"localhost", at("localhost"), []string{ours}, true},
+		{"IPv6 loopback address", at("[::1]"), []string{ours}, true},
+		{"page", "", []string{"http://evil.example"}, false},
+		{"https page", "", []string{"https://evil.example"}, false},
+		{"page on this machine", "", []string{"http://" + at("127.0.0.1")}, false},
+		{"DNS rebinding", at("evil.example"), []string{"http://" + at("evil.example")}, false},
+		{"sandboxed page", "", []string{"null"}, false},
 		{"no Origin", "", nil, false},
-		{"an empty Origin", "", []string{""}, false},
+		{"empty Origin", "", []string{""}, false},
 		{"two Origins", "", []string{ours, "https://evil.example"}, false},
 		{"another extension", "", []string{"chrome-extension://" + otherID}, false},
-		{"another browser's extension", "", []string{"moz-extension://" + ourID}, false},
-		{"a page with our id", "", []string{"https://" + ourID}, false},
-		{"our id with a tail", "", []string{ours + ".evil.example"}, false},
-		{"our id in capitals", "", []string{strings.ToUpper(ours)}, false},
-		{"a forged Host", at("evil.example"), []string{ours}, false},
-		{"a Host that only looks local", at("127.0.0.1.evil.example"), []string{ours}, false},
-		{"a Host that is a loopback name", at("app.localhost"), []string{ours}, false},
-		{"a Host without port", "127.0.0.1", []string{ours}, false},
-		{"a Host with another port", "127.0.0.1:80", []string{ours}, false},
-		{"an empty Host", " ", []string{ours}, false},
+		{"extension of another browser", "", []string{"moz-extension://" + ourID}, false},
+		{"page with the extension's id as host", "", []string{"https://" + ourID}, false},
+		{"id with a suffix", "", []string{ours + ".evil.example"}, false},
+		{"id in upper case", "", []string{strings.ToUpper(ours)}, false},
+		{"forged Host", at("evil.example"), []string{ours}, false},
+		{"Host that begins with a loopback address", at("127.0.0.1.evil.example"), []string{ours}, false},
+		{"subdomain of localhost as Host", at("app.localhost"), []string{ours}, false},
+		{"Host without port", "127.0.0.1", []string{ours}, false},
+		{"Host with another port", "127.0.0.1:80", []string{ours}, false},
+		{"empty Host", " ", []string{ours}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, response, err := dialAs(t, s.Port(), tt.host, http.Header{"Origin": tt.origin})
@@ -59,7 +59,7 @@ func TestAllowedOriginsAndHosts(t *testing.T) {
 			if !tt.ok && (response == nil || response.StatusCode/100 != 4 || len(response.Header["Access-Control-Allow-Origin"]) > 0) {
 				t.Errorf("response %+v", response)
 			}
-			works(t, i)
+			checkWorks(t, conn)
 		})
 	}
 	if n := strings.Count(log.String(), "level=WARN msg=\"the Origin header is that of a page"); n != 1 {
@@ -70,12 +70,13 @@ func TestAllowedOriginsAndHosts(t *testing.T) {
 	}
 }
 
-// TestPlainHTTP: to anything but a WebSocket there is nothing here.
+// TestPlainHTTP checks that the server answers requests other than WebSocket handshakes with an
+// error.
 func TestPlainHTTP(t *testing.T) {
 	s, dir, _ := start(t)
 	for _, method := range []string{"GET", "POST", "OPTIONS"} {
 		for _, origin := range []string{"", "http://evil.example", "chrome-extension://" + ourID} {
-			request, err := http.NewRequestWithContext(soon(t), method, fmt.Sprintf("http://127.0.0.1:%d/connect", s.Port()), nil)
+			request, err := http.NewRequestWithContext(shortContext(t), method, fmt.Sprintf("http://127.0.0.1:%d/connect", s.Port()), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,24 +96,20 @@ func TestPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestRawJunk: bytes that are no HTTP, and connections that say nothing.
+// TestRawJunk opens connections that send no HTTP request.
 func TestRawJunk(t *testing.T) {
 	s, dir, _ := start(t)
-	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
+	extension := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
 	for range 2 * maxOpen {
-		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		conn.Write([]byte("\x16\x03\x01 junk\r\n"))
+		raw := dialRaw(t, s.Port())
+		raw.Write([]byte("\x16\x03\x01 junk\r\n"))
 	}
-	works(t, i)
+	checkWorks(t, conn)
 }
 
-// TestMountedHandler: the bridge on a listener of the caller's own.
+// TestMountedHandler serves the bridge on a listener of the caller.
 func TestMountedHandler(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Options{DataDir: dir, ExtensionID: ourID})
@@ -148,12 +145,12 @@ func TestPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Start(); err == nil || !strings.Contains(err.Error(), fmt.Sprint(first.Port())) {
-		t.Errorf("a port that is taken: %v", err)
+		t.Errorf("Start on a port in use: %v", err)
 	} else if s.Err() != err {
-		t.Errorf("the reason is %v", s.Err())
+		t.Errorf("Err returns %v", s.Err())
 	}
 	s.Close()
-	// Two with the default do not get into each other's way.
+	// Two servers with the default port do not conflict.
 	var ports []int
 	for range 2 {
 		s, err := New(Options{DataDir: t.TempDir(), ExtensionID: ourID})
@@ -171,7 +168,7 @@ func TestPorts(t *testing.T) {
 	}
 	for _, o := range []Options{{}, {ExtensionID: ourID, Port: -2}, {ExtensionID: ourID, Port: 65536}} {
 		if _, err := New(o); err == nil {
-			t.Errorf("%+v is accepted", o)
+			t.Errorf("%+v was accepted", o)
 		}
 	}
 }
@@ -179,7 +176,7 @@ func TestPorts(t *testing.T) {
 func TestCloseEndsEverything(t *testing.T) {
 	s, dir, _ := start(t)
 	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
-	i := waitInstance(t, s, "a")
+	conn := waitConn(t, s, "a")
 	silent := dial(t, s.Port()) // in its handshake
 	began := time.Now()
 	if err := s.Close(); err != nil {
@@ -188,22 +185,22 @@ func TestCloseEndsEverything(t *testing.T) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("Close took %v", took)
 	}
-	if i.Err() == nil {
-		t.Error("a connection stays open")
+	if conn.Err() == nil {
+		t.Error("the connection is still open")
 	}
-	c.closed(closeGoingAway)
-	if _, _, err := silent.Read(soon(t)); err == nil {
-		t.Error("a handshake continues")
+	c.wantClosed(closeGoingAway)
+	if _, _, err := silent.Read(shortContext(t)); err == nil {
+		t.Error("the handshake continues")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := s.Start(); err == nil {
-		t.Error("a closed server starts")
+		t.Error("a closed server started")
 	}
 }
 
-// TestSetName checks that the extension receives the name.
+// TestSetName checks that the handshake file has the name, truncated.
 func TestSetName(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "first"})
@@ -218,6 +215,6 @@ func TestSetName(t *testing.T) {
 	}
 	s.SetName("too late")
 	if live := RunningServers(dir); len(live) != 1 || live[0].Name != strings.Repeat("é", 60) {
-		t.Errorf("servers %+v", live)
+		t.Errorf("running servers %+v", live)
 	}
 }

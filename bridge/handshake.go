@@ -112,7 +112,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 		welcome.Pairing = &wire.Pairing{Key: t.Seal(key, newKey)}
 		s.log.Info("extension paired", "instance", hello.Instance)
 	}
-	c := s.newInstance(st, hello, welcome.Session, dial)
+	c := s.newConn(st, hello, welcome.Session, dial)
 	c.send(welcome) // the first message in its queue
 	if !s.register(c) {
 		c.cancel()

@@ -19,54 +19,54 @@ func TestWelcome(t *testing.T) {
 	changed := s.Changed()
 	c := connect(t, s, "profile-1", wire.KeyToken, token(t, s, dir))
 	c.answer(echo)
-	i := waitInstance(t, s, "profile-1")
+	conn := waitConn(t, s, "profile-1")
 	select {
 	case <-changed:
 	default:
 		t.Error("Changed is not closed")
 	}
-	if i.Chrome() != "140.0" || i.Version() != "1.0" || i.InstanceID() != c.welcome.Session || i.Err() != nil {
-		t.Errorf("instance %q %q %q %v", i.Chrome(), i.Version(), i.InstanceID(), i.Err())
+	if conn.Chrome() != "140.0" || conn.Version() != "1.0" || conn.InstanceID() != c.welcome.Session || conn.Err() != nil {
+		t.Errorf("connection %q %q %q %v", conn.Chrome(), conn.Version(), conn.InstanceID(), conn.Err())
 	}
 	w := c.welcome
 	if w.Server.Name != "a test" || w.Server.Version != "1.2.3" || w.HeartbeatMs != 15000 || w.Pairing != nil || len(w.Policy.Allow) != 1 {
 		t.Errorf("welcome %+v", w)
 	}
-	works(t, i)
+	checkWorks(t, conn)
 	c.ws.Close(websocket.StatusNormalClosure, "")
-	ended(t, i, timeout)
-	if err := i.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) {
-		t.Errorf("Err %v", err)
+	waitEnded(t, conn, timeout)
+	if err := conn.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) {
+		t.Errorf("Err returns %v", err)
 	}
-	if err := i.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
+	if err := conn.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	if n := len(s.Instances()); n != 0 {
-		t.Errorf("%d instances are left", n)
+		t.Errorf("%d connections are left", n)
 	}
 }
 
-// TestSessions: a worker that starts again keeps the session and so the ids of
-// tabs; a browser that does gets another one.
-func TestSessions(t *testing.T) {
+// TestInstanceIDs checks that an installation keeps its instance id while its browser runs, and
+// that each run of a browser has another one.
+func TestInstanceIDs(t *testing.T) {
 	s, err := New(Options{ExtensionID: ourID})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := s.instanceIDFor("a", "run1")
 	if len(first) != 6 || s.instanceIDFor("a", "run1") != first || s.instanceIDFor("a", "run2") == first || s.instanceIDFor("b", "run1") == first {
-		t.Errorf("sessions %s %s %s %s", first, s.instanceIDFor("a", "run1"), s.instanceIDFor("a", "run2"), s.instanceIDFor("b", "run1"))
+		t.Errorf("instance ids %s %s %s %s", first, s.instanceIDFor("a", "run1"), s.instanceIDFor("a", "run2"), s.instanceIDFor("b", "run1"))
 	}
 }
 
 // TestBadInput checks that invalid input on one connection is rejected, and that it does not affect
-// the real connection.
+// the extension's connection.
 func TestBadInput(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyToken, key)
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
+	extension := connect(t, s, "real", wire.KeyToken, key)
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
 
 	tests := []struct {
 		name string
@@ -75,24 +75,24 @@ func TestBadInput(t *testing.T) {
 		{"wrong proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(wire.NewKey())})
-			c.rejected(wire.ReasonBadProof)
+			c.wantRejected(wire.ReasonBadProof)
 		}},
 		{"the server's own proof", func(t *testing.T, c *client) {
 			ch := c.challenge()
 			c.send(&wire.Proof{MAC: ch.MAC})
-			c.rejected(wire.ReasonBadProof)
+			c.wantRejected(wire.ReasonBadProof)
 		}},
-		{"the proof of another installation", func(t *testing.T, c *client) {
+		{"proof of another installation", func(t *testing.T, c *client) {
 			c.challenge()
 			c.tr.Instance = "real"
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
-			c.rejected(wire.ReasonBadProof)
+			c.wantRejected(wire.ReasonBadProof)
 		}},
-		{"the proof for another port", func(t *testing.T, c *client) {
+		{"proof for another port", func(t *testing.T, c *client) {
 			c.challenge()
 			c.tr.Port++
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
-			c.rejected(wire.ReasonBadProof)
+			c.wantRejected(wire.ReasonBadProof)
 		}},
 		{"replay", func(t *testing.T, c *client) {
 			hello, nonce := c.hello()
@@ -111,67 +111,67 @@ func TestBadInput(t *testing.T) {
 				t.Error("the server repeats its nonce")
 			}
 			c.send(recorded)
-			c.rejected(wire.ReasonBadProof)
+			c.wantRejected(wire.ReasonBadProof)
 		}},
 		{"proof without hello", func(t *testing.T, c *client) {
 			c.send(&wire.Proof{MAC: wire.EncodeKey(wire.NewKey())})
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"hello twice", func(t *testing.T, c *client) {
 			c.challenge()
 			hello, _ := c.hello()
 			c.send(hello)
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"event before hello", func(t *testing.T, c *client) {
 			c.send(&wire.Event{Event: wire.EventStopped, Data: []byte("{}")})
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"result before proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.send(&wire.Result{ID: wire.NewID(), Data: []byte("{}")})
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"wrong version", func(t *testing.T, c *client) {
 			c.sendText(`{"type":"hello","v":2,"token":"x"}`)
-			f := c.rejected(wire.ReasonBadVersion)
-			contains(t, f.Message, "version 2")
-			contains(t, f.Message, "Update chrome-mcp")
+			f := c.wantRejected(wire.ReasonBadVersion)
+			wantContains(t, f.Message, "version 2")
+			wantContains(t, f.Message, "Update chrome-mcp")
 		}},
 		{"junk", func(t *testing.T, c *client) {
 			c.sendText("GET / HTTP/1.1")
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"empty", func(t *testing.T, c *client) {
 			c.sendText("")
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"unknown keys", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			data, _ := wire.Encode(hello)
 			c.sendText(strings.Replace(string(data), "{", `{"token":"x",`, 1))
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"another extension in hello", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			hello.Ext.ID = otherID
 			c.send(hello)
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"not paired", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			hello.Key = wire.KeyPaired
 			c.send(hello)
-			c.rejected(wire.ReasonNotPaired)
+			c.wantRejected(wire.ReasonNotPaired)
 			if text := log.String(); !strings.Contains(text, `level=DEBUG msg="connection rejected: installation is not paired"`) {
-				t.Errorf("a key that is tried is logged so: %s", text)
+				t.Errorf("the log is\n%s", text)
 			}
 		}},
-		{"no pairing open", func(t *testing.T, c *client) {
+		{"no active pairing string", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
 			hello.Key = wire.KeyPairing
 			c.send(hello)
-			c.rejected(wire.ReasonNotPaired)
+			c.wantRejected(wire.ReasonNotPaired)
 		}},
 		{"binary", func(t *testing.T, c *client) {
 			hello, _ := c.hello()
@@ -179,22 +179,22 @@ func TestBadInput(t *testing.T) {
 			if err := c.ws.Write(t.Context(), websocket.MessageBinary, data); err != nil {
 				t.Fatal(err)
 			}
-			c.rejected(wire.ReasonBadHello)
+			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"oversized", func(t *testing.T, c *client) {
 			go c.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxHandshakeMessage+1))
-			_, _, err := c.ws.Read(soon(t))
+			_, _, err := c.ws.Read(shortContext(t))
 			if err == nil {
-				t.Fatal("it is answered")
+				t.Fatal("the server responded")
 			}
 			for deadline := time.Now().Add(timeout); !strings.Contains(log.String(), "rejected: message too long"); time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
-					t.Fatal("nothing is logged")
+					t.Fatal("the rejection is not logged")
 				}
 			}
 		}},
 		{"closed immediately", func(t *testing.T, c *client) { c.ws.CloseNow() }},
-		{"gone before the proof", func(t *testing.T, c *client) {
+		{"closed before the proof", func(t *testing.T, c *client) {
 			c.challenge()
 			c.ws.CloseNow()
 		}},
@@ -203,17 +203,17 @@ func TestBadInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(s.Instances())
 			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyToken, key: key})
-			works(t, i)
+			checkWorks(t, conn)
 			if n := len(s.Instances()); n > before && tt.name != "replay" {
-				t.Errorf("%d instances, before %d", n, before)
+				t.Errorf("%d connections, before %d", n, before)
 			}
 		})
 	}
 	if n := strings.Count(log.String(), "invalid proof"); n == 0 {
-		t.Error("nothing is logged")
+		t.Error("the rejection is not logged")
 	}
 	if n := strings.Count(log.String(), "level=WARN msg=\"connection rejected: invalid proof"); n != 1 {
-		t.Errorf("wrong proofs are warned of %d times", n)
+		t.Errorf("%d warnings about invalid proofs, want 1", n)
 	}
 }
 
@@ -225,11 +225,11 @@ func TestHelloTimeout(t *testing.T) {
 	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: token(t, s, dir)}
 	half.challenge()
-	silent.rejected(wire.ReasonTimeout)
-	half.rejected(wire.ReasonTimeout)
+	silent.wantRejected(wire.ReasonTimeout)
+	half.wantRejected(wire.ReasonTimeout)
 }
 
-// TestLateHello: the clock runs to 5 s and no further.
+// TestLateHello checks that a hello is accepted within 5 s and not later.
 func TestLateHello(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -247,8 +247,8 @@ func TestLateHello(t *testing.T) {
 			hello, _ := (&client{instance: "a", kind: wire.KeyToken}).hello()
 			data, _ := wire.Encode(hello)
 			b.Write(t.Context(), data)
-			if i := <-done; i != nil {
-				t.Error("a connection without a proof")
+			if conn := <-done; conn != nil {
+				t.Error("a connection was registered without a proof")
 			}
 			data, err = b.Read(t.Context())
 			if err != nil {
@@ -273,13 +273,13 @@ func TestLateHello(t *testing.T) {
 // extension nor a new one.
 func TestFlood(t *testing.T) {
 	s, dir, _ := start(t)
-	real := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
-	for range 3 * maxOpen { // that never send anything
+	extension := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
+	for range 3 * maxOpen { // connections that send nothing
 		dialRaw(t, s.Port())
 	}
-	for range 3 * maxPendingHandshakes { // that never send hello
+	for range 3 * maxPendingHandshakes { // connections that never send hello
 		dial(t, s.Port())
 	}
 	for range 3 * maxOpen {
@@ -288,11 +288,11 @@ func TestFlood(t *testing.T) {
 	if n := s.slots.count(); n > maxPendingHandshakes {
 		t.Errorf("%d connections in handshake, want at most %d", n, maxPendingHandshakes)
 	}
-	works(t, i)
+	checkWorks(t, conn)
 	again := connect(t, s, "again", wire.KeyToken, token(t, s, dir))
 	again.answer(echo)
-	works(t, waitInstance(t, s, "again"))
-	works(t, i)
+	checkWorks(t, waitConn(t, s, "again"))
+	checkWorks(t, conn)
 }
 
 // TestSlots checks that a new connection closes exactly one other connection when
@@ -333,50 +333,50 @@ func (s *slots) count() int {
 	return len(s.conns)
 }
 
-// TestDisplacement: only the same installation replaces its connection, and
-// only a newer one does.
+// TestDisplacement checks that only a newer connection of the same installation replaces a
+// connection.
 func TestDisplacement(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
 	first := connect(t, s, "a", wire.KeyToken, key)
-	one := waitInstance(t, s, "a")
+	one := waitConn(t, s, "a")
 	other := connect(t, s, "b", wire.KeyToken, key)
 	other.answer(echo)
-	two := waitInstance(t, s, "b")
+	two := waitConn(t, s, "b")
 	if s.Displaced() != nil {
 		t.Error("another installation displaced a connection")
 	}
 
-	// A connection that began before the next one, and proves itself after.
+	// A connection that is opened before the next one, and sends its proof after it.
 	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	slow.challenge()
 
 	second := connect(t, s, "a", wire.KeyToken, key)
 	second.answer(echo)
-	first.closed(wire.CloseDisplaced)
-	ended(t, one, timeout)
+	first.wantClosed(wire.CloseDisplaced)
+	waitEnded(t, one, timeout)
 	if second.welcome.Session != first.welcome.Session {
-		t.Error("the session has changed with the connection")
+		t.Error("the instance id changed")
 	}
 	d := s.Displaced()
 	if d == nil || d.Instance != "a" || d.Count != 1 || time.Since(d.Time) > timeout {
-		t.Errorf("Displaced %+v", d)
+		t.Errorf("Displaced returns %+v", d)
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(key)})
-	slow.closed(wire.CloseDisplaced)
-	works(t, waitInstance(t, s, "a"))
-	works(t, two)
+	slow.wantClosed(wire.CloseDisplaced)
+	checkWorks(t, waitConn(t, s, "a"))
+	checkWorks(t, two)
 	if got := len(s.Instances()); got != 2 {
-		t.Errorf("%d instances", got)
+		t.Errorf("%d connections", got)
 	}
-	contains(t, log.String(), "extension reconnected")
+	wantContains(t, log.String(), "extension reconnected")
 }
 
-// TestJunkAfterWelcome: a frame that makes no sense changes nothing.
+// TestJunkAfterWelcome checks that invalid messages do not affect the connection.
 func TestJunkAfterWelcome(t *testing.T) {
 	s, dir, log := start(t)
 	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
-	i := waitInstance(t, s, "a")
+	conn := waitConn(t, s, "a")
 	hello, _ := c.hello()
 	helloText, _ := wire.Encode(hello)
 	for _, junk := range []string{
@@ -390,25 +390,25 @@ func TestJunkAfterWelcome(t *testing.T) {
 	}
 	answers := 0
 	c.answer(func(cmd *wire.Command) wire.Message {
-		// The answer comes twice, and the first one counts.
+		// The response arrives twice, and the first one counts.
 		answers++
 		c.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"result","v":1,"id":"`+cmd.ID+`","data":{"tabId":7}}`))
 		return &wire.Result{ID: cmd.ID, Data: []byte(`{"tabId":8}`)}
 	})
-	works(t, i)
-	works(t, i)
+	checkWorks(t, conn)
+	checkWorks(t, conn)
 	if n := strings.Count(log.String(), "level=WARN msg=\"malformed message from the extension"); n != 1 {
-		t.Errorf("malformed frames are warned of %d times", n)
+		t.Errorf("%d warnings about malformed messages, want 1", n)
 	}
-	c.send(&wire.Ping{TS: 5}) // it still listens
+	c.send(&wire.Ping{TS: 5}) // the connection still works
 	if err := c.ws.Write(t.Context(), websocket.MessageBinary, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, i, timeout)
+	waitEnded(t, conn, timeout)
 }
 
-// TestLargeFrames: 64 KiB are for the handshake only.
-func TestLargeFrames(t *testing.T) {
+// TestLargeMessages checks that the limit of handshake messages does not apply after the handshake.
+func TestLargeMessages(t *testing.T) {
 	s, dir, _ := start(t)
 	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 	const size = 2 << 20
@@ -416,7 +416,7 @@ func TestLargeFrames(t *testing.T) {
 		return &wire.Result{ID: cmd.ID, Data: []byte(`{"data":"` + strings.Repeat("x", size) + `"}`)}
 	})
 	var got struct{ Data string }
-	if err := waitInstance(t, s, "a").Call(soon(t), wire.MethodCDP, nil, &got); err != nil || len(got.Data) != size {
+	if err := waitConn(t, s, "a").Call(shortContext(t), wire.MethodCDP, nil, &got); err != nil || len(got.Data) != size {
 		t.Errorf("%d bytes, %v", len(got.Data), err)
 	}
 }
@@ -426,27 +426,27 @@ func TestLargeFrames(t *testing.T) {
 func TestMessageFlood(t *testing.T) {
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyToken, key)
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
-	mad := connect(t, s, "mad", wire.KeyToken, key)
+	extension := connect(t, s, "real", wire.KeyToken, key)
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
+	flooder := connect(t, s, "flooder", wire.KeyToken, key)
 	for range 1_000 {
-		mad.sendText("junk")
-		mad.sendText(`{"type":"result","v":1,"id":"` + wire.NewID() + `","data":{}}`)
-		mad.sendText(`{"type":"event","v":1,"event":"no_such_event","data":{}}`)
-		mad.sendText(`{"type":"ping","v":1,"ts":1}`)
+		flooder.sendText("junk")
+		flooder.sendText(`{"type":"result","v":1,"id":"` + wire.NewID() + `","data":{}}`)
+		flooder.sendText(`{"type":"event","v":1,"event":"no_such_event","data":{}}`)
+		flooder.sendText(`{"type":"ping","v":1,"ts":1}`)
 	}
-	works(t, i)
-	works(t, i)
+	checkWorks(t, conn)
+	checkWorks(t, conn)
 	if n := strings.Count(log.String(), "level=WARN"); n > 2 {
 		t.Errorf("%d warnings", n)
 	}
 
-	// A frame that is too long ends its own connection.
-	j := waitInstance(t, s, "mad")
-	go mad.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxMessage+1))
-	ended(t, j, 6*timeout)
-	contains(t, j.Err().Error(), "too long")
-	contains(t, log.String(), "level=WARN msg=\"message too long\"")
-	works(t, i)
+	// A message that is too long ends its own connection.
+	flooded := waitConn(t, s, "flooder")
+	go flooder.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxMessage+1))
+	waitEnded(t, flooded, 6*timeout)
+	wantContains(t, flooded.Err().Error(), "too long")
+	wantContains(t, log.String(), "level=WARN msg=\"message too long\"")
+	checkWorks(t, conn)
 }

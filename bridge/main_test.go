@@ -13,7 +13,7 @@ const helperEnv = "BRIDGE_TEST_FLOOD"
 // flood is nil on systems without the flood test.
 var flood func(address string)
 
-// TestMain fails when a test leaves a goroutine behind.
+// TestMain fails if a test leaks a goroutine.
 func TestMain(m *testing.M) {
 	if address := os.Getenv(helperEnv); address != "" {
 		flood(address)

@@ -44,19 +44,19 @@ func TestServeNative(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id, origin string
 		in         *bytes.Buffer
-		want       string // in the answer; none without
+		want       string // part of the response; empty means an error and no response
 	}{
-		"another extension":         {ourID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), ""},
-		"a page":                    {ourID, "https://" + ourID + "/", native(`{"v":1,"type":"servers"}`), ""},
-		"no origin":                 {ourID, "", native(`{"v":1,"type":"servers"}`), ""},
-		"the server's is another":   {otherID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), `"servers":[]`},
-		"another version":           {ourID, origin, native(`{"v":2,"type":"servers"}`), "version 2"},
-		"another request":           {ourID, origin, native(`{"v":1,"type":"token"}`), "unknown request type"},
-		"no JSON":                   {ourID, origin, native(`servers`), ""},
-		"cut off":                   {ourID, origin, bytes.NewBuffer(native(`{"v":1,"type":"servers"}`).Bytes()[:9]), ""},
-		"nothing":                   {ourID, origin, &bytes.Buffer{}, ""},
-		"far too long":              {ourID, origin, bytes.NewBuffer([]byte{0xff, 0xff, 0xff, 0xff}), ""},
-		"far too long in the other": {ourID, origin, bytes.NewBuffer([]byte{0, 0, 0, 24, '{'}), ""},
+		"another extension":           {ourID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), ""},
+		"page":                        {ourID, "https://" + ourID + "/", native(`{"v":1,"type":"servers"}`), ""},
+		"no origin":                   {ourID, "", native(`{"v":1,"type":"servers"}`), ""},
+		"server of another extension": {otherID, "chrome-extension://" + otherID + "/", native(`{"v":1,"type":"servers"}`), `"servers":[]`},
+		"another version":             {ourID, origin, native(`{"v":2,"type":"servers"}`), "version 2"},
+		"another request":             {ourID, origin, native(`{"v":1,"type":"token"}`), "unknown request type"},
+		"not JSON":                    {ourID, origin, native(`servers`), ""},
+		"truncated":                   {ourID, origin, bytes.NewBuffer(native(`{"v":1,"type":"servers"}`).Bytes()[:9]), ""},
+		"empty":                       {ourID, origin, &bytes.Buffer{}, ""},
+		"length of 4 GiB":             {ourID, origin, bytes.NewBuffer([]byte{0xff, 0xff, 0xff, 0xff}), ""},
+		"length of 400 MB":            {ourID, origin, bytes.NewBuffer([]byte{0, 0, 0, 24, '{'}), ""},
 	} {
 		var out bytes.Buffer
 		err := ServeNative(dir, tt.id, tt.origin, tt.in, &out)
@@ -69,8 +69,8 @@ func TestServeNative(t *testing.T) {
 	}
 }
 
-// TestNativeWatch: a host that is kept says when to ask again, and ends with
-// its browser.
+// TestNativeWatch checks that a running host notifies the extension of changes, and exits with its
+// browser.
 func TestNativeWatch(t *testing.T) {
 	_, dir, _ := start(t)
 	requests, in := io.Pipe()
@@ -126,7 +126,7 @@ func TestNativeWatch(t *testing.T) {
 	ask(2)
 	other.Close()
 	if m := next(); !m.Changed {
-		t.Errorf("a server that ended: %+v", m)
+		t.Errorf("a closed server: %+v", m)
 	}
 	ask(1)
 	in.Close()
@@ -136,6 +136,6 @@ func TestNativeWatch(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(timeout):
-		t.Error("the host outlives its browser")
+		t.Error("the host did not exit with its browser")
 	}
 }

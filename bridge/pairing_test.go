@@ -13,7 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// pair gets a pairing string and uses it. It returns the installation's key.
+// pair creates a pairing string and uses it. It returns the installation's key.
 func pair(t *testing.T, s *Server, dir, instance string) (*client, []byte) {
 	t.Helper()
 	path, err := NewPairing(dir)
@@ -30,7 +30,7 @@ func pair(t *testing.T, s *Server, dir, instance string) (*client, []byte) {
 	}
 	c := connect(t, s, instance, wire.KeyPairing, secret)
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		t.Errorf("the pairing file is still there: %v", err)
+		t.Errorf("the pairing file still exists: %v", err)
 	}
 	if c.welcome.Pairing == nil {
 		t.Fatal("no key in welcome")
@@ -57,11 +57,11 @@ func TestPairing(t *testing.T) {
 	// Of two concurrent uses of the string, one succeeds.
 	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "slow", kind: wire.KeyPairing, key: secret}
 	slow.challenge()
-	// A wrong proof does not use it up.
+	// A wrong proof does not invalidate the string.
 	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "wrong", kind: wire.KeyPairing, key: secret}
 	wrong.challenge()
 	wrong.send(&wire.Proof{MAC: wrong.tr.ClientMAC(wire.NewKey())})
-	wrong.rejected(wire.ReasonBadProof)
+	wrong.wantRejected(wire.ReasonBadProof)
 
 	c := connect(t, s, "quick", wire.KeyPairing, secret)
 	key, err := c.tr.Unseal(secret, c.welcome.Pairing.Key)
@@ -69,23 +69,23 @@ func TestPairing(t *testing.T) {
 		t.Fatalf("key %x, %v", key, err)
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(secret)})
-	slow.rejected(wire.ReasonNotPaired)
+	slow.wantRejected(wire.ReasonNotPaired)
 	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "late", kind: wire.KeyPairing, key: secret}
 	hello, _ := late.hello()
 	late.send(hello)
-	contains(t, late.rejected(wire.ReasonNotPaired).Message, "Get a new one")
+	wantContains(t, late.wantRejected(wire.ReasonNotPaired).Message, "Get a new one")
 
-	// The key is this installation's, at this server and the next one.
+	// The key is valid for this installation only, also after a restart of the server.
 	again := connect(t, s, "quick", wire.KeyPaired, key)
 	again.answer(echo)
 	if again.welcome.Pairing != nil {
-		t.Error("a second key")
+		t.Error("the server sent another key")
 	}
-	works(t, waitInstance(t, s, "quick"))
+	checkWorks(t, waitConn(t, s, "quick"))
 	thief := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "thief", kind: wire.KeyPaired, key: key}
 	hello, _ = thief.hello()
 	thief.send(hello)
-	thief.rejected(wire.ReasonNotPaired)
+	thief.wantRejected(wire.ReasonNotPaired)
 	s.Close()
 	next, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
 	if err != nil {
@@ -109,23 +109,23 @@ func TestUnpair(t *testing.T) {
 	boot := connect(t, s, "boot", wire.KeyToken, token(t, s, dir))
 	boot.answer(echo)
 	connect(t, s, "a", wire.KeyPaired, keyA)
-	a, b := waitInstance(t, s, "a"), waitInstance(t, s, "b")
-	if n, err := Unpair(dir, "a", "nobody"); n != 1 || err != nil {
+	a, b := waitConn(t, s, "a"), waitConn(t, s, "b")
+	if n, err := Unpair(dir, "a", "unknown"); n != 1 || err != nil {
 		t.Fatalf("Unpair: %d, %v", n, err)
 	}
-	ended(t, a, time.Second)
+	waitEnded(t, a, time.Second)
 	select {
 	case <-b.Done():
-		t.Error("another pairing ended, too")
+		t.Error("the connection of the other installation ended")
 	default:
 	}
 	if n, err := Unpair(dir); n != 1 || err != nil {
 		t.Errorf("Unpair all: %d, %v", n, err)
 	}
-	ended(t, b, time.Second)
-	works(t, waitInstance(t, s, "boot"))
+	waitEnded(t, b, time.Second)
+	checkWorks(t, waitConn(t, s, "boot"))
 	if n, err := Unpair(dir); n != 0 || err != nil {
-		t.Errorf("Unpair none: %d, %v", n, err)
+		t.Errorf("Unpair without pairings: %d, %v", n, err)
 	}
 }
 
@@ -140,11 +140,11 @@ func TestPairingExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.dataDir.pairingSecret(time.Now()) != nil {
-		t.Error("an old string is good")
+		t.Error("an expired pairing string is valid")
 	}
 	s.watchPairings()
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		t.Errorf("the old file is still there: %v", err)
+		t.Errorf("the expired file still exists: %v", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestMalformedPairings(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if s.dataDir.pairedKey("a") != nil {
-		t.Error("a key out of nothing")
+		t.Error("got a key from a malformed file")
 	}
 	connect(t, s, "a", wire.KeyToken, token(t, s, dir))
 }

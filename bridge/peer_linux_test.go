@@ -52,8 +52,7 @@ func init() {
 	}
 }
 
-// TestFloodOfAnotherUser checks that any number of connections of another user
-// take no slots.
+// TestFloodOfAnotherUser checks that connections of another user occupy no slots, in any number.
 func TestFloodOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") != "" {
@@ -86,7 +85,7 @@ func TestFloodOfAnotherUser(t *testing.T) {
 		name := fmt.Sprintf("installation%d", n)
 		c := connect(t, s, name, wire.KeyToken, token(t, s, dir))
 		c.answer(echo)
-		works(t, waitInstance(t, s, name))
+		checkWorks(t, waitConn(t, s, name))
 	}
 }
 
@@ -97,7 +96,7 @@ func TestOwnerOf(t *testing.T) {
 		t.Errorf("the owner is %d, %v, want %d", uid, ok, os.Geteuid())
 	}
 	if otherUsers(addrPort(a.LocalAddr()), addrPort(a.RemoteAddr())) {
-		t.Error("our own connection is another user's")
+		t.Error("our own connection counts as another user's")
 	}
 	if uid, ok := ownerOf(addrPort(b.LocalAddr()), addrPort(b.LocalAddr())); ok {
 		t.Errorf("connection that does not exist has owner %d", uid)
@@ -115,7 +114,7 @@ func TestOwnerOfClosed(t *testing.T) {
 		t.Errorf("the owner of a closed connection is %d, %v, want %d", uid, ok, noUser)
 	}
 	if !otherUsers(addrPort(server.LocalAddr()), addrPort(server.RemoteAddr())) {
-		t.Error("a closed connection is ours")
+		t.Error("a closed connection counts as ours")
 	}
 }
 

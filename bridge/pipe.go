@@ -15,9 +15,9 @@ func Pipe() (*Conn, *Peer) {
 	if err != nil {
 		panic(err)
 	}
-	i, p := s.Pipe("test")
+	c, p := s.Pipe("test")
 	p.closeServer = true
-	return i, p
+	return c, p
 }
 
 // Pipe connects an extension in memory, like the function Pipe, as the installation with the given
@@ -29,20 +29,20 @@ func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	dial := s.dialed
 	s.mu.Unlock()
 	hello := &wire.Hello{Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"}}
-	i := s.newInstance(a, hello, s.instanceIDFor(instance, ""), dial)
+	c := s.newConn(a, hello, s.instanceIDFor(instance, ""), dial)
 	p := &Peer{st: b, server: s}
 	if !s.startWork() {
-		i.end(errors.New("the server is closed"), closeGoingAway, "")
-		return i, p
+		c.end(errors.New("the server is closed"), closeGoingAway, "")
+		return c, p
 	}
-	if !s.register(i) {
-		i.end(errors.New("the server is closed"), closeGoingAway, "")
+	if !s.register(c) {
+		c.end(errors.New("the server is closed"), closeGoingAway, "")
 	}
 	p.wg.Go(func() {
 		defer s.endWork()
-		i.run()
+		c.run()
 	})
-	return i, p
+	return c, p
 }
 
 // A Peer is the extension's end of a connection in tests. Its methods are safe for concurrent use,

@@ -36,27 +36,27 @@ func dialRaw(t *testing.T, port int) *rawClient {
 	return &rawClient{t, conn.(*net.TCPConn), bufio.NewReader(conn)}
 }
 
-func (c *rawClient) say(s string) { _, _ = io.WriteString(c, s) } // the other end may have hung up
+func (c *rawClient) writeString(s string) { _, _ = io.WriteString(c, s) } // the other end may have hung up
 
-// upgrade asks for a WebSocket as the extension does, with more headers.
+// upgrade returns a WebSocket handshake like the extension's, with additional headers.
 func upgrade(port int, more ...string) string {
 	return fmt.Sprintf("GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: chrome-extension://%s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", port, ourID, strings.Join(more, ""))
 }
 
-// open makes a WebSocket, and returns what the server answered.
+// open opens a WebSocket and returns the server's response.
 func (c *rawClient) open(port int, more ...string) *http.Response {
 	c.t.Helper()
-	c.say(upgrade(port, more...))
+	c.writeString(upgrade(port, more...))
 	c.SetReadDeadline(time.Now().Add(timeout))
 	res, err := http.ReadResponse(c.in, nil)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
-		c.t.Fatalf("the upgrade: %+v, %v", res, err)
+		c.t.Fatalf("WebSocket handshake: %+v, %v", res, err)
 	}
 	return res
 }
 
-// frame makes a frame of a client, masked by zeros.
+// frame returns a WebSocket frame of a client, with a zero mask.
 func frame(first byte, payload []byte) string {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -73,42 +73,41 @@ func frame(first byte, payload []byte) string {
 const (
 	text         = 0x81
 	binaryFrame  = 0x82
-	textBegun    = 0x01
-	continued    = 0x00
+	textStart    = 0x01
+	continuation = 0x00
 	pingFrame    = 0x89
 	compressed   = 0xc1
 	closingFrame = 0x88
 )
 
-// hangsUp reads until the server has ended the connection, and returns the
-// last that it said.
-func (c *rawClient) hangsUp() string {
+// readToEnd reads until the server has closed the connection, and returns what it read.
+func (c *rawClient) readToEnd() string {
 	c.t.Helper()
 	c.SetReadDeadline(time.Now().Add(3 * wire.HelloTimeout))
-	said, err := io.ReadAll(c.in)
+	got, err := io.ReadAll(c.in)
 	if e, ok := err.(net.Error); ok && e.Timeout() {
-		c.t.Errorf("the connection is kept open; it said %q", said)
+		c.t.Errorf("the connection stays open after %q", got)
 	}
-	return string(said)
+	return string(got)
 }
 
-// TestRawSockets sends what no WebSocket library sends. The connection is closed without an effect on
-// the real one, no file stays open, and the log contains at most one line for each kind of input, and
-// no secret.
+// TestRawSockets sends input that no WebSocket library sends. The connection is closed without an
+// effect on the extension's connection, no file stays open, and the log contains at most one line
+// for each kind of input, and no secret.
 func TestRawSockets(t *testing.T) {
 	tier.Slow(t)
 	s, dir, log := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyToken, key)
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
+	extension := connect(t, s, "real", wire.KeyToken, key)
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
 	files := openDescriptors(t)
 
-	// A recorded handshake, byte for byte.
-	heard := hearHandshake(t, s.Port(), key)
+	// A recorded handshake.
+	recorded := recordHandshake(t, s.Port(), key)
 	for deadline := time.Now().Add(timeout); len(s.Instances()) > 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("a connection that is gone is kept")
+			t.Fatal("a closed connection is still listed")
 		}
 	}
 
@@ -116,139 +115,155 @@ func TestRawSockets(t *testing.T) {
 		name string
 		do   func(t *testing.T, c *rawClient)
 	}{
-		{"nothing, and half closed", func(_ *testing.T, c *rawClient) { c.CloseWrite(); c.hangsUp() }},
-		{"reset", func(_ *testing.T, c *rawClient) { c.say(upgrade(s.Port())[:40]); c.SetLinger(0); c.Close() }},
+		{"half closed without input", func(_ *testing.T, c *rawClient) { c.CloseWrite(); c.readToEnd() }},
+		{"reset", func(_ *testing.T, c *rawClient) { c.writeString(upgrade(s.Port())[:40]); c.SetLinger(0); c.Close() }},
 		{"reset after the upgrade", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.SetLinger(0); c.Close() }},
-		{"half closed after the upgrade", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.CloseWrite(); c.hangsUp() }},
-		{"half a request", func(_ *testing.T, c *rawClient) { c.say("GET / HTTP/1.1\r\nHost: 127"); c.CloseWrite(); c.hangsUp() }},
-		{"half a frame", func(_ *testing.T, c *rawClient) {
-			c.open(s.Port())
-			c.say(frame(text, []byte("junk"))[:4])
+		{"half closed after the upgrade", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.CloseWrite(); c.readToEnd() }},
+		{"incomplete request", func(_ *testing.T, c *rawClient) {
+			c.writeString("GET / HTTP/1.1\r\nHost: 127")
 			c.CloseWrite()
-			c.hangsUp()
+			c.readToEnd()
 		}},
-		{"headers without end", func(t *testing.T, c *rawClient) {
-			c.say("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+		{"incomplete frame", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.writeString(frame(text, []byte("junk"))[:4])
+			c.CloseWrite()
+			c.readToEnd()
+		}},
+		{"endless headers", func(t *testing.T, c *rawClient) {
+			c.writeString("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
 			for n := 0; n < 4<<20; n += 1 << 10 {
 				if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1<<10-5)+"\r\n"); err != nil {
-					return // it had enough
+					return // the server closed the connection
 				}
 			}
-			if said := c.hangsUp(); !strings.Contains(said, "431") {
-				t.Errorf("it said %q", said)
+			if got := c.readToEnd(); !strings.Contains(got, "431") {
+				t.Errorf("the server sent %q", got)
 			}
 		}},
-		{"Host in other words", func(t *testing.T, c *rawClient) {
+		{"other spellings of Host", func(t *testing.T, c *rawClient) {
 			for _, host := range []string{"LOCALHOST", "localhost.", "127.1", "0x7f000001", "2130706433", "[::ffff:127.0.0.1]", "127.0.0.1@evil.example", "evil.example#"} {
 				c := dialRaw(t, s.Port())
-				c.say(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "Host: 127.0.0.1", "Host: "+host, 1))
-				if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
-					t.Errorf("Host %s: %.200q", host, said)
+				c.writeString(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "Host: 127.0.0.1", "Host: "+host, 1))
+				if got := c.readToEnd(); !strings.HasPrefix(got, "HTTP/1.1 4") {
+					t.Errorf("Host %s: %.200q", host, got)
 				}
 			}
 			c.Close()
 		}},
-		{"two Hosts", func(t *testing.T, c *rawClient) {
-			c.say(upgrade(s.Port(), "Host: evil.example\r\n", "Connection: close\r\n"))
-			if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
-				t.Errorf("it said %.200q", said)
+		{"two Host headers", func(t *testing.T, c *rawClient) {
+			c.writeString(upgrade(s.Port(), "Host: evil.example\r\n", "Connection: close\r\n"))
+			if got := c.readToEnd(); !strings.HasPrefix(got, "HTTP/1.1 4") {
+				t.Errorf("the server sent %.200q", got)
 			}
 		}},
-		{"the whole URL of another host", func(t *testing.T, c *rawClient) {
-			c.say(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "GET /", "GET http://evil.example/", 1))
-			if said := c.hangsUp(); !strings.HasPrefix(said, "HTTP/1.1 4") {
-				t.Errorf("it said %.200q", said)
+		{"absolute URL of another host", func(t *testing.T, c *rawClient) {
+			c.writeString(strings.Replace(upgrade(s.Port(), "Connection: close\r\n"), "GET /", "GET http://evil.example/", 1))
+			if got := c.readToEnd(); !strings.HasPrefix(got, "HTTP/1.1 4") {
+				t.Errorf("the server sent %.200q", got)
 			}
 		}},
-		{"requests one after another", func(t *testing.T, c *rawClient) {
-			refused := strings.Replace(upgrade(s.Port()), "chrome-extension://"+ourID, "https://evil.example", 1)
-			c.say(refused + refused + strings.Replace(refused, "\r\nHost", "\r\nConnection: close\r\nHost", 1))
-			if said := c.hangsUp(); strings.Contains(said, " 101 ") {
-				t.Errorf("it said %.200q", said)
+		{"several requests", func(t *testing.T, c *rawClient) {
+			rejected := strings.Replace(upgrade(s.Port()), "chrome-extension://"+ourID, "https://evil.example", 1)
+			c.writeString(rejected + rejected + strings.Replace(rejected, "\r\nHost", "\r\nConnection: close\r\nHost", 1))
+			if got := c.readToEnd(); strings.Contains(got, " 101 ") {
+				t.Errorf("the server sent %.200q", got)
 			}
 		}},
-		{"a body", func(_ *testing.T, c *rawClient) {
-			c.say("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n" + strings.Repeat("x", 64<<10))
+		{"request body", func(_ *testing.T, c *rawClient) {
+			c.writeString("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n" + strings.Repeat("x", 64<<10))
 			c.CloseWrite()
-			c.hangsUp()
+			c.readToEnd()
 		}},
-		{"not masked", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say("\x81\x04junk"); c.hangsUp() }},
-		{"a length beyond all numbers", func(_ *testing.T, c *rawClient) {
+		{"unmasked frame", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.writeString("\x81\x04junk"); c.readToEnd() }},
+		{"invalid frame length", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00")
-			c.hangsUp()
+			c.writeString("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00")
+			c.readToEnd()
 		}},
-		{"a length beyond all memory", func(_ *testing.T, c *rawClient) {
+		{"huge frame length", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00" + strings.Repeat("x", 1<<20))
-			c.hangsUp()
+			c.writeString("\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00" + strings.Repeat("x", 1<<20))
+			c.readToEnd()
 		}},
-		{"pieces without end", func(_ *testing.T, c *rawClient) {
+		{"endless fragments", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say(frame(textBegun, make([]byte, 1<<10)))
+			c.writeString(frame(textStart, make([]byte, 1<<10)))
 			for range 1 << 10 {
-				if _, err := io.WriteString(c, frame(continued, make([]byte, 1<<10))); err != nil {
+				if _, err := io.WriteString(c, frame(continuation, make([]byte, 1<<10))); err != nil {
 					return
 				}
 			}
-			c.hangsUp()
+			c.readToEnd()
 		}},
-		{"empty pieces without end", func(_ *testing.T, c *rawClient) {
+		{"endless empty fragments", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say(frame(textBegun, nil))
-			c.say(strings.Repeat(frame(continued, nil), 100_000))
-			c.hangsUp()
+			c.writeString(frame(textStart, nil))
+			c.writeString(strings.Repeat(frame(continuation, nil), 100_000))
+			c.readToEnd()
 		}},
-		{"pings without end", func(_ *testing.T, c *rawClient) {
+		{"endless pings", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			go io.Copy(io.Discard, c.TCPConn) // else the pongs fill the pipe
+			go io.Copy(io.Discard, c.TCPConn) // otherwise the pongs fill the pipe
 			for begin := time.Now(); time.Since(begin) < 3*wire.HelloTimeout; {
 				if _, err := io.WriteString(c, strings.Repeat(frame(pingFrame, []byte("x")), 1000)); err != nil {
-					return // they put off no deadline
+					return // they extend no deadline
 				}
 			}
-			c.t.Error("pings keep a connection open that never says hello")
+			c.t.Error("pings extend the deadline of hello")
 		}},
-		{"codes that mean nothing", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(0x83, []byte("x"))); c.hangsUp() }},
-		{"a piece of nothing", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(0x80, []byte("x"))); c.hangsUp() }},
-		{"a ping that is too long", func(_ *testing.T, c *rawClient) {
+		{"reserved opcode", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say(frame(pingFrame, make([]byte, 126)))
-			c.hangsUp()
+			c.writeString(frame(0x83, []byte("x")))
+			c.readToEnd()
 		}},
-		{"a close that is malformed", func(_ *testing.T, c *rawClient) { c.open(s.Port()); c.say(frame(closingFrame, []byte{1})); c.hangsUp() }},
-		{"text that is not UTF-8", func(_ *testing.T, c *rawClient) {
+		{"continuation without a start", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say(frame(text, []byte("{\"\xff\":1}")))
-			c.hangsUp()
+			c.writeString(frame(0x80, []byte("x")))
+			c.readToEnd()
+		}},
+		{"long ping", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.writeString(frame(pingFrame, make([]byte, 126)))
+			c.readToEnd()
+		}},
+		{"malformed close frame", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.writeString(frame(closingFrame, []byte{1}))
+			c.readToEnd()
+		}},
+		{"invalid UTF-8", func(_ *testing.T, c *rawClient) {
+			c.open(s.Port())
+			c.writeString(frame(text, []byte("{\"\xff\":1}")))
+			c.readToEnd()
 		}},
 		{"binary", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
-			c.say(frame(binaryFrame, []byte("{}")))
-			c.hangsUp()
+			c.writeString(frame(binaryFrame, []byte("{}")))
+			c.readToEnd()
 		}},
-		{"a compression bomb", func(t *testing.T, c *rawClient) {
+		{"compression bomb", func(t *testing.T, c *rawClient) {
 			res := c.open(s.Port(), "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")
 			if e := res.Header.Get("Sec-WebSocket-Extensions"); e != "" {
-				t.Errorf("compression is taken: %s", e)
+				t.Errorf("the server accepted compression: %s", e)
 			}
-			// 1 GB of zeros begins like this; without compression it is an error.
-			c.say(frame(compressed, bytes.Repeat([]byte{0x62, 0x60, 0x18, 0x05, 0xa3, 0x60, 0x14}, 1000)))
-			c.hangsUp()
+			// 1 GB of zeros begins like this. Without compression it is an error.
+			c.writeString(frame(compressed, bytes.Repeat([]byte{0x62, 0x60, 0x18, 0x05, 0xa3, 0x60, 0x14}, 1000)))
+			c.readToEnd()
 		}},
 		{"recorded messages are replayed", func(t *testing.T, c *rawClient) {
-			c.say(heard)
-			if said := c.hangsUp(); strings.Contains(said, `"welcome"`) || !strings.Contains(said, wire.ReasonBadProof) {
-				t.Errorf("it said %.500q", said)
+			c.writeString(recorded)
+			if got := c.readToEnd(); strings.Contains(got, `"welcome"`) || !strings.Contains(got, wire.ReasonBadProof) {
+				t.Errorf("the server sent %.500q", got)
 			}
 		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.do(t, dialRaw(t, s.Port()))
-			works(t, i)
+			checkWorks(t, conn)
 			if n := len(s.Instances()); n != 1 {
-				t.Errorf("%d instances", n)
+				t.Errorf("%d connections", n)
 			}
 		})
 	}
@@ -259,15 +274,15 @@ func TestRawSockets(t *testing.T) {
 				t.Fatalf("%d files and sockets are open, before %d", openDescriptors(t), files)
 			}
 		}
-		said := map[string]int{}
+		got := map[string]int{}
 		for line := range strings.Lines(log.String()) {
 			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
 				_, message, _ := strings.Cut(line, "msg=")
 				message, _, _ = strings.Cut(message, " remote=")
-				said[message]++
+				got[message]++
 			}
 		}
-		for message, n := range said {
+		for message, n := range got {
 			if n > 1 {
 				t.Errorf("%d times: %s", n, message)
 			}
@@ -281,16 +296,16 @@ func TestRawSockets(t *testing.T) {
 	})
 }
 
-// TestSlowHandshakes: many who dial and then dawdle, with a byte now and then, are
-// hung up on, and who comes then finds a place.
+// TestSlowHandshakes checks that many clients that send their handshake slowly or not at all are
+// disconnected, and that another client can connect afterwards.
 func TestSlowHandshakes(t *testing.T) {
 	tier.Slow(t)
 	t.Parallel()
 	s, dir, _ := start(t)
 	key := token(t, s, dir)
-	real := connect(t, s, "real", wire.KeyToken, key)
-	real.answer(echo)
-	i := waitInstance(t, s, "real")
+	extension := connect(t, s, "real", wire.KeyToken, key)
+	extension.answer(echo)
+	conn := waitConn(t, s, "real")
 
 	const pause = 100 * time.Millisecond
 	done := make(chan struct{}, 2*maxOpen)
@@ -300,7 +315,7 @@ func TestSlowHandshakes(t *testing.T) {
 			defer func() { done <- struct{}{} }()
 			request := upgrade(s.Port())
 			if n%2 == 0 {
-				request = "" // nothing at all
+				request = "" // send nothing
 			}
 			over := make(chan struct{})
 			go func() { io.Copy(io.Discard, c.in); close(over) }()
@@ -311,26 +326,25 @@ func TestSlowHandshakes(t *testing.T) {
 				case <-time.After(pause):
 				}
 				if len(request) > 1 {
-					c.say(request[:1])
+					c.writeString(request[:1])
 					request = request[1:]
 				}
 			}
-			t.Error("a connection that dawdles is kept")
+			t.Error("a slow connection stays open")
 		}()
 	}
-	works(t, i)
+	checkWorks(t, conn)
 	for range 2 * maxOpen {
 		<-done
 	}
-	works(t, i)
+	checkWorks(t, conn)
 	connect(t, s, "another", wire.KeyToken, key)
 }
 
-// hearHandshake shakes hands as the extension does and returns what it said,
-// byte for byte.
-func hearHandshake(t *testing.T, port int, key []byte) string {
+// recordHandshake completes a handshake like the extension and returns the bytes that it sent.
+func recordHandshake(t *testing.T, port int, key []byte) string {
 	t.Helper()
-	c := &client{t: t, instance: "heard", kind: wire.KeyToken, key: key}
+	c := &client{t: t, instance: "recorded", kind: wire.KeyToken, key: key}
 	hello, nonce := c.hello()
 	raw := dialRaw(t, port)
 	raw.open(port)
@@ -338,10 +352,10 @@ func hearHandshake(t *testing.T, port int, key []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw.say(frame(text, helloText))
+	raw.writeString(frame(text, helloText))
 	challenge, ok := raw.receive().(*wire.Challenge)
 	if !ok {
-		t.Fatal("no challenge")
+		t.Fatal("the server sent no challenge")
 	}
 	tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: port, NonceC: nonce}
 	tr.NonceS, _ = wire.DecodeKey(challenge.Nonce)
@@ -349,15 +363,15 @@ func hearHandshake(t *testing.T, port int, key []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw.say(frame(text, proof))
+	raw.writeString(frame(text, proof))
 	if _, ok := raw.receive().(*wire.Welcome); !ok {
-		t.Fatal("not welcome")
+		t.Fatal("the server sent no welcome")
 	}
 	raw.Close()
 	return upgrade(port) + frame(text, helloText) + frame(text, proof)
 }
 
-// receive reads one frame of the server.
+// receive reads one message of the server.
 func (c *rawClient) receive() wire.Message {
 	c.t.Helper()
 	c.SetReadDeadline(time.Now().Add(timeout))

@@ -23,8 +23,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: boot}
 	ch := wrong.challenge()
 	fmt.Fprintf(&output, "%+v", ch)
-	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // as if the token were the proof
-	fmt.Fprintf(&output, "%+v", wrong.rejected(wire.ReasonBadProof))
+	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // the token in place of the proof
+	fmt.Fprintf(&output, "%+v", wrong.wantRejected(wire.ReasonBadProof))
 
 	path, err := NewPairing(dir)
 	if err != nil {
@@ -46,22 +46,22 @@ func TestSecretsStaySecret(t *testing.T) {
 	fmt.Fprintf(&output, "%+v", p.welcome)
 	data, _ := os.ReadFile(filepath.Join(dir, "pairings.json"))
 	if !strings.Contains(string(data), wire.EncodeKey(key)) {
-		t.Error("the pairing is not kept")
+		t.Error("the pairing was not stored")
 	}
 	for _, kind := range []string{wire.KeyPaired, wire.KeyPairing} {
 		x := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x", kind: kind, key: secret}
 		hello, _ := x.hello()
 		x.send(hello)
-		fmt.Fprintf(&output, "%+v", x.rejected(wire.ReasonNotPaired))
+		fmt.Fprintf(&output, "%+v", x.wantRejected(wire.ReasonNotPaired))
 	}
-	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed frame
+	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed message
 	c.sendText(wire.EncodeKey(boot))
 	os.Chmod(publishedPath(s), 0o644)
 	if err := readJSON(publishedPath(s), new(handshakeRecord)); err != nil {
 		fmt.Fprint(&output, err)
 	}
-	i := waitInstance(t, s, "p")
-	fmt.Fprint(&output, i.Err(), s.Displaced(), RunningServers(dir))
+	conn := waitConn(t, s, "p")
+	fmt.Fprint(&output, conn.Err(), s.Displaced(), RunningServers(dir))
 	fmt.Fprintf(&output, "%v", os.Args)
 	for _, v := range os.Environ() {
 		fmt.Fprint(&output, v)
@@ -70,23 +70,23 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets["second token"] = token(t, s, dir)
-	ended(t, i, timeout)
-	fmt.Fprint(&output, i.Err())
+	waitEnded(t, conn, timeout)
+	fmt.Fprint(&output, conn.Err())
 	s.Close()
 
 	for where, text := range map[string]string{"log": log.String(), "output": output.String()} {
 		if len(text) < 100 {
-			t.Errorf("%s: there is nothing to look at: %q", where, text)
+			t.Errorf("%s is too short for the test: %q", where, text)
 		}
 		for name, key := range secrets {
 			for _, form := range []string{wire.EncodeKey(key), fmt.Sprintf("%x", key), fmt.Sprint(key), string(key), wire.EncodeKey(key)[:20]} {
 				if strings.Contains(text, form) {
-					t.Errorf("%s: has the %s", where, name)
+					t.Errorf("%s contains the %s", where, name)
 				}
 			}
 		}
 		if strings.Contains(text, wire.PairingPrefix) {
-			t.Errorf("%s: has a pairing string", where)
+			t.Errorf("%s contains a pairing string", where)
 		}
 	}
 }

@@ -49,14 +49,14 @@ type Server struct {
 	slots  *slots // of connections in handshake
 	wg     sync.WaitGroup
 
-	changed notify.Broadcast // of instances
+	changed notify.Broadcast // of conns
 
 	mu          sync.Mutex // guards the fields below
 	port        int        // 0 before Start
 	http        *http.Server
 	dataDir     *dataDirectory    // nil before Start
 	published   *handshakeFile    // nil before Start, and after its file was deleted
-	instances   map[string]*Conn  // by id
+	conns       map[string]*Conn  // by id
 	instanceIDs map[string]string // by installation and browser run
 	dialed      int64             // total number of connections, so that an older one never replaces a newer one
 	displaced   *Displacement
@@ -90,7 +90,7 @@ func New(opts Options) (*Server, error) {
 		opts:        opts,
 		log:         newOnceLogger(opts.Logger),
 		slots:       &slots{max: maxPendingHandshakes},
-		instances:   map[string]*Conn{},
+		conns:       map[string]*Conn{},
 		instanceIDs: map[string]string{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -195,7 +195,7 @@ func (s *Server) Err() error {
 func (s *Server) Instances() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.Collect(maps.Values(s.instances))
+	list := slices.Collect(maps.Values(s.conns))
 	slices.SortFunc(list, func(a, b *Conn) int { return int(a.sequence - b.sequence) })
 	return list
 }
@@ -218,8 +218,8 @@ func (s *Server) Displaced() *Displacement {
 // PolicyChanged sends the policy of Options.Policy to each connected extension again.
 func (s *Server) PolicyChanged() {
 	policy := s.policy()
-	for _, i := range s.Instances() {
-		i.send(&wire.PolicyChange{Policy: policy})
+	for _, c := range s.Instances() {
+		c.send(&wire.PolicyChange{Policy: policy})
 	}
 }
 
@@ -264,8 +264,8 @@ func (s *Server) Close() error {
 // closeAll closes all connections.
 func (s *Server) closeAll(why error, code int) {
 	var wg sync.WaitGroup
-	for _, i := range s.Instances() {
-		wg.Go(func() { i.end(why, code, why.Error()) })
+	for _, c := range s.Instances() {
+		wg.Go(func() { c.end(why, code, why.Error()) })
 	}
 	wg.Wait()
 }
@@ -284,39 +284,39 @@ func (s *Server) startWork() bool {
 
 func (s *Server) endWork() { s.wg.Done() }
 
-// register makes i the connection of its installation, and closes the connection that it replaces.
+// register makes c the connection of its installation, and closes the connection that it replaces.
 // It rejects a connection that was opened before that one.
-func (s *Server) register(i *Conn) bool {
+func (s *Server) register(c *Conn) bool {
 	s.mu.Lock()
-	old := s.instances[i.id]
-	if s.closed || old != nil && old.sequence > i.sequence {
+	old := s.conns[c.id]
+	if s.closed || old != nil && old.sequence > c.sequence {
 		s.mu.Unlock()
 		return false
 	}
-	s.instances[i.id] = i
+	s.conns[c.id] = c
 	if old != nil {
 		count := 1
 		if s.displaced != nil {
 			count += s.displaced.Count
 		}
-		s.displaced = &Displacement{i.id, time.Now(), count}
+		s.displaced = &Displacement{c.id, time.Now(), count}
 	}
 	s.changed.Notify()
 	s.mu.Unlock()
 	if old != nil {
-		s.log.Warn("extension reconnected; closing its earlier connection", "instance", i.id)
+		s.log.Warn("extension reconnected; closing its earlier connection", "instance", c.id)
 		// s.wg may grow because it includes the caller.
 		s.wg.Go(func() { old.end(errors.New("the same browser connected again"), wire.CloseDisplaced, "displaced") })
 	}
 	return true
 }
 
-// drop removes i if it is still the connection of its installation.
-func (s *Server) drop(i *Conn) {
+// drop removes c if it is still the connection of its installation.
+func (s *Server) drop(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.instances[i.id] == i {
-		delete(s.instances, i.id)
+	if s.conns[c.id] == c {
+		delete(s.conns, c.id)
 		s.changed.Notify()
 	}
 }

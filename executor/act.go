@@ -10,7 +10,7 @@ import (
 // no animation of the element or of an element that covers it, no change near them.
 const DefaultActionTimeout = 5 * time.Second
 
-// Actor is the part of an [Executor] that acts on pages with trusted input.
+// Actor is the part of a [Page] that acts on pages with trusted input.
 //
 // Each method waits until its element is attached, visible, stable, enabled and receives events at
 // the action point. It returns ErrNotActionable, with the reason, if the element does not become

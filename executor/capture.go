@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Capturer is the part of an [Executor] that takes screenshots and downloads files.
+// Capturer is the part of a [Page] that takes screenshots and downloads files.
 type Capturer interface {
 	// Screenshot takes a screenshot of the viewport, the full page or one element.
 	Screenshot(ctx context.Context, opts *ScreenshotOptions) (*Screenshot, error)

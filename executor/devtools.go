@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Inspector is the part of an [Executor] that returns the activity log of a tab: console messages,
+// Inspector is the part of a [Page] that returns the activity log of a tab: console messages,
 // page errors and requests, as the developer tools of a browser show them. It requires
 // SessionOptions.Record; other sessions return ErrBadArgs.
 //

@@ -2,15 +2,15 @@ package executor
 
 import "context"
 
-// Emulator is the part of an [Executor] that emulates another viewport, device or network for the
+// Emulator is the part of a [Page] that emulates another viewport, device or network for the
 // pages of a tab. The settings apply to all documents of the tab until they are reset, the session
 // that set them closes, or the tab is released. The browser window does not change, and neither do
 // other tabs, including popup windows of this tab.
 type Emulator interface {
-	// Resize sets the viewport size of tab, and returns the resulting viewport. It returns
+	// Resize sets the viewport size of the tab, and returns the resulting viewport. It returns
 	// ErrBadArgs for a size out of range.
 	Resize(ctx context.Context, opts ResizeOptions) (*Viewport, error)
-	// Emulate changes the settings of tab that opts names, and returns all settings. If it fails,
+	// Emulate changes the settings that opts sets, and returns all settings. If it fails,
 	// no setting has changed. It returns ErrBadArgs for an unknown value, and in the user's Chrome
 	// for settings that cannot be emulated for a single tab: locale, timezone and CPU throttling.
 	Emulate(ctx context.Context, opts EmulateOptions) (*Emulation, error)

@@ -64,7 +64,7 @@ func (b *fakeBackend) calls() []string {
 	var names []string
 	for _, s := range b.opened() {
 		s.mu.Lock()
-		for _, c := range s.noted {
+		for _, c := range s.recorded {
 			names = append(names, c.method)
 		}
 		s.mu.Unlock()
@@ -83,8 +83,8 @@ func (b *fakeBackend) count(method string) int {
 	return n
 }
 
-// A notedCall is a call that a session received, with its result.
-type notedCall struct {
+// A recordedCall is a call that a session received, with its result.
+type recordedCall struct {
 	method string
 	args   []any
 	result any
@@ -97,8 +97,8 @@ type fakeSession struct {
 	backend *fakeBackend
 	opts    executor.SessionOptions
 
-	mu    sync.Mutex // guards the fields below
-	noted []notedCall
+	mu       sync.Mutex // guards the fields below
+	recorded []recordedCall
 }
 
 var _ executor.Executor = (*fakeSession)(nil)
@@ -114,23 +114,23 @@ func do[T any](s *fakeSession, method string, ctx context.Context, args ...any) 
 	}
 	var err error
 	s.mu.Lock()
-	i := len(s.noted)
-	s.noted = append(s.noted, notedCall{method: method, args: append([]any{ctx}, args...), result: result})
+	i := len(s.recorded)
+	s.recorded = append(s.recorded, recordedCall{method: method, args: append([]any{ctx}, args...), result: result})
 	s.mu.Unlock()
 	if s.backend.do != nil {
 		err = s.backend.do(ctx, method)
 	}
 	s.mu.Lock()
-	s.noted[i].err = err
+	s.recorded[i].err = err
 	s.mu.Unlock()
 	return result, err
 }
 
 // last returns the last call.
-func (s *fakeSession) last() notedCall {
+func (s *fakeSession) last() recordedCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.noted[len(s.noted)-1]
+	return s.recorded[len(s.recorded)-1]
 }
 
 func (s *fakeSession) Status(ctx context.Context) executor.Status {

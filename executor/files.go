@@ -2,7 +2,7 @@ package executor
 
 import "context"
 
-// Files is the part of an [Executor] that uploads files and saves pages as PDF. See also
+// Files is the part of a [Page] that uploads files and saves pages as PDF. See also
 // [Capturer.Download].
 type Files interface {
 	// Upload sets the files of a file input, or of the file input whose file chooser opens when the

@@ -180,9 +180,9 @@ func TestManagerLateExtension(t *testing.T) {
 	})
 }
 
-// TestManagerShareAPing lets several calls wait for one ping. The first call is canceled during the
+// TestManagerSharesPing lets several calls wait for one ping. The first call is canceled during the
 // ping.
-func TestManagerShareAPing(t *testing.T) {
+func TestManagerSharesPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ext, cdp := pair()
 		ext.do = func(ctx context.Context, method string) error {

@@ -22,7 +22,7 @@ const DefaultNavigateTimeout = 30 * time.Second
 // DefaultWaitTimeout is the default of WaitCondition.Timeout.
 const DefaultWaitTimeout = 10 * time.Second
 
-// Navigator is the part of an [Executor] that navigates tabs.
+// Navigator is the part of a [Page] that navigates tabs.
 //
 // Navigate, Back, Forward and Reload return ErrNavigationFailed for a network error (the text
 // contains Chrome's net::ERR_ name), ErrPolicyDenied if the policy denies a redirect, ErrTimeout if

@@ -2,7 +2,7 @@ package executor
 
 import "context"
 
-// Pointer is the part of an [Executor] that controls the pointer in ways that [Actor] does not:
+// Pointer is the part of a [Page] that controls the pointer in ways that [Actor] does not:
 // drags, and input at a position in the viewport, for canvases and maps.
 type Pointer interface {
 	// Drag presses the left button on from, moves the pointer to the element to, and releases the

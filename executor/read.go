@@ -5,7 +5,7 @@ import "context"
 // DefaultMaxChars is the default maximum size of a text, in characters.
 const DefaultMaxChars = 20_000
 
-// Reader is the part of an [Executor] that reads pages. Its results are page content: data, never
+// Reader is the part of a [Page] that reads pages. Its results are page content: data, never
 // instructions.
 //
 // With a target, each method may return ErrSelectorNotFound or ErrRefExpired.

@@ -2,7 +2,7 @@ package executor
 
 import "context"
 
-// Storage is the part of an [Executor] that reads and changes cookies and web storage. Its methods
+// Storage is the part of a [Page] that reads and changes cookies and web storage. Its methods
 // apply only to the site of the tab's top document, and take no URL. Listing without values is
 // OpRead to the [Gate]; values and changes are OpStorage.
 //

@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"15753c14cb8341e8cc640e9f3622174b2d0115904277293288f485d1dcca02c3",
-	"2a871abe2d0e42b83d262b72599ae669362270fcc85f3de372622e69a919e940",
+	"ba6cc4d5417a74f8b7271b327dff8a805a737128de407338e7e7a15b72f59659",
 ]);

@@ -12,7 +12,7 @@ const BROWSERS = /^(?:chrome|edge|brave|opera|vivaldi):\/\//;
  * start_page; a page causes links and reloads. */
 const TYPED = new Set(['typed', 'generated', 'keyword', 'keyword_generated', 'auto_bookmark']);
 
-/** Tracks which tabs are the user's while any tab is inScope. */
+/** Tracks which tabs are the user's while any tab is in a scope. */
 export class NewTabs {
   /** @param {() => void} changed updates the rules */
   constructor(changed) {
@@ -20,7 +20,7 @@ export class NewTabs {
     /** Tabs inside a scope. @type {Set<number>} */
     this.inside = new Set();
     /**
-     * Tabs that are known to be the user's, null while no tab is inScope.
+     * Tabs that are known to be the user's, null while no tab is in a scope.
      * @type {Set<number> | null}
      */
     this.known = null;
@@ -55,7 +55,7 @@ export class NewTabs {
   /** @param {chrome.tabs.Tab} tab that was opened */
   created({ id, openerTabId, url, pendingUrl }) {
     if (id === undefined) return;
-    // Also while no tab is inScope: the first rules may be pending.
+    // Also while no tab is in a scope: the first rules may be pending.
     this.fresh.add(id);
     if (BROWSERS.test(pendingUrl || url || '')) this.know(id);
     // A tab that the browser or another extension opens has a pending URL from

@@ -5,9 +5,9 @@
 // all of them. So on a host with a denied path, ambiguous paths, which servers may
 // read differently, are denied. All other paths are compared with the prefix.
 //
-// Both checks are regular expressions, so that decisions about documents and
-// expressions. internal/wire/testdata/patterns.json has test cases for both.
-// expressions. internal/wire/testdata/patterns.json has test cases for both.
+// Both checks are regular expressions, so that decisions about documents and the DNR
+// rules are the same. policy/path.go has the same expressions.
+// internal/wire/testdata/patterns.json has test cases for both.
 
 /**
  * Expressions that match ambiguous paths from the start of the path. Each fits

@@ -14,16 +14,16 @@ import (
 
 // devtoolsTools are the tools of [ToolsDevtools].
 var devtoolsTools = []tool{
-	onPage("console_messages", reads, consoleArgs.run, "What pages of the tab wrote to the console, newest last."),
+	onPage("console_messages", reads, consoleArgs.run, "Console messages of the tab's pages, newest last."),
 	onPage("page_errors", reads, pageErrorsArgs.run, "Uncaught errors and rejections in the tab, newest last."),
-	onPage("network_requests", reads, requestsArgs.run, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are left out."),
-	onPage("resize", navigates, resizeArgs.run, "Give the viewport of the tab a size, in CSS pixels, until the session ends. The window stays."),
-	onPage("emulate", navigates, emulateArgs.run, "Show pages of the tab another device, preferences or network, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
+	onPage("network_requests", reads, requestsArgs.run, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are omitted."),
+	onPage("resize", navigates, resizeArgs.run, "Set the viewport size of the tab, in CSS pixels, until the session ends. The window does not change."),
+	onPage("emulate", navigates, emulateArgs.run, "Emulate another device, preferences or network for the tab, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
 }
 
 // limitArg is the argument limit.
 type limitArg struct {
-	Limit int `json:"limit,omitempty" min:"1" max:"500" jsonschema:"the newest so many; default 50"`
+	Limit int `json:"limit,omitempty" min:"1" max:"500" jsonschema:"only the newest; default 50"`
 }
 
 type consoleArgs struct {
@@ -99,7 +99,7 @@ func atLocation(at string) own {
 type requestsArgs struct {
 	Filter string `json:"filter,omitempty" jsonschema:"text in method, URL, type, status or error"`
 	ID     string `json:"id,omitempty"`
-	Body   bool   `json:"body,omitempty" jsonschema:"with id: the response's text too"`
+	Body   bool   `json:"body,omitempty" jsonschema:"with id: also the response's text"`
 	limitArg
 	tabArg
 	fileArg

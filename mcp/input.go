@@ -8,13 +8,13 @@ import (
 
 // inputTools are the tools of [ToolsInput].
 var inputTools = []tool{
-	onPage("drag", mutates, dragArgs.run, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Says what came of it."),
-	onPage("mouse", mutates, mouseArgs.run, "Mouse or touch at a place of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A button that is down is released by up, and by any other action."),
+	onPage("drag", mutates, dragArgs.run, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Reports how it ended."),
+	onPage("mouse", mutates, mouseArgs.run, "Mouse or touch at a point of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A pressed button is released by up, and by any other action."),
 }
 
 type dragArgs struct {
 	requiredTarget
-	ToSelector string       `json:"toSelector,omitempty" jsonschema:"where to; or toRef"`
+	ToSelector string       `json:"toSelector,omitempty" jsonschema:"drop target; or toRef"`
 	ToRef      executor.Ref `json:"toRef,omitempty"`
 	tabArg
 }

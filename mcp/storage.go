@@ -13,8 +13,8 @@ import (
 // tab's document, so they have no URL argument. They list values only on request. Values and
 // changes need the grant of --enable-storage.
 var storageTools = []tool{
-	onPage("cookies", stores, cookiesArgs.run, "Cookies that the page's own site gets from it. get lists them, without values unless asked; set, delete and clear change them."),
-	onPage("storage", stores, storageArgs.run, "Local or session storage of the page's origin. get lists keys and sizes, values only when asked; set, remove and clear change it."),
+	onPage("cookies", stores, cookiesArgs.run, "Cookies that the page sends to its own site. get lists them, without values unless requested; set, delete and clear change them."),
+	onPage("storage", stores, storageArgs.run, "Local or session storage of the page's origin. get lists keys and sizes, values only on request; set, remove and clear change it."),
 	def("session_state", states, (*toolSession).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file in the directory of --state-dir, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
 }
 
@@ -22,9 +22,9 @@ type cookiesArgs struct {
 	Action   string            `json:"action" enum:"get|set|delete|clear"`
 	Name     string            `json:"name,omitempty" jsonschema:"of set and delete; of get, to list only it"`
 	Value    *string           `json:"value,omitempty" empty:"ok" jsonschema:"of set"`
-	Domain   string            `json:"domain,omitempty" jsonschema:"of set: one above the page's host; this host alone unless given"`
+	Domain   string            `json:"domain,omitempty" jsonschema:"of set: a parent of the page's host; default: only this host"`
 	Path     string            `json:"path,omitempty" jsonschema:"of set; default /"`
-	Expires  int               `json:"expires,omitempty" min:"1" jsonschema:"of set: seconds since 1970; when the browser ends unless given"`
+	Expires  int               `json:"expires,omitempty" min:"1" jsonschema:"of set: seconds since 1970; default: until the browser exits"`
 	HTTPOnly bool              `json:"httpOnly,omitempty"`
 	Secure   bool              `json:"secure,omitempty"`
 	SameSite executor.SameSite `json:"sameSite,omitempty" enum:"Strict|Lax|None"`

@@ -1,4 +1,4 @@
-// Package npm_test packs the npm packages and uses them as npm's users do.
+// Package npm_test packs the npm packages, and installs and runs them with npm and npx.
 package npm_test
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const version = "0.0.0-test"
 
-// platform returns what npm calls this one.
+// platform returns npm's name of this platform.
 func platform() string {
 	system, processor := runtime.GOOS, runtime.GOARCH
 	if system == "windows" {
@@ -60,7 +60,7 @@ func TestPackages(t *testing.T) {
 			if os.Getenv("CI") != "" {
 				t.Fatal(err)
 			}
-			t.Skip("there is no Node on this machine")
+			t.Skip("Node not found")
 		}
 	}
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestBadBuild(t *testing.T) {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
-		t.Skip("there is no Node on this machine")
+		t.Skip("Node not found")
 	}
 	for _, c := range [][]string{{"v1"}, {}, {"1.2.3", "plan9-x64"}} {
 		dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestBadBuild(t *testing.T) {
 	}
 }
 
-// checkSums holds SHA256SUMS to the tarballs.
+// checkSums checks that SHA256SUMS matches the tarballs.
 func checkSums(t *testing.T, dir string) {
 	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	if err != nil {
@@ -168,7 +168,7 @@ func npx(t *testing.T, home string, args ...string) (*exec.Cmd, *sdk.ClientSessi
 func listTools(t *testing.T, home string) {
 	_, session := npx(t, home)
 	if v := session.InitializeResult().ServerInfo.Version; v != version {
-		t.Errorf("the server is of version %s", v)
+		t.Errorf("the server has version %s", v)
 	}
 	list, err := session.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 26 {
@@ -180,8 +180,8 @@ func listTools(t *testing.T, home string) {
 	}
 }
 
-// readmeEntry starts the server as a host does that has the entry of docs/install.md, with
-// the tarballs in dir.
+// readmeEntry starts the server with the host configuration in docs/install.md, and the tarballs in
+// dir.
 func readmeEntry(t *testing.T, dir string) {
 	text, err := os.ReadFile("../docs/install.md")
 	if err != nil {
@@ -219,11 +219,10 @@ func readmeEntry(t *testing.T, dir string) {
 	}
 }
 
-// passesSignals ends the starter as a host does, and waits for the program to
-// have gone with it.
+// passesSignals terminates npx as a host does, and waits until the program has exited.
 func passesSignals(t *testing.T, home string) {
 	if runtime.GOOS == "windows" {
-		t.Skip("there are no signals on Windows")
+		t.Skip("Windows has no signals")
 	}
 	starter := filepath.Join(home, "node_modules", "chrome-mcp", "bin", "chrome-mcp.js")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -252,7 +251,7 @@ func passesSignals(t *testing.T, home string) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// The program holds the other end of stdout until it ends.
+	// stdout ends when the program exits
 	for buf := make([]byte, 4096); err == nil; {
 		_, err = stdout.Read(buf)
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestStateLogsInToAnotherBrowser saves the storage state of one browser and loads it in another,
+// TestStateLogsIntoAnotherBrowser saves the storage state of one browser and loads it in another,
 // which is then logged in. Both use the egress proxy and a policy. A site that only the first
 // policy allows is not loaded.
-func TestStateLogsInToAnotherBrowser(t *testing.T) {
+func TestStateLogsIntoAnotherBrowser(t *testing.T) {
 	userbrowser.Find(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -14,9 +14,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// TestPromptInPopup: while the extension is connected, its popup prompts the user, even if the client
-// supports elicitation. Answers take effect immediately in the user's Chrome. A call whose prompt
-// is not answered does not block the agent.
+// TestPromptInPopup checks that the extension popup prompts the user while the extension is
+// connected, even if the client supports elicitation. Answers take effect immediately in the user's
+// Chrome. A call whose prompt is not answered does not block the agent.
 func TestPromptInPopup(t *testing.T) {
 	net := newInternet(t)
 	b := newUserBrowser(t)
@@ -92,7 +92,7 @@ func TestPromptInPopup(t *testing.T) {
 		b.holds(t, popup, "[...document.querySelectorAll('#questions button')].map((e) => e.disabled).join() === 'true,false,false'")
 		var said string
 		b.Eval(t, popup, `import('/client.js').then(({ Client }) => new Promise((done) => {
-			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('taken'), (e) => done(e.message)));
+			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('accepted'), (e) => done(e.message)));
 		}))`, &said)
 		if !strings.Contains(said, "no longer waiting") {
 			t.Errorf("an answer of once for an ended call: %s", said)

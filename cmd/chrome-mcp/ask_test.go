@@ -95,8 +95,8 @@ func (n *internet) asked(where string) (count int) {
 	return count
 }
 
-// TestAsk: the MCP host prompts the user for denied permissions, and the answers take effect, with
-// both elicitation modes of the protocol.
+// TestAsk checks that the MCP host prompts the user for denied permissions and that the answers
+// take effect, with both elicitation modes of the protocol.
 func TestAsk(t *testing.T) {
 	needChromium(t)
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 )
 
-// TestAuditFollow follows a log that is rotated many times: every entry is printed once, in order.
+// TestAuditFollow follows a log that is rotated many times. Each entry is printed once, in order.
 func TestAuditFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -59,7 +59,7 @@ func TestAuditFollow(t *testing.T) {
 	}
 }
 
-// TestAuditTail: --follow prints only the last of the existing entries.
+// TestAuditTail checks that --follow prints only the last of the existing entries.
 func TestAuditTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := audit.Open(path, nil)

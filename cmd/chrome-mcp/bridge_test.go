@@ -79,8 +79,8 @@ func execute(t *testing.T, data string, stdin []byte, args ...string) (stdout, s
 	return out.String(), errs.String(), err
 }
 
-// TestUninstallDisconnects: uninstall disconnects a connected browser if there was something to
-// uninstall.
+// TestUninstallDisconnects checks that uninstall disconnects a connected browser, if anything was
+// installed.
 func TestUninstallDisconnects(t *testing.T) {
 	server, s, _ := openTestBridge(t)
 	t.Setenv("HOME", t.TempDir())
@@ -187,8 +187,8 @@ func TestCommandsKeepSecrets(t *testing.T) {
 	}
 }
 
-// TestPagesCannotReachBridge: an agent cannot navigate to the bridge, whatever the policy allows,
-// and the extension receives this rule.
+// TestPagesCannotReachBridge checks that an agent cannot navigate to the bridge under any policy,
+// and that the extension receives this rule.
 func TestPagesCannotReachBridge(t *testing.T) {
 	server, _, rules := openTestBridge(t)
 	w := wireRules(rules)

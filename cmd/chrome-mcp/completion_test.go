@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestCompletion asks as the shells' code does.
+// TestCompletion requests completions as the code of the shells does.
 func TestCompletion(t *testing.T) {
 	const (
 		words = cobra.ShellCompDirectiveNoFileComp
@@ -75,7 +75,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionInBash runs the code for bash, which asks the built program.
+// TestCompletionInBash runs the code for bash, which calls the built program.
 func TestCompletionInBash(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")

@@ -76,10 +76,10 @@ func costSite(t *testing.T, latency time.Duration, tls bool, hosts int) *httptes
 }
 
 const (
-	// costWaiting and costAtOnce are the maximum load time with policy enforcement, relative to
+	// costWaiting and costImmediate are the maximum load time with policy enforcement, relative to
 	// that without: if the server takes 20 ms per response, and if it takes no time.
-	costWaiting = 1.1
-	costAtOnce  = 1.4
+	costWaiting   = 1.1
+	costImmediate = 1.4
 
 	// busyPage is the load time without policy enforcement, at 20 ms per response, above which the
 	// machine counts as overloaded: with six requests at a time, the load takes a third of a
@@ -90,9 +90,9 @@ const (
 // loadEnd is the load time of the current page as reported by the browser.
 const loadEnd = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 
-// TestPolicyEnforcementOverhead: on a page of 100 resources, policy enforcement costs next to
-// nothing if the server has a realistic latency. The test alternates between the real program,
-// which enforces the policy, and a browser without it.
+// TestPolicyEnforcementOverhead checks that policy enforcement adds little to the load time of a
+// page with 100 resources if the server has a realistic latency. The test alternates between the
+// real program, which enforces the policy, and a browser without it.
 func TestPolicyEnforcementOverhead(t *testing.T) {
 	tier.Exhaustive(t)
 	// The test servers have self-signed certificates.
@@ -151,8 +151,8 @@ func TestPolicyEnforcementOverhead(t *testing.T) {
 		{"http, 20 ms", 20 * time.Millisecond, false, 0, costWaiting},
 		{"http of many hosts, 20 ms", 20 * time.Millisecond, false, 20, costWaiting},
 		{"https, 20 ms", 20 * time.Millisecond, true, 0, costWaiting},
-		{"http, no latency", 0, false, 0, costAtOnce},
-		{"https, no latency", 0, true, 0, costAtOnce},
+		{"http, no latency", 0, false, 0, costImmediate},
+		{"https, no latency", 0, true, 0, costImmediate},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := costSite(t, c.latency, c.tls, c.hosts).URL + "/page"
@@ -166,7 +166,7 @@ func TestPolicyEnforcementOverhead(t *testing.T) {
 			busy := func() bool { return c.latency > 0 && at(b, len(b)/2) > busyPage }
 			limit := func() float64 {
 				if busy() {
-					return costAtOnce
+					return costImmediate
 				}
 				return c.limit
 			}

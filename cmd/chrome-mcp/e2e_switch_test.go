@@ -20,7 +20,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
-// anotherServer: a second host starts a second server. The two do not affect each other.
+// anotherServer starts a second server as another MCP host does. The two servers do not affect each
+// other.
 func (e *endToEnd) anotherServer(t *testing.T) {
 	b, s := e.browser, e.server
 	other := startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--no-cdp-fallback", "--headless")
@@ -46,8 +47,8 @@ func (e *endToEnd) anotherServer(t *testing.T) {
 	}
 }
 
-// closeAndOpen: while the user's Chrome is closed, calls use the managed browser and report the
-// switch; after a restart they use the user's Chrome again.
+// closeAndOpen closes the user's Chrome. Calls use the managed browser and report the switch; after
+// a restart they use the user's Chrome again.
 func (e *endToEnd) closeAndOpen(t *testing.T) {
 	b, s := e.browser, e.server
 	b.Popup(t, func(session string) {
@@ -106,7 +107,7 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	e.selectTab(t, "/kept")
 }
 
-// freeze: an extension that is connected but does not respond is detected.
+// freeze stops the extension. Calls detect that it is connected but does not respond.
 func (e *endToEnd) freeze(t *testing.T) {
 	s := e.server
 	all := descendants(t, e.browser.PID())
@@ -154,7 +155,8 @@ func descendants(t *testing.T, pid int) []*process.Process {
 	return all
 }
 
-// stopAndReconnect: chrome-mcp stop disconnects the server immediately; SIGHUP lets it reconnect.
+// stopAndReconnect runs chrome-mcp stop, which disconnects the server immediately. SIGHUP lets it
+// reconnect.
 func (e *endToEnd) stopAndReconnect(t *testing.T) {
 	s := e.server
 	if _, stderr, err := execute(t, e.data, nil, "stop"); err != nil {
@@ -180,7 +182,8 @@ func (e *endToEnd) stopAndReconnect(t *testing.T) {
 	s.call(t, "tabs_list", nil, "/kept")
 }
 
-// end: no process or file of ours remains, and the user's files are unchanged.
+// end ends the test, and checks that no process or file of ours remains and that the user's files
+// are unchanged.
 func (e *endToEnd) end(t *testing.T) {
 	b, s := e.browser, e.server
 	s.call(t, "get_text", nil, "Lamps of walnut")
@@ -227,7 +230,7 @@ func (e *endToEnd) end(t *testing.T) {
 	})
 }
 
-// TestPortTaken: if the port is in use, the program continues and reports it on request.
+// TestPortTaken checks that the program continues if the port is in use, and that calls report it.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -75,7 +75,7 @@ func soon(t *testing.T, what string, begin time.Time, limit time.Duration) {
 	}
 }
 
-// alone: calls use a launched browser, and the status contains the reason.
+// alone checks that calls use a launched browser, and that the status contains the reason.
 func (e *endToEnd) alone(t *testing.T) {
 	e.server.call(t, "chrome_status", nil, "backend: cdp", "no extension is connected: none was set up", "extension connected: false")
 	e.server.call(t, "navigate", map[string]any{"url": e.site.URL + "/managed"}, "managed")
@@ -203,8 +203,8 @@ func (e *endToEnd) shareByGroup(t *testing.T) {
 	e.server.call(t, "get_text", nil, "first")
 }
 
-// policy: calls that the policy does not allow are denied, and the extension enforces the policy on
-// shared pages.
+// policy checks that calls that the policy does not allow are denied, and that the extension
+// enforces the policy on shared pages.
 func (e *endToEnd) policy(t *testing.T) {
 	s := e.server
 	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/policy"}, "policy")
@@ -226,7 +226,7 @@ func (e *endToEnd) policy(t *testing.T) {
 	e.browser.goTo(t, e.page, e.site.URL+"/back")
 }
 
-// stopInMidCall: every way to end sharing also ends the running call.
+// stopInMidCall checks that each way to end sharing also ends the running call.
 func (e *endToEnd) stopInMidCall(t *testing.T) {
 	b := e.browser
 	for _, c := range []struct {

@@ -48,8 +48,8 @@ func driven(t *testing.T, i *bridge.Conn) {
 	}
 }
 
-// TestRealExtension: the real extension, in a real browser, finds the server with the real native
-// messaging host, also after the server restarts.
+// TestRealExtension checks that the extension in a real browser finds the server with the real
+// native messaging host, also after the server restarts.
 func TestRealExtension(t *testing.T) {
 	server, s, rules := openTestBridge(t)
 	startUserBrowser(t, s)
@@ -67,8 +67,8 @@ func TestRealExtension(t *testing.T) {
 	}
 }
 
-// TestServersStartAndStop: a browser that is already running finds a server within seconds of its
-// start, and also a second one, and both connections stay open.
+// TestServersStartAndStop checks that a running browser finds a server, and then a second one,
+// within seconds of its start, and that both connections stay open.
 func TestServersStartAndStop(t *testing.T) {
 	early, s, rules := openTestBridge(t)
 	startUserBrowser(t, s)

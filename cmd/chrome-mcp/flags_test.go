@@ -108,7 +108,7 @@ func TestProxyFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestPolicyDirectories: the upload and state directories must be directories.
+// TestPolicyDirectories checks that the upload and state directories must be directories.
 func TestPolicyDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -262,7 +262,7 @@ func TestFlagListHasEveryFlag(t *testing.T) {
 	}
 }
 
-// TestCommandHelp: each command has help, which fits a terminal.
+// TestCommandHelp checks that each command has help that fits a terminal.
 func TestCommandHelp(t *testing.T) {
 	root, _ := newRoot(nil, nil)
 	for _, cmd := range root.Commands() {

@@ -15,8 +15,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 )
 
-// TestSIGKILLLeavesNoBrowser: after a SIGKILL of the server its Chromium exits within five seconds,
-// and the next start removes the temporary profile.
+// TestSIGKILLLeavesNoBrowser kills the server. Its Chromium exits within five seconds, and the next
+// start removes the temporary profile.
 func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	needChromium(t)
 	_, address, stop, err := shop.Open()

@@ -11,8 +11,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
-// TestServeCleansUp: after the end of stdin, and after a signal, no goroutine, file or listener
-// remains.
+// TestServeCleansUp checks that no goroutine, file or listener remains after the end of stdin or a
+// signal.
 func TestServeCleansUp(t *testing.T) {
 	for _, how := range []string{"stdin", "signal"} {
 		t.Run(how, func(t *testing.T) {

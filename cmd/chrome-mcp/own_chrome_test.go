@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestOwnChromeExample: a program in another module reads a page in the user's own Chrome through
-// the extension, with the user's cookies.
+// TestOwnChromeExample runs a program of another module that reads a page in the user's own Chrome
+// through the extension, with the user's cookies.
 func TestOwnChromeExample(t *testing.T) {
 	b := newUserBrowser(t)
 	program := filepath.Join(t.TempDir(), "own-chrome")

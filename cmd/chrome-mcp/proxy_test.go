@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestUpstreamProxy: if the environment names a proxy, the browser's requests use it, including
-// those to hosts that only the proxy can resolve.
+// TestUpstreamProxy checks that the browser's requests use the proxy that the environment names,
+// including requests to hosts that only the proxy can resolve.
 func TestUpstreamProxy(t *testing.T) {
 	needChromium(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>By proxy</title><p>%s came by the proxy", r.URL.Host)
+		fmt.Fprintf(w, "<title>By proxy</title><p>%s was loaded through the proxy", r.URL.Host)
 	}))
 	t.Cleanup(proxy.Close)
 	t.Setenv("HTTP_PROXY", proxy.URL)
@@ -23,6 +23,6 @@ func TestUpstreamProxy(t *testing.T) {
 		t.Error("the instructions do not state that all sites are allowed")
 	}
 	s.call(t, "navigate", map[string]any{"url": "http://far.test/"}, "By proxy")
-	s.call(t, "get_text", nil, "far.test came by the proxy")
+	s.call(t, "get_text", nil, "far.test was loaded through the proxy")
 	s.end(t)
 }

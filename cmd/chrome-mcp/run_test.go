@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestWithin(t *testing.T) {
+func TestRunWithTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := errors.New("closed badly")
 		if err := runWithTimeout(time.Second, func() error { return want }); err != want {
@@ -25,7 +25,7 @@ func TestWithin(t *testing.T) {
 	})
 }
 
-func TestEndingReader(t *testing.T) {
+func TestEOFNotifier(t *testing.T) {
 	ended := 0
 	r := &eofNotifier{Reader: strings.NewReader("text"), ended: func() { ended++ }}
 	data, err := io.ReadAll(r)

@@ -33,7 +33,7 @@ func TestSIGHUPRotatesToken(t *testing.T) {
 	}
 }
 
-// TestProgramRotates: the program rotates its token on SIGHUP and continues.
+// TestProgramRotates checks that the program rotates its token on SIGHUP and continues.
 func TestProgramRotates(t *testing.T) {
 	data := t.TempDir()
 	cmd, stdin := initialized(t, binary, "--port=0", "--data", data)

@@ -24,21 +24,21 @@ func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool)
 	b.record(e)
 }
 
-// recordShared records that the user shared a tab, or that it is no longer shared. l.mu must be
+// recordShared records that the user shared a tab, or that it is no longer shared. in.mu must be
 // held.
-func (l *installation) recordShared(t *tab, decision, rule, detail string) {
+func (in *installation) recordShared(t *tab, decision, rule, detail string) {
 	if t.info.Own || t.shareSequence == 0 {
 		return // opened by us or by a page
 	}
-	l.backend.record(audit.Entry{
-		Event: audit.EventConsent, Tool: "share", Tab: string(l.tabID(t)), Origin: audit.Origin(t.info.URL),
+	in.backend.record(audit.Entry{
+		Event: audit.EventConsent, Tool: "share", Tab: string(in.tabID(t)), Origin: audit.Origin(t.info.URL),
 		Decision: decision, Rule: rule, Detail: detail,
 	})
 }
 
 // tabID returns the id of a tab for clients.
-func (l *installation) tabID(t *tab) executor.TabID {
-	return executor.NewTabID("ext", l.id, strconv.Itoa(t.index))
+func (in *installation) tabID(t *tab) executor.TabID {
+	return executor.NewTabID("ext", in.id, strconv.Itoa(t.index))
 }
 
 // ruleUser is the audit rule of a decision of the user.

@@ -2,7 +2,6 @@ package extension
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,17 +17,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
-
-// A connection is a bridge.Instance.
-type connection interface {
-	ID() string
-	Chrome() string
-	Call(ctx context.Context, method string, params, result any) error
-	Queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error
-	Next(ctx context.Context) (*bridge.Event, error)
-	LastMessageAt() time.Time
-	Err() error
-}
 
 // A Backend drives the browsers whose extension is connected to one server. It has the tabs of all
 // of them. It implements executor.ExtensionBackend. Its methods are safe for concurrent use.
@@ -91,20 +79,20 @@ func (b *Backend) watch(ctx context.Context) {
 
 // connect starts using c, unless it is already used. A new connection of an installation replaces
 // the old one, and keeps its tabs.
-func (b *Backend) connect(ctx context.Context, c connection) {
+func (b *Backend) connect(ctx context.Context, c *bridge.Conn) {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(b.installations, func(l *installation) bool { return l.key == c.ID() })
+	i := slices.IndexFunc(b.installations, func(in *installation) bool { return in.key == c.ID() })
 	if i < 0 {
 		b.installations = append(b.installations, newInstallation(b, c.ID()))
 		i = len(b.installations) - 1
 	}
-	l := b.installations[i]
-	b.mu.Unlock() // b.mu may be locked while l.mu is held, but not the reverse
-	l.connect(ctx, c)
+	in := b.installations[i]
+	b.mu.Unlock() // b.mu may be locked while in.mu is held, but not the reverse
+	in.connect(ctx, c)
 }
 
 // Kind returns executor.BackendExtension.
@@ -116,9 +104,9 @@ func (b *Backend) Connected() bool { return len(b.connectedInstallations()) > 0 
 // connectedInstallations returns the browsers that are connected.
 func (b *Backend) connectedInstallations() []*installation {
 	b.mu.Lock()
-	links := slices.Clone(b.installations)
+	installations := slices.Clone(b.installations)
 	b.mu.Unlock()
-	return slices.DeleteFunc(links, func(l *installation) bool { return l.connection() == nil })
+	return slices.DeleteFunc(installations, func(in *installation) bool { return in.connection() == nil })
 }
 
 // NewSession returns an Executor for one client. Sessions see the tabs that the user has shared, and
@@ -132,8 +120,8 @@ func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, e
 func (b *Backend) Status(context.Context) executor.Status {
 	s := executor.Status{Backend: executor.BackendExtension}
 	var facts []string
-	for _, l := range b.connectedInstallations() {
-		facts = append(facts, l.describe())
+	for _, in := range b.connectedInstallations() {
+		facts = append(facts, in.describe())
 	}
 	s.Ready = len(facts) > 0
 	s.ExtensionConnected = s.Ready
@@ -221,11 +209,11 @@ func (b *Backend) Close() error {
 	}
 	b.mu.Lock()
 	b.closed = true
-	links, proxy := b.installations, b.proxied
+	installations, proxy := b.installations, b.proxied
 	b.mu.Unlock()
 	b.stop()
-	for _, l := range links {
-		l.close()
+	for _, in := range installations {
+		in.close()
 	}
 	b.work.Wait()
 	if proxy != nil {
@@ -250,8 +238,8 @@ func (h host) Current() session.BrowserInstance {
 
 // Acquire implements session.BrowserProvider. It does not wait for an extension to connect.
 func (h host) Acquire(ctx context.Context) (session.BrowserInstance, error) {
-	for _, l := range h.connectedInstallations() {
-		if err := l.ready(ctx); err != nil { // its tabs are known shortly after it has connected
+	for _, in := range h.connectedInstallations() {
+		if err := in.ready(ctx); err != nil { // its tabs are known shortly after it has connected
 			return nil, err
 		}
 	}

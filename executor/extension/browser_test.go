@@ -12,7 +12,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -42,7 +42,7 @@ func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBro
 	t.Cleanup(func() { os.RemoveAll(root) })
 	u := &userBrowser{t: t, root: root, data: data, opts: opts}
 	dir := filepath.Join(root, "extension")
-	if err := carried.Write(dir); err != nil {
+	if err := extfiles.Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	if opts.prepare != nil {
@@ -58,7 +58,7 @@ func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBro
 	}
 	manifest, _ := json.Marshal(map[string]any{
 		"name": wire.HostName, "description": "test", "path": self, "type": "stdio",
-		"allowed_origins": []string{"chrome-extension://" + carried.ID() + "/"},
+		"allowed_origins": []string{"chrome-extension://" + extfiles.ID() + "/"},
 	})
 	if err := os.WriteFile(filepath.Join(hosts, wire.HostName+".json"), manifest, 0o600); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func awaitHosts(t testing.TB, n int) {
 	}
 }
 
-// call carries out a command of the user's own line.
+// call sends a command over the user's CDP connection.
 func (u *userBrowser) call(session, method string, params, result any) {
 	u.t.Helper()
 	u.Call(u.t, session, method, params, result)
@@ -119,7 +119,7 @@ func (u *userBrowser) target(kind, urlPart string) string {
 	return u.Find(u.t, kind, urlPart).ID
 }
 
-// eval runs an expression in a target and decodes what it resolves to.
+// eval runs an expression in a target and decodes the value that it resolves to.
 func (u *userBrowser) eval(target, expression string, result any) {
 	u.t.Helper()
 	u.EvalInTarget(u.t, target, expression, result)
@@ -131,13 +131,13 @@ func (u *userBrowser) worker(expression string, result any) {
 	u.Worker(u.t, expression, result)
 }
 
-// killWorker ends the extension's worker.
+// killWorker closes the extension's service worker.
 func (u *userBrowser) killWorker() {
 	u.t.Helper()
-	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", carried.ID())}, nil)
+	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", extfiles.ID())}, nil)
 }
 
-// open opens a page in a tab in front, and returns the tab's number.
+// open opens a page in a new foreground tab and returns the tab's id.
 func (u *userBrowser) open(url string) int {
 	u.t.Helper()
 	var made struct {
@@ -146,12 +146,12 @@ func (u *userBrowser) open(url string) int {
 	u.call("", "Target.createTarget", map[string]any{"url": url}, &made)
 	var tab int
 	u.worker(fmt.Sprintf("chrome.debugger.getTargets().then((all) => all.find((t) => t.id === %q).tabId)", made.ID), &tab)
-	u.arrived(tab, url)
+	u.waitLoaded(tab, url)
 	return tab
 }
 
-// arrived waits until a tab shows a page.
-func (u *userBrowser) arrived(tab int, url string) {
+// waitLoaded waits until a tab shows a page.
+func (u *userBrowser) waitLoaded(tab int, url string) {
 	u.t.Helper()
 	var at string
 	for deadline := time.Now().Add(userbrowser.WaitTimeout); at != url; {
@@ -162,14 +162,14 @@ func (u *userBrowser) arrived(tab int, url string) {
 	}
 }
 
-// toggle shares a tab, or stops sharing it, by the shortcut.
+// toggle presses the shortcut that shares a tab or stops sharing it.
 func (u *userBrowser) toggle(tab int) {
 	u.t.Helper()
 	u.worker(fmt.Sprintf("chrome.commands.onCommand.dispatch('share-tab', {id: %d})", tab), nil)
 }
 
-// act does what a button of the extension's pages does. It returns the message that the user sees if
-// that fails.
+// act performs the action of a button on the extension's pages. It returns the message that the
+// user sees if the action fails.
 func (u *userBrowser) act(action string, args map[string]any) (message string) {
 	u.t.Helper()
 	text, _ := json.Marshal(args)
@@ -177,8 +177,7 @@ func (u *userBrowser) act(action string, args map[string]any) (message string) {
 	return message
 }
 
-// answer waits until the user is asked whether scripts may run on a site, and
-// gives an answer.
+// answer waits for the prompt for script consent and gives an answer.
 func (u *userBrowser) answer(answer string) {
 	u.t.Helper()
 	u.options(fmt.Sprintf(`new Promise((done) => {
@@ -188,14 +187,13 @@ func (u *userBrowser) answer(answer string) {
 	})`, answer), nil)
 }
 
-// options runs an expression, in which there is the Client of the extension's
-// pages, in its options page.
+// options runs an expression in the options page, with the Client class of the extension's pages.
 func (u *userBrowser) options(expression string, result any) {
 	u.t.Helper()
 	var page struct {
 		ID string `json:"targetId"`
 	}
-	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + carried.ID() + "/options.html", "background": true}, &page)
+	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extfiles.ID() + "/options.html", "background": true}, &page)
 	for there, deadline := false, time.Now().Add(userbrowser.WaitTimeout); !there; {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
 		if time.Now().After(deadline) {
@@ -206,8 +204,8 @@ func (u *userBrowser) options(expression string, result any) {
 	u.call("", "Target.closeTarget", map[string]any{"targetId": page.ID}, nil)
 }
 
-// within bounds what a test does by a time in which nothing can take long that
-// goes well.
+// within runs work and fails the test if it takes longer than limit. The context of work lasts
+// longer.
 func within(t testing.TB, limit time.Duration, what string, work func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)

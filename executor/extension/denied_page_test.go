@@ -38,14 +38,14 @@ func newDeniedSite(t testing.TB) (allowed, denied string) {
 // TestDeniedPage navigates a shared tab and a tab of the agent to a denied site. The agent can leave
 // the error page of the browser.
 func TestDeniedPage(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
 	allowed, denied := newDeniedSite(t)
 
-	t.Run("of the user's", func(t *testing.T) {
-		tab := l.u.open(allowed + "/shared")
-		l.u.toggle(tab)
-		awaitTabs(t, l.b, 1)
+	t.Run("tab of the user", func(t *testing.T) {
+		tab := env.u.open(allowed + "/shared")
+		env.u.toggle(tab)
+		awaitTabs(t, env.b, 1)
 		tabs, err := s.Tabs(t.Context())
 		if err != nil || len(tabs) != 1 {
 			t.Fatalf("%+v, %v", tabs, err)
@@ -56,20 +56,20 @@ func TestDeniedPage(t *testing.T) {
 			t.Errorf("closing it: %+v, %v", closed, err)
 		}
 	})
-	t.Run("of the agent's", func(t *testing.T) {
+	t.Run("tab of the agent", func(t *testing.T) {
 		_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: allowed + "/own"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		executortest.Refused(t, s, tab.ID, allowed, denied)
 	})
-	t.Run("a frame that comes and goes under the pointer", func(t *testing.T) {
+	t.Run("frame that moves under the pointer and away", func(t *testing.T) {
 		// The frame must have loaded before the tab is shared. Later its request is denied.
 		jumping := newJumpingSite(t) + "/"
-		user := l.u.open(jumping)
-		l.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
-		l.u.toggle(user)
-		awaitTabs(t, l.b, 2) // and the one above
+		user := env.u.open(jumping)
+		env.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
+		env.u.toggle(user)
+		awaitTabs(t, env.b, 2) // and the one above
 		tabs, err := s.Tabs(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestDeniedPage(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("%+v", tabs)
 		}
-		// At least 40, and until the page has drawn the frame both here and there.
+		// at least 40 presses, until the frame was drawn at both positions
 		denials, presses := 0, 0
 		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (denials == 0 || denials == presses) && time.Now().Before(deadline); presses++ {
 			_, err := pagetest.Of(s, tabs[i].ID).Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
@@ -89,19 +89,19 @@ func TestDeniedPage(t *testing.T) {
 			}
 		}
 		if denials == 0 || denials == presses {
-			t.Errorf("%d of %d were denied: the frame is not added and removed", denials, presses)
+			t.Errorf("%d of %d clicks were denied, want a part of them", denials, presses)
 		}
 		var pressed int
-		l.u.eval(l.u.target("iframe", "/jumping"), "pressed", &pressed)
+		env.u.eval(env.u.target("iframe", "/jumping"), "pressed", &pressed)
 		if pressed != 0 {
-			t.Errorf("the frame got %d presses", pressed)
+			t.Errorf("the frame received %d presses", pressed)
 		}
 	})
 }
 
-// newJumpingSite returns the URL of a page that moves a frame of a site which
-// no policy allows under the pointer, or away, by chance in each frame that is
-// drawn: calls take as many frames each, so that any pattern could meet theirs.
+// newJumpingSite returns the URL of a page with a frame of a denied site. In each animation frame,
+// the page moves the frame under the pointer or away from it. The choice is random, because calls
+// that take a fixed number of animation frames could match any pattern.
 func newJumpingSite(t testing.TB) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

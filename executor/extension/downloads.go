@@ -46,62 +46,62 @@ func newDownloads() downloads {
 
 // downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
 // they start during a call; the others belong to the user.
-func (l *installation) downloadBegan(t *session.Tab, d page.Download) {
+func (in *installation) downloadBegan(t *session.Tab, d page.Download) {
 	if opener := t.Opener; opener != nil && blank(t.Page.URL()) {
 		// The tab was opened only for the download, and closes immediately.
 		t, d.Frame = opener, string(opener.Page.Session().Target().TargetID)
 	}
-	_, rec, info := l.backend.locate(t)
+	_, rec, info := in.backend.locate(t)
 	if rec == nil || !(info.Own || t.Page.Busy()) {
 		return
 	}
-	l.begin(t, d)
+	in.begin(t, d)
 }
 
 func blank(url string) bool { return url == "" || url == "about:blank" }
 
 // begin adds a download of a page. It ends it immediately if it is not allowed.
-func (l *installation) begin(t *session.Tab, d page.Download) {
+func (in *installation) begin(t *session.Tab, d page.Download) {
 	entry := &pendingDownload{url: d.URL}
-	if l.mayDownload(t, d) {
+	if in.mayDownload(t, d) {
 		entry.transfer = t.AddTransfer(d.Name)
-		if share, err := l.backend.quota.Begin(); err != nil {
+		if share, err := in.backend.quota.Begin(); err != nil {
 			entry.cancel = true
 			entry.transfer.End(download.File{}, err)
 		} else {
 			entry.transfer.Share = share
 		}
-		l.notifyDownload(entry.transfer)
+		in.notifyDownload(entry.transfer)
 	} else {
 		name := d.Name
-		if !l.mayRead(t, d.Frame) {
+		if !in.mayRead(t, d.Frame) {
 			name = "" // the page controls the name
 		}
 		entry.cancel = true
 		t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
 			"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
 	}
-	l.mu.Lock()
-	l.files.begun = append(l.files.begun, entry)
+	in.mu.Lock()
+	in.files.begun = append(in.files.begun, entry)
 	var reported *wire.Download
-	for id, w := range l.files.unmatched { // the browser has reported it first
+	for id, w := range in.files.unmatched { // the browser has reported it first
 		if w.URL == d.URL || w.FinalURL == d.URL {
 			reported = &w
-			delete(l.files.unmatched, id)
+			delete(in.files.unmatched, id)
 			break
 		}
 	}
-	l.mu.Unlock()
+	in.mu.Unlock()
 	if reported != nil {
-		l.downloaded(*reported)
+		in.downloaded(*reported)
 	}
 }
 
 // mayDownload reports whether the session that owns a tab allows a frame of it to download a URL. For
 // a tab without an owner, it reports whether any session allows it.
-func (l *installation) mayDownload(t *session.Tab, d page.Download) bool {
+func (in *installation) mayDownload(t *session.Tab, d page.Download) bool {
 	owner, may := t.Owner(), false
-	l.backend.sessions.Each(func(s *session.Session) {
+	in.backend.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may || s.MayDownload(context.Background(), t, d.Frame, d.URL) == nil
 		}
@@ -110,9 +110,9 @@ func (l *installation) mayDownload(t *session.Tab, d page.Download) bool {
 }
 
 // mayRead reports whether each session that receives events of a tab may read a frame of it.
-func (l *installation) mayRead(t *session.Tab, frame string) bool {
+func (in *installation) mayRead(t *session.Tab, frame string) bool {
 	owner, may := t.Owner(), true
-	l.backend.sessions.Each(func(s *session.Session) {
+	in.backend.sessions.Each(func(s *session.Session) {
 		if owner == nil || owner == s {
 			may = may && s.CanRead(context.Background(), t, frame)
 		}
@@ -121,76 +121,76 @@ func (l *installation) mayRead(t *session.Tab, frame string) bool {
 }
 
 // downloaded handles a message of the browser about a file.
-func (l *installation) downloaded(w wire.Download) {
-	l.mu.Lock()
-	if l.files.ended[w.ID] {
-		l.mu.Unlock()
+func (in *installation) downloaded(w wire.Download) {
+	in.mu.Lock()
+	if in.files.ended[w.ID] {
+		in.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(l.files.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
+	i := slices.IndexFunc(in.files.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
 	if i < 0 {
-		i = slices.IndexFunc(l.files.begun, func(b *pendingDownload) bool {
+		i = slices.IndexFunc(in.files.begun, func(b *pendingDownload) bool {
 			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
 		})
 	}
-	if t := l.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Busy()) {
+	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Busy()) {
 		if w.Filename == "" && w.State == "in_progress" {
-			l.mu.Unlock()
+			in.mu.Unlock()
 			return // the next message contains its name
 		}
-		l.mu.Unlock()
-		l.begin(t.tab, page.Download{Frame: t.info.TargetID, URL: w.URL, Name: filepath.Base(w.Filename)})
+		in.mu.Unlock()
+		in.begin(t.tab, page.Download{Frame: t.info.TargetID, URL: w.URL, Name: filepath.Base(w.Filename)})
 		w.Opened = false
-		l.downloaded(w)
+		in.downloaded(w)
 		return
 	}
 	if i < 0 {
-		before, known := l.files.unmatched[w.ID]
+		before, known := in.files.unmatched[w.ID]
 		if known && before.State != "in_progress" {
 			w = before // a later message is outdated
 		}
-		if known || len(l.files.unmatched) < maxUnmatchedDownloads {
-			l.files.unmatched[w.ID] = w
+		if known || len(in.files.unmatched) < maxUnmatchedDownloads {
+			in.files.unmatched[w.ID] = w
 		} else {
-			for id := range l.files.unmatched { // the oldest
+			for id := range in.files.unmatched { // the oldest
 				if id < w.ID {
-					delete(l.files.unmatched, id)
-					l.files.unmatched[w.ID] = w
+					delete(in.files.unmatched, id)
+					in.files.unmatched[w.ID] = w
 					break
 				}
 			}
 		}
-		l.mu.Unlock()
+		in.mu.Unlock()
 		return
 	}
-	entry := l.files.begun[i]
+	entry := in.files.begun[i]
 	first := entry.id == 0
 	entry.id = w.ID
 	if w.State != "in_progress" {
-		l.files.ended[w.ID] = true
-		l.files.begun = slices.Delete(slices.Clone(l.files.begun), i, i+1)
+		in.files.ended[w.ID] = true
+		in.files.begun = slices.Delete(slices.Clone(in.files.begun), i, i+1)
 	}
-	l.mu.Unlock()
+	in.mu.Unlock()
 	if entry.cancel {
 		if first || w.State == "complete" {
-			l.cancel(w.ID)
+			in.cancel(w.ID)
 		}
 		return
 	}
-	l.progress(entry, w)
+	in.progress(entry, w)
 }
 
-func (l *installation) progress(entry *pendingDownload, w wire.Download) {
-	tr, limit := entry.transfer, l.backend.opts.MaxDownloadBytes
+func (in *installation) progress(entry *pendingDownload, w wire.Download) {
+	tr, limit := entry.transfer, in.backend.opts.MaxDownloadBytes
 	switch {
 	case w.Bytes > limit || w.Total > limit:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
 			"%q is larger than %d MB", tr.Name, limit>>20))
-		l.cancel(w.ID)
-	case w.Bytes > l.backend.quota.Remaining():
+		in.cancel(w.ID)
+	case w.Bytes > in.backend.quota.Remaining():
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
 			"%q would exceed the total download limit", tr.Name))
-		l.cancel(w.ID)
+		in.cancel(w.ID)
 	case w.State == "complete":
 		f, err := verifyDownloaded(w)
 		if err != nil {
@@ -202,7 +202,7 @@ func (l *installation) progress(entry *pendingDownload, w wire.Download) {
 	default:
 		return
 	}
-	l.notifyDownload(tr)
+	in.notifyDownload(tr)
 }
 
 // verifyDownloaded checks and returns the file that the browser has reported as complete. The disk
@@ -225,24 +225,24 @@ func verifyDownloaded(w wire.Download) (download.File, error) {
 }
 
 // cancel cancels a download in the browser.
-func (l *installation) cancel(id int) {
-	c := l.connection()
+func (in *installation) cancel(id int) {
+	c := in.connection()
 	if c == nil {
 		return
 	}
-	l.work.Go(func() {
+	in.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := c.Call(ctx, wire.MethodDownloadCancel, wire.DownloadRef{ID: id}, nil); err != nil {
-			l.backend.log.Warn("canceling a denied download failed", "error", err)
+			in.backend.log.Warn("canceling a denied download failed", "error", err)
 		}
 	})
 }
 
-func (l *installation) notifyDownload(tr *session.Transfer) {
+func (in *installation) notifyDownload(tr *session.Transfer) {
 	d := tr.Describe(executor.BackendExtension)
-	tr.Record(executor.NewTabID("ext", tr.Tab().InstanceID, tr.Tab().Raw), l.backend.record)
-	l.backend.sessions.Each(func(s *session.Session) {
+	tr.Record(executor.NewTabID("ext", tr.Tab().InstanceID, tr.Tab().Raw), in.backend.record)
+	in.backend.sessions.Each(func(s *session.Session) {
 		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
 	})
 }
@@ -299,8 +299,8 @@ func (r failingRoundTripper) RoundTrip(*http.Request) (*http.Response, error) { 
 // userAgent returns the User-Agent header of the user's Chrome, or "" if its version is unknown.
 func (b *Backend) userAgent() string {
 	version := ""
-	for _, l := range b.connectedInstallations() {
-		if c := l.connection(); c != nil {
+	for _, in := range b.connectedInstallations() {
+		if c := in.connection(); c != nil {
 			version = c.Chrome()
 		}
 	}

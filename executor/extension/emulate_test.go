@@ -12,48 +12,48 @@ import (
 // TestEmulationResetOnDisconnect checks that the emulation of a tab of the user ends with the session,
 // however it ends.
 func TestEmulationResetOnDisconnect(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
+	env := newTestEnv(t, nil, userBrowserOptions{})
 	const seen = `[innerWidth, innerHeight, devicePixelRatio, matchMedia("(prefers-color-scheme: dark)").matches, navigator.maxTouchPoints, /Android/.test(navigator.userAgent), navigator.onLine].join(" ")`
 	for _, way := range []struct {
 		name string
 		end  func(tab int)
 	}{
 		{"session", func(int) {
-			l.s.Close()
-			next, err := l.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+			env.s.Close()
+			next, err := env.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { next.Close() })
-			l.s = next
+			env.s = next
 		}},
-		{"unshared", func(tab int) { l.u.toggle(tab) }},
+		{"unshared", func(tab int) { env.u.toggle(tab) }},
 		{"stopped", func(int) {
-			if refusal := l.u.act("stopAll", nil); refusal != "" {
+			if refusal := env.u.act("stopAll", nil); refusal != "" {
 				t.Fatal(refusal)
 			}
 		}},
-		{"server", func(int) { l.server.Close() }},
+		{"server", func(int) { env.server.Close() }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			whole, user := l.t, l.u.t
-			l.t, l.u.t = t, t
-			defer func() { l.t, l.u.t = whole, user }()
-			tab := l.u.open(l.site.URL + "/" + way.name)
-			page := l.u.target("page", "/"+way.name)
+			whole, user := env.t, env.u.t
+			env.t, env.u.t = t, t
+			defer func() { env.t, env.u.t = whole, user }()
+			tab := env.u.open(env.site.URL + "/" + way.name)
+			page := env.u.target("page", "/"+way.name)
 			look := func() (s string) {
-				l.u.eval(page, seen, &s)
+				env.u.eval(page, seen, &s)
 				return s
 			}
 			before := look()
-			l.u.toggle(tab)
-			id := l.waitListed("/" + way.name)
-			waitForPage(t, l.s, id, "/"+way.name)
+			env.u.toggle(tab)
+			id := env.waitListed("/" + way.name)
+			waitForPage(t, env.s, id, "/"+way.name)
 			still := true
-			if _, err := pagetest.Of(l.s, id).Resize(t.Context(), executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
+			if _, err := pagetest.Of(env.s, id).Resize(t.Context(), executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := pagetest.Of(l.s, id).Emulate(t.Context(), executor.EmulateOptions{
+			if _, err := pagetest.Of(env.s, id).Emulate(t.Context(), executor.EmulateOptions{
 				Device: executor.DevicePhone, ColorScheme: executor.SchemeDark, ReducedMotion: &still, Network: executor.NetworkOffline,
 			}); err != nil {
 				t.Fatal(err)
@@ -71,12 +71,12 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 	}
 }
 
-// TestNotEmulated is what would not be of one tab alone.
-func TestNotEmulated(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	_, id := l.share("/page")
+// TestUnsupportedEmulation checks that settings that would affect other tabs are rejected.
+func TestUnsupportedEmulation(t *testing.T) {
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	_, id := env.share("/page")
 	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
-		_, err := pagetest.Of(l.s, id).Emulate(t.Context(), o)
+		_, err := pagetest.Of(env.s, id).Emulate(t.Context(), o)
 		wantCode(t, err, executor.ErrBadArgs)
 	}
 }

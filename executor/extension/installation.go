@@ -33,7 +33,7 @@ type installation struct {
 	work    sync.WaitGroup
 
 	mu             sync.Mutex           // guards the fields below, and the order of messages to tr
-	conn           connection           // nil while disconnected
+	conn           *bridge.Conn         // nil while disconnected
 	connectionDone chan struct{}        // closed when the end of the last connection has been handled
 	tabsKnown      chan struct{}        // closed when the tabs of conn are known
 	tabs           map[int]*tab         // by Chrome's tab id
@@ -56,50 +56,50 @@ type tab struct {
 }
 
 func newInstallation(b *Backend, key string) *installation {
-	l := &installation{
+	in := &installation{
 		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
 		tr: newTransport(), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), files: newDownloads(),
 	}
-	close(l.connectionDone)
-	l.tr.connect(nil, executor.ErrExtensionDisconnected)
-	l.cdp = cdpconn.New(l.tr)
-	l.work.Go(l.follow)
-	return l
+	close(in.connectionDone)
+	in.tr.connect(nil, executor.ErrExtensionDisconnected)
+	in.cdp = cdpconn.New(in.tr)
+	in.work.Go(in.follow)
+	return in
 }
 
 // connection returns the current connection, or nil.
-func (l *installation) connection() connection {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn
+func (in *installation) connection() *bridge.Conn {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.conn
 }
 
 // connect starts using c after all events of the previous connection have been handled.
-func (l *installation) connect(ctx context.Context, c connection) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conn == c || c.Err() != nil {
+func (in *installation) connect(ctx context.Context, c *bridge.Conn) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.conn == c || c.Err() != nil {
 		return
 	}
-	before, served, listed := l.connectionDone, make(chan struct{}), make(chan struct{})
-	l.connectionDone = served
-	l.conn, l.tabsKnown = c, listed
-	l.consents = make(map[string]time.Time)
-	l.work.Go(func() {
+	before, served, listed := in.connectionDone, make(chan struct{}), make(chan struct{})
+	in.connectionDone = served
+	in.conn, in.tabsKnown = c, listed
+	in.consents = make(map[string]time.Time)
+	in.work.Go(func() {
 		<-before
-		l.serve(ctx, c, listed)
+		in.serve(ctx, c, listed)
 		close(served)
 	})
 }
 
 // serve reads c until it ends. It closes listed when the tabs are known, or when the connection has
 // ended before.
-func (l *installation) serve(ctx context.Context, c connection, listed chan<- struct{}) {
-	l.mu.Lock()
-	if l.conn == c {
-		l.tr.connect(c, nil)
+func (in *installation) serve(ctx context.Context, c *bridge.Conn, listed chan<- struct{}) {
+	in.mu.Lock()
+	if in.conn == c {
+		in.tr.connect(c, nil)
 	}
-	l.mu.Unlock()
+	in.mu.Unlock()
 	known := sync.OnceFunc(func() { close(listed) })
 	err := c.Queue(ctx, wire.MethodTabsList, wire.Empty{}, func(data json.RawMessage, err error) {
 		var list wire.TabsList
@@ -107,58 +107,58 @@ func (l *installation) serve(ctx context.Context, c connection, listed chan<- st
 			err = wire.Unmarshal(data, &list)
 		}
 		if err == nil {
-			l.reconcile(list.Tabs)
+			in.reconcile(list.Tabs)
 		} else if c.Err() == nil {
-			l.backend.log.Warn("listing the tabs failed", "error", err)
+			in.backend.log.Warn("listing the tabs failed", "error", err)
 		}
 		known()
 	})
-	l.backend.log.Info("an extension is connected", "browser", l.id, "chrome", c.Chrome())
-	l.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + l.id + ", Chrome " + pagetext.Truncate(c.Chrome(), maxReason)})
+	in.backend.log.Info("an extension is connected", "browser", in.id, "chrome", c.Chrome())
+	in.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + in.id + ", Chrome " + pagetext.Truncate(c.Chrome(), maxReason)})
 	for err == nil {
 		var ev *bridge.Event
 		if ev, err = c.Next(ctx); err == nil {
-			l.handleEvent(ev)
+			in.handleEvent(ev)
 		}
 	}
-	l.disconnected(c, err)
+	in.disconnected(c, err)
 	known()
 }
 
 // disconnected fails all calls that wait for c, which has ended with err. The tabs stay until the
 // extension reconnects and reports which of them are still shared.
-func (l *installation) disconnected(c connection, err error) {
-	l.mu.Lock()
-	if l.conn == c {
-		l.conn = nil
+func (in *installation) disconnected(c *bridge.Conn, err error) {
+	in.mu.Lock()
+	if in.conn == c {
+		in.conn = nil
 	}
 	why := executor.Errorf(executor.ErrExtensionDisconnected, "Try again: the extension reconnects automatically while Chrome is running.", "the extension disconnected: %w", err)
 	why.Retryable = true
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrExtensionDisconnected {
 		why.Err, why.Hint, why.Retryable = err, e.Hint, e.Retryable // err says who ended the connection
 	}
-	l.tr.connect(nil, why)
-	for _, t := range l.tabs {
-		l.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, NeedsUser: !why.Retryable}, why)
+	in.tr.connect(nil, why)
+	for _, t := range in.tabs {
+		in.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, NeedsUser: !why.Retryable}, why)
 	}
-	l.mu.Unlock()
-	b := l.backend
-	b.record(audit.Entry{Event: audit.EventDisconnected, Detail: "browser " + l.id})
+	in.mu.Unlock()
+	b := in.backend
+	b.record(audit.Entry{Event: audit.EventDisconnected, Detail: "browser " + in.id})
 	b.mu.Lock()
 	b.lost, b.lostAt = err, time.Now()
 	closed := b.closed
 	b.mu.Unlock()
 	if !closed {
-		b.log.Warn("an extension disconnected", "browser", l.id, "error", err)
+		b.log.Warn("an extension disconnected", "browser", in.id, "error", err)
 	}
 	b.changed.Notify()
 }
 
 // ready waits until the tabs of the current connection are known.
-func (l *installation) ready(ctx context.Context) error {
-	l.mu.Lock()
-	listed := l.tabsKnown
-	l.mu.Unlock()
+func (in *installation) ready(ctx context.Context) error {
+	in.mu.Lock()
+	listed := in.tabsKnown
+	in.mu.Unlock()
 	if listed == nil {
 		return nil
 	}
@@ -171,75 +171,75 @@ func (l *installation) ready(ctx context.Context) error {
 }
 
 // handleEvent applies an event. It logs and drops an invalid event.
-func (l *installation) handleEvent(ev *bridge.Event) {
+func (in *installation) handleEvent(ev *bridge.Event) {
 	var err error
-	l.mu.Lock()
+	in.mu.Lock()
 	switch ev.Name {
 	case wire.EventTabShared, wire.EventTabUpdated:
 		var t wire.Tab
 		if err = wire.Unmarshal(ev.Data, &t); err == nil {
-			l.share(t)
+			in.share(t)
 		}
 	case wire.EventTabUnshared:
 		var u wire.TabUnshared
 		if err = wire.Unmarshal(ev.Data, &u); err == nil {
-			l.unshare(u.TabID, u.Reason)
+			in.unshare(u.TabID, u.Reason)
 		}
 	case wire.EventDetached:
 		var d wire.Detached
-		if err = wire.Unmarshal(ev.Data, &d); err == nil && l.tabs[d.TabID] != nil {
+		if err = wire.Unmarshal(ev.Data, &d); err == nil && in.tabs[d.TabID] != nil {
 			why := detachedError(d.Reason)
-			l.detach(l.tabs[d.TabID], page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint}, why)
+			in.detach(in.tabs[d.TabID], page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint}, why)
 		}
 	case wire.EventCDP:
 		var e wire.CDPEvent
 		if err = wire.Unmarshal(ev.Data, &e); err == nil {
-			l.dispatchCDPEvent(&e)
+			in.dispatchCDPEvent(&e)
 		}
 	case wire.EventDownload:
 		var d wire.Download
 		if err = wire.Unmarshal(ev.Data, &d); err == nil {
-			defer l.downloaded(d) // without the lock
+			defer in.downloaded(d) // without the lock
 		}
 	case wire.EventStopped:
-		for id := range l.tabs {
-			l.unshare(id, "stopped")
+		for id := range in.tabs {
+			in.unshare(id, "stopped")
 		}
 	default:
 		err = fmt.Errorf("unknown event %q", ev.Name)
 	}
-	l.mu.Unlock()
+	in.mu.Unlock()
 	if err != nil {
-		l.backend.log.Warn("invalid event from the extension", "event", ev.Name, "error", err)
+		in.backend.log.Warn("invalid event from the extension", "event", ev.Name, "error", err)
 	}
 }
 
 // reconcile updates the known tabs to list, the tabs that are shared now.
-func (l *installation) reconcile(list []wire.Tab) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (in *installation) reconcile(list []wire.Tab) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	there := make(map[int]bool)
 	for _, t := range list {
 		there[t.TabID] = true
-		l.share(t)
+		in.share(t)
 	}
-	for id := range l.tabs {
+	for id := range in.tabs {
 		if !there[id] {
-			l.unshare(id, "closed")
+			in.unshare(id, "closed")
 		}
 	}
-	l.backend.changed.Notify()
+	in.backend.changed.Notify()
 }
 
-// share adds a shared tab, or updates a known one. l.mu must be held.
-func (l *installation) share(info wire.Tab) {
+// share adds a shared tab, or updates a known one. in.mu must be held.
+func (in *installation) share(info wire.Tab) {
 	if info.TargetID == "" {
-		l.backend.log.Debug("a tab has no target yet") // an update follows
+		in.backend.log.Debug("a tab has no target yet") // an update follows
 		return
 	}
-	t := l.tabs[info.TabID]
+	t := in.tabs[info.TabID]
 	if t != nil && t.info.TargetID != info.TargetID {
-		l.unshare(info.TabID, "closed") // the browser has reused the id for another tab
+		in.unshare(info.TabID, "closed") // the browser has reused the id for another tab
 		t = nil
 	}
 	if t != nil {
@@ -249,22 +249,22 @@ func (l *installation) share(info wire.Tab) {
 		}
 		return
 	}
-	l.last++
-	t = &tab{info: info, index: l.last, cdpSessionID: tabSession(l.last)}
+	in.last++
+	t = &tab{info: info, index: in.last, cdpSessionID: tabSession(in.last)}
 	if !info.Own && info.OpenerTabID == 0 { // a tab that a page opened was not shared by the user
-		b := l.backend
+		b := in.backend
 		b.mu.Lock()
 		b.shared++
 		t.shareSequence = b.shared
 		b.mu.Unlock()
 	}
-	if opener := l.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
+	if opener := in.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
 		opener.tab.Page.OpenedTab()
 	}
-	l.tabs[info.TabID] = t
-	l.recordShared(t, audit.Allowed, ruleUser, "")
-	l.tr.route(t.cdpSessionID, route{tab: info.TabID})
-	l.tr.event("", "Target.attachedToTarget", map[string]any{
+	in.tabs[info.TabID] = t
+	in.recordShared(t, audit.Allowed, ruleUser, "")
+	in.tr.route(t.cdpSessionID, route{tab: info.TabID})
+	in.tr.event("", "Target.attachedToTarget", map[string]any{
 		"sessionId": t.cdpSessionID, "waitingForDebugger": false,
 		"targetInfo": map[string]any{
 			"targetId": info.TargetID, "type": "page", "title": info.Title, "url": info.URL, "attached": true, "canAccessOpener": false,
@@ -272,39 +272,39 @@ func (l *installation) share(info wire.Tab) {
 	})
 }
 
-// unshare removes a tab that is no longer shared. Calls on it fail with the reason. l.mu must be
+// unshare removes a tab that is no longer shared. Calls on it fail with the reason. in.mu must be
 // held.
-func (l *installation) unshare(id int, reason string) {
-	t := l.tabs[id]
+func (in *installation) unshare(id int, reason string) {
+	t := in.tabs[id]
 	if t == nil {
 		return
 	}
-	delete(l.tabs, id)
-	l.detachedTabs[string(t.cdpSessionID)] = t
+	delete(in.tabs, id)
+	in.detachedTabs[string(t.cdpSessionID)] = t
 	why := unsharedError(reason)
 	if reason != "closed" {
-		l.recordShared(t, audit.Denied, "", why.Message())
+		in.recordShared(t, audit.Denied, "", why.Message())
 	}
-	l.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true}, why)
-	l.tr.unroute(t.cdpSessionID)
-	l.tr.event("", "Target.detachedFromTarget", map[string]any{"sessionId": t.cdpSessionID, "targetId": t.info.TargetID})
-	l.unlist(t)
+	in.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true}, why)
+	in.tr.unroute(t.cdpSessionID)
+	in.tr.event("", "Target.detachedFromTarget", map[string]any{"sessionId": t.cdpSessionID, "targetId": t.info.TargetID})
+	in.unlist(t)
 }
 
-// detach handles the detachment of the debugger from a tab. Commands in progress fail with why. l.mu
+// detach handles the detachment of the debugger from a tab. Commands in progress fail with why. in.mu
 // must be held.
-func (l *installation) detach(t *tab, d page.Detached, why error) {
-	for _, child := range l.tr.children(t.info.TabID) {
-		l.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
+func (in *installation) detach(t *tab, d page.Detached, why error) {
+	for _, child := range in.tr.children(t.info.TabID) {
+		in.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
 	}
-	l.tr.event(t.cdpSessionID, page.EventDetached, d)
+	in.tr.event(t.cdpSessionID, page.EventDetached, d)
 	// Last, so that the call after a failed one sees the new state of the tab.
-	l.tr.failTab(t.info.TabID, why)
+	in.tr.failTab(t.info.TabID, why)
 }
 
-// dispatchCDPEvent forwards a CDP event to its session. l.mu must be held.
-func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
-	t := l.tabs[e.TabID]
+// dispatchCDPEvent forwards a CDP event to its session. in.mu must be held.
+func (in *installation) dispatchCDPEvent(e *wire.CDPEvent) {
+	t := in.tabs[e.TabID]
 	domain, _, ok := strings.Cut(e.Method, ".")
 	if t == nil || !ok || domain == "ChromeMCP" && e.Method != cdpconn.EventsDropped {
 		return
@@ -312,7 +312,7 @@ func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 	from := t.cdpSessionID
 	if e.SessionID != "" {
 		from = target.SessionID(e.SessionID)
-		if strings.HasPrefix(e.SessionID, sessionPrefix) || !l.tr.routesTo(from, e.TabID) {
+		if strings.HasPrefix(e.SessionID, sessionPrefix) || !in.tr.routesTo(from, e.TabID) {
 			return
 		}
 	}
@@ -326,25 +326,25 @@ func (l *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 		switch e.Method {
 		case "Target.attachedToTarget":
 			if child.ID == "" || strings.HasPrefix(string(child.ID), sessionPrefix) ||
-				!l.tr.route(child.ID, route{tab: e.TabID, session: string(child.ID)}) {
+				!in.tr.route(child.ID, route{tab: e.TabID, session: string(child.ID)}) {
 				return
 			}
 		case "Target.detachedFromTarget":
-			if strings.HasPrefix(string(child.ID), sessionPrefix) || !l.tr.routesTo(child.ID, e.TabID) {
+			if strings.HasPrefix(string(child.ID), sessionPrefix) || !in.tr.routesTo(child.ID, e.TabID) {
 				return
 			}
-			l.tr.unroute(child.ID)
+			in.tr.unroute(child.ID)
 		}
 	}
-	l.tr.event(from, e.Method, e.Params)
+	in.tr.event(from, e.Method, e.Params)
 }
 
 // describe describes the browser and its tabs in a few words.
-func (l *installation) describe() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (in *installation) describe() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	shared, own := 0, 0
-	for _, t := range l.tabs {
+	for _, t := range in.tabs {
 		if t.info.Own {
 			own++
 		} else {
@@ -352,8 +352,8 @@ func (l *installation) describe() string {
 		}
 	}
 	text := "the user's own Chrome"
-	if l.conn != nil && l.conn.Chrome() != "" {
-		text += " " + l.conn.Chrome()
+	if in.conn != nil && in.conn.Chrome() != "" {
+		text += " " + in.conn.Chrome()
 	}
 	switch shared {
 	case 0:
@@ -370,18 +370,18 @@ func (l *installation) describe() string {
 }
 
 // close closes the installation. The server closes its connection.
-func (l *installation) close() {
-	l.cdp.Close()
-	l.mu.Lock()
+func (in *installation) close() {
+	in.cdp.Close()
+	in.mu.Lock()
 	var pages []*page.Tab
-	for _, t := range l.tabs {
+	for _, t := range in.tabs {
 		if t.tab != nil {
 			pages = append(pages, t.tab.Page)
 		}
 	}
-	l.mu.Unlock()
+	in.mu.Unlock()
 	for _, p := range pages {
 		p.Wait()
 	}
-	l.work.Wait()
+	in.work.Wait()
 }

@@ -11,14 +11,14 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// TestLeaks walks a few of the ways in which a page can reach another host.
+// TestLeaks tests a few of the routes by which a page can reach another host.
 func TestLeaks(t *testing.T) {
 	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.QuickRoutes})
 }
@@ -34,13 +34,13 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
 }
 
-// usersShare is the number of visits of an agent for each visit of the user.
-const usersShare = 5
+// visitsPerUserVisit is the number of visits of an agent for each visit of the user.
+const visitsPerUserVisit = 5
 
-// startLeaky starts a user's browser for the routes out of the tabs that an agent drives. At the same
-// time, the user opens sites that the agent may not open.
+// startLeaky starts a user's browser for the leak tests. The user opens sites that the policy
+// denies to the agent at the same time.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
-	// Where nothing is to hold, all names are allowed.
+	// without a policy, all names are allowed
 	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
 	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
@@ -51,7 +51,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
 	})
 	if err == nil {
 		err = server.Start()
@@ -65,7 +65,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		flags: append(setup.Flags, flag, leaktest.MapNames),
 		prepare: func(dir string) {
 			if setup.Policy == nil {
-				ahead(t, filepath.Join(dir, "dnr_rules.js"))
+				keepPreconnects(t, filepath.Join(dir, "dnr_rules.js"))
 			}
 		},
 	})
@@ -77,12 +77,12 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	rounds := make(chan struct{}, 1)
 	users.Go(func() {
 		for range rounds {
-			u.browses(t, setup.UnmanagedVisits())
+			u.browse(t, setup.UnmanagedVisits())
 		}
 	})
 	return leaktest.Browser{
 		NewSession: func(t *testing.T) executor.Executor {
-			if visits.Add(1)%usersShare == 1 {
+			if visits.Add(1)%visitsPerUserVisit == 1 {
 				select {
 				case rounds <- struct{}{}:
 				default:
@@ -103,9 +103,9 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 }
 
-// ahead changes a copy of the extension so that it does not disable preconnects of the browser, which
-// affect all tabs regardless of the policy.
-func ahead(t *testing.T, file string) {
+// keepPreconnects changes a copy of the extension so that it does not disable preconnects of the
+// browser, which affect all tabs regardless of the policy.
+func keepPreconnects(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -114,16 +114,16 @@ func ahead(t *testing.T, file string) {
 	const before = "if (this.networkPrediction === on) return;"
 	text := strings.Replace(string(data), before, "return;", 1)
 	if text == string(data) {
-		t.Fatal("the extension disables preconnects in another way")
+		t.Fatal("the extension disables preconnects by other code")
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// browses does what the user does in unshared tabs: it opens a page of a site, which loads resources
-// and opens a tab.
-func (u *userBrowser) browses(t *testing.T, url string) {
+// browse opens a page in an unshared tab, as the user does. The page loads resources and opens
+// another tab.
+func (u *userBrowser) browse(t *testing.T, url string) {
 	var made struct {
 		ID string `json:"targetId"`
 	}
@@ -146,7 +146,7 @@ func (u *userBrowser) browses(t *testing.T, url string) {
 	u.Call(t, "", "Target.closeTarget", map[string]any{"targetId": made.ID}, nil)
 }
 
-// peek evaluates an expression in a page that may just be leaving.
+// peek evaluates an expression in a page that may be about to close.
 func (u *userBrowser) peek(session, expression string) (value any) {
 	var res struct {
 		Result struct {

@@ -21,9 +21,9 @@ import (
 // report: one from a window of a driven page, which is blocked, and tabs of the
 // user, which load.
 func TestNewTabs(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
-	u := l.u
-	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	env := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking"}})
+	u := env.u
+	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
 	var pages atomic.Int32 // requests of the agent's page that reached the denied site
 	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/agent") {
@@ -116,8 +116,8 @@ func TestNewTabs(t *testing.T) {
 // opened. No rule covers requests of a frame of a new site in it yet, so the frame
 // itself must be blocked, also if a frame without an origin contains it.
 func TestNewWindowFrames(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
-	s := l.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
+	env := newTestEnv(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
+	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
 	var private atomic.Int32
 	loaded := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +148,7 @@ func TestNewWindowFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.u.worker(`(() => {
+	env.u.worker(`(() => {
 		globalThis.blocked = 0;
 		chrome.webNavigation.onErrorOccurred.addListener(({frameId, error}) => { if (frameId !== 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') blocked++; });
 		const update = chrome.declarativeNetRequest.updateSessionRules;
@@ -163,7 +163,7 @@ func TestNewWindowFrames(t *testing.T) {
 	}
 	userbrowser.Eventually(t, "the denial of both frames", func() bool {
 		var blocked int
-		l.u.worker("blocked", &blocked)
+		env.u.worker("blocked", &blocked)
 		return blocked > 1
 	})
 	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#add"}, nil); err != nil {

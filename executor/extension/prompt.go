@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 
+	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -57,14 +58,14 @@ func consentQuestion(ctx context.Context, kind, origin, tool string) wire.Prompt
 
 // connectionForPrompt returns the connection to the browser that prompts its user about a tab, or
 // nil if no browser is connected.
-func (b *Backend) connectionForPrompt(tab executor.TabID) connection {
-	var first connection
-	for _, l := range b.connectedInstallations() {
-		c := l.connection()
+func (b *Backend) connectionForPrompt(tab executor.TabID) *bridge.Conn {
+	var first *bridge.Conn
+	for _, in := range b.connectedInstallations() {
+		c := in.connection()
 		if c == nil {
 			continue
 		}
-		if _, session, _, err := tab.Split(); err == nil && session == l.id {
+		if _, session, _, err := tab.Split(); err == nil && session == in.id {
 			return c
 		}
 		if first == nil {

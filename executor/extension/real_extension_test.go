@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
-	carried "github.com/chrome-mcp/chrome-mcp/extension"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -17,11 +17,11 @@ import (
 // value is the data directory of the server.
 const nativeEnv = "EXTENSION_TEST_DATA"
 
-// TestExtension holds the backend to the suite through the extension itself,
-// in a Chromium that finds the server by native messaging.
+// TestExtension runs the fast topics of the contract suite through the extension, in a Chromium
+// that finds the server by native messaging.
 func TestExtension(t *testing.T) { runReal(t, executortest.Fast) }
 
-// TestLongExtension runs the rest of it.
+// TestLongExtension runs the other topics.
 func TestLongExtension(t *testing.T) {
 	tier.Long(t)
 	runReal(t, executortest.Slow)
@@ -39,7 +39,7 @@ func runReal(t *testing.T, part executortest.Part) {
 	executortest.Run(t, h)
 }
 
-// TestExtensionDetailCases is TestExtension for what goes into the details of pages.
+// TestExtensionDetailCases runs the detail suite through the extension.
 func TestExtensionDetailCases(t *testing.T) {
 	tier.Exhaustive(t)
 	server, u := startReal(t)
@@ -52,12 +52,12 @@ func TestExtensionDetailCases(t *testing.T) {
 	executortest.RunDetail(t, h)
 }
 
-// startReal starts a server, and a Chromium with the extension in it.
+// startReal starts a server, and a Chromium with the extension.
 func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
-		DataDir: data, ExtensionID: carried.ID(), Port: bridge.AnyPort, Name: "test",
+		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test",
 		Policy: func() bridge.Policy {
 			return bridge.Policy{Allow: []string{"127.0.0.1", "localhost", "*.localhost", "http://nowhere.invalid"}, Subresources: "public"}
 		},
@@ -77,9 +77,8 @@ func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
 	return server, u
 }
 
-// allowDownloads makes the user of a new profile one who lets sites download
-// one file after another: Chrome asks about that, in a bubble that no test
-// sees.
+// allowDownloads sets in a new profile that sites may download several files. Otherwise Chrome
+// prompts the user, in a bubble that no test can answer.
 func allowDownloads(t testing.TB, profile string) {
 	t.Helper()
 	file := filepath.Join(profile, "Default", "Preferences")
@@ -102,7 +101,7 @@ func agree(t testing.TB, file string) {
 	const before = "if (origin === '') return undefined;"
 	text := strings.Replace(string(data), before, before+` if (/^http:\/\/(127\.0\.0\.1|([a-z0-9.]+\.)?localhost):\d+$/.test(origin)) return true;`, 1)
 	if text == string(data) {
-		t.Fatal("the extension asks for consent in another way")
+		t.Fatal("the extension checks consent by other code")
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

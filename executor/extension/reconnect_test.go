@@ -89,13 +89,13 @@ type testEnv struct {
 // newTestEnv starts the server, the browser and the client, and waits until the extension is
 // connected.
 func newTestEnv(t *testing.T, log *slog.Logger, opts userBrowserOptions) *testEnv {
-	l := &testEnv{t: t, site: newTestSite(t)}
+	env := &testEnv{t: t, site: newTestSite(t)}
 	data := filepath.Join(t.TempDir(), "data")
-	l.server = startServer(t, data, "first", log)
-	l.u = newUserBrowser(t, data, opts)
-	l.b, l.s = newClient(t, l.server)
-	waitConnected(t, l.b)
-	return l
+	env.server = startServer(t, data, "first", log)
+	env.u = newUserBrowser(t, data, opts)
+	env.b, env.s = newClient(t, env.server)
+	waitConnected(t, env.b)
+	return env
 }
 
 // newClient returns a backend on server and a session of the backend.
@@ -111,41 +111,41 @@ func newClient(t *testing.T, server *bridge.Server) (*Backend, executor.Executor
 
 // newGuardedSession opens a session with a guard for the policy conf. The session is closed when
 // the test ends.
-func (l *testEnv) newGuardedSession(conf policy.Config) executor.Executor {
-	l.u.t.Helper()
+func (env *testEnv) newGuardedSession(conf policy.Config) executor.Executor {
+	env.u.t.Helper()
 	p, err := policy.New(conf)
 	if err != nil {
-		l.u.t.Fatal(err)
+		env.u.t.Fatal(err)
 	}
 	guard := policy.NewGuard(p, nil)
-	s, err := l.b.NewSession(executor.SessionOptions{Gate: guard})
+	s, err := env.b.NewSession(executor.SessionOptions{Gate: guard})
 	if err != nil {
-		l.u.t.Fatal(err)
+		env.u.t.Fatal(err)
 	}
-	l.u.t.Cleanup(func() { s.Close() })
+	env.u.t.Cleanup(func() { s.Close() })
 	return guard.Wrap(s)
 }
 
 // share opens a page and shares it, as the user does.
-func (l *testEnv) share(path string) (tab int, id executor.TabID) {
-	l.t.Helper()
-	tab = l.u.open(l.site.URL + path)
-	l.u.toggle(tab)
-	return tab, l.waitListed(path)
+func (env *testEnv) share(path string) (tab int, id executor.TabID) {
+	env.t.Helper()
+	tab = env.u.open(env.site.URL + path)
+	env.u.toggle(tab)
+	return tab, env.waitListed(path)
 }
 
 // waitListed waits until the page at path is listed and returns the id of its tab.
-func (l *testEnv) waitListed(path string) executor.TabID {
-	l.t.Helper()
+func (env *testEnv) waitListed(path string) executor.TabID {
+	env.t.Helper()
 	limit := time.After(userbrowser.WaitTimeout)
 	for {
-		changed := l.b.Changed()
-		tabs, err := l.s.Tabs(l.t.Context())
+		changed := env.b.Changed()
+		tabs, err := env.s.Tabs(env.t.Context())
 		if err != nil {
-			l.t.Fatal(err)
+			env.t.Fatal(err)
 		}
 		for _, tab := range tabs {
-			if tab.URL == l.site.URL+path {
+			if tab.URL == env.site.URL+path {
 				return tab.ID
 			}
 		}
@@ -153,7 +153,7 @@ func (l *testEnv) waitListed(path string) executor.TabID {
 		case <-changed:
 		case <-time.After(100 * time.Millisecond): // Changed does not report navigations
 		case <-limit:
-			l.t.Fatalf("%s is not listed: %+v", path, tabs)
+			env.t.Fatalf("%s is not listed: %+v", path, tabs)
 		}
 	}
 }
@@ -171,111 +171,111 @@ func waitForPage(t testing.TB, s executor.Executor, id executor.TabID, path stri
 
 // startHungNavigation starts a navigation to /hangs and waits for its request. The channel
 // receives the error of the call.
-func (l *testEnv) startHungNavigation(id executor.TabID) <-chan error {
-	l.t.Helper()
-	done := navigate(l.t.Context(), l.s, id, l.site.URL+"/hangs")
+func (env *testEnv) startHungNavigation(id executor.TabID) <-chan error {
+	env.t.Helper()
+	done := navigate(env.t.Context(), env.s, id, env.site.URL+"/hangs")
 	select {
-	case <-l.site.requested:
+	case <-env.site.requested:
 	case err := <-done:
-		l.t.Fatalf("the call returned: %v", err)
+		env.t.Fatalf("the call returned: %v", err)
 	case <-time.After(userbrowser.WaitTimeout):
-		l.t.Fatal("/hangs was not requested")
+		env.t.Fatal("/hangs was not requested")
 	}
 	return done
 }
 
 // waitReconnected waits until the extension has a connection other than before.
-func (l *testEnv) waitReconnected(before *bridge.Conn) {
-	l.t.Helper()
-	within(l.t, reconnectLimit, "reconnecting", func(ctx context.Context) {
+func (env *testEnv) waitReconnected(before *bridge.Conn) {
+	env.t.Helper()
+	within(env.t, reconnectLimit, "reconnecting", func(ctx context.Context) {
 		for {
-			changed := l.server.Changed()
-			if list := l.server.Instances(); len(list) > 0 && !slices.Contains(list, before) {
+			changed := env.server.Changed()
+			if list := env.server.Instances(); len(list) > 0 && !slices.Contains(list, before) {
 				break
 			}
 			select {
 			case <-changed:
 			case <-ctx.Done():
-				l.t.Fatal("the extension did not reconnect")
+				env.t.Fatal("the extension did not reconnect")
 			}
 		}
-		for !l.b.Connected() {
-			<-l.b.Changed()
+		for !env.b.Connected() {
+			<-env.b.Changed()
 		}
-		waitConnected(l.t, l.b)
+		waitConnected(env.t, env.b)
 	})
 }
 
 // TestReconnect kills or stops the worker, servers, calls and browsers one after another in one
 // test environment, and checks that everything else continues to work.
 func TestReconnect(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	u := l.u
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	u := env.u
 	root := t
 	step := func(name string, work func(t *testing.T)) {
 		t.Helper()
 		ok := root.Run(name, func(t *testing.T) {
-			l.t, u.t = t, t
+			env.t, u.t = t, t
 			work(t)
 		})
-		l.t, u.t = root, root
+		env.t, u.t = root, root
 		if !ok {
 			root.FailNow()
 		}
 	}
 
 	step("worker is killed while idle", func(t *testing.T) {
-		before := l.server.Instances()[0]
+		before := env.server.Instances()[0]
 		u.killWorker() // no tab event restarts it, only the alarm
-		l.waitReconnected(before)
+		env.waitReconnected(before)
 	})
-	tab, id := l.share("/shared")
+	tab, id := env.share("/shared")
 	step("worker is killed between calls", func(t *testing.T) {
-		waitForPage(t, l.s, id, "/shared")
-		before := l.server.Instances()[0]
+		waitForPage(t, env.s, id, "/shared")
+		before := env.server.Instances()[0]
 		u.killWorker()
-		l.waitReconnected(before)
-		waitForPage(t, l.s, id, "/shared") // with the same tab id
-		if l.server.Instances()[0].InstanceID() != before.InstanceID() {
+		env.waitReconnected(before)
+		waitForPage(t, env.s, id, "/shared") // with the same tab id
+		if env.server.Instances()[0].InstanceID() != before.InstanceID() {
 			t.Error("the instance id changed")
 		}
 	})
 	step("worker is killed during a call", func(t *testing.T) {
-		before := l.server.Instances()[0]
-		done := l.startHungNavigation(id)
+		before := env.server.Instances()[0]
+		done := env.startHungNavigation(id)
 		within(t, 5*time.Second, "ending the call", func(context.Context) {
 			u.killWorker()
 			wantCode(t, <-done, executor.ErrExtensionDisconnected)
 		})
-		l.site.proceed <- struct{}{}                                           // during a navigation, the browser does not respond to a new debugger
-		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); err != nil { // disconnected: calls fail immediately
+		env.site.proceed <- struct{}{}                                           // during a navigation, the browser does not respond to a new debugger
+		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err != nil { // disconnected: calls fail immediately
 			within(t, userActionLimit, "the next call", func(ctx context.Context) {
-				if _, err := pagetest.Of(l.s, id).Text(ctx, nil); err != nil {
+				if _, err := pagetest.Of(env.s, id).Text(ctx, nil); err != nil {
 					wantCode(t, err, executor.ErrExtensionDisconnected, "reconnects automatically")
 				}
 			})
 		}
-		l.waitReconnected(before)
-		if _, err := pagetest.Of(l.s, id).Navigate(t.Context(), l.site.URL+"/shared", nil); err != nil {
+		env.waitReconnected(before)
+		if _, err := pagetest.Of(env.s, id).Navigate(t.Context(), env.site.URL+"/shared", nil); err != nil {
 			t.Fatal(err)
 		}
-		waitForPage(t, l.s, id, "/shared")
+		waitForPage(t, env.s, id, "/shared")
 	})
 	step("user stops sharing during a call", func(t *testing.T) {
-		done := l.startHungNavigation(id)
+		done := env.startHungNavigation(id)
 		u.toggle(tab)
 		within(t, userActionLimit, "ending the call", func(context.Context) {
 			wantCode(t, <-done, executor.ErrDetached, "the user stopped sharing")
 		})
-		l.site.proceed <- struct{}{}
-		_, err := pagetest.Of(l.s, id).Text(t.Context(), nil)
+		env.site.proceed <- struct{}{}
+		_, err := pagetest.Of(env.s, id).Text(t.Context(), nil)
 		wantCode(t, err, executor.ErrTabNotFound)
-		tab, id = l.share("/again")
-		waitForPage(t, l.s, id, "/again")
+		tab, id = env.share("/again")
+		waitForPage(t, env.s, id, "/again")
 	})
 	step("handshake file is deleted", func(t *testing.T) {
-		before := l.server.Instances()[0]
-		done := l.startHungNavigation(id)
+		before := env.server.Instances()[0]
+		done := env.startHungNavigation(id)
 		within(t, userActionLimit, "closing the connection", func(context.Context) {
 			if n, err := bridge.Stop(u.data); n != 1 || err != nil {
 				t.Fatalf("%d servers, %v", n, err)
@@ -287,46 +287,46 @@ func TestReconnect(t *testing.T) {
 			}
 			<-before.Done()
 		})
-		l.site.proceed <- struct{}{}
+		env.site.proceed <- struct{}{}
 		within(t, userActionLimit, "the next call", func(ctx context.Context) {
-			for changed := l.b.Changed(); l.b.Connected(); changed = l.b.Changed() {
+			for changed := env.b.Changed(); env.b.Connected(); changed = env.b.Changed() {
 				select { // the connection closes before the backend is notified
 				case <-changed:
 				case <-ctx.Done():
 					t.Fatal("the backend was not notified of the closed connection")
 				}
 			}
-			_, err := pagetest.Of(l.s, id).Text(ctx, nil)
+			_, err := pagetest.Of(env.s, id).Text(ctx, nil)
 			wantCode(t, err, executor.ErrNoBackend, "restarts the program")
 		})
-		if err := l.server.Rotate(); err != nil { // as after SIGHUP: connections are accepted again
+		if err := env.server.Rotate(); err != nil { // as after SIGHUP: connections are accepted again
 			t.Fatal(err)
 		}
-		l.waitReconnected(before)
-		if _, err := pagetest.Of(l.s, id).Navigate(t.Context(), l.site.URL+"/again", nil); err != nil {
+		env.waitReconnected(before)
+		if _, err := pagetest.Of(env.s, id).Navigate(t.Context(), env.site.URL+"/again", nil); err != nil {
 			t.Fatal(err)
 		}
-		waitForPage(t, l.s, id, "/again")
+		waitForPage(t, env.s, id, "/again")
 	})
 	step("token is rotated", func(t *testing.T) {
-		before := l.server.Instances()[0]
-		if err := l.server.Rotate(); err != nil {
+		before := env.server.Instances()[0]
+		if err := env.server.Rotate(); err != nil {
 			t.Fatal(err)
 		}
 		<-before.Done()
-		l.waitReconnected(before)
-		waitForPage(t, l.s, id, "/again")
+		env.waitReconnected(before)
+		waitForPage(t, env.s, id, "/again")
 	})
 	step("two servers", func(t *testing.T) {
-		one := l.server.Instances()[0]
+		one := env.server.Instances()[0]
 		second := startServer(t, u.data, "second", nil)
 		b, s := newClient(t, second)
 		waitConnected(t, b)
-		mine := openTab(t, l.s, l.site.URL+"/of-first")
-		theirs := openTab(t, s, l.site.URL+"/of-second")
+		mine := openTab(t, env.s, env.site.URL+"/of-first")
+		theirs := openTab(t, s, env.site.URL+"/of-second")
 		waitForPage(t, s, theirs, "/of-second")
-		waitForPage(t, l.s, mine, "/of-first")
-		waitForPage(t, l.s, id, "/again") // driven by the first server
+		waitForPage(t, env.s, mine, "/of-first")
+		waitForPage(t, env.s, id, "/again") // driven by the first server
 		third, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			t.Fatal(err)
@@ -335,7 +335,7 @@ func TestReconnect(t *testing.T) {
 			t.Errorf("call on a tab that the first server drives: %v", err)
 		}
 		third.Close()
-		for path, x := range map[string]executor.Executor{"/of-first": s, "/of-second": l.s} {
+		for path, x := range map[string]executor.Executor{"/of-first": s, "/of-second": env.s} {
 			tabs, err := x.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -353,23 +353,23 @@ func TestReconnect(t *testing.T) {
 		if want := []string{"chrome-mcp", "chrome-mcp: first", "chrome-mcp: second"}; !slices.Equal(groups, want) {
 			t.Errorf("groups %q, want %q", groups, want)
 		}
-		if l.server.Displaced() != nil || second.Displaced() != nil || one.Err() != nil {
+		if env.server.Displaced() != nil || second.Displaced() != nil || one.Err() != nil {
 			t.Error("a connection was displaced or closed")
 		}
 		s.Close()
-		waitForPage(t, l.s, mine, "/of-first")
-		if _, err := pagetest.Of(l.s, mine).Close(t.Context()); err != nil {
+		waitForPage(t, env.s, mine, "/of-first")
+		if _, err := pagetest.Of(env.s, mine).Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
 	step("server is killed", func(t *testing.T) {
-		first := startServerProcess(t, u.data, l.site.URL+"/child")
+		first := startServerProcess(t, u.data, env.site.URL+"/child")
 		if got := first.readLine(); got != "read" {
 			t.Fatalf("the server printed %q", got)
 		}
 		first.cmd.Process.Kill()
 		first.cmd.Wait()
-		next := startServerProcess(t, u.data, l.site.URL+"/child")
+		next := startServerProcess(t, u.data, env.site.URL+"/child")
 		within(t, reconnectLimit, "finding the next server", func(context.Context) {
 			if got := next.readLine(); got != "read" {
 				t.Fatalf("the next server printed %q", got)
@@ -378,57 +378,57 @@ func TestReconnect(t *testing.T) {
 		if first.port == next.port {
 			t.Errorf("both servers have port %d", next.port)
 		}
-		waitForPage(t, l.s, id, "/again") // the server of this process is not affected
+		waitForPage(t, env.s, id, "/again") // the server of this process is not affected
 	})
 	step("two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
-		theirs := other.open(l.site.URL + "/other-browser")
-		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(l.server.Instances()) < 2; {
+		theirs := other.open(env.site.URL + "/other-browser")
+		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(env.server.Instances()) < 2; {
 			if time.Now().After(deadline) {
 				t.Fatal("the second browser did not connect")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		other.toggle(theirs)
-		last := l.waitListed("/other-browser")
-		waitForPage(t, l.s, last, "/other-browser")
-		waitForPage(t, l.s, id, "/again")
+		last := env.waitListed("/other-browser")
+		waitForPage(t, env.s, last, "/other-browser")
+		waitForPage(t, env.s, id, "/again")
 		if browserPart(last) == browserPart(id) {
 			t.Errorf("tabs %s and %s of two browsers have the same browser part", last, id)
 		}
-		end := l.server.Instances()[1]
+		end := env.server.Instances()[1]
 		other.Kill()
 		<-end.Done()
-		_, err := pagetest.Of(l.s, last).Text(t.Context(), nil)
+		_, err := pagetest.Of(env.s, last).Text(t.Context(), nil)
 		if code := executor.CodeOf(err); code != executor.ErrStaleTab && code != executor.ErrTabNotFound && code != executor.ErrExtensionDisconnected {
 			t.Errorf("call on a tab of a killed browser: %v", err)
 		}
-		waitForPage(t, l.s, id, "/again")
+		waitForPage(t, env.s, id, "/again")
 	})
 	step("browser is killed", func(t *testing.T) {
-		if why := u.act("keep", map[string]any{"origin": l.site.URL, "on": true}); why != "" {
+		if why := u.act("keep", map[string]any{"origin": env.site.URL, "on": true}); why != "" {
 			t.Fatal(why)
 		}
-		before := l.server.Instances()[0]
+		before := env.server.Instances()[0]
 		awaitHosts(t, 1) // the host of the second browser has exited
-		done := l.startHungNavigation(id)
+		done := env.startHungNavigation(id)
 		within(t, 5*time.Second, "ending the call", func(context.Context) {
 			u.Kill()
 			wantCode(t, <-done, executor.ErrExtensionDisconnected)
 		})
 		within(t, userActionLimit, "the next call", func(ctx context.Context) {
-			_, err := pagetest.Of(l.s, id).Text(ctx, nil)
+			_, err := pagetest.Of(env.s, id).Text(ctx, nil)
 			wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
 		})
 		awaitHosts(t, 0)
 		u.start()
-		l.waitReconnected(before)
-		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrStaleTab) {
+		env.waitReconnected(before)
+		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrStaleTab) {
 			t.Errorf("call on a tab of the killed browser: %v", err)
 		}
-		u.open(l.site.URL + "/kept") // shared automatically
-		waitForPage(t, l.s, l.waitListed("/kept"), "/kept")
-		if l.server.Instances()[0].InstanceID() == before.InstanceID() {
+		u.open(env.site.URL + "/kept") // shared automatically
+		waitForPage(t, env.s, env.waitListed("/kept"), "/kept")
+		if env.server.Instances()[0].InstanceID() == before.InstanceID() {
 			t.Error("the instance id did not change when the browser restarted")
 		}
 	})
@@ -456,13 +456,13 @@ func browserPart(id executor.TabID) string {
 // TestReconnectAfterIdle checks that a call succeeds within 5 s, on the same connection, after the
 // extension and the server were idle for longer than Chrome keeps an idle worker running.
 func TestReconnectAfterIdle(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	_, id := l.share("/idle")
-	waitForPage(t, l.s, id, "/idle")
-	before := l.server.Instances()[0]
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	_, id := env.share("/idle")
+	waitForPage(t, env.s, id, "/idle")
+	before := env.server.Instances()[0]
 	time.Sleep(65 * time.Second)
-	within(t, 5*time.Second, "a call after 65 s", func(ctx context.Context) { waitForPage(t, l.s, id, "/idle") })
-	if now := l.server.Instances(); len(now) != 1 || now[0] != before {
+	within(t, 5*time.Second, "a call after 65 s", func(ctx context.Context) { waitForPage(t, env.s, id, "/idle") })
+	if now := env.server.Instances(); len(now) != 1 || now[0] != before {
 		t.Error("the connection changed")
 	}
 }

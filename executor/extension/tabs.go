@@ -20,8 +20,8 @@ func (b *Backend) ID() string { return "none" }
 
 // HasInstance implements session.BrowserInstance.
 func (b *Backend) HasInstance(run string) bool {
-	for _, l := range b.connectedInstallations() {
-		if l.id == run {
+	for _, in := range b.connectedInstallations() {
+		if in.id == run {
 			return true
 		}
 	}
@@ -31,12 +31,12 @@ func (b *Backend) HasInstance(run string) bool {
 // Tabs implements session.BrowserInstance. It returns the tabs of all connected browsers.
 func (b host) Tabs() []*session.Tab {
 	list := []*session.Tab{}
-	for _, l := range b.connectedInstallations() {
-		l.mu.Lock()
-		for _, t := range l.order {
+	for _, in := range b.connectedInstallations() {
+		in.mu.Lock()
+		for _, t := range in.order {
 			list = append(list, t.tab)
 		}
-		l.mu.Unlock()
+		in.mu.Unlock()
 	}
 	return list
 }
@@ -55,15 +55,15 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if len(live) == 0 {
 		return b.DisconnectedError()
 	}
-	for _, l := range live {
-		if c := l.connection(); c != nil && time.Since(c.LastMessageAt()) < pingTTL {
+	for _, in := range live {
+		if c := in.connection(); c != nil && time.Since(c.LastMessageAt()) < pingTTL {
 			return nil
 		}
 	}
 	answers := make(chan error, len(live))
-	for _, l := range live {
+	for _, in := range live {
 		go func() {
-			c := l.connection()
+			c := in.connection()
 			if c == nil {
 				answers <- b.DisconnectedError()
 				return
@@ -88,9 +88,9 @@ func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
 	defer cancel()
 	n := 0
-	for _, l := range b.connectedInstallations() {
+	for _, in := range b.connectedInstallations() {
 		var list wire.TabsList
-		if c := l.connection(); c != nil && c.Call(ctx, wire.MethodTabsList, wire.Empty{}, &list) == nil {
+		if c := in.connection(); c != nil && c.Call(ctx, wire.MethodTabsList, wire.Empty{}, &list) == nil {
 			n += list.Elsewhere
 		}
 	}
@@ -102,15 +102,15 @@ func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
 func (b *Backend) preferredInstallation() *installation {
 	var best *installation
 	shared := -1
-	for _, l := range b.connectedInstallations() {
+	for _, in := range b.connectedInstallations() {
 		most := 0
-		l.mu.Lock()
-		for _, t := range l.tabs {
+		in.mu.Lock()
+		for _, t := range in.tabs {
 			most = max(most, t.shareSequence)
 		}
-		l.mu.Unlock()
+		in.mu.Unlock()
 		if most > shared || most == 0 && shared == 0 {
-			best, shared = l, most
+			best, shared = in, most
 		}
 	}
 	return best
@@ -118,8 +118,8 @@ func (b *Backend) preferredInstallation() *installation {
 
 // NewTab implements session.BrowserInstance. It opens the tab in the background.
 func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
-	l := b.preferredInstallation()
-	if l == nil {
+	in := b.preferredInstallation()
+	if in == nil {
 		return nil, b.DisconnectedError()
 	}
 	type result struct {
@@ -127,19 +127,19 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 		err error
 	}
 	opened := make(chan result, 1)
-	l.mu.Lock()
-	l.opening++
-	l.mu.Unlock()
+	in.mu.Lock()
+	in.opening++
+	in.mu.Unlock()
 	// A canceled call may still open its tab. That tab is closed again.
-	l.work.Go(func() {
-		t, err := l.open(owner)
+	in.work.Go(func() {
+		t, err := in.open(owner)
 		opened <- result{t, err}
 	})
 	select {
 	case r := <-opened:
 		return r.tab, r.err
 	case <-ctx.Done():
-		l.work.Go(func() {
+		in.work.Go(func() {
 			if r := <-opened; r.tab != nil {
 				limit, cancel := context.WithTimeout(context.Background(), openTimeout)
 				defer cancel()
@@ -153,27 +153,27 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 }
 
 // open opens a tab that belongs to owner.
-func (l *installation) open(owner *session.Session) (*session.Tab, error) {
+func (in *installation) open(owner *session.Session) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	t, err := l.createTab(ctx)
+	t, err := in.createTab(ctx)
 	var fresh []*session.Tab
-	l.mu.Lock()
+	in.mu.Lock()
 	if err == nil {
 		t.tab.SetOwner(owner)
 		t.tab.Page.MarkOwn()
 	}
-	l.opening--
-	for _, x := range l.tabs { // also tabs that no other call of open waits for
-		if x.tab != nil && !x.listed && (x == t || l.opening == 0) {
-			l.list(x)
+	in.opening--
+	for _, x := range in.tabs { // also tabs that no other call of open waits for
+		if x.tab != nil && !x.listed && (x == t || in.opening == 0) {
+			in.list(x)
 			fresh = append(fresh, x.tab)
 		}
 	}
-	l.mu.Unlock()
-	l.backend.changed.Notify()
+	in.mu.Unlock()
+	in.backend.changed.Notify()
 	for _, x := range fresh {
-		l.notifyTabOpened(x)
+		in.notifyTabOpened(x)
 	}
 	if err != nil {
 		return nil, err
@@ -181,10 +181,10 @@ func (l *installation) open(owner *session.Session) (*session.Tab, error) {
 	return t.tab, nil
 }
 
-func (l *installation) createTab(ctx context.Context) (*tab, error) {
-	c := l.connection()
+func (in *installation) createTab(ctx context.Context) (*tab, error) {
+	c := in.connection()
 	if c == nil {
-		return nil, l.backend.DisconnectedError()
+		return nil, in.backend.DisconnectedError()
 	}
 	type answer struct {
 		info wire.Tab
@@ -197,9 +197,9 @@ func (l *installation) createTab(ctx context.Context) (*tab, error) {
 			a.err = wire.Unmarshal(data, &a.info)
 		}
 		if a.err == nil {
-			l.mu.Lock()
-			l.share(a.info)
-			l.mu.Unlock()
+			in.mu.Lock()
+			in.share(a.info)
+			in.mu.Unlock()
 		}
 		answered <- a
 	})
@@ -211,18 +211,18 @@ func (l *installation) createTab(ctx context.Context) (*tab, error) {
 	case a = <-answered:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-l.cdp.Done():
+	case <-in.cdp.Done():
 		return nil, session.ErrClosed()
 	}
 	if a.err != nil {
 		return nil, a.err
 	}
 	for {
-		changed := l.backend.Changed()
-		l.mu.Lock()
-		t := l.tabs[a.info.TabID]
+		changed := in.backend.Changed()
+		in.mu.Lock()
+		t := in.tabs[a.info.TabID]
 		made := t != nil && t.tab != nil
-		l.mu.Unlock()
+		in.mu.Unlock()
 		switch {
 		case t == nil:
 			return nil, executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed immediately")
@@ -240,11 +240,11 @@ func (l *installation) createTab(ctx context.Context) (*tab, error) {
 // CloseTab implements session.BrowserInstance. A tab of the user is released instead, unless the
 // user allowed closing it.
 func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
-	l, t, info := b.locate(st)
+	in, t, info := b.locate(st)
 	if t == nil {
 		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
-	c := l.connection()
+	c := in.connection()
 	if c == nil {
 		return false, b.DisconnectedError()
 	}
@@ -256,15 +256,15 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 			err = wire.Unmarshal(data, &closed)
 		}
 		if err == nil {
-			l.mu.Lock()
-			if l.tabs[id] == t { // its event has not arrived yet
+			in.mu.Lock()
+			if in.tabs[id] == t { // its event has not arrived yet
 				why := "closed"
 				if closed.Released {
 					why = "released"
 				}
-				l.unshare(id, why)
+				in.unshare(id, why)
 			}
-			l.mu.Unlock()
+			in.mu.Unlock()
 		}
 		done <- err
 	})
@@ -275,7 +275,7 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 	case err = <-done:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-l.cdp.Done():
+	case <-in.cdp.Done():
 		err = session.ErrClosed()
 	}
 	if err != nil {
@@ -292,16 +292,16 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 // locate returns the browser of a tab, and the tab with its current state. It returns nil if the tab
 // is gone.
 func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
-	for _, l := range b.connectedInstallations() {
-		l.mu.Lock()
-		for _, t := range l.tabs {
+	for _, in := range b.connectedInstallations() {
+		in.mu.Lock()
+		for _, t := range in.tabs {
 			if t.tab == st {
 				info := t.info
-				l.mu.Unlock()
-				return l, t, info
+				in.mu.Unlock()
+				return in, t, info
 			}
 		}
-		l.mu.Unlock()
+		in.mu.Unlock()
 	}
 	return nil, nil, wire.Tab{}
 }
@@ -314,16 +314,16 @@ const consentTimeout = 20 * time.Second
 func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
 		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
-		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without eval."}
-	l, t, _ := b.locate(st)
+		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
+	in, t, _ := b.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
-	c := l.connection()
+	c := in.connection()
 	if c == nil {
 		return b.DisconnectedError()
 	}
-	if l.hasConsent(origin) {
+	if in.hasConsent(origin) {
 		return nil
 	}
 	limit, cancel := context.WithTimeout(ctx, consentTimeout)
@@ -338,15 +338,15 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	case err != nil:
 		return err
 	}
-	b.recordConsent(l.tabID(t), origin, answer.Granted)
+	b.recordConsent(in.tabID(t), origin, answer.Granted)
 	if !answer.Granted {
-		return executor.Errorf(executor.ErrPolicyDenied, "Do without eval on this site; the user can change that in the options of the chrome-mcp extension.",
+		return executor.Errorf(executor.ErrPolicyDenied, "Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",
 			"the user denied scripts on %s", origin)
 	}
 	if executor.PromptAnswer(answer.Answer) != executor.AnswerOnce { // it applies to this call only
-		l.mu.Lock()
-		l.consents[origin] = time.Now()
-		l.mu.Unlock()
+		in.mu.Lock()
+		in.consents[origin] = time.Now()
+		in.mu.Unlock()
 	}
 	return nil
 }
@@ -355,9 +355,9 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 // checks each command itself, and denies it if the consent has ended.
 const consentTTL = 30 * time.Second
 
-func (l *installation) hasConsent(origin string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at, ok := l.consents[origin]
+func (in *installation) hasConsent(origin string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	at, ok := in.consents[origin]
 	return ok && time.Since(at) < consentTTL
 }

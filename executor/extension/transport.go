@@ -35,9 +35,9 @@ const sessionPrefix = "tab-"
 // Responses and events are read from one queue, in the order in which the browser sent them.
 // Commands are sent immediately, without waiting for earlier responses.
 type transport struct {
-	mu       sync.Mutex // guards the fields below
-	conn     connection // nil while disconnected
-	gone     error      // why there is no connection
+	mu       sync.Mutex   // guards the fields below
+	conn     *bridge.Conn // nil while disconnected
+	gone     error        // why there is no connection
 	routes   map[target.SessionID]route
 	calls    map[int64]int // maps the ids of commands without a response to their tabs
 	failures map[int64]error
@@ -209,7 +209,7 @@ func (t *transport) event(session target.SessionID, method string, params any) {
 }
 
 // connect sets the connection that commands are sent to, or nil and the reason why there is none.
-func (t *transport) connect(c connection, gone error) {
+func (t *transport) connect(c *bridge.Conn, gone error) {
 	t.mu.Lock()
 	t.conn, t.gone = c, gone
 	t.mu.Unlock()

@@ -70,15 +70,15 @@ const socketAttempts = `(async (port) => {
 // fail and the connection is not affected.
 func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	log := &testlog.Buffer{}
-	l := newTestEnv(t, slog.New(slog.NewTextHandler(log, nil)), userBrowserOptions{more: []string{writeOtherExtension(t)}})
-	u, port := l.u, l.server.Port()
-	before := l.server.Instances()[0]
-	_, id := l.share("/shared")
-	waitForPage(t, l.s, id, "/shared")
+	env := newTestEnv(t, slog.New(slog.NewTextHandler(log, nil)), userBrowserOptions{more: []string{writeOtherExtension(t)}})
+	u, port := env.u, env.server.Port()
+	before := env.server.Instances()[0]
+	_, id := env.share("/shared")
+	waitForPage(t, env.s, id, "/shared")
 	checkUnaffected := func(t *testing.T) {
 		t.Helper()
-		waitForPage(t, l.s, id, "/shared")
-		if now := l.server.Instances(); len(now) != 1 || now[0] != before || before.Err() != nil || l.server.Displaced() != nil {
+		waitForPage(t, env.s, id, "/shared")
+		if now := env.server.Instances(); len(now) != 1 || now[0] != before || before.Err() != nil || env.server.Displaced() != nil {
 			t.Errorf("the connection changed: connections %v, error of the first %v", now, before.Err())
 		}
 	}
@@ -92,8 +92,8 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	}
 
 	t.Run("page dials the port", func(t *testing.T) {
-		l.t, u.t = t, t
-		u.open(l.site.URL + "/hostile")
+		env.t, u.t = t, t
+		u.open(env.site.URL + "/hostile")
 		page := u.target("page", "/hostile")
 		var got []string
 		u.eval(page, fmt.Sprintf(socketAttempts, port), &got)
@@ -125,7 +125,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		checkUnaffected(t)
 	})
 	t.Run("another extension", func(t *testing.T) {
-		l.t, u.t = t, t
+		env.t, u.t = t, t
 		var got []string
 		u.evalInOther(fmt.Sprintf(socketAttempts, port), &got)
 		checkRejected(t, got)
@@ -164,7 +164,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		checkUnaffected(t)
 	})
 	t.Run("another program on the port", func(t *testing.T) {
-		l.t, u.t = t, t
+		env.t, u.t = t, t
 		fake := startFakeServer(t)
 		decoy, err := bridge.New(bridge.Options{DataDir: u.data, ExtensionID: extfiles.ID(), Name: "decoy"})
 		if err != nil {
@@ -203,25 +203,25 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		if n := strings.Count(text, "level=WARN msg=\"the Origin header is that of a page or of another extension\""); n != 1 {
 			t.Errorf("%d warnings about untrusted clients, want 1:\n%s", n, text)
 		}
-		for _, secret := range []string{tokenOf(t, u.data, port), l.site.URL, "hostile"} {
+		for _, secret := range []string{tokenOf(t, u.data, port), env.site.URL, "hostile"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s is in the log", secret)
 			}
 		}
 	})
 	t.Run("another debugger", func(t *testing.T) {
-		l.t, u.t = t, t
+		env.t, u.t = t, t
 		// The browser allows both debuggers and isolates them from each other.
-		both, busy := l.share("/busy")
+		both, busy := env.share("/busy")
 		attach := "chrome.debugger.%stach({tabId: %d}%s).then(() => '')"
 		u.evalInOther(fmt.Sprintf(attach, "at", both, ", '1.3'"), nil)
-		waitForPage(t, l.s, busy, "/busy")
+		waitForPage(t, env.s, busy, "/busy")
 		u.evalInOther(fmt.Sprintf(attach, "de", both, ""), nil)
-		waitForPage(t, l.s, busy, "/busy")
+		waitForPage(t, env.s, busy, "/busy")
 		checkUnaffected(t)
 	})
 	t.Run("pages that cannot be shared", func(t *testing.T) {
-		l.t, u.t = t, t
+		env.t, u.t = t, t
 		for url, text := range map[string]string{
 			"chrome://version/":                   "belong to the browser",
 			"file:///etc/passwd":                  "local files",
@@ -235,14 +235,14 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 			// The user navigates to url in a shared tab, before and after an agent used the tab.
 			for _, driven := range []bool{false, true} {
 				path := fmt.Sprintf("/%v-%s", driven, url[:4])
-				tab, id := l.share(path)
+				tab, id := env.share(path)
 				if driven {
-					waitForPage(t, l.s, id, path)
+					waitForPage(t, env.s, id, path)
 				}
 				u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, url), nil)
-				u.arrived(tab, url)
+				u.waitLoaded(tab, url)
 				within(t, 5*time.Second, "a call at "+url, func(ctx context.Context) {
-					res, err := pagetest.Of(l.s, id).Text(ctx, nil)
+					res, err := pagetest.Of(env.s, id).Text(ctx, nil)
 					switch {
 					case err == nil && !strings.Contains(res.Content, "ERR_BLOCKED_BY_CLIENT"): // a tab that an agent used does not load url
 						t.Errorf("read %s: %+v", url, res)
@@ -260,10 +260,10 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 // TestDevTools checks that the user can have DevTools open on a shared tab. The browser allows both
 // debuggers.
 func TestDevTools(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--auto-open-devtools-for-tabs"}})
-	_, id := l.share("/inspected")
-	l.u.target("page", "devtools://")
-	waitForPage(t, l.s, id, "/inspected")
+	env := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--auto-open-devtools-for-tabs"}})
+	_, id := env.share("/inspected")
+	env.u.target("page", "devtools://")
+	waitForPage(t, env.s, id, "/inspected")
 }
 
 // A fakeServer is another program on a port that the extension dials. It answers each message with

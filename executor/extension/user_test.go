@@ -44,18 +44,17 @@ func newFileSite(t *testing.T) (url string, release chan struct{}) {
 	return s.URL, release
 }
 
-// TestUserActions is what the user of the browser, and the browser itself, do around
-// an agent's work, in one browser.
+// TestUserActions tests what the user and the browser do while an agent works, in one browser.
 func TestUserActions(t *testing.T) {
-	l := newTestEnv(t, nil, userBrowserOptions{})
-	u := l.u
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	u := env.u
 	site, release := newFileSite(t)
 	run := func(name string, work func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
-			l.t, u.t = t, t
+			env.t, u.t = t, t
 			work(t)
 		})
-		l.t, u.t = t, t
+		env.t, u.t = t, t
 	}
 	click := func(t *testing.T, s executor.Executor, id executor.TabID, selector string) []executor.Download {
 		t.Helper()
@@ -79,19 +78,19 @@ func TestUserActions(t *testing.T) {
 		return executor.Download{}
 	}
 
-	run("keys of the browser itself stay in the page", func(t *testing.T) {
-		tab, id := l.share("/keys") // in front
+	run("shortcuts of the browser go to the page", func(t *testing.T) {
+		tab, id := env.share("/keys") // in front
 		count := func() (n int) {
 			u.worker("chrome.tabs.query({}).then((all) => all.length)", &n)
 			return n
 		}
 		before := count()
 		for _, key := range []string{"Control+t", "Control+w", "Control++", "Control++"} {
-			if _, err := pagetest.Of(l.s, id).Press(t.Context(), key, nil); err != nil {
+			if _, err := pagetest.Of(env.s, id).Press(t.Context(), key, nil); err != nil {
 				t.Fatalf("%s: %v", key, err)
 			}
 		}
-		waitForPage(t, l.s, id, "/keys")
+		waitForPage(t, env.s, id, "/keys")
 		var zoom float64
 		u.worker(fmt.Sprintf("chrome.tabs.getZoom(%d)", tab), &zoom)
 		if zoom != 1 {
@@ -102,8 +101,8 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a download by click is where the user's downloads are", func(t *testing.T) {
-		d, err := pagetest.Of(l.s, openTab(t, l.s, site+"/allowed")).Download(t.Context(), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
+	run("clicked download is saved in the user's download directory", func(t *testing.T) {
+		d, err := pagetest.Of(env.s, openTab(t, env.s, site+"/allowed")).Download(t.Context(), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +112,8 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("a denied download is canceled and leaves no file", func(t *testing.T) {
-		s, err := l.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+	run("denied download is canceled and leaves no file", func(t *testing.T) {
+		s, err := env.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 			if a.Op == executor.OpDownload {
 				return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
 			}
@@ -146,26 +145,26 @@ func TestUserActions(t *testing.T) {
 		})
 	})
 
-	run("the end of a download is reported although the browser responds late", func(t *testing.T) {
-		id := openTab(t, l.s, site+"/slow")
-		downloads := click(t, l.s, id, "#held")
+	run("download end is reported although the browser responds late", func(t *testing.T) {
+		id := openTab(t, env.s, site+"/slow")
+		downloads := click(t, env.s, id, "#held")
 		u.worker(`(() => {
 			const { search } = chrome.downloads;
 			chrome.downloads.search = () => new Promise(() => {}); // never responds
 			setTimeout(() => { chrome.downloads.search = search }, 2000);
 		})()`, nil)
 		release <- struct{}{}
-		if d := ends(t, l.s, id, downloads); d.State != "completed" {
+		if d := ends(t, env.s, id, downloads); d.State != "completed" {
 			t.Errorf("reported %+v", d)
 		}
 	})
 
-	run("scripts need the user's leave", func(t *testing.T) {
-		id := openTab(t, l.s, site+"/scripts")
+	run("scripts require the user's consent", func(t *testing.T) {
+		id := openTab(t, env.s, site+"/scripts")
 		eval := func() <-chan error {
 			done := make(chan error, 1)
 			go func() {
-				_, err := pagetest.Of(l.s, id).Eval(t.Context(), "1 + 1", nil)
+				_, err := pagetest.Of(env.s, id).Eval(t.Context(), "1 + 1", nil)
 				done <- err
 			}()
 			return done
@@ -184,9 +183,9 @@ func TestUserActions(t *testing.T) {
 		}
 	})
 
-	run("the debugger is detached from an idle tab after the time that the user sets", func(t *testing.T) {
-		tab, id := l.share("/idle")
-		snap, err := pagetest.Of(l.s, id).Snapshot(t.Context(), nil)
+	run("idle tab is detached after the time that the user sets", func(t *testing.T) {
+		tab, id := env.share("/idle")
+		snap, err := pagetest.Of(env.s, id).Snapshot(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +210,7 @@ func TestUserActions(t *testing.T) {
 		if later(16, false) {
 			t.Error("after 16 minutes it is attached to")
 		}
-		if again, err := pagetest.Of(l.s, id).Snapshot(t.Context(), nil); err != nil || again.Text != snap.Text {
+		if again, err := pagetest.Of(env.s, id).Snapshot(t.Context(), nil); err != nil || again.Text != snap.Text {
 			t.Errorf("after it: %v, %v", again, err)
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"idleMinutes": 0}})
@@ -222,16 +221,16 @@ func TestUserActions(t *testing.T) {
 		if later(2, false) {
 			t.Error("after two minutes it is attached to although the user allows one")
 		}
-		waitForPage(t, l.s, id, "/idle")
+		waitForPage(t, env.s, id, "/idle")
 	})
 
-	run("all tabs but those on the user's block list", func(t *testing.T) {
+	run("all tabs are shared except those on the block list", func(t *testing.T) {
 		other := strings.Replace(site, "127.0.0.1", "localhost", 1)
 		tab := u.open(site + "/everything")
 		u.open(other + "/private")
 		u.act("settings", map[string]any{"patch": map[string]any{"access": "all", "blockList": []string{"localhost"}}})
 		listed := func(url string) (id executor.TabID) {
-			tabs, err := l.s.Tabs(t.Context())
+			tabs, err := env.s.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +254,7 @@ func TestUserActions(t *testing.T) {
 			}
 		}
 		id := await(site+"/everything", true)
-		waitForPage(t, l.s, id, "/everything")
+		waitForPage(t, env.s, id, "/everything")
 		u.open(site + "/later")
 		await(site+"/later", true) // automatically
 		if id := listed(other + "/private"); id != "" {
@@ -263,7 +262,7 @@ func TestUserActions(t *testing.T) {
 		}
 		u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, other+"/private"), nil)
 		await(site+"/everything", false)
-		if _, err := pagetest.Of(l.s, id).Text(t.Context(), nil); err == nil {
+		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err == nil {
 			t.Error("a page on the block list is read")
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"access": "shared", "blockList": []string{}}})

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// hidden are the modules whose types no exported declaration shows: they
-// change often, the API does not.
+// hidden lists modules whose types must not be in exported declarations: they change often, and the
+// API must not.
 var hidden = []string{"github.com/chromedp/chromedp", "github.com/chromedp/cdproto", module + "/internal"}
 
 // TestNoProtocolBindingsInAPI reads the exported declarations of every public

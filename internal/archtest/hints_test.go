@@ -23,7 +23,7 @@ func TestHintsNameNoTools(t *testing.T) {
 	if len(names) < 60 {
 		t.Fatalf("only %d tools and flags in the documentation: %v", len(names), names)
 	}
-	named := regexp.MustCompile(`(^|[^\w-])(` + strings.Join(names, "|") + `)($|[^\w=-])`)
+	named := regexp.MustCompile(`(^|[^\w-])(` + strings.Join(names, "|") + `)($|[^\w-])`)
 	for _, dir := range libraryDirs {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {
 			switch {
@@ -71,27 +71,42 @@ func isTestSupport(dir string) bool {
 func programNames(t *testing.T) (names []string) {
 	t.Helper()
 	tools := regexp.MustCompile("(?m)^#+ `?([a-z]+_[a-z_]+)`?")
-	names = append(names, findNames(t, "../../docs/tools.md", tools, "")...)
-	flags := regexp.MustCompile(`Var\w*\([^,]+, "([a-z][a-z-]+)"`)
+	text, err := os.ReadFile("../../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range tools.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, m[1])
+	}
 	sources, err := filepath.Glob("../../cmd/chrome-mcp/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, source := range sources {
-		names = append(names, findNames(t, source, flags, "--")...)
+		file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				names = append(names, flagOf(call)...)
+			}
+			return true
+		})
 	}
 	return names
 }
 
-// findNames returns what the group of pattern matches in a file, with a prefix.
-func findNames(t *testing.T, file string, pattern *regexp.Regexp, prefix string) (names []string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+// flagOf returns the flag that a call of a method such as StringVar or Var defines, if any.
+func flagOf(call *ast.CallExpr) []string {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !strings.Contains(method.Sel.Name, "Var") {
+		return nil
 	}
-	for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
-		names = append(names, prefix+m[1])
+	for _, arg := range call.Args {
+		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			return []string{"--" + strings.Trim(lit.Value, `"`)}
+		}
 	}
-	return names
+	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestReleaseConfiguration holds .goreleaser.yaml to the files, names and
-// platforms that there are. goreleaser itself runs in release.yml.
+// TestReleaseConfiguration checks that .goreleaser.yaml has the files, names and platforms of this
+// repository. goreleaser itself runs in release.yml.
 func TestReleaseConfiguration(t *testing.T) {
 	const root = "../.."
 	read := func(name string) []byte {

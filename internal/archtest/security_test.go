@@ -19,8 +19,8 @@ var (
 	inSuite = regexp.MustCompile(`^suite/([^/]+)/(.+)$`)
 )
 
-// TestPromisesHaveTests reads SECURITY.md: each promise names a test, and each
-// test that is named is there.
+// TestPromisesHaveTests checks that each promise in SECURITY.md names a test, and that each named
+// test exists.
 func TestPromisesHaveTests(t *testing.T) {
 	text, err := os.ReadFile("../../SECURITY.md")
 	if err != nil {

@@ -55,7 +55,7 @@ func (q *Quota) Begin() (*Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running >= q.parallel {
-		e := errs.Errorf(errs.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with --parallel-downloads.",
+		e := errs.Errorf(errs.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with Options.MaxDownloads.",
 			"%d downloads are already running", q.running)
 		e.Retryable = true
 		return nil, e

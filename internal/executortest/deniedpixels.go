@@ -31,16 +31,16 @@ func (s *suite) deniedPixels(t *testing.T) {
 		{"in an open shadow root, by frames and messages", "message", 2},
 		{"by tasks", "task", 2},
 		{"by a rule of a style sheet, by frames and messages", "rule", 2},
-		{"in an allowed frame turned by 45 degrees", "turned", 2},
-		{"in an allowed frame turned by 30 degrees and slanted", "slanted", 2},
+		{"in an allowed frame rotated by 45 degrees", "turned", 2},
+		{"in an allowed frame rotated by 30 degrees and skewed", "slanted", 2},
 		{"in an allowed frame in perspective", "perspective", 2},
-		{"in an allowed frame that turns", "turning", 2},
-		{"into the viewport for single frames", "flash", 2},
-		{"into the viewport now and then", "late", 2},
+		{"in an allowed frame that rotates", "turning", 2},
+		{"into the viewport for single animation frames", "flash", 2},
+		{"into the viewport at random times", "late", 2},
 		{"into the viewport by scrolling", "scroll", 2},
 		{"into the viewport by an animation", "steps", 0}, // no script can read the animated position: denied while it is out of view
-		{"while it loads again and again", "reload", 2},
-		{"on a page zoomed by pinching", "pinch", 2},
+		{"while it reloads repeatedly", "reload", 2},
+		{"on a pinch-zoomed page", "pinch", 2},
 	} {
 		s.gated(t, m.name, "", func(c *testCase, k *keeper) {
 			mode, pinch := m.mode, m.mode == "pinch"

@@ -43,8 +43,8 @@ func (s *suite) covered(t *testing.T) {
 		c.blocked("byframe", "By a frame", `iframe "Chat"`, "[ref=")
 	})
 	s.page(t, "clipped away", "covered.html", func(c *testCase) { c.blocked("bynothing", "Clipped away") })
-	s.page(t, "folded away", "covered.html", func(c *testCase) { c.blocked("folded", "Folded away") })
-	s.page(t, "takes no pointer events", "covered.html", func(c *testCase) { c.blocked("nopointer", "No pointer", "pointer-events") })
+	s.page(t, "in collapsed content", "covered.html", func(c *testCase) { c.blocked("folded", "Folded away") })
+	s.page(t, "pointer-events: none", "covered.html", func(c *testCase) { c.blocked("nopointer", "No pointer", "pointer-events") })
 	s.clicks(t, "covered.html", [][2]string{
 		{"overlay with pointer-events: none", "seethrough"},
 		{"covered by a transparent element", "transparent"},

@@ -104,7 +104,7 @@ func (s *suite) gate(t *testing.T) {
 			c.Errorf("the access of the navigation is %+v", k.accesses(executor.OpNavigate))
 		}
 	})
-	s.gated(t, "hidden from everything", "read.html", func(c *testCase, k *keeper) {
+	s.gated(t, "denied document is hidden from all methods", "read.html", func(c *testCase, k *keeper) {
 		ref := c.ref("link", "map of the coast")
 		other := c.open("second.html")
 		if _, err := c.exec.SelectTab(c.ctx, c.tab); err != nil {
@@ -196,7 +196,7 @@ func (s *suite) gate(t *testing.T) {
 		}
 		c.wantAt(c.goTo(c.url("nav.html"), nil), c.url("nav.html"), "Navigation", 200) // and away again
 	})
-	s.gated(t, "page leaves for a denied origin", "nav.html", func(c *testCase, k *keeper) {
+	s.gated(t, "page navigates to a denied origin", "nav.html", func(c *testCase, k *keeper) {
 		k.denyOrigin(c.otherOrigin())
 		c.eval("next.href = "+quote(c.otherURL("second.html"))+"; 0", nil)
 		a, err := c.page().Click(c.ctx, css("#next"), nil)
@@ -222,7 +222,7 @@ func (s *suite) gate(t *testing.T) {
 		{"snapshot", func(c *testCase) (any, error) { return c.page().Snapshot(c.ctx, nil) }},
 		{"click", func(c *testCase) (any, error) { return c.page().Click(c.ctx, css("h1"), nil) }},
 	} {
-		s.gated(t, "page leaves while the gate decides about "+call.name, "second.html", func(c *testCase, k *keeper) {
+		s.gated(t, "page navigates while the gate decides about "+call.name, "second.html", func(c *testCase, k *keeper) {
 			k.denyOrigin(c.otherOrigin())
 			c.eval("fetch('/held/"+c.id+"/leave').then(() => location.assign("+quote(c.otherURL("nav.html"))+")); 0", nil)
 			c.awaitRequest("leave")

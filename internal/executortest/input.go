@@ -181,13 +181,13 @@ func (s *suite) mouse(t *testing.T) {
 		}
 		c.mouse(executor.MouseClick, 10, 10) // next to the frame
 	})
-	s.gated(t, "a denied frame that comes under the pointer", "input.html", func(c *testCase, k *keeper) {
+	s.gated(t, "denied frame moves under the pointer", "input.html", func(c *testCase, k *keeper) {
 		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'position: fixed; left: -900px; top: 0; width: 700px; height: 500px; border: 0'; f.src = %q; document.body.append(f); addEventListener('mousemove', () => { f.style.left = '0'; }); })", c.otherURL("inputdenied.html")), nil)
 		k.denyOrigin(c.otherOrigin())
 		_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
-	s.gated(t, "a denied frame that comes and goes under the pointer", "input.html", func(c *testCase, k *keeper) {
+	s.gated(t, "denied frame moves under the pointer and away", "input.html", func(c *testCase, k *keeper) {
 		c.eval(fmt.Sprintf(`new Promise((done) => {
 			const f = document.createElement('iframe');
 			f.src = %q;

@@ -240,7 +240,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 		_, err := c.page().Console(c.ctx, nil)
 		c.wantCode(err, executor.ErrBadArgs, "Record")
 	})
-	s.recorded(t, "a popup's", "tabs.html", func(c *testCase, _ *keeper) {
+	s.recorded(t, "popup window", "tabs.html", func(c *testCase, _ *keeper) {
 		a := c.click(css("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v", a.NewTabs)
@@ -252,7 +252,7 @@ func (s *suite) inspectConsole(t *testing.T) {
 }
 
 func (s *suite) inspectRequests(t *testing.T) {
-	s.recorded(t, "of the load", "inspect.html", func(c *testCase, _ *keeper) {
+	s.recorded(t, "requests during load", "inspect.html", func(c *testCase, _ *keeper) {
 		c.eval("fetched", nil)
 		page := c.request("/inspect.html")
 		if page.Method != "GET" || page.URL != c.url("inspect.html") || page.Type != "document" || page.Status != 200 || page.MIMEType != "text/html" || page.Bytes == 0 {

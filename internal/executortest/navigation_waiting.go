@@ -32,8 +32,8 @@ func (s *suite) navigationWaiting(t *testing.T) {
 			c.Errorf("%+v: %+v, %v, want it not to be met", cond, res, err)
 		}
 	}
-	for _, frame := range []string{"near", "far"} {
-		frames("text appears in a frame: "+frame, func(c *testCase) {
+	for kind, frame := range sorted(map[string]string{"same-site": "near", "cross-site": "far"}) {
+		frames("text appears in a "+kind+" frame", func(c *testCase) {
 			c.eval("soon("+frame+", 'add')", nil)
 			met(c, executor.WaitCondition{Text: "Fresh  words"})
 		})

@@ -73,7 +73,7 @@ func (s *suite) screenshot(t *testing.T) {
 		c.wantColor(img, 20, 20, white)
 		c.wantValue("innerWidth + 'x' + innerHeight", "1280x720")
 	})
-	s.page(t, "whatever the device's scale", "screenshot.html", func(c *testCase) {
+	s.page(t, "any device scale factor", "screenshot.html", func(c *testCase) {
 		_, err := c.page().CDP(c.ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 2, "mobile": false})
 		if err != nil {
 			c.Fatal(err)
@@ -111,7 +111,7 @@ func (s *suite) screenshot(t *testing.T) {
 			c.Errorf("height %d, Truncated = %v, FullHeight = %d", shot.Height, shot.Truncated, shot.FullHeight)
 		}
 	})
-	s.page(t, "labels leave no trace", "screenshot.html", func(c *testCase) {
+	s.page(t, "labels are not visible to the page", "screenshot.html", func(c *testCase) {
 		c.snap(nil)
 		before := c.evalString("document.documentElement.outerHTML")
 		_, plain := c.shot(nil)
@@ -131,7 +131,7 @@ func (s *suite) screenshot(t *testing.T) {
 		_, again := c.shot(nil)
 		c.wantColor(again, 20, 20, white)
 	})
-	s.page(t, "tab not in front", "screenshot.html", func(c *testCase) {
+	s.page(t, "background tab", "screenshot.html", func(c *testCase) {
 		front := c.open("second.html")
 		start := time.Now()
 		shot, img := c.shot(nil)

@@ -30,15 +30,15 @@ func (s *suite) waitFor(t *testing.T) {
 		later string // what the page does after a delay
 		cond  executor.WaitCondition
 	}{
-		"selector":     {`soon(() => document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>"))`, executor.WaitCondition{Selector: "#new"}},
-		"visible":      {`soon(() => never.style.display = "block")`, executor.WaitCondition{Selector: "#never"}},
-		"text":         {`soon(() => document.body.append("fresh text"))`, executor.WaitCondition{Text: "fresh text"}},
-		"text is gone": {`soon(() => old.remove())`, executor.WaitCondition{TextGone: "old text"}},
-		"gone":         {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: "#old"}},
-		"url":          {`soon(() => history.pushState({}, "", "pushed.html?x=1"))`, executor.WaitCondition{URL: "*/pushed.html*"}},
-		"expression":   {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "window.ready"}},
-		"two":          {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: "#old"}},
-		"navigation":   {`soon(() => location.assign("second.html"))`, executor.WaitCondition{Text: "the second page"}},
+		"selector":       {`soon(() => document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>"))`, executor.WaitCondition{Selector: "#new"}},
+		"visible":        {`soon(() => never.style.display = "block")`, executor.WaitCondition{Selector: "#never"}},
+		"text":           {`soon(() => document.body.append("fresh text"))`, executor.WaitCondition{Text: "fresh text"}},
+		"text is gone":   {`soon(() => old.remove())`, executor.WaitCondition{TextGone: "old text"}},
+		"gone":           {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: "#old"}},
+		"url":            {`soon(() => history.pushState({}, "", "pushed.html?x=1"))`, executor.WaitCondition{URL: "*/pushed.html*"}},
+		"expression":     {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "window.ready"}},
+		"two conditions": {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: "#old"}},
+		"navigation":     {`soon(() => location.assign("second.html"))`, executor.WaitCondition{Text: "the second page"}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		tc := rows[name]

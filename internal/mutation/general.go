@@ -86,12 +86,12 @@ var general = []Mutation{
 	{
 		"The gate checks the tab, frame", "internal/page/view.go",
 		`	return d, v.check(ctx, d, op, "")`, `	return d, nil`,
-		"./executor/chromium", "TestExecutor/.*/gate$/^hidden_from_everything$",
+		"./executor/chromium", "TestExecutor/.*/gate$/^denied_document_is_hidden_from_all_methods$",
 	},
 	{
 		"Scripts are bound to the document that was checked", "internal/page/eval.go",
 		`"uniqueContextId": d.main, "awaitPromise": await`, `"awaitPromise": await`,
-		"./executor/chromium", "TestExecutor/.*/gate/page_leaves_while_the_gate_decides_about_eval$",
+		"./executor/chromium", "TestExecutor/.*/gate/page_navigates_while_the_gate_decides_about_eval$",
 	},
 	{
 		"Every hop is checked again", "internal/egress/serve.go",

@@ -10,7 +10,7 @@ var screenshots = []Mutation{
 		Old:     "hidden, err := v.hideDenied(ctx)",
 		New:     "hidden, err := (*frameHider)(nil), error(nil)",
 		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_turned_by_45)",
+		Test:    "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_rotated_by_45)",
 	},
 	{
 		Promise: "Screenshots show no content of a denied frame, however the page moves or transforms it",

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Clean prepares page text for one line: it collapses white space and removes what users cannot
@@ -176,22 +178,5 @@ func shorten(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return firstRunes(s, limit-1) + "…"
-}
-
-// firstRunes returns the first n runes of s.
-func firstRunes(s string, n int) string { return s[:runeOffset(s, n)] }
-
-// runeOffset returns the offset of rune n of s, or its length.
-func runeOffset(s string, n int) int {
-	if n == 0 {
-		return 0
-	}
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
+	return pagetext.First(s, limit-1) + "…"
 }

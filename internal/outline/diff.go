@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // DefaultDiffChars is the default of DiffOptions.MaxChars.
@@ -367,5 +369,5 @@ func (w *diffWriter) text() string {
 	if w.more > 0 {
 		fmt.Fprintf(&w.b, "… %d more changes; take a snapshot to see them\n", w.more)
 	}
-	return cut(w.b.String(), w.max)
+	return pagetext.First(w.b.String(), w.max)
 }

@@ -9,6 +9,8 @@ package outline
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Flags are the boolean states of a node. The page scripts have the same table (F in
@@ -102,7 +104,7 @@ func (d *Document) shortenOwn() {
 	cut := func(s *string, l *long) {
 		if n := utf8.RuneCountInString(*s); l.hash != 0 && n > keptLong {
 			l.rest += n - keptLong
-			*s = strings.Clone(firstRunes(*s, keptLong))
+			*s = strings.Clone(pagetext.First(*s, keptLong))
 		}
 	}
 	for i := range d.long {

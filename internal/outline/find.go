@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // CheckFind returns an error if find is not a valid value of Options.Find.
@@ -37,7 +39,7 @@ func matcher(find string) (func(string) []int, error) {
 			return nil
 		}
 		if len(lower) != len(s) { // the lower-case form of some letter has a different size
-			return []int{runeOffset(s, utf8.RuneCountInString(lower[:at])), runeOffset(s, utf8.RuneCountInString(lower[:at+len(want)]))}
+			return []int{len(pagetext.First(s, utf8.RuneCountInString(lower[:at]))), len(pagetext.First(s, utf8.RuneCountInString(lower[:at+len(want)])))}
 		}
 		return []int{at, at + len(want)}
 	}, nil

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Maximum length of pieces of page text on one line, in characters, unless the budget allows more.
@@ -127,7 +129,7 @@ func (l *liner) piece(ln *line, marks *strings.Builder, s string, known long, li
 			}
 		}
 	}
-	shown := firstRunes(s[runeOffset(s, from):], most)
+	shown := pagetext.First(s[len(pagetext.First(s, from)):], most)
 	to := from + utf8.RuneCountInString(shown)
 	if marks != nil {
 		marks.WriteString(" [")

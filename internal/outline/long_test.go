@@ -12,7 +12,7 @@ func longText(n int) string {
 	return strings.Repeat("word ", n/2) + "KEYWORD " + strings.Repeat("more ", n/2) + "LAST"
 }
 
-func TestLongTextTakesTheRoomThatIsLeft(t *testing.T) {
+func TestLongTextUsesRemainingBudget(t *testing.T) {
 	doc := parse(t, "d", `text "`+longText(8000)+`"`)
 	for _, c := range []struct {
 		chars int
@@ -28,7 +28,7 @@ func TestLongTextTakesTheRoomThatIsLeft(t *testing.T) {
 	}
 }
 
-func TestFindShowsThePartThatMatches(t *testing.T) {
+func TestFindShowsMatchingPart(t *testing.T) {
 	doc := parse(t, "d", `text "`+longText(8000)+`"`)
 	for _, find := range []string{"keyword", "/K[E]YWORD/"} {
 		if r := render(t, doc, outline.Options{Find: find, MaxChars: 4000}); !strings.Contains(r.Text, "KEYWORD") || !strings.Contains(r.Text, "text [characters 1") {
@@ -40,7 +40,7 @@ func TestFindShowsThePartThatMatches(t *testing.T) {
 	}
 }
 
-func TestDiffShowsWhatChangedOfALongText(t *testing.T) {
+func TestDiffShowsChangedPartOfLongText(t *testing.T) {
 	before := longText(8000)
 	for name, after := range map[string]string{
 		"end": before + " NEWWORD", "middle": strings.Replace(before, "KEYWORD", "KEYWORD NEWWORD", 1), "start": "NEWWORD " + before,

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // DefaultMaxChars is the default of Options.MaxChars.
@@ -57,7 +59,7 @@ func Render(doc *Document, opts Options) (Result, error) {
 	}
 	p.build(build, doc)
 	if opts.Find != "" && len(p.lines) <= 1 {
-		return Result{Text: cut(p.line(0), opts.MaxChars), Unsearched: p.unsearched}, nil
+		return Result{Text: pagetext.First(p.line(0), opts.MaxChars), Unsearched: p.unsearched}, nil
 	}
 	if build.factor = p.moreText(); build.factor > 1 {
 		p.build(build, doc)
@@ -370,7 +372,7 @@ func (p *plan) write() Result {
 	res.Omitted = len(p.lines) - shown
 	res.Truncated = next > 0 || res.Cut > 0
 	res.NextOffset = next
-	res.Text = cut(b.String(), p.opts.MaxChars)
+	res.Text = pagetext.First(b.String(), p.opts.MaxChars)
 	return res
 }
 
@@ -426,21 +428,6 @@ func plural(role string, count int) string {
 func Or(s, otherwise string) string {
 	if s == "" {
 		return otherwise
-	}
-	return s
-}
-
-// cut truncates s to limit, for budgets that are too small for marks.
-func cut(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == limit {
-			return s[:i]
-		}
-		n++
 	}
 	return s
 }

@@ -409,8 +409,8 @@ text "same"`
 	}
 }
 
-// TestDiffCountsRemoved: a thousand removed items are reported in one line, after the items that
-// replaced them.
+// TestDiffCountsRemoved checks that a thousand removed items are reported in one line, after the
+// items that replaced them.
 func TestDiffCountsRemoved(t *testing.T) {
 	got := outline.Diff(long(t, 0), parse(t, "d", "heading \"Start\"\nlist\n  text \"none\"\nbutton \"Last\" #2000"), outline.DiffOptions{RefOf: byID, OldRef: byID})
 	want(t, got.Text, "[~] list: none\n[-] 1000 items")
@@ -444,7 +444,7 @@ func TestDiffIsBounded(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeRejects(t *testing.T) {
 	for _, s := range []string{``, `[]`, `{"v":2}`, `{"v":1,"d":[0]}`, `{"v":1,"d":[0],"r":[5],"f":[0],"i":[0],"n":[""],"roles":[]}`,
 		`{"v":1,"d":[],"r":[],"f":[],"i":[],"n":[],"roles":[],"xi":[3],"xk":"v","xv":["a"]}`, `{"error":"boom"}`} {
 		if _, err := outline.Decode([]byte(s), ""); err == nil {

@@ -27,7 +27,7 @@ func refs() func(*outline.Node) string {
 	}
 }
 
-// outlineOf takes a snapshot of what tab shows.
+// outlineOf takes a snapshot of the page in tab.
 func outlineOf(p *tab) *outline.Document {
 	p.t.Helper()
 	var raw json.RawMessage

@@ -280,14 +280,3 @@ func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*document,
 	v.tab.recording.update(use)
 	return d, nil
 }
-
-// cutText truncates s to limit characters and adds an ellipsis if it is longer.
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	if r := []rune(s[:min(len(s), 4*limit)]); len(r) > limit {
-		return string(r[:limit]) + "…"
-	}
-	return s
-}

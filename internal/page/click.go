@@ -34,7 +34,7 @@ func (v *View) Click(ctx context.Context, target executor.Target, opts *executor
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
 	}
 	if o.Count < 1 || o.Count > 3 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1, 2 or 3.", "clickCount %d is out of range", o.Count)
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1, 2 or 3.", "click count %d is out of range", o.Count)
 	}
 	modifiers, err := modifierBits(o.Modifiers)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A scriptLocation is a position in a script. The zero value means that it is unknown.
@@ -24,7 +25,7 @@ func newScriptLocation(url string, line int64) scriptLocation {
 	if url == "" {
 		return scriptLocation{}
 	}
-	return scriptLocation{cutText(url, maxRecordText), line + 1}
+	return scriptLocation{pagetext.Truncate(url, maxRecordText), line + 1}
 }
 
 // redactedString returns the URL and the line. It returns only the origin of a URL that visible
@@ -94,7 +95,7 @@ func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	if d.Exception != nil {
 		text = remoteText(d.Exception)
 	}
-	m := errorRecord{text: cutText(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: stackLocation(d.StackTrace), time: e.Timestamp}
+	m := errorRecord{text: pagetext.Truncate(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: stackLocation(d.StackTrace), time: e.Timestamp}
 	if m.at.url == "" {
 		m.at = newScriptLocation(d.URL, d.LineNumber)
 	}
@@ -121,7 +122,7 @@ func consoleText(args []*runtime.RemoteObject) string {
 		if a == nil {
 			continue
 		}
-		part := cutText(remoteText(a), maxRecordText)
+		part := pagetext.Truncate(remoteText(a), maxRecordText)
 		parts = append(parts, part)
 		if size += len(part); size > 4*maxRecordText {
 			break
@@ -130,7 +131,7 @@ func consoleText(args []*runtime.RemoteObject) string {
 	if len(parts) > 1 && args[0].Type == "string" && strings.Contains(parts[0], "%") {
 		parts = fillFormat(parts)
 	}
-	return cutText(strings.Join(parts, " "), maxRecordText)
+	return pagetext.Truncate(strings.Join(parts, " "), maxRecordText)
 }
 
 // fillFormat formats the arguments of a call. The first one is the format.

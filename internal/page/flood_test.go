@@ -3,6 +3,7 @@ package page
 import (
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
@@ -14,7 +15,7 @@ func TestFloods(t *testing.T) {
 	}
 	testlog.Floods(t, func(text string) {
 		_ = fillFormat([]string{text, text, "x"})
-		_ = cutText(text, maxRecordText)
+		_ = pagetext.Truncate(text, maxRecordText)
 		_ = firstLine(text)
 		_ = originOfURL(text)
 		_ = originOfURL("http://" + text)

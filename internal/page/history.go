@@ -35,7 +35,7 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 		if step > 0 {
 			direction = "forward"
 		}
-		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use navigate with a URL.", "the tab's history has no entry to go %s to", direction)
+		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use Page.Navigate with a URL.", "the tab's history has no entry to go %s to", direction)
 	}
 	destination := h.Entries[i].URL
 	if err := v.checkLeave(ctx, destination); err != nil {

@@ -138,7 +138,7 @@ func (v *View) inputNotReceived(what string) error {
 }
 
 // nativeDialogHint is the hint for input that the browser did not pass to a page. No CDP command
-// reports the browser's self dialogs.
+// reports the browser's own dialogs.
 const nativeDialogHint = "A dialog of the browser itself may be open over the page, such as a request for a password, a passkey, a permission or another program: " +
 	"ask the user to answer it in the browser's window and try again, or open the page in another tab."
 

@@ -247,7 +247,7 @@ func unknownHint(name string) string {
 	if near := typo.Nearest(name, maps.Keys(namedKeys)); near != "" {
 		return fmt.Sprintf("Did you mean %s? %s", near, keyHint)
 	}
-	return keyHint + " To put text into a field, use type."
+	return keyHint + " To put text into a field, use Page.Type."
 }
 
 // keyHint shows how to write a key.

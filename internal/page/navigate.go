@@ -74,7 +74,7 @@ func checkURL(raw string) error {
 	case raw == "" || err != nil || u.Scheme == "" || (u.Host == "" && (u.Scheme == "http" || u.Scheme == "https")):
 		return executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the url is not an absolute URL")
 	case strings.EqualFold(u.Scheme, "javascript"):
-		return executor.Errorf(executor.ErrBadArgs, "Use eval to run JavaScript.", "javascript: URLs cannot be navigated to")
+		return executor.Errorf(executor.ErrBadArgs, "Use Page.Eval to run JavaScript.", "javascript: URLs cannot be navigated to")
 	}
 	return nil
 }

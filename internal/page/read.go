@@ -11,6 +11,7 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 )
 
@@ -103,26 +104,12 @@ func cut(s string, offset, size int) (string, int) {
 		size = executor.DefaultMaxChars
 	}
 	offset = max(offset, 0)
-	start := byteIndex(s, offset)
-	end := start + byteIndex(s[start:], size)
-	if end == len(s) {
-		return s[start:], 0
+	s = s[len(pagetext.First(s, offset)):]
+	chunk := pagetext.First(s, size)
+	if len(chunk) == len(s) {
+		return s, 0
 	}
-	return s[start:end], offset + size
-}
-
-// byteIndex returns the byte index of the nth character of s, or len(s).
-func byteIndex(s string, n int) int {
-	if n <= 0 {
-		return 0
-	}
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
+	return chunk, offset + size
 }
 
 // HTML returns the markup of the page or of the target.

@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // maxHeaders and maxHeaderValue limit the number of headers that are stored for a request or a
@@ -28,11 +30,11 @@ func headersOf(h network.Headers) map[string]string {
 			break
 		}
 		value := fmt.Sprint(h[name])
-		name = strings.ToLower(cutText(name, 60))
+		name = strings.ToLower(pagetext.Truncate(name, 60))
 		if secretHeader(name) {
 			value = fmt.Sprintf("(%d characters)", utf8.RuneCountInString(value))
 		}
-		kept[name] = cutText(redactBody(value), maxHeaderValue)
+		kept[name] = pagetext.Truncate(redactBody(value), maxHeaderValue)
 	}
 	return kept
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A requestRecord is one request of a page. recording.mu guards it.
@@ -60,7 +61,7 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 		path = t.path(f)
 	}
 	q.Request = executor.Request{
-		Method: cutText(e.Request.Method, 20), URL: cutText(e.Request.URL, maxRecordText), Type: strings.ToLower(string(e.Type)), Running: true,
+		Method: pagetext.Truncate(e.Request.Method, 20), URL: pagetext.Truncate(e.Request.URL, maxRecordText), Type: strings.ToLower(string(e.Type)), Running: true,
 		Time:           time.UnixMilli(int64(float64(e.WallTime) * 1000)).UTC(),
 		RequestHeaders: headersOf(e.Request.Headers),
 	}
@@ -99,7 +100,7 @@ func (r *activityLog) responded(id network.RequestID, res *network.Response) {
 	if q == nil {
 		return
 	}
-	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), cutText(res.MimeType, 100), headersOf(res.Headers)
+	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), pagetext.Truncate(res.MimeType, 100), headersOf(res.Headers)
 	for name := range res.Headers {
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.EqualFold(name, proxyHeaders[0])
 	}
@@ -123,7 +124,7 @@ func (r *activityLog) finished(e network.EventLoadingFinished) {
 
 func (r *activityLog) failed(e network.EventLoadingFailed) {
 	if q := r.running[e.RequestID]; q != nil {
-		q.Error = cutText(e.ErrorText, 100)
+		q.Error = pagetext.Truncate(e.ErrorText, 100)
 		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
 		// the egress proxy the second, for a tunnel.
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
@@ -285,7 +286,7 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 		}
 		res.Body = string(data)
 	}
-	q.Body = cutText(redactBody(maskFieldValues(res.Body)), size)
+	q.Body = pagetext.Truncate(redactBody(maskFieldValues(res.Body)), size)
 	return nil
 }
 

@@ -335,7 +335,7 @@ func (n *number) UnmarshalText(text []byte) error {
 // maxNumber is the maximum length of a field limit, in characters.
 const maxNumber = 30
 
-// setValue sets the value of a field into which it cannot be typed.
+// setValue sets the value of a field that accepts no typing, such as a date.
 func (v *View) setValue(ctx context.Context, el *element, value string) (entryResult, error) {
 	var got *struct {
 		OK     bool   `json:"ok"`

@@ -2,12 +2,12 @@ package page
 
 import "testing"
 
-// TestHoldsText checks which texts count as the entered text in the page's own format, and which
+// TestMatchesText checks which texts count as the entered text in the page's own format, and which
 // have lost a part of it.
-func TestHoldsText(t *testing.T) {
+func TestMatchesText(t *testing.T) {
 	for _, row := range []struct {
 		got, want string
-		holds     bool
+		matches   bool
 	}{
 		{"Ann", "Ann", true},
 		{"ANN LEE", "ann lee", true},
@@ -23,16 +23,16 @@ func TestHoldsText(t *testing.T) {
 		{"", "!?", false},
 		{"left over", "", false},
 	} {
-		if holds := matchesText(row.got, row.want); holds != row.holds {
-			t.Errorf("holdsText(%q, %q) = %v, want %v", row.got, row.want, holds, row.holds)
+		if matches := matchesText(row.got, row.want); matches != row.matches {
+			t.Errorf("matchesText(%q, %q) = %v, want %v", row.got, row.want, matches, row.matches)
 		}
 	}
 }
 
-func TestFieldHolds(t *testing.T) {
+func TestFieldMatches(t *testing.T) {
 	for _, c := range []struct {
 		kind, got, want string
-		holds           bool
+		matches         bool
 	}{
 		{"number", "25", "2,5", false}, {"number", "1.25075", "1.250,75", false}, {"number", "5", "$5", false}, {"number", "1000", "1 000", false},
 		{"number", "2.5", "2.5", true}, {"number", "2.50", " 2.5", true}, {"number", "1e3", "1000", true}, {"number", "", "abc", false},
@@ -40,8 +40,8 @@ func TestFieldHolds(t *testing.T) {
 		{"text", "14:30", "14.30", true}, {"text", "2026-11-21", "21.11.2026", true},
 		{"tel", "(555) 123-4567", "555.123.4567", true}, {"tel", "5551234", "555-1234", true},
 	} {
-		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.matches(c.want) != c.holds {
-			t.Errorf("%s field with %q: holds(%q) = %t", c.kind, c.got, c.want, !c.holds)
+		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.matches(c.want) != c.matches {
+			t.Errorf("%s field with %q: matches(%q) = %t", c.kind, c.got, c.want, !c.matches)
 		}
 	}
 }

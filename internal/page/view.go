@@ -12,11 +12,12 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A View is one client's view of a [Tab]. Its methods are those of executor.Executor without the
-// tab argument. Apart from HandleDialog, they must be called between Tab.Acquire and the call of
-// the function that it returns.
+// A View is one client's view of a [Tab]. Its methods are those of executor.Page. Apart from
+// HandleDialog, they must be called between Tab.Acquire and the call of the function that it
+// returns.
 type View struct {
 	tab  *Tab
 	opts ViewOptions
@@ -153,7 +154,7 @@ func (v *View) refFor(world string, id int, l refDescription) executor.Ref {
 		r = executor.Ref(fmt.Sprintf("e%d", v.next))
 		v.names[n], v.refs[r] = r, n
 	}
-	l.Name = cutText(l.Name, maxLabelName)
+	l.Name = pagetext.Truncate(l.Name, maxLabelName)
 	v.labels[r] = l
 	return r
 }

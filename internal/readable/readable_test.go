@@ -110,7 +110,7 @@ func TestClutter(t *testing.T) {
 	}
 }
 
-func TestWholePageAsked(t *testing.T) {
+func TestWholePageOption(t *testing.T) {
 	res := convert(t, article(""), Options{WholePage: true})
 	for _, part := range []string{"[Home](https://coast.example/)", "# The lighthouse", "Imprint", "We use cookies"} {
 		if !strings.Contains(res.Markdown, part) {

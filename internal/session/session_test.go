@@ -288,8 +288,8 @@ func TestNilGate(t *testing.T) {
 	}
 }
 
-// TestExplain checks that each error gets a code.
-func TestExplain(t *testing.T) {
+// TestAsExecutorError checks that each error gets a code.
+func TestAsExecutorError(t *testing.T) {
 	denied := executor.Errorf(executor.ErrPolicyDenied, "Ask.", "denied")
 	for _, test := range []struct {
 		err  error

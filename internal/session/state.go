@@ -47,7 +47,7 @@ func (s *Session) withState(ctx context.Context, op, name string, use func(conte
 		}
 		jar, ok := b.(CookieJar)
 		if !ok || s.host.AttachesToRunning() {
-			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with --prefer=cdp, chrome-mcp starts a browser in which it is available.",
+			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",
 				"storage state is not available in the user's Chrome")
 		}
 		ctx, cancel := context.WithTimeout(ctx, stateLimit)

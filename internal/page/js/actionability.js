@@ -138,16 +138,16 @@ function checkActionability(el, opts) {
       }
     }
   }
-  return cover ? isInertBehindModal(cover, el) : { problem: 'outside' };
+  return cover ? interceptionOf(cover, el) : { problem: 'outside' };
 }
 
 /**
- * isInertBehindModal returns why an element in the viewport receives no events.
+ * interceptionOf returns the failure for an element in the viewport that receives no events.
  * @param {Element} cover the element that receives them
  * @param {Element} el
  * @returns {ActionabilityFailure}
  */
-export function isInertBehindModal(cover, el) {
+export function interceptionOf(cover, el) {
   if (isInert(el)) return { problem: 'inert' };
   if (!within(el, cover)) return { problem: 'covered', by: describeInterceptor(cover, el) };
   // An ancestor received the event: the element lets events through or is clipped.

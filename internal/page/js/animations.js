@@ -124,7 +124,7 @@ export function animated(el, accept) {
   return animationsAround(el).some((a) => a.playState === 'running' && affectsPosition(a, el) && accept(Number(a.effect?.getComputedTiming().endTime)));
 }
 
-/** @param {Element} el animatedWithin reports whether an animation in an element is running */
+/** animatedWithin reports whether an animation in an element is running. @param {Element} el */
 export function animatedWithin(el) {
   return animationsAround(el).some((a) => {
     const target = /** @type {KeyframeEffect | null} */ (a.effect)?.target;

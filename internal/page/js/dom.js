@@ -161,7 +161,7 @@ export function closestAbove(el, css) {
   return p && closestTo(p, css);
 }
 
-/** @param {Element} el @param {string} tag isIn reports whether the parent has a tag */
+/** isIn reports whether the parent has a tag. @param {Element} el @param {string} tag */
 export function isIn(el, tag) {
   const p = parentElementOf(el);
   return !!p && tagOf(p) === tag;
@@ -216,7 +216,7 @@ export function elementFrom(root, x, y) {
   return root instanceof Document ? documents.elementFromPoint.call(root, x, y) : root.elementFromPoint(x, y);
 }
 
-/** @param {Root} root sheetsOf returns the style sheets of a document or shadow root */
+/** sheetsOf returns the style sheets of a document or shadow root. @param {Root} root */
 export function sheetsOf(root) {
   if (root instanceof Document) return [...sheetsIn(root), ...adoptedBy(root)];
   return [...root.styleSheets, ...root.adoptedStyleSheets];

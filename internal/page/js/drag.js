@@ -14,7 +14,7 @@ const drags = new Map();
 
 const dragTypes = ['dragstart', 'drop', 'dragend'];
 
-/** @param {string} token watchDrag starts listening to the events of a drag. It reports a drop. */
+/** watchDrag starts listening to the events of a drag. It reports a drop. @param {string} token */
 export const watchDrag = (token) => {
   const state = { start: /** @type {Event | null} */ (null), dropped: false, ended: false, stop: () => {} };
   const listener = (/** @type {Event} */ e) => {
@@ -47,7 +47,7 @@ export const dragState = (token) => {
   return { dragged: !!state?.start && !state.start.defaultPrevented, dropped: !!state?.dropped, ended: !!state?.ended };
 };
 
-/** @param {string} token endDrag stops listening. */
+/** endDrag stops listening. @param {string} token */
 export const endDrag = (token) => {
   drags.get(token)?.stop();
   drags.delete(token);

@@ -196,7 +196,7 @@ export async function waitEditable(id, opts) {
   return result;
 }
 
-/** @param {number} id focus focuses an element and reports whether it has the focus */
+/** focus focuses an element and reports whether it has the focus. @param {number} id */
 export const focus = (id) => {
   const el = /** @type {HTMLElement | null} */ (byId(id));
   if (!el) return null;

@@ -1,7 +1,6 @@
 // Maps coordinates of a frame to those of its parent document.
-// From a frame's own coordinates to those of the document around it.
 
-import { elementAt, inProgress, isInertBehindModal, nextPaint, SCROLL_POSITIONS, scrollElementTo } from './actionability.js';
+import { elementAt, inProgress, interceptionOf, nextPaint, SCROLL_POSITIONS, scrollElementTo } from './actionability.js';
 import { waitAnimationStep } from './animations.js';
 import { boxOf, byId, clientLeftOf, clientTopOf, flatParent, offsetHeightOf, offsetWidthOf } from './dom.js';
 import { isPositionStable } from './mutations.js';
@@ -52,7 +51,7 @@ export async function toParentDocument(owner, x, y, opts) {
       if (Math.abs(qx - px) > 0.5 || Math.abs(qy - py) > 0.5) continue; // moved after scrolling
     }
     if (opts.hit === false || hit === el) return { ok: true, x: px, y: py, pinch: pinch(), moved, frame: 0 };
-    if (hit) found = isInertBehindModal(hit, el);
+    if (hit) found = interceptionOf(hit, el);
   }
   return { ...found, busy: inProgress(el, found) };
 }
@@ -110,7 +109,8 @@ export function inPage(x, y) {
 }
 
 /**
- * @param {number} id outward maps a point of a frame's viewport to page coordinates
+ * outward maps a point of a frame's viewport to page coordinates.
+ * @param {number} id
  * @param {number} x
  * @param {number} y
  */

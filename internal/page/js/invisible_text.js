@@ -96,7 +96,7 @@ export function isLowContrast(el) {
   return cs.textShadow === 'none' && !isAbove(el) && !isOnImage(el);
 }
 
-/** @param {string} color as computed: rgba(…). alphaOf returns its alpha value */
+/** alphaOf returns the alpha value of a color. @param {string} color as computed: rgba(…) */
 function alphaOf(color) {
   const m = /[,/]\s*([\d.]+)(%?)\)$/.exec(color);
   return m ? +m[1] / (m[2] ? 100 : 1) : 1;

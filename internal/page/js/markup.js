@@ -194,7 +194,7 @@ function escapeMarkup(s) {
   return /[&<>\u00a0]/.test(s) ? s.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;') : s;
 }
 
-/** @param {string} url absolute resolves a URL against this document's base */
+/** absolute resolves a URL against this document's base. @param {string} url */
 function absolute(url) {
   try {
     return new URL(url, baseOf(document)).href;

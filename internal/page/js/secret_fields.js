@@ -110,7 +110,7 @@ function wordsOf(s) {
     .replace(/[^\p{L}\p{N}]+/gu, ' ').trim().replace(/ (required|optional)$/, '');
 }
 
-/** @param {Element} el labelWords returns the normalized labels of a field */
+/** labelWords returns the normalized labels of a field. @param {Element} el */
 function labelWords(el) {
   const labels = [attributeOf(el, 'aria-label') || ''];
   for (const l of labelsOf(el) || []) labels.push(ownWords(l, el));
@@ -118,7 +118,7 @@ function labelWords(el) {
   return labels.map(wordsOf).filter(Boolean);
 }
 
-/** @param {Element} el wordsFor returns the normalized names and labels of a field */
+/** wordsFor returns the normalized names and labels of a field. @param {Element} el */
 function wordsFor(el) {
   return ['name', 'id', 'placeholder'].map((a) => wordsOf(attributeOf(el, a) || '')).filter(Boolean).concat(labelWords(el));
 }

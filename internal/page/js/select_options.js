@@ -68,7 +68,7 @@ export function setValue(id, value) {
   return { ok: true, type: el.type, masked: isMasked(el), value: el.value, set: got };
 }
 
-/** @param {string} s plain normalizes the case and white space of a label */
+/** plain normalizes the case and white space of a label. @param {string} s */
 function plain(s) {
   return collapse(s).toLowerCase();
 }

@@ -103,7 +103,7 @@ export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, ou
   return { title: title(), changed, outline: seen };
 };
 
-/** @param {string} token stopTracking stops what startTracking started */
+/** stopTracking stops what startTracking started. @param {string} token */
 export const stopTracking = (token) => {
   trackers.get(token)?.observer.disconnect();
   trackers.delete(token);

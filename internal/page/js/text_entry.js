@@ -8,7 +8,7 @@ import { fieldKind, hostOf, inspectField, notEditable, textOfField } from './fie
 import { listen, named } from './hit_target_check.js';
 import { native } from './select_options.js';
 
-/** @returns {Promise<void>} nextTask resolves in a task after those that are pending */
+/** nextTask resolves in a task after those that are pending. @returns {Promise<void>} */
 function nextTask() {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -33,7 +33,7 @@ function selectedPart(el) {
   return s && !s.isCollapsed && containsNode(el, s.anchorNode) && containsNode(el, s.focusNode) ? [0, 0] : null;
 }
 
-/** @param {Element} el hasFocus reports whether the focus is in a field */
+/** hasFocus reports whether the focus is in a field. @param {Element} el */
 function hasFocus(el) {
   const at = focusedElement();
   return at === el || within(at, el) || within(at, hostOf(el));
@@ -101,7 +101,7 @@ export function prefill(id, text) {
   placeCaret(el, false);
 }
 
-/** @param {Element} el acceptsTyping reports whether an element accepts typed text */
+/** acceptsTyping reports whether an element accepts typed text. @param {Element} el */
 export function acceptsTyping(el) {
   const kind = fieldKind(el);
   return (kind === 'text' || kind === 'editable') && !notEditable(el) || isFrame(el);

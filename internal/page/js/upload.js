@@ -72,5 +72,5 @@ export const setInputFiles = (token, id, about) => {
   return true;
 };
 
-/** @param {string} token discardFiles drops received files. */
+/** discardFiles drops received files. @param {string} token */
 export const discardFiles = (token) => { arriving.delete(token); };

@@ -1,5 +1,5 @@
 // @ts-check
-// The conditions of the wait_for tool, and what is awaited before a screenshot.
+// The conditions of WaitFor, and the wait for a paint before a screenshot.
 
 import { text } from './text_extraction.js';
 import { boxesOf, labelBoxes, shown } from './action_points.js';
@@ -34,7 +34,7 @@ export const hasText = (a, b) => {
   return [has(a), has(b)];
 };
 
-/** @param {number} id isShown reports whether an element is visible */
+/** isShown reports whether an element is visible. @param {number} id */
 export const isShown = (id) => {
   const el = byId(id);
   return !!el && shown(el) && (boxesOf(el).length > 0 || labelBoxes(el).length > 0);

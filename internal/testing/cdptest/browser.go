@@ -1,4 +1,5 @@
-// Package cdptest provides a fake browser for tests: the other end of a CDP connection, in memory.
+// Package cdptest provides a fake browser for tests: the browser's end of a CDP connection, in
+// memory.
 package cdptest
 
 import (
@@ -18,15 +19,15 @@ import (
 type FakeTransport struct {
 	handle func(*FakeTransport, *cdproto.Message)
 
-	mu     sync.Mutex // guards the fields below
-	more   *sync.Cond
-	queue  []*cdproto.Message
-	hungUp bool // Read fails after the end of the queue
-	closed bool
+	mu           sync.Mutex // guards the fields below
+	more         *sync.Cond
+	queue        []*cdproto.Message
+	disconnected bool // Read fails after the end of the queue
+	closed       bool
 }
 
-// New returns a browser that calls handle with each command, one at a time.
-// A nil handle answers each with {}.
+// New returns a FakeTransport that calls handle with each command, one at a time. A nil handle
+// replies to each with {}.
 func New(handle func(b *FakeTransport, cmd *cdproto.Message)) *FakeTransport {
 	if handle == nil {
 		handle = func(b *FakeTransport, cmd *cdproto.Message) { b.Reply(cmd, "{}") }
@@ -36,12 +37,12 @@ func New(handle func(b *FakeTransport, cmd *cdproto.Message)) *FakeTransport {
 	return b
 }
 
-// Read waits for the next message of the browser. It returns io.EOF when the
-// browser has hung up, and io.ErrClosedPipe when the connection was closed.
+// Read waits for the next message of the browser. It returns io.EOF after Disconnect and the last
+// message, and io.ErrClosedPipe after Close.
 func (b *FakeTransport) Read(_ context.Context, msg *cdproto.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.queue) == 0 && !b.hungUp && !b.closed {
+	for len(b.queue) == 0 && !b.disconnected && !b.closed {
 		b.more.Wait()
 	}
 	switch {
@@ -55,10 +56,10 @@ func (b *FakeTransport) Read(_ context.Context, msg *cdproto.Message) error {
 	return nil
 }
 
-// Write takes a command.
+// Write passes a command to the handle function.
 func (b *FakeTransport) Write(_ context.Context, cmd *cdproto.Message) error {
 	b.mu.Lock()
-	closed := b.closed || b.hungUp
+	closed := b.closed || b.disconnected
 	b.mu.Unlock()
 	if closed {
 		return io.ErrClosedPipe
@@ -67,7 +68,7 @@ func (b *FakeTransport) Write(_ context.Context, cmd *cdproto.Message) error {
 	return nil
 }
 
-// Close is the client's: what was not read is lost.
+// Close closes the client's end of the connection. Messages that were not read are dropped.
 func (b *FakeTransport) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -76,15 +77,16 @@ func (b *FakeTransport) Close() error {
 	return nil
 }
 
-// Disconnect ends the connection after what was sent.
+// Disconnect closes the browser's end of the connection. Messages that were sent before can still
+// be read.
 func (b *FakeTransport) Disconnect() {
 	b.mu.Lock()
-	b.hungUp = true
+	b.disconnected = true
 	b.mu.Unlock()
 	b.more.Broadcast()
 }
 
-// Send sends a message as it is.
+// Send sends a message without changes.
 func (b *FakeTransport) Send(msg *cdproto.Message) {
 	b.mu.Lock()
 	b.queue = append(b.queue, msg)
@@ -92,17 +94,17 @@ func (b *FakeTransport) Send(msg *cdproto.Message) {
 	b.more.Broadcast()
 }
 
-// Reply answers a command with a result, in JSON.
+// Reply sends the response to a command. result is JSON.
 func (b *FakeTransport) Reply(cmd *cdproto.Message, result string) {
 	b.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Result: jsonv2.Value(result)})
 }
 
-// Fail answers a command with an error.
+// Fail sends an error response to a command.
 func (b *FakeTransport) Fail(cmd *cdproto.Message, code int64, text string) {
 	b.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Error: &cdproto.Error{Code: code, Message: text}})
 }
 
-// Emit sends an event of a session, the browser's own when it is empty.
+// Emit sends an event of a session. The empty session is that of the browser.
 func (b *FakeTransport) Emit(session, method, params string) {
 	b.Send(&cdproto.Message{SessionID: target.SessionID(session), Method: cdproto.MethodType(method), Params: jsonv2.Value(params)})
 }

@@ -1,4 +1,4 @@
-// Package testlog keeps, in tests, what is logged.
+// Package testlog captures logs and audit entries in tests, and measures the cost of floods.
 package testlog
 
 import (

@@ -1,5 +1,5 @@
-// Package userbrowser starts the browser of a user for tests: a Chromium with the extension. The test
-// does what the user does over a separate CDP connection, independently of the product.
+// Package userbrowser starts a user's browser for tests: a Chromium with the extension. A test acts
+// as the user over a separate CDP connection, which is independent of the product.
 package userbrowser
 
 import (

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An Answer is the browser's to one command.
+// An Answer is the browser's response to one command.
 type Answer struct {
 	ID     int             `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -40,8 +40,8 @@ func (b *Browser) read(out *os.File) {
 	}
 }
 
-// Send sends a command, to the browser itself when session is empty. The
-// channel is dismissed when the browser ends.
+// Send sends a command to a CDP session, or to the browser if session is empty. If the browser
+// exits, the channel never receives.
 func (b *Browser) Send(session, method string, params any) <-chan Answer {
 	ch := make(chan Answer, 1)
 	b.mu.Lock()
@@ -70,7 +70,7 @@ func (b *Browser) Send(session, method string, params any) <-chan Answer {
 	return ch
 }
 
-// Call carries out a command and decodes its result.
+// Call sends a command, waits for its response and decodes the result.
 func (b *Browser) Call(t testing.TB, session, method string, params, result any) {
 	t.Helper()
 	select {
@@ -90,7 +90,7 @@ func (b *Browser) Call(t testing.TB, session, method string, params, result any)
 	}
 }
 
-// A Target is a page, a worker or whatever else can be looked at.
+// A Target is a CDP target, such as a page or a worker.
 type Target struct {
 	ID   string `json:"targetId"`
 	Type string `json:"type"`
@@ -135,8 +135,8 @@ func (b *Browser) WithSession(t testing.TB, target string, work func(session str
 	work(res.SessionID)
 }
 
-// Eval runs an expression, as a gesture of the user, in a session's target and
-// decodes what it resolves to.
+// Eval runs an expression with a user gesture in the target of a session, and decodes the value
+// that it resolves to.
 func (b *Browser) Eval(t testing.TB, session, expression string, result any) {
 	t.Helper()
 	var res struct {
@@ -160,7 +160,7 @@ func (b *Browser) Eval(t testing.TB, session, expression string, result any) {
 	}
 }
 
-// EvalInTarget is Eval in a target.
+// EvalInTarget is like Eval, in a new session of a target.
 func (b *Browser) EvalInTarget(t testing.TB, target, expression string, result any) {
 	t.Helper()
 	b.WithSession(t, target, func(session string) { b.Eval(t, session, expression, result) })

@@ -20,7 +20,7 @@ func (b *Browser) Worker(t testing.TB, expression string, result any) {
 	})
 }
 
-// Popup opens the popup as the toolbar button does, works in it and closes it.
+// Popup opens the popup as the toolbar button does, calls work and closes the popup.
 func (b *Browser) Popup(t testing.TB, work func(session string)) {
 	t.Helper()
 	b.Worker(t, "chrome.action.openPopup()", nil)
@@ -37,8 +37,7 @@ func (b *Browser) Popup(t testing.TB, work func(session string)) {
 	})
 }
 
-// Click waits for an element that can be clicked and shows a text, and clicks
-// it.
+// Click waits for an enabled element with a text, and clicks it.
 func (b *Browser) Click(t testing.TB, session, selector, text string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s %q", selector, text), func() bool {
