@@ -18,8 +18,8 @@ import (
 type HTTPSession struct {
 	stateful, stateless http.Handler
 	clients             *httpClients
-	rest                *restCalls
 	ses                 *toolSession
+	rest                *restCalls
 	cancel              context.CancelCauseFunc
 	closeSession        func() error
 
@@ -34,7 +34,7 @@ type HTTPSession struct {
 // A call continues if its client disconnects. Clients with protocol versions up to 2025-11-25 get an
 // MCP session with an Mcp-Session-Id; they reconnect with Last-Event-ID and receive the result. From
 // 2026-07-28 on there are no MCP sessions; the next result of the session has a note about a result
-// that did not reach its client.
+// that did not reach its client. So it is for [HTTPSession.ServeTool].
 func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	clients := &httpClients{protocol: srv, clients: map[string]*httpClient{}}
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
-		clients: clients, rest: &restCalls{ses: ses, life: calls}, ses: ses, cancel: cancel, closeSession: closeSession,
+		clients: clients, ses: ses, rest: &restCalls{life: calls}, cancel: cancel, closeSession: closeSession,
 	}, nil
 }
 

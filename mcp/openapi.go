@@ -49,10 +49,10 @@ func OpenAPI(version string) json.RawMessage {
 		},
 		"/v1/sessions/{name}": jsonObject{
 			"parameters": []any{jsonObject{"$ref": "#/components/parameters/session"}},
-			"put": withBody(operation("openSession", "sessions", "Open a session, or check that the open one has the given settings.",
+			"put": withQuery(withBody(operation("openSession", "sessions", "Open a session, or check that the open one has the given settings.",
 				"The settings bind the session. The browser starts with the first call.", withErrors(jsonObject{
 					"204": jsonObject{"description": "The session is open."},
-				})), schemaRef("Settings"), true),
+				})), schemaRef("Settings"), true), "keep", "boolean", "Whether the session remains open without requests."),
 			"delete": operation("closeSession", "sessions", "Close a session and its browser.", "", withErrors(jsonObject{
 				"204": jsonObject{"description": "The session is closed."},
 			})),
@@ -160,7 +160,10 @@ func sharedSchemas() jsonObject {
 		codes = append(codes, code)
 	}
 	return jsonObject{
-		"Session": object(jsonObject{"name": text, "started": date, "used": date}, "name", "started", "used"),
+		"Session": object(jsonObject{
+			"name": text, "started": date, "used": date,
+			"ends": jsonObject{"type": "string", "format": "date-time", "description": "When the server closes the session unless it is used."},
+		}, "name", "started", "used"),
 		"Settings": jsonObject{
 			"type": "object", "additionalProperties": arrayOf(jsonObject{"type": "string"}),
 			"description": "The flags of the program that apply to a session, each with a list of values.",
@@ -196,10 +199,12 @@ func errorResponses() jsonObject {
 		causes[status] = append(causes[status], string(code))
 	}
 	causes[http.StatusNotFound] = append(causes[http.StatusNotFound], "or BAD_ARGS for an unknown session or tool")
+	causes[http.StatusForbidden] = append(causes[http.StatusForbidden], "also for the Host or Origin of a request over TCP")
 	responses := jsonObject{
-		responseName(http.StatusUnauthorized): jsonObject{"description": "The request has no valid token."},
+		responseName(http.StatusUnauthorized): jsonResponse("POLICY_DENIED: the request has no valid token.", schemaRef("Failure")),
 		"Rejected": jsonResponse(
-			fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB (413), or a content type other than JSON (415).", maxLine>>20),
+			fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB (413), or a content type other than JSON (415). "+
+				"NO_BACKEND: the server is stopping (503).", maxLine>>20),
 			schemaRef("Failure")),
 	}
 	for status, codes := range causes {
@@ -238,6 +243,12 @@ func operation(id, tag, summary, description string, responses jsonObject) jsonO
 // withBody adds a JSON request body to an operation.
 func withBody(op jsonObject, schema any, required bool) jsonObject {
 	op["requestBody"] = jsonObject{"required": required, "content": jsonObject{"application/json": jsonObject{"schema": schema}}}
+	return op
+}
+
+// withQuery adds a query parameter to an operation.
+func withQuery(op jsonObject, name, typ, description string) jsonObject {
+	op["parameters"] = []any{jsonObject{"name": name, "in": "query", "description": description, "schema": jsonObject{"type": typ}}}
 	return op
 }
 

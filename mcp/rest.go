@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -40,7 +41,6 @@ type errorResponse struct {
 
 // restCalls are the calls of a session that arrive as one HTTP request each.
 type restCalls struct {
-	ses  *toolSession
 	life context.Context // done when the session is being closed
 
 	mu      sync.Mutex // guards closed
@@ -72,11 +72,12 @@ func (c *restCalls) end() {
 // error and note. [OpenAPI] describes both.
 //
 // Calls share the session with those of MCP clients. A call continues if its client disconnects, as
-// over MCP. The caller has authenticated the request and checked its Host and Origin.
+// over MCP; if its result does not reach the client, the next result of the session reports it. The
+// caller has authenticated the request and checked its Host and Origin.
 func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
-	t := h.rest.ses.tool(tool)
+	t := h.ses.tool(tool)
 	if t == nil {
-		rejectRequest(w, http.StatusNotFound, h.rest.ses.unknown(tool).Error(), "")
+		rejectRequest(w, http.StatusNotFound, h.ses.unknown(tool).Error(), "")
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -98,12 +99,15 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 		rejectRequest(w, status, "read the request: "+err.Error(), "")
 		return
 	}
-	if !h.rest.begin() {
-		respondError(w, errorMeta{Code: executor.ErrTargetGone, Message: "the session was closed", Hint: "Open it again."}, "")
-		return
-	}
-	defer h.rest.running.Done()
-	respond(w, h.rest.call(r, t, args))
+	h.begin()
+	defer h.finish()
+	h.ses.lost.deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.rest.begin() {
+			respond(w, h.callTool(r, t, args))
+		} else {
+			respond(w, h.ses.failed(t, errSessionEnded))
+		}
+	}), w, r)
 }
 
 // isJSON reports whether a content type is that of JSON, or absent.
@@ -115,17 +119,18 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json"
 }
 
-// call runs a call until its deadline or the end of the session: a lost connection must not leave
-// an action half done.
-func (c *restCalls) call(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
+// callTool runs a call, which has begun, until its deadline or the end of the session: a lost
+// connection must not leave an action half done.
+func (h *HTTPSession) callTool(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
+	defer h.rest.running.Done()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	defer cancel(nil)
-	defer context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })()
+	defer context.AfterFunc(h.rest.life, func() { cancel(context.Cause(h.rest.life)) })()
 	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
-	c.ses.reportClient(client)
-	ctx = c.ses.audit.begin(ctx, client)
-	ctx = c.ses.prompter.beginHTTP(ctx)
-	return c.ses.runTool(ctx, t, args, true, nil)
+	h.ses.reportClient(client)
+	ctx = h.ses.audit.begin(ctx, client)
+	ctx = h.ses.prompter.beginHTTP(ctx)
+	return h.ses.runTool(ctx, t, args, true, nil)
 }
 
 // respond writes the result of a call.
@@ -162,11 +167,16 @@ func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
 	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
 }
 
-// writeJSON writes a response. A write fails only if the client has disconnected.
+// writeJSON writes a response and sends it, which fails only if the client has disconnected.
 func writeJSON(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(body)
+	_ = enc.Encode(body) // strings, and JSON that was checked
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	if _, err := w.Write(b.Bytes()); err == nil {
+		_ = http.NewResponseController(w).Flush() // reports the delivery, see lostResults
+	}
 }

@@ -194,7 +194,7 @@ func TestRESTSharesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
 		h := openREST(t, NewServer(f, &Options{CallsPerMinute: 6}))
-		ses := h.rest.ses
+		ses := h.ses
 		for range 3 {
 			callREST(t, h, "tabs_list", "")
 			if res := ses.call(t.Context(), ses.tool("tabs_list"), &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}); res.IsError {
@@ -262,8 +262,49 @@ func TestRESTCallSurvivesDisconnect(t *testing.T) {
 		t.Error("Close did not wait for the call")
 	}
 	<-served
-	if res := callREST(t, h, "tabs_list", ""); res.Error.Code != executor.ErrTargetGone {
+	if res := callREST(t, h, "tabs_list", ""); res.Error.Code != executor.ErrSessionEnded || res.status != http.StatusNotFound {
 		t.Errorf("a call after the end: %+v", res.Error)
+	}
+}
+
+// TestRESTLostResult disconnects the client of a call that then succeeds. The next response of the
+// session, and only that, has a note about the result.
+func TestRESTLostResult(t *testing.T) {
+	started, proceed := make(chan struct{}), make(chan struct{})
+	h := openREST(t, NewServer(&fake{
+		navigate: func(_ context.Context, _ executor.TabID, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+			close(started)
+			<-proceed
+			return &executor.Navigation{URL: url}, nil
+		},
+		listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil },
+	}, nil))
+	served := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(served)
+		defer context.AfterFunc(r.Context(), func() { close(proceed) })() // the server has noticed it
+		h.ServeTool(w, r, "navigate")
+	}))
+	defer web.Close()
+	ctx, disconnect := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, web.URL, strings.NewReader(shopCall))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-started
+		disconnect()
+	}()
+	if _, err := web.Client().Do(r); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the client got %v", err)
+	}
+	<-served
+	const want = `the result of the earlier call navigate was not delivered: "https://shop.example.com/"`
+	if res := callREST(t, h, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
+		t.Errorf("note %q", res.Note)
+	}
+	if res := callREST(t, h, "tabs_list", ""); res.Note != "" {
+		t.Errorf("again: %q", res.Note)
 	}
 }
 
@@ -312,4 +353,37 @@ func TestRESTPermissions(t *testing.T) {
 	if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusOK || h.navigations.Load() != 1 {
 		t.Errorf("after the user's answer: %d, %+v, %d navigations", res.status, res.Error, h.navigations.Load())
 	}
+}
+
+// TestRESTStalledClient closes a session while a client does not read the response to its call.
+func TestRESTStalledClient(t *testing.T) {
+	f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
+	h, err := NewServer(f, nil).OpenHTTP(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &stalledWriter{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		h.ServeTool(w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
+	}()
+	<-w.stalled
+	if err := h.Close(); err != nil { // hangs otherwise
+		t.Error(err)
+	}
+	close(w.proceed)
+	<-served
+}
+
+// A stalledWriter is a client that reads nothing until proceed is closed.
+type stalledWriter struct {
+	*httptest.ResponseRecorder
+	stalled, proceed chan struct{}
+}
+
+func (w *stalledWriter) Write(p []byte) (int, error) {
+	close(w.stalled)
+	<-w.proceed
+	return w.ResponseRecorder.Write(p)
 }

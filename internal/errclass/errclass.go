@@ -38,9 +38,7 @@ func Of(code errs.Code) Class {
 		return Class{ExitDenied, http.StatusForbidden}
 	case errs.ErrConsentRequired:
 		return Class{ExitDenied, other}
-	case errs.ErrTabNotFound, errs.ErrSelectorNotFound:
-		return Class{ExitNotFound, http.StatusNotFound}
-	case errs.ErrSessionEnded:
+	case errs.ErrTabNotFound, errs.ErrSelectorNotFound, errs.ErrSessionEnded:
 		return Class{ExitNotFound, http.StatusNotFound}
 	case errs.ErrStaleTab, errs.ErrTargetGone, errs.ErrRefExpired:
 		return Class{ExitNotFound, other}

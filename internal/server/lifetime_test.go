@@ -223,6 +223,7 @@ func TestIdleSession(t *testing.T) {
 		for range 2 {
 			h.want(404, `SESSION_ENDED: session \"a\" ended: it was idle for 15m0s. Open it again`, localUser, "POST", "/mcp", SessionHeader, "a")
 			h.want(404, "idle for 15m0s", localUser, "POST", "/v1/sessions/a/stream")
+			h.want(404, `"SESSION_ENDED"`, localUser, "POST", "/v1/sessions/a/tools/snapshot")
 		}
 		h.want(204, "", localUser, "PUT", "/v1/sessions/a?keep=true")
 		time.Sleep(100 * idle)
@@ -260,6 +261,10 @@ func TestEndedSessionOpensAgain(t *testing.T) {
 		}
 		h.want(204, "", ann, "DELETE", "/v1/sessions/default")
 		h.want(404, "a client closed it", ann, "POST", "/mcp", call...)
+		h.want(200, "ann/default", ann, "POST", "/v1/sessions/default/tools/snapshot")
+		end()
+		h.want(404, "The next call opens it again", ann, "POST", "/v1/sessions/default/tools/snapshot")
+		h.want(200, "ann/default", ann, "POST", "/v1/sessions/default/tools/snapshot")
 	})
 }
 
