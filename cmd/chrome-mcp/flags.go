@@ -148,7 +148,7 @@ func define() (*settings, []flagGroup) {
 	fs.Var(newChoice(&s.prefer, "extension", "cdp"), "prefer", "preferred backend: extension (the user's Chrome, while connected) or cdp (a managed Chromium; no extension can connect)")
 	fs.BoolVar(&s.noCDPFallback, "no-cdp-fallback", false, "never launch or attach to a Chromium while no extension is connected")
 	fs.Var(&s.port, "port", "loopback `PORT` for the extension; 0 picks a free port (default: first free port from 38017 to 38032)")
-	fs.StringVar(&s.data, "data", "", "store profiles and downloads in `DIR` (default ~/.chrome-mcp)")
+	fs.StringVar(&s.data, "data", "", "store profiles, downloads and saved results in `DIR` (default ~/.chrome-mcp)")
 
 	fs = group("Sessions of the server (see chrome-mcp help serve)")
 	fs.StringVar(&s.session, "session", server.DefaultSession, "use session `NAME` of the server, which keeps it until sessions close")

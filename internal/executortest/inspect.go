@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
@@ -282,6 +284,18 @@ func (s *suite) inspectRequests(t *testing.T) {
 		}
 		if q = c.inFull(c.request("reading-picture.gif").ID, true); q.Body != "" || !q.Binary || q.BodyBytes == 0 {
 			c.Errorf("image: %+v", q)
+		}
+		c.eval("fetch('typing-vue.js').then((r) => r.text()).then(() => 0)", nil)
+		id := c.request("/typing-vue.js").ID
+		for _, size := range []int{0, 1000, 64 << 20} { // 0 means MaxBody
+			r, err := c.page().Requests(c.ctx, &executor.RequestsOptions{ID: id, Body: true, BodyChars: size})
+			if err != nil {
+				c.Fatal(err)
+			}
+			q := r.Requests[0]
+			if n, want := utf8.RuneCountInString(q.Body), min(cmp.Or(size, executor.MaxBody), q.BodyBytes); n < want || n > want+1 || q.BodyBytes <= executor.MaxBody {
+				c.Errorf("body of %d characters: %d of %d bytes", size, n, q.BodyBytes)
+			}
 		}
 		c.tab = c.open("inspectsecrets.html")
 		body := c.inFull(c.request("/inspectsecrets.html").ID, true).Body

@@ -186,19 +186,6 @@ func (b box) bounded() box {
 	return b
 }
 
-// scaleFor returns the factor, at most 1, by which b must be scaled to be at most maxWidth wide.
-func (b box) scaleFor(maxWidth int) float64 {
-	if maxWidth <= 0 || b.w <= float64(maxWidth) {
-		return 1
-	}
-	return float64(maxWidth) / b.w
-}
-
-// in returns b relative to the upper left corner of the box shown, scaled.
-func (b box) in(shown box, scale float64) box {
-	return box{(b.x - shown.x) * scale, (b.y - shown.y) * scale, b.w * scale, b.h * scale}
-}
-
 // boxOf returns the box of an element in page coordinates. Viewport coordinates would not work,
 // because the page may scroll between two commands.
 func (v *View) boxOf(ctx context.Context, el *element) (box, error) {

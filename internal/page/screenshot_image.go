@@ -13,6 +13,19 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
+// scaleFor returns the factor, at most 1, by which b must be scaled to be at most maxWidth wide.
+func (b box) scaleFor(maxWidth int) float64 {
+	if maxWidth <= 0 || b.w <= float64(maxWidth) {
+		return 1
+	}
+	return float64(maxWidth) / b.w
+}
+
+// in returns b relative to the upper left corner of the box shown, scaled.
+func (b box) in(shown box, scale float64) box {
+	return box{(b.x - shown.x) * scale, (b.y - shown.y) * scale, b.w * scale, b.h * scale}
+}
+
 // paintOn draws masks and labels on the screenshot, which is a PNG image, and encodes it as o says.
 // shown is the part of the page that the screenshot shows, at the given scale.
 func paintOn(shot *executor.Screenshot, o executor.ScreenshotOptions, shown box, scale float64, masks []box, labels []refLabel) error {
