@@ -38,7 +38,7 @@ func (c *callSlot) enter(ctx context.Context) (err error) {
 	return err
 }
 
-// leave gives up the place, if the call has one.
+// leave frees the place, if the call has one.
 func (c *callSlot) leave() {
 	if c.release != nil {
 		c.release()

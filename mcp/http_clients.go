@@ -24,7 +24,7 @@ type httpClients struct {
 
 	mu      sync.Mutex // guards the fields below
 	clients map[string]*httpClient
-	closed  bool   // no MCP session begins any more
+	closed  bool   // no MCP session begins
 	opening int    // requests that may create an MCP session
 	clock   uint64 // counts requests
 }
@@ -34,8 +34,8 @@ type httpClient struct {
 	used     uint64 // the clock at its last request
 }
 
-// serve serves a request with h. The response to an unknown MCP session is 404, which tells its
-// client to begin a new one.
+// serve serves a request with h. The response to an unknown MCP session is 404. Its client
+// then begins a new one.
 func (c *httpClients) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionIDHeader)
 	if id == "" && r.Method == http.MethodPost {
@@ -111,7 +111,7 @@ func (c *httpClients) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 	h.ServeHTTP(first, r)
 }
 
-// close lets no MCP session begin any more, and ends all.
+// close ends all MCP sessions. No other begins.
 func (c *httpClients) close() (err error) {
 	c.mu.Lock()
 	c.closed = true

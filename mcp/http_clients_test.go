@@ -164,7 +164,7 @@ func TestCallLimit(t *testing.T) {
 		return nil, executor.Errorf(executor.ErrBackpressure, "Try again.", "busy")
 	}})
 	if text := textOf(callTool(t, connect(t, s, nil), "tabs_list", "")); text != "BACKPRESSURE: Busy. Try again." {
-		t.Errorf("a refused call: %s", text)
+		t.Errorf("a rejected call: %s", text)
 	}
 }
 

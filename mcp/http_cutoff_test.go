@@ -139,7 +139,7 @@ func clickCall() *sdk.CallToolParams {
 const lostClick = "the result of the earlier call click was not delivered: ok"
 
 // TestLostResultReported breaks the connection of a call. The call is completed once, and the next
-// result of the session says so once.
+// result of the session reports it once.
 func TestLostResultReported(t *testing.T) {
 	c := openCuttable(t)
 	c.loseClick(t)

@@ -78,7 +78,7 @@ func (u *profileUser) inUse(profile string, other *profileUser) error {
 	return err
 }
 
-// release gives up the profile that u uses, if any.
+// release ends the use of a profile by u, if it uses one.
 func (u *profileUser) release() {
 	u.of.mu.Lock()
 	defer u.of.mu.Unlock()

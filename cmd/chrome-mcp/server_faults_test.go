@@ -59,12 +59,24 @@ func post(length int, headers ...string) string {
 	return fmt.Sprintf("%s%sContent-Length: %d\r\n\r\n", head, strings.Join(headers, ""), length)
 }
 
+// initializeRequest begins an MCP session.
+const initializeRequest = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+
+// readUntil reads until a text or the end.
+func readUntil(r io.Reader, text string) {
+	var all []byte
+	part := make([]byte, 4096)
+	for !bytes.Contains(all, []byte(text)) {
+		n, err := r.Read(part)
+		if all = append(all, part[:n]...); err != nil {
+			return
+		}
+	}
+}
+
 // junk returns what a connection sends.
 func junk(r *rand.Rand) string {
-	const (
-		initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-		stateless  = "Mcp-Protocol-Version: 2026-07-28\r\n"
-	)
+	const stateless = "Mcp-Protocol-Version: 2026-07-28\r\n"
 	var noise bytes.Buffer
 	for range r.IntN(2000) {
 		noise.WriteByte(byte(r.IntN(256)))
@@ -73,8 +85,8 @@ func junk(r *rand.Rand) string {
 		noise.String(),
 		post(noise.Len()) + noise.String(),
 		post(noise.Len(), stateless) + noise.String(),
-		post(len(initialize)) + initialize,
-		post(len(initialize), stateless) + initialize,
+		post(len(initializeRequest)) + initializeRequest,
+		post(len(initializeRequest), stateless) + initializeRequest + "\r\n",
 		post(1<<30) + "{",
 		post(3) + "[1]",
 		post(20) + `{"jsonrpc":"2.0","id`,
@@ -117,9 +129,14 @@ func TestJunkRequests(t *testing.T) {
 					return
 				}
 				conn.SetDeadline(time.Now().Add(30 * time.Second))
-				io.WriteString(conn, junk(r))     // fails when the server has read enough
-				conn.(*net.UnixConn).CloseWrite() // ends the request
-				io.Copy(io.Discard, conn)         // until the server closes the connection
+				text := junk(r)
+				io.WriteString(conn, text) // fails when the server has read enough
+				if strings.HasSuffix(text, initializeRequest) {
+					readUntil(conn, `"result"`) // the MCP session stays open
+				} else {
+					conn.(*net.UnixConn).CloseWrite()
+					io.Copy(io.Discard, conn) // until the server closes the connection
+				}
 				conn.Close()
 			}
 		})
@@ -171,7 +188,7 @@ func TestMCPSessionOfOtherName(t *testing.T) {
 		io.Copy(io.Discard, resp.Body)
 		return resp.Header.Get("Mcp-Session-Id"), resp.StatusCode
 	}
-	id, status := send("a", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	id, status := send("a", "", initializeRequest)
 	if id == "" {
 		t.Fatalf("initialize: status %d", status)
 	}
@@ -201,7 +218,7 @@ func TestTerminatedServerDrainsCalls(t *testing.T) {
 			release := sync.OnceFunc(func() { close(answer) })
 			defer release()
 			c := newCommandLine(t)
-			settings := append([]string{"--headless", "--isolated", "--prefer", "cdp", "--allow-domain", "127.0.0.1", "--allow-private", "127.0.0.1"}, rootNeedsNoSandbox()...)
+			settings := append([]string{"--headless", "--isolated", "--prefer", "cdp", "--allow-domain", "127.0.0.1"}, rootNeedsNoSandbox()...)
 			if out, err := c.run(append([]string{"call", "navigate", "url=" + site.URL}, settings...)...); err != nil {
 				t.Fatalf("call: %v\n%s", err, out)
 			}

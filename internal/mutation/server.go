@@ -3,14 +3,10 @@ package mutation
 const (
 	privateSocket = "The server of `chrome-mcp call` accepts connections only of its user."
 	boundSettings = "The settings of the command that opens a session bind it"
-	bearerToken   = "`chrome-mcp serve --listen` needs a bearer token for every route except `/healthz`."
-	ownHost       = "`chrome-mcp serve --listen` rejects requests with another Host"
-	noPages       = "`chrome-mcp serve --listen` rejects requests that a page sends"
-	onlyTLS       = "`chrome-mcp serve --listen` listens outside of loopback only with TLS"
-	namedBrowsers = "A token gives access only to the browsers that its entry names"
-	strictTokens  = "A token file that others can read"
-	secretToken   = "The token of a run is in a file that only the user can read"
-	boundedHTTP   = "Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited."
+	ownSessions   = "A client of the server finds only the sessions of its principal"
+	fairCalls     = "A principal that makes many calls or opens many sessions does not keep others from theirs"
+	callsOnce     = "A call whose client disconnects is made once"
+	junkRequests  = "Junk and silent connections block neither the server nor its end"
 )
 
 var server = []Mutation{
@@ -31,8 +27,8 @@ var server = []Mutation{
 	{
 		Promise: boundSettings,
 		File:    "internal/server/sessions.go",
-		Old:     "		return one.settings.check(name, settings)\n",
-		New:     "		return nil\n",
+		Old:     "	return one.settings.check(name, settings)\n",
+		New:     "	return nil\n",
 		Package: "./internal/server", Test: "TestSettingsBindASession",
 	},
 	{
@@ -43,101 +39,87 @@ var server = []Mutation{
 		Package: "./cmd/chrome-mcp", Test: "TestServerTakesNoSettings",
 	},
 	{
-		Promise: bearerToken,
-		File:    "internal/server/tokens.go",
-		Old:     "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) == 1",
-		New:     "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) >= 0",
-		Package: "./internal/server", Test: "TestHTTPNeedsToken",
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "	p := principalOf(ctx)\n	key := sessionKey{p.Name, name}\n",
+		New:     "	p := principalOf(ctx)\n	key := sessionKey{name: name}\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
 	},
 	{
-		Promise: bearerToken,
-		File:    "internal/server/http.go",
-		Old:     "	if principalOf(r.Context()) != localUser {\n",
-		New:     "	if false {\n",
-		Package: "./internal/server", Test: "TestHTTPRoutes",
+		Promise: ownSessions,
+		File:    "internal/server/server.go",
+		Old:     "		if key.principal == p.Name {\n",
+		New:     "		if key.name != \"\" {\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
 	},
 	{
-		Promise: ownHost,
-		File:    "internal/server/origin.go",
-		Old:     "		return \"host\"\n",
-		New:     "		return \"\"\n",
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "	one := s.sessions[sessionKey{p.Name, name}]\n",
+		New:     "	one := s.sessions[sessionKey{\"ann\", name}]\n",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
 	},
 	{
-		Promise: noPages,
-		File:    "internal/server/origin.go",
-		Old:     "		return \"origin\"\n",
-		New:     "",
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
-	},
-	{
-		Promise: noPages,
-		File:    "internal/server/origin.go",
-		Old:     `site != "none" && `,
-		New:     `site == "" && `,
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
-	},
-	{
-		Promise: onlyTLS,
-		File:    "internal/server/http.go",
-		Old:     "if !addr.IP.IsLoopback() && f.tls == nil",
-		New:     "if addr.IP == nil && f.tls == nil",
-		Package: "./internal/server", Test: "TestListenHTTPErrors",
-	},
-	{
-		Promise: namedBrowsers,
-		File:    "cmd/chrome-mcp/principal.go",
-		Old:     `if needs != "" && `,
-		New:     `if needs == "none" && `,
-		Package: "./cmd/chrome-mcp", Test: "TestServeErrors",
-	},
-	{
-		Promise: namedBrowsers,
-		File:    "cmd/chrome-mcp/principal.go",
-		Old:     `values["--prefer"] = []string{"cdp"}`,
-		New:     `delete(values, "--prefer")`,
-		Package: "./cmd/chrome-mcp", Test: "TestPrincipalSettings",
-	},
-	{
-		Promise: strictTokens,
-		File:    "internal/server/token_file.go",
-		Old:     "if len(key) >= minToken {",
+		Promise: ownSessions,
+		File:    "internal/server/server.go",
+		Old:     "if principalOf(r.Context()).Settings != nil {",
 		New:     "if false {",
-		Package: "./internal/server", Test: "TestTokenFileErrors",
+		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
 	},
 	{
-		Promise: strictTokens,
-		File:    "internal/owneronly/readwrite.go",
-		Old:     "	if err == nil {\n		err = CheckFile(info)\n	}\n	if err == nil {\n		err = CheckParents",
-		New:     "	_ = info\n	if err == nil {\n		err = CheckParents",
-		Package: "./internal/server", Test: "TestTokenFilePermissions",
+		Promise: ownSessions,
+		File:    "internal/server/sessions.go",
+		Old:     "p.Settings.check(name, settings)",
+		New:     "p.Settings.check(name, nil)",
+		Package: "./internal/server", Test: "TestPrincipalSettings",
 	},
 	{
-		Promise: secretToken,
-		File:    "internal/server/tokens.go",
-		Old:     "os.SameFile(info, file.info)",
-		New:     "os.SameFile(info, info)",
-		Package: "./internal/server", Test: "TestNewToken",
-	},
-	{
-		Promise: secretToken,
-		File:    "internal/server/health.go",
-		Old:     "	f.removeTokens()\n",
+		Promise: fairCalls,
+		File:    "internal/server/queue.go",
+		Old:     "		q.turns = append(q.turns[1:], principal)\n",
 		New:     "",
-		Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
+		Package: "./internal/server", Test: "TestCallQueueIsFair",
 	},
 	{
-		Promise: boundedHTTP,
-		File:    "internal/server/bounded.go",
-		Old:     "		return errBodyTooLarge\n	}\n	if err != nil {",
-		New:     "		return nil\n	}\n	if err != nil {",
-		Package: "./internal/server", Test: "TestHTTPBounds",
+		Promise: fairCalls,
+		File:    "internal/server/sessions.go",
+		Old:     "	case own >= limit:\n",
+		New:     "	case own > 1000*limit:\n",
+		Package: "./internal/server", Test: "TestSessionLimits",
 	},
 	{
-		Promise: boundedHTTP,
-		File:    "internal/server/bounded.go",
-		Old:     "w.control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil",
-		New:     "w.control.SetWriteDeadline(time.Time{}); err != nil",
-		Package: "./internal/server", Test: "TestHTTPClientThatDoesNotRead",
+		Promise: fairCalls,
+		File:    "mcp/dispatch.go",
+		Old:     "	if err = slot.enter(ctx); err != nil {\n",
+		New:     "	if err != nil {\n",
+		Package: "./mcp", Test: "TestCallLimit",
+	},
+	{
+		Promise: callsOnce,
+		File:    "mcp/lost_result.go",
+		Old:     "	l.notes = nil\n",
+		New:     "",
+		Package: "./mcp", Test: "TestLostResultReported",
+	},
+	{
+		Promise: callsOnce,
+		File:    "mcp/http.go",
+		Old:     "EventStore: events,",
+		New:     "EventStore: map[bool]sdk.EventStore{true: events}[false],",
+		Package: "./mcp", Test: "TestResumption",
+	},
+	{
+		Promise: junkRequests,
+		File:    "cmd/chrome-mcp/server_session.go",
+		Old:     "			stream.Close()\n",
+		New:     "",
+		Package: "./cmd/chrome-mcp", Test: "TestStreamClientReadsNothing",
+	},
+	{
+		Promise: junkRequests,
+		File:    "internal/server/server.go",
+		Old:     "			web.Close()\n",
+		New:     "			<-make(chan struct{})\n",
+		Package: "./internal/server", Test: "TestStopWithHalfOpenConnections",
 	},
 }

@@ -174,7 +174,7 @@ func TestSessionLimits(t *testing.T) {
 	h.want(200, "ann/c", ann, "POST", "/mcp", SessionHeader, "c")
 }
 
-// TestIdleSession checks when a session ends because nobody uses it, and what later requests get.
+// TestIdleSession checks when a session ends because no client uses it, and what later requests get.
 func TestIdleSession(t *testing.T) {
 	const idle = 15 * time.Minute
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 	maxQueued = 64
 )
 
-// defaultMaxCalls returns the default limit of running calls. Calls mostly wait for pages.
+// defaultMaxCalls returns the default limit of running calls. Calls usually wait for pages.
 func defaultMaxCalls() int { return max(8, 4*runtime.NumCPU()) }
 
 // A callQueue limits the calls that run at the same time. The others wait: principals take turns,
@@ -133,7 +133,7 @@ func (q *callQueue) release() {
 	close(call.turn)
 }
 
-// stop refuses all calls that are not running. The returned channel is closed when the last running
+// stop rejects all calls that are not running. The returned channel is closed when the last running
 // call has ended. stop must be called once.
 func (q *callQueue) stop() (idle <-chan struct{}) {
 	q.mu.Lock()

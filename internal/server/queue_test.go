@@ -58,13 +58,13 @@ func TestCallQueueIsFair(t *testing.T) {
 		l.call("eve", "eve0")
 		l.running.Wait()
 		if n := l.failed[errs.ErrBackpressure]; n != 100-2-maxQueued {
-			t.Errorf("%d calls were refused, want %d", n, 100-2-maxQueued)
+			t.Errorf("%d calls were rejected, want %d", n, 100-2-maxQueued)
 		}
 		// The calls that start at the same time start in any order.
 		for i, want := range [][]string{{"ann0", "ann1"}, {"ann2", "bob0"}, {"ann3", "eve0"}, {"ann4", "bob1"}, {"ann5", "ann6"}} {
 			got := slices.Sorted(slices.Values(l.started[2*i : 2*i+2]))
 			if !slices.Equal(got, want) {
-				t.Errorf("in turn %d started %v, want %v", i, got, want)
+				t.Errorf("at step %d started %v, want %v", i, got, want)
 			}
 		}
 	})
@@ -89,7 +89,7 @@ func TestCallQueueTimeout(t *testing.T) {
 			t.Errorf("a canceled call: %v", err)
 		}
 		release()
-		if release, err = q.acquire(t.Context(), "eve"); err != nil { // the calls that gave up took no place
+		if release, err = q.acquire(t.Context(), "eve"); err != nil { // the calls that no longer wait took no place
 			t.Fatal(err)
 		}
 		release()
@@ -109,7 +109,7 @@ func TestCallQueueStop(t *testing.T) {
 		idle := l.queue.stop()
 		synctest.Wait()
 		if n := l.failed[errs.ErrNoBackend]; n != 2 {
-			t.Errorf("%d waiting calls were refused", n)
+			t.Errorf("%d waiting calls were rejected", n)
 		}
 		if _, err := l.queue.acquire(t.Context(), "ann"); errs.CodeOf(err) != errs.ErrNoBackend {
 			t.Errorf("a later call: %v", err)

@@ -184,8 +184,8 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 	}
 }
 
-// TestStopRefusesCalls checks that a call on an open connection is refused while the server drains.
-func TestStopRefusesCalls(t *testing.T) {
+// TestStopRejectsCalls checks that a call on an open connection is rejected while the server drains.
+func TestStopRejectsCalls(t *testing.T) {
 	f, one, response := startDraining(t)
 	if err := f.Stop(t.Context()); err != nil {
 		t.Fatal(err)
