@@ -121,7 +121,7 @@ func TestServeHTTP(t *testing.T) {
 		{[]string{"-H", c.header(), "-H", "Sec-Fetch-Site: cross-site", "/readyz"}, "403", "Sec-Fetch-Site"},
 		{[]string{"-H", "Host: evil.example", "/healthz"}, "403", ""},
 		{[]string{"-H", c.header(), "-X", "PUT", "--data-binary", "@" + big, "/v1/sessions/a"}, "413", "BAD_ARGS"},
-		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "404", ""},
+		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only the user of the server"},
 	} {
 		args := append([]string{}, tt.args...)
 		args[len(args)-1] = url + args[len(args)-1]

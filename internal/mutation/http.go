@@ -11,7 +11,7 @@ const (
 	boundedHTTP   = "Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited."
 )
 
-var httpServer = []Mutation{
+var serverHTTP = []Mutation{
 	{
 		Promise: bearerToken,
 		File:    "internal/server/tokens.go",

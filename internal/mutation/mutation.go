@@ -20,7 +20,7 @@ type Mutation struct {
 // All returns every mutation.
 func All() []Mutation {
 	var all []Mutation
-	for _, list := range [][]Mutation{general, screenshots, input, extensionNetwork, attached, resources, pageText, consent, paths, server, httpServer} {
+	for _, list := range [][]Mutation{general, screenshots, input, extensionNetwork, attached, resources, pageText, consent, paths, server, serverHTTP} {
 		all = append(all, list...)
 	}
 	return all

@@ -83,8 +83,8 @@ var server = []Mutation{
 	},
 	{
 		Promise: ownSessions,
-		File:    "internal/server/server.go",
-		Old:     "if principalOf(r.Context()).Settings != nil {",
+		File:    "internal/server/http.go",
+		Old:     "if principalOf(r.Context()) != localUser {",
 		New:     "if false {",
 		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
 	},
@@ -140,8 +140,8 @@ var server = []Mutation{
 	{
 		Promise: junkRequests,
 		File:    "internal/server/server.go",
-		Old:     "			web.Close()\n",
-		New:     "			<-make(chan struct{})\n",
+		Old:     "		web.Close()\n",
+		New:     "		<-make(chan struct{})\n",
 		Package: "./internal/server", Test: "TestStopWithHalfOpenConnections",
 	},
 }

@@ -226,11 +226,11 @@ func (f *Front) reject(w http.ResponseWriter, r *http.Request, reason string, st
 	failWith(w, status, err)
 }
 
-// localOnly returns a handler for clients on the Unix socket. Others get 404.
+// localOnly returns a handler for clients on the Unix socket. It denies others.
 func localOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if principalOf(r.Context()) != localUser {
-			http.NotFound(w, r)
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "only the user of the server can do this, on its socket"))
 			return
 		}
 		h(w, r)

@@ -167,7 +167,7 @@ func TestHTTPRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/v1/server/stop", "/v1/server/%73top", "/v1/sessions/mine/stream"} {
-		if status, body, _ := (testRequest{method: http.MethodPost, path: path}).do(t, base); status != http.StatusNotFound {
+		if status, body, _ := (testRequest{method: http.MethodPost, path: path}).do(t, base); status != http.StatusForbidden {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
