@@ -181,7 +181,7 @@ func (r *instance) remove(t *session.Tab) {
 
 func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 	return page.Options{
-		Logger: r.opts.Logger, WaitingForDebugger: waiting, Own: r.proc != nil || r.context != "", NoDialogs: r.proc != nil || r.context != "", NoPrograms: r.proc != nil && blocksPrograms, ProxyError: r.networkError, RequestFilter: r.requestFilter(), Shared: !r.ownWindows(),
+		Logger: r.opts.Logger, WaitingForDebugger: waiting, Own: r.proc != nil || r.context != "", NoDialogs: r.proc != nil || r.context != "", NoPrograms: r.proc != nil && blocksPrograms, NoWindow: r.proc != nil && r.proc.headless, ProxyError: r.networkError, RequestFilter: r.requestFilter(), Shared: !r.ownWindows(),
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

@@ -56,6 +56,8 @@ type Options struct {
 	// NoDialogs means that the browser is a managed browser. The browser's own dialogs are then
 	// prevented if CDP allows that, because there may be no user to answer them.
 	NoDialogs bool
+	// NoWindow means that the browser has no window, so the user cannot act in the page.
+	NoWindow bool
 	// NoPrograms means that the browser opens no links in other programs.
 	NoPrograms bool
 	// Opener is the tab whose page opened this one, or nil.
