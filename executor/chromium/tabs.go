@@ -187,6 +187,7 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		Own:                own,
 		NoDialogs:          own,
 		NoPrograms:         r.proc != nil && blocksPrograms,
+		NoWindow:           r.proc != nil && r.proc.headless,
 		ProxyError:         r.networkError,
 		RequestFilter:      r.requestFilter(),
 		Shared:             !r.ownWindows(),

@@ -25,6 +25,9 @@ func (s *suite) obstacles(t *testing.T) {
 		if nav.HTTPStatus != 401 || nav.Obstacle == nil || nav.Obstacle.Kind != login || !strings.HasSuffix(nav.URL, "/challenge") {
 			c.Errorf("navigated to %+v", nav)
 		}
+		if nav.Obstacle != nil {
+			c.wantIn(nav.Obstacle.Advice, "requires a login", "log in in ")
+		}
 	})
 	for _, w := range []obstacleCase{
 		{"Cloudflare browser check", "obstacles-captcha.html?cloudflare&status=403", captcha, high, "Wait"},

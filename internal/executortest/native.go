@@ -145,6 +145,9 @@ func (s *suite) nativeDialogs(t *testing.T) {
 		if n.HTTPStatus != http.StatusUnauthorized {
 			c.Errorf("status %d, want 401", n.HTTPStatus)
 		}
+		if n.Obstacle == nil || n.Obstacle.Kind != executor.ObstacleLogin {
+			c.Errorf("obstacle %+v, want a login", n.Obstacle)
+		}
 		c.wantIn(c.snap(nil), "a password is needed")
 	})
 }

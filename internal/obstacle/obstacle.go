@@ -110,6 +110,25 @@ const (
 	adviceBanner    = "A consent banner covers the middle of the page. The rest is usable; if the banner blocks you, reject what is optional."
 )
 
+// windowless is the advice for a browser without a window, in which the user can do nothing.
+var windowless = map[string]string{
+	adviceCaptcha:   "A captcha blocks the page. Do not solve or bypass it. This browser has no window: ask the user to open the page in their own Chrome or in a browser with a window, or use another source.",
+	adviceCheck:     "The site checks the browser before it shows the page. Wait a few seconds and take a new snapshot; if the check is still there, inform the user, or use another source.",
+	adviceWidget:    "A form on the page has a captcha. Use the page normally; before submitting that form, inform the user that this browser has no window in which to solve the captcha.",
+	adviceLogin:     "The page requires a login. This browser has no window: ask the user to log in in their own Chrome or in a browser with a window, or use another source.",
+	adviceLoginWeak: "The page requires a login or sign-up to continue. Close the dialog if possible; otherwise ask the user to log in in their own Chrome or in a browser with a window.",
+}
+
+// WithoutWindow returns o with the advice for a browser without a window. o may be nil.
+func WithoutWindow(o *executor.Obstacle) *executor.Obstacle {
+	if o == nil || windowless[o.Advice] == "" {
+		return o
+	}
+	changed := *o
+	changed.Advice = windowless[o.Advice]
+	return &changed
+}
+
 // highConfidence and weakly return an obstacle with the usual advice for its kind.
 func highConfidence(kind executor.ObstacleKind) *executor.Obstacle {
 	advice := map[executor.ObstacleKind]string{

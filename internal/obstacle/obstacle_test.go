@@ -195,3 +195,23 @@ func FuzzDetect(f *testing.F) {
 		}
 	})
 }
+
+func TestAdviceWithoutWindow(t *testing.T) {
+	for _, advice := range []string{adviceCaptcha, adviceCheck, adviceWidget, adviceDenied, adviceForbidden, adviceTooMany, adviceLegal, adviceLogin, adviceLoginWeak, adviceConsent, adviceBanner} {
+		before := executor.Obstacle{Kind: executor.ObstacleLogin, Confidence: executor.ConfidenceHigh, Advice: advice}
+		o := before
+		got := WithoutWindow(&o)
+		if o != before || got.Kind != before.Kind || got.Confidence != before.Confidence {
+			t.Errorf("%q: %+v became %+v, and the original %+v", advice, before, *got, o)
+		}
+		if strings.Contains(got.Advice, "in the browser") {
+			t.Errorf("the user cannot act in a browser without a window: %q", got.Advice)
+		}
+		if !strings.Contains(advice, "in the browser") && got.Advice != advice {
+			t.Errorf("%q became %q", advice, got.Advice)
+		}
+	}
+	if WithoutWindow(nil) != nil {
+		t.Error("an obstacle without a page")
+	}
+}

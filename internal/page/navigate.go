@@ -15,7 +15,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
 // titleTimeout bounds reading a title: a page that is busy after loading must not delay the result.
@@ -302,7 +301,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 			return nil, v.redirected(n, err)
 		}
 		nav.URL, nav.HTTPStatus, nav.Note = v.failedURL(n), http.StatusUnauthorized, noteAuth
-		nav.Obstacle = obstacle.FromResponse(nav.URL, "", nav.HTTPStatus)
+		nav.Obstacle = v.tab.responseObstacle(nav.URL, "", nav.HTTPStatus)
 		return nav, nil
 	case n.failure != "":
 		v.waitForErrorPage(ctx, n.loader)
@@ -325,7 +324,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 			nav.Note = notePDF
 		}
 		nav.Note = joinNotes(nav.Note, v.tab.truncatedNote())
-		nav.Obstacle = obstacle.FromResponse(nav.URL, nav.Title, nav.HTTPStatus)
+		nav.Obstacle = v.tab.responseObstacle(nav.URL, nav.Title, nav.HTTPStatus)
 	}
 	nav.Note = joinNotes(nav.Note, v.autoClosedNote(ctx, passed))
 	return nav, nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
 // redirected adds to a policy denial that the denied site is the target of a redirect, if it is not
@@ -82,7 +81,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	hint, retryable := "Check the URL.", true
 	switch n.failure {
 	case netErrInvalidAuth:
-		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: obstacle.FromResponse(v.failedURL(n), "", http.StatusUnauthorized).Advice,
+		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: v.tab.responseObstacle(v.failedURL(n), "", http.StatusUnauthorized).Advice,
 			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(v.failedURL(n)), noteAuth)}
 	case netErrAborted:
 		hint = "The page itself or the end of its process aborted the navigation. Try again."

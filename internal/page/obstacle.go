@@ -26,7 +26,20 @@ func (d *document) obstacle(signals []byte) *executor.Obstacle {
 		}
 	}
 	t.mu.Unlock()
-	return obstacle.Detect(&s)
+	return t.advised(obstacle.Detect(&s))
+}
+
+// responseObstacle returns the obstacle that a response indicates before the page was read, or nil.
+func (t *Tab) responseObstacle(url, title string, status int) *executor.Obstacle {
+	return t.advised(obstacle.FromResponse(url, title, status))
+}
+
+// advised returns o with advice that the user of the tab's browser can follow.
+func (t *Tab) advised(o *executor.Obstacle) *executor.Obstacle {
+	if t.opts.NoWindow {
+		return obstacle.WithoutWindow(o)
+	}
+	return o
 }
 
 // newObstacle returns the obstacle of s unless before has the same one.

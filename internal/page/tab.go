@@ -57,6 +57,8 @@ type Options struct {
 	NoDialogs bool
 	// SharedBrowser means that the browser also has browser contexts of other clients.
 	SharedBrowser bool
+	// NoWindow means that the browser has no window, so the user cannot act in the page.
+	NoWindow bool
 	// NoPrograms means that the browser opens no links in other programs.
 	NoPrograms bool
 	// Opener is the tab whose page opened this one, or nil.
