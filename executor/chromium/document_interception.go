@@ -17,18 +17,17 @@ import (
 
 // interceptDocuments makes the browser pause each request for a document, including each redirect
 // hop. The egress proxy sees only hosts: it cannot distinguish a document from its images.
-func (r *instance) interceptDocuments(ctx context.Context) (*cdpconn.Pending, error) {
-	return r.conn.BrowserSession().Start(ctx, "Fetch.enable", map[string]any{
+func interceptDocuments(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, error) {
+	return conn.BrowserSession().Start(ctx, "Fetch.enable", map[string]any{
 		"patterns": []map[string]any{{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}},
 	})
 }
 
 // handlePausedDocument answers the request for a document that the browser paused. It does not
 // block.
-func (r *instance) handlePausedDocument(ev cdpconn.Event) {
-	e, err := cdpconn.Decode(ev, fetch.RequestPaused)
-	if err != nil || e.Request == nil {
-		r.browser.log.Warn("invalid event of a paused request", "error", err)
+func (r *instance) handlePausedDocument(e fetch.EventRequestPaused) {
+	if e.Request == nil {
+		r.browser.log.Warn("invalid event of a paused request")
 		return
 	}
 	continueRequest := func() {
@@ -61,10 +60,10 @@ func (r *instance) recordDenial(document string, reason error) {
 	r.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
-// requestFilter returns the filter for the requests of a tab of an attached browser or of a pool:
-// for its documents and, if the browser's network does not go through our proxy, also for its subresources.
+// requestFilter returns the filter for the requests of a tab of an attached browser: for its
+// documents and, if the browser's network does not go through our proxy, also for its subresources.
 func (r *instance) requestFilter() *page.RequestFilter {
-	if r.proc != nil && r.pooled == nil || r.opts.Network == nil {
+	if r.proc != nil || r.opts.Network == nil {
 		return nil
 	}
 	return &page.RequestFilter{FromAttach: r.context != "", DocumentsOnly: r.filtered(), Check: func(address string, document bool) error {
@@ -122,7 +121,12 @@ func (r *instance) isSubframe(frame string) bool {
 	if err == nil {
 		return res.Info.Type == "iframe"
 	}
-	return strings.Contains(err.Error(), "No target with given id")
+	return isUnknownTarget(err)
+}
+
+// isUnknownTarget reports whether err is the browser's error for a target id that it does not know.
+func isUnknownTarget(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "No target with given id")
 }
 
 func isWeb(url string) bool {

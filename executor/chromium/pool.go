@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -208,6 +210,13 @@ func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 	b.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
 	b.work.Go(b.follow)
 	attach, err := autoAttach(ctx, b.conn)
+	if err != nil {
+		return err
+	}
+	interception, err := interceptDocuments(ctx, b.conn)
+	if err == nil {
+		err = interception.Wait(ctx, nil)
+	}
 	if err == nil {
 		err = attach.Wait(ctx, nil)
 	}
@@ -258,6 +267,10 @@ func (b *pooledBrowser) follow() {
 			for _, r := range b.all() {
 				r.detached(ev.Child)
 			}
+		case "Fetch.requestPaused":
+			if e, err := cdpconn.Decode(ev, fetch.RequestPaused); err == nil {
+				b.documentPaused(e)
+			}
 		case "Browser.downloadWillBegin":
 			if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
 				b.downloadBegan(e)
@@ -285,6 +298,38 @@ func (b *pooledBrowser) attached(ev cdpconn.Event) {
 		return
 	}
 	b.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": e.TargetInfo.TargetID})
+}
+
+// documentPaused passes the request for a document of a tab to the instance of the tab. The document
+// of a subframe is a subresource, which the proxy checks.
+func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
+	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
+	for _, r := range b.all() {
+		if r.hasTarget(id) {
+			r.handlePausedDocument(e)
+			return
+		}
+	}
+	b.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		defer cancel()
+		s := b.conn.BrowserSession()
+		var res struct {
+			Info target.Info `json:"targetInfo"`
+		}
+		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
+		b.mu.Lock()
+		r := b.instances[string(res.Info.BrowserContextID)]
+		b.mu.Unlock()
+		switch {
+		case isUnknownTarget(err), err == nil && res.Info.Type == "iframe":
+			s.Start(ctx, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		case err == nil && r != nil: // a tab that is not attached yet
+			r.handlePausedDocument(e)
+		default:
+			s.Start(ctx, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient})
+		}
+	})
 }
 
 // downloadBegan passes a download to the instance whose tab started it. The download of no tab is

@@ -172,7 +172,7 @@ func (r *instance) autoAttachLaunched(ctx context.Context) error {
 		return err
 	}
 	if r.opts.Network != nil {
-		interception, err := r.interceptDocuments(ctx)
+		interception, err := interceptDocuments(ctx, r.conn)
 		if err == nil {
 			err = interception.Wait(ctx, nil)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -38,7 +39,9 @@ func (r *instance) handle(ev cdpconn.Event) {
 			r.discovered(e.TargetInfo)
 		}
 	case "Fetch.requestPaused":
-		r.handlePausedDocument(ev)
+		if e, err := cdpconn.Decode(ev, fetch.RequestPaused); err == nil {
+			r.handlePausedDocument(e)
+		}
 	case "Browser.downloadWillBegin":
 		if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
 			r.downloadBegan(e)
@@ -198,6 +201,13 @@ func (r *instance) overTabLimit(info *target.Info) bool {
 	}
 	r.browser.log.Info("tab limit reached; closed the new tab")
 	return true
+}
+
+// hasTarget reports whether a target is a tab of the instance.
+func (r *instance) hasTarget(id target.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.targets[id] != nil || r.attaching[id]
 }
 
 func (r *instance) notAttached(id target.ID) {
