@@ -119,7 +119,7 @@ var server = []Mutation{
 		Promise: junkRequests,
 		File:    "internal/server/server.go",
 		Old:     "		web.Close()\n",
-		New:     "		<-make(chan struct{})\n",
+		New:     "			time.Sleep(4 * time.Second)\n",
 		Package: "./internal/server", Test: "TestStopWithHalfOpenConnections",
 	},
 }

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
@@ -289,6 +291,26 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 		_, body, _ := h.send(localUser, "POST", "/v1/sessions/"+name+"/stream", "")
 		if err := json.Unmarshal([]byte(body), &ended); err != nil || ended.Error.Code != want {
 			t.Errorf("%s: %s, %v, want %s", name, body, err, want)
+		}
+	}
+}
+
+// TestMCPFailure checks that the clients of the SDK can decode an error of /mcp.
+func TestMCPFailure(t *testing.T) {
+	h := newHarness(t, Options{})
+	for _, id := range []string{`7`, `"x\u0000"`} {
+		_, body, _ := h.send(localUser, "POST", "/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`)
+		m, err := jsonrpc.DecodeMessage([]byte(body))
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		if r, ok := m.(*jsonrpc.Response); !ok || r.Error == nil || !strings.Contains(r.Error.Error(), `session "default" not found`) || !strings.Contains(body, `"id":`+id+`,`) {
+			t.Errorf("%s is decoded as %+v", body, m)
+		}
+	}
+	for _, request := range []string{"", "junk", `{"id":{}}`, `[1]`} {
+		if _, body, _ := h.send(localUser, "POST", "/mcp", request); !strings.Contains(body, `"id":null`) {
+			t.Errorf("%s: %s", request, body)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
@@ -52,9 +53,9 @@ func failWith(w http.ResponseWriter, status int, err error) {
 	reply(w, status, failureOf(err))
 }
 
-// failMCP writes an error response of MCP's streamable HTTP transport: a JSON-RPC error without id,
-// because the request was not read.
-func failMCP(w http.ResponseWriter, err error) {
+// failMCP writes an error response to a request of MCP's streamable HTTP transport: a JSON-RPC
+// error.
+func failMCP(w http.ResponseWriter, r *http.Request, err error) {
 	type jsonError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -67,10 +68,32 @@ func failMCP(w http.ResponseWriter, err error) {
 	}
 	const serverError = -32000 // the first of those that JSON-RPC leaves to servers
 	reply(w, prepareFailure(w, err), struct {
-		Version string    `json:"jsonrpc"`
-		ID      any       `json:"id"`
-		Error   jsonError `json:"error"`
-	}{"2.0", nil, jsonError{serverError, text, body}})
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   jsonError       `json:"error"`
+	}{"2.0", requestID(r), jsonError{serverError, text, body}})
+}
+
+// maxFailedRequest bounds the part of a request that is read for its id, in bytes.
+const maxFailedRequest = 1 << 20
+
+// requestID returns the id of a JSON-RPC request, or null. Clients do not accept an error without
+// the id.
+func requestID(r *http.Request) json.RawMessage {
+	var request struct {
+		ID any `json:"id"`
+	}
+	dec := json.NewDecoder(io.LimitReader(r.Body, maxFailedRequest))
+	dec.UseNumber()
+	if dec.Decode(&request) == nil {
+		switch id := request.ID.(type) {
+		case string, json.Number:
+			if raw, err := json.Marshal(id); err == nil {
+				return raw
+			}
+		}
+	}
+	return json.RawMessage("null")
 }
 
 func failureOf(err error) failure {

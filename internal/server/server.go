@@ -274,7 +274,7 @@ func (s *Server) list(p *Principal) []Info {
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	one, release, err := s.use(r.Context(), cmp.Or(r.Header.Get(SessionHeader), DefaultSession), demandOf(r))
 	if err != nil {
-		failMCP(w, err)
+		failMCP(w, r, err)
 		return
 	}
 	defer release()

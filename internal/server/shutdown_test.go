@@ -32,7 +32,7 @@ func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	release, err := s.limit(r.Context())
 	if err != nil {
-		failMCP(w, err)
+		failMCP(w, r, err)
 		return
 	}
 	s.called <- struct{}{}
