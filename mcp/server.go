@@ -97,8 +97,8 @@ type Server struct {
 	opts  Options
 	tools []*tool
 	open  func(context.Context) (executor.Executor, error)
-	owns  bool        // a session closes the Executor that open returned
-	lost  lostResults // of the sessions that share an Executor
+	owns  bool         // a session closes the Executor that open returned
+	lost  *lostResults // of the sessions that share an Executor
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -116,7 +116,7 @@ func NewSessionServer(open func(context.Context) (executor.Executor, error), opt
 }
 
 func newServer(open func(context.Context) (executor.Executor, error), owns bool, opts *Options) *Server {
-	s := &Server{open: open, owns: owns}
+	s := &Server{open: open, owns: owns, lost: &lostResults{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -186,7 +186,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		limit:      s.opts.Limit,
 		maxResult:  s.opts.MaxResultBytes,
 		client:     rand.Text(),
-		lost:       &s.lost,
+		lost:       s.lost,
 	}
 	if s.owns {
 		ses.lost = &lostResults{}
