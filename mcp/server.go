@@ -106,8 +106,8 @@ type Server struct {
 	opts  Options
 	tools []*tool
 	open  func(context.Context) (executor.Executor, error)
-	owns  bool        // a session closes the Executor that open returned
-	lost  lostResults // of the sessions that share an Executor
+	owns  bool         // a session closes the Executor that open returned
+	lost  *lostResults // of the sessions that share an Executor
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -125,7 +125,7 @@ func NewSessionServer(open func(context.Context) (executor.Executor, error), opt
 }
 
 func newServer(open func(context.Context) (executor.Executor, error), owns bool, opts *Options) *Server {
-	s := &Server{open: open, owns: owns}
+	s := &Server{open: open, owns: owns, lost: &lostResults{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -200,7 +200,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		output:     &outputDir{path: s.opts.OutputDir, max: s.opts.MaxOutputBytes},
 		client:     rand.Text(),
 		onClient:   s.opts.OnClient,
-		lost:       &s.lost,
+		lost:       s.lost,
 	}
 	if s.owns {
 		ses.lost = &lostResults{}

@@ -37,7 +37,7 @@ func (e lockedExecutor) Ready(context.Context) error {
 	return nil
 }
 
-// session returns a session of u on b.
+// executor returns an executor of u on b.
 func (u *profileUser) executor(t *testing.T, b executor.Backend) executor.Executor {
 	t.Helper()
 	ex, err := u.wrap(&settings{profile: "work"})(b).NewSession(executor.SessionOptions{})
