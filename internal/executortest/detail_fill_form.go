@@ -159,6 +159,11 @@ func (s *suite) fillForms(t *testing.T) {
 		}
 		c.wantIn(res.URL, "second.html?q=lamps")
 	})
+	s.page(t, "first field is rejected: no other field was filled", page, func(c *testCase) {
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#amount", "many"), field("#notes", "x")}, nil)
+		c.wantCode(err, executor.ErrNotActionable, "field #amount", "no other field was filled")
+		c.wantValue("notes.value", "")
+	})
 	s.page(t, "disabled submit button: error names it and the filled fields", page, func(c *testCase) {
 		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: time.Second})
 		c.wantCode(err, executor.ErrNotActionable, "submit button", "disabled", "filled before it: #name")
