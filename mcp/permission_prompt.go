@@ -126,7 +126,7 @@ func (a *prompter) begin(ctx context.Context, t *tool, req *sdk.CallToolRequest)
 	}
 	by := &promptChannel{conn: req.Session, popup: a.popup != nil && a.popup.Connected(), results: map[executor.Permission]promptResult{}}
 	if !by.popup && !supportsElicitation(req.Session) {
-		return ctx
+		return a.permit.WithCall(ctx) // prevents the call from using the once grants of other calls
 	}
 	by.inputRequests = !by.popup && usesInputRequests(req.Session)
 	if by.inputRequests && t.kind == batches {

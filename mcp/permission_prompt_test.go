@@ -205,6 +205,23 @@ func TestOnceGrantNotUsableInBatch(t *testing.T) {
 	}
 }
 
+// TestOnceGrantNotUsableWithoutElicitation checks that a client that cannot show prompts does not
+// use the once grant of another client's call.
+func TestOnceGrantNotUsableWithoutElicitation(t *testing.T) {
+	h := newPromptFixture(t)
+	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context()), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer revoke()
+	for _, version := range []string{legacy, "2026-07-28"} {
+		errorText(t, callTool(t, connectAs(t, h.server, nil, version), "navigate", shopCall))
+	}
+	if n := h.navigations.Load(); n != 0 {
+		t.Errorf("%d navigations", n)
+	}
+}
+
 // TestCanceledPrompt checks that the elicitation is canceled when no call waits for its answer.
 func TestCanceledPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -348,7 +365,7 @@ func TestDeniedWithoutPrompt(t *testing.T) {
 	yes := h.user(func(context.Context) (*sdk.ElicitResult, error) {
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}, nil
 	})
-	silent := &Server{opts: h.server.opts, tools: h.server.tools, open: h.server.open, owns: h.server.owns}
+	silent := *h.server
 	silent.opts.PromptForPermission = false
 	h.server.tools = allTools()
 	urlOnly := *yes
@@ -357,7 +374,7 @@ func TestDeniedWithoutPrompt(t *testing.T) {
 	for _, version := range []string{legacy, "2026-07-28"} {
 		errorText(t, callTool(t, connectAs(t, h.server, nil, version), "navigate", shopCall))
 		errorText(t, callTool(t, connectAs(t, h.server, &urlOnly, version), "navigate", shopCall))
-		errorText(t, callTool(t, connectAs(t, silent, yes, version), "navigate", shopCall))
+		errorText(t, callTool(t, connectAs(t, &silent, yes, version), "navigate", shopCall))
 	}
 	if h.prompts.Load() != 0 || h.navigations.Load() != 0 {
 		t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())

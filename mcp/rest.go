@@ -110,13 +110,14 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 	}), w, r)
 }
 
-// isJSON reports whether a content type is that of JSON, or absent.
+// isJSON reports whether a content type is that of JSON, absent, or the one that curl -d sends
+// by default. The body must be JSON in any case.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
 	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == "application/json"
+	return err == nil && (media == "application/json" || media == "application/x-www-form-urlencoded")
 }
 
 // callTool runs a call, which has begun, until its deadline or the end of the session: a lost

@@ -159,7 +159,7 @@ func TestServeToolRejectsRequests(t *testing.T) {
 		"unknown tool":       {"naviagte", post(nil, ""), http.StatusNotFound, `unknown tool "naviagte"; did you mean navigate?`},
 		"other toolset":      {"batch", post(nil, ""), http.StatusNotFound, "batch is a tool of the toolset batch, which is not enabled"},
 		"method":             {"tabs_list", httptest.NewRequest(http.MethodGet, "/", nil), http.StatusMethodNotAllowed, `method "GET" is not allowed`},
-		"form":               {"tabs_list", post(strings.NewReader("{}"), "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType, "is not application/json"},
+		"form":               {"tabs_list", post(strings.NewReader("a=b"), "application/x-www-form-urlencoded"), http.StatusBadRequest, "arguments"},
 		"text":               {"tabs_list", post(strings.NewReader("{}"), "text/plain"), http.StatusUnsupportedMediaType, "is not application/json"},
 		"bad content type":   {"tabs_list", post(strings.NewReader("{}"), "application/json/x"), http.StatusUnsupportedMediaType, "is not application/json"},
 		"large":              {"tabs_list", post(strings.NewReader(strings.Repeat(" ", maxLine+1)), "application/json"), http.StatusRequestEntityTooLarge, "too large"},

@@ -208,7 +208,7 @@ func TestREST(t *testing.T) {
 		{http.StatusNotFound, http.MethodPost, "/v1/sessions/shop/tools/nothing", nil},
 		{http.StatusNotFound, http.MethodPost, "/v1/sessions/nothing/tools/navigate", nil},
 		{http.StatusMethodNotAllowed, http.MethodGet, "/v1/sessions/shop/tools/snapshot", nil},
-		{http.StatusUnsupportedMediaType, http.MethodPost, "/v1/sessions/shop/tools/snapshot", []string{"--data", "{}"}},
+		{http.StatusUnsupportedMediaType, http.MethodPost, "/v1/sessions/shop/tools/snapshot", []string{"--header", "Content-Type: text/plain", "--data", "{}"}},
 	} {
 		r := c.send(rejected.method, rejected.path, rejected.options...)
 		c.checkStatus(r, rejected.status, rejected.method+" "+rejected.path)

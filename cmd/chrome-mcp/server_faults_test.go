@@ -25,16 +25,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// dial connects to the server's socket.
-func (c *commandLine) dial() net.Conn {
-	c.t.Helper()
-	conn, err := net.Dial("unix", server.SocketPath(c.data))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return conn
-}
-
 // memory returns the resident memory of the server, in MiB. It is 0 where /proc does not exist.
 func (c *commandLine) memory() int {
 	c.t.Helper()

@@ -219,7 +219,7 @@ func TestIdleSession(t *testing.T) {
 		release()
 		time.Sleep(idle - 1)
 		h.wantClosed()
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		h.wantClosed("/a")
 		for range 2 {
