@@ -272,7 +272,10 @@ func TestServeErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCommandLine(t)
-			out, err := c.run(append([]string{"serve"}, tt.args...)...)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // otherwise a server that starts runs forever
+			defer cancel()
+			text, err := exec.CommandContext(ctx, binary, append([]string{"serve", "--data", c.data}, tt.args...)...).CombinedOutput()
+			out := string(text)
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			if !ok || exit.ExitCode() != tt.exit || !strings.Contains(out, tt.want) || strings.Contains(out, token) {
 				t.Errorf("%v, want exit code %d and %q\n%s", err, tt.exit, tt.want, out)
