@@ -47,8 +47,8 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the socket of the server %s: %w", c.path, err)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.path)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, ErrNotRunning // its server was killed
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotRunning // its server was killed, or has just ended
 	}
 	return conn, err
 }
@@ -59,6 +59,9 @@ const base = "http://chrome-mcp"
 // Status returns the state of the server, or ErrNotRunning.
 func (c *Client) Status(ctx context.Context) (st Status, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/server", nil, &st)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		err = ErrNotRunning // it ended before it answered
+	}
 	return st, err
 }
 
