@@ -23,7 +23,7 @@ import (
 // A commandLine runs the built program on one data directory, and stops its server at the end of
 // the test.
 type commandLine struct {
-	t    *testing.T
+	t    testing.TB
 	data string
 }
 

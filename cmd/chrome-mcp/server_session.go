@@ -100,6 +100,9 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 		return nil, err
 	}
 	s.limit, s.pool = r.Limit, o.pool
+	if r.Principal != "" {
+		s.outputName += "@" + r.Principal // names of sessions have no @
+	}
 	user := o.profiles.user(r.Principal, r.Name)
 	s.wrapBackend = user.wrap(s)
 	rules, err := s.validPolicy()
