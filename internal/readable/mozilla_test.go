@@ -11,11 +11,14 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestMozillaPages compares the text of the markdown with the expected text of Readability's test
 // pages. It requires a mean token F1 of 0.95.
 func TestMozillaPages(t *testing.T) {
+	tier.Slow(t)
 	dirs := mozillaPages(t)
 	type score struct {
 		name string

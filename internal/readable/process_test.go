@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestConvertIn checks that ConvertIn returns the result of ConvertAs.
@@ -80,6 +81,7 @@ func TestConvertInEnds(t *testing.T) {
 // TestConvertInMemory checks that a conversion that needs too much memory returns
 // an error.
 func TestConvertInMemory(t *testing.T) {
+	tier.Slow(t)
 	_, err := ConvertIn(t.Context(), "", "<table>"+strings.Repeat("<tr><td colspan=1000>x</td></tr>", 200_000), "", Options{WholePage: true})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Error(err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // sentence, repeated, is enough prose to be identified as main content.
@@ -317,6 +319,7 @@ func TestHuge(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
+	tier.Slow(t)
 	in := "<p>" + strings.Repeat(sentence, MaxBytes/len(sentence)+1)
 	if res := convert(t, in, Options{}); !res.Truncated || len(res.Markdown) < MaxBytes/3 {
 		t.Errorf("%d bytes of markdown from %d of markup, Cut = %v", len(res.Markdown), len(in), res.Truncated)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -255,6 +256,7 @@ func TestEngineEndsWithItsParent(t *testing.T) {
 // TestLongMessages checks that values that are too long for a message cause errors
 // in the script.
 func TestLongMessages(t *testing.T) {
+	tier.Slow(t)
 	long := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return json.Marshal(strings.Repeat("x", child.MaxMessage))
 	}
@@ -301,6 +303,7 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func TestHugeResults(t *testing.T) {
+	tier.Slow(t)
 	for _, form := range []string{"return 'x'.repeat(%d)", "await 0; return 'x'.repeat(%d)", "throw 'x'.repeat(%d)", "print('x'.repeat(%d))"} {
 		for _, size := range []int{10e6, 50e6} {
 			if size == 50e6 && strings.HasPrefix(form, "throw") {
