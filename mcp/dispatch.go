@@ -99,7 +99,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			}
 		}
 		record.end(out, err)
-		if slot.outermost() {
+		if slot.outermost() && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
 			notes = append(s.lost.take(ctx, t, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {

@@ -136,7 +136,7 @@ func clickCall() *sdk.CallToolParams {
 	return &sdk.CallToolParams{Name: "click", Arguments: rawArgs(`{"ref":"e1"}`)}
 }
 
-const lostClick = "the result of the earlier call click was not delivered: ok"
+const lostClick = "the result of an earlier call of click was not delivered: ok"
 
 // TestLostResultReported breaks the connection of a call. The call is completed once, and the next
 // result of the session reports it once.

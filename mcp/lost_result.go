@@ -80,7 +80,7 @@ func (d *delivery) end(notes []string, t *tool, res *sdk.CallToolResult) {
 	defer d.mu.Unlock()
 	d.ended, d.notes = true, notes
 	if res.InputRequests == nil { // otherwise the call has done nothing, and its client repeats it
-		d.outcome = fmt.Sprintf("the result of the earlier call %s was not delivered: %s", t.name, outcomeOf(res))
+		d.outcome = fmt.Sprintf("the result of an earlier call of %s was not delivered: %s", t.name, outcomeOf(res))
 	}
 }
 

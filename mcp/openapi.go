@@ -203,7 +203,7 @@ func errorResponses() jsonObject {
 	responses := jsonObject{
 		responseName(http.StatusUnauthorized): jsonResponse("POLICY_DENIED: the request has no valid token.", schemaRef("Failure")),
 		"Rejected": jsonResponse(
-			fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB (413), or a content type other than JSON (415). "+
+			fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB, or 4 MiB over TCP (413), or a content type other than JSON (415). "+
 				"NO_BACKEND: the server is stopping (503).", maxLine>>20),
 			schemaRef("Failure")),
 	}

@@ -299,7 +299,7 @@ func TestRESTLostResult(t *testing.T) {
 		t.Fatalf("the client got %v", err)
 	}
 	<-served
-	const want = `the result of the earlier call navigate was not delivered: "https://shop.example.com/"`
+	const want = `the result of an earlier call of navigate was not delivered: "https://shop.example.com/"`
 	if res := callREST(t, h, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
 		t.Errorf("note %q", res.Note)
 	}

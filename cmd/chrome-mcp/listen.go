@@ -42,7 +42,7 @@ func (l *listenFlags) check(flags *pflag.FlagSet) error {
 		}
 	}
 	if (l.cert == "") != (l.key == "") {
-		return usagef("", "--tls-cert and --tls-key need each other")
+		return usagef("", "--tls-cert and --tls-key must be set together")
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func TestServeHTTP(t *testing.T) {
 		{[]string{"-H", c.header(), "-H", "Sec-Fetch-Site: cross-site", "/readyz"}, "403", "Sec-Fetch-Site"},
 		{[]string{"-H", "Host: evil.example", "/healthz"}, "403", ""},
 		{[]string{"-H", c.header(), "-X", "PUT", "--data-binary", "@" + big, "/v1/sessions/a"}, "413", "BAD_ARGS"},
-		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only the user of the server"},
+		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only on the Unix socket"},
 	} {
 		args := append([]string{}, tt.args...)
 		args[len(args)-1] = url + args[len(args)-1]
@@ -249,7 +249,7 @@ func TestServeErrors(t *testing.T) {
 		{"not loopback", []string{"--listen", "0.0.0.0:0"}, exitUsage, "--tls-cert and --tls-key, or --behind-proxy"},
 		{"no port", []string{"--listen", "127.0.0.1"}, exitUsage, "not a host and port"},
 		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, exitUsage, "none.pem"},
-		{"certificate without key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem"}, exitUsage, "need each other"},
+		{"certificate without key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem"}, exitUsage, "must be set together"},
 		{"public URL with a path", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com/x"}, exitUsage, "--public-url"},
 		{"token file without --listen", []string{"--token-file", "x"}, exitUsage, "--token-file needs --listen"},
 		{"session flag without --listen", []string{"--allow-domain", "example.com"}, exitUsage, "--allow-domain has no effect on serve"},
@@ -263,12 +263,12 @@ func TestServeErrors(t *testing.T) {
 		{"unknown setting", with(file(0o600, entry(`, "settings": {"x": ["y"]}`))), exitUsage, `token "ci": "x" is not a setting`},
 		{"setting of the server", with(file(0o600, entry(`, "settings": {"data": ["/tmp"]}`))), exitUsage, `"data" is not a setting`},
 		{"bad pattern", with(file(0o600, entry(`, "settings": {"allow-domain": ["*.com"]}`))), exitUsage, `"*.com"`},
-		{"profile", with(file(0o600, entry(`, "settings": {"profile": ["work"]}`))), exitUsage, `"profile" selects another browser than managed`},
-		{"endpoint", with(file(0o600, entry(`, "settings": {"cdp-endpoint": ["http://127.0.0.1:9222"]}`))), exitUsage, `"cdp-endpoint" selects another browser`},
-		{"extension", with(file(0o600, entry(`, "settings": {"prefer": ["extension"]}`))), exitUsage, `"prefer" selects another browser`},
-		{"persistent profile", with(file(0o600, entry(`, "settings": {"isolated": ["false"]}`))), exitUsage, `"isolated" selects another browser`},
+		{"profile", with(file(0o600, entry(`, "settings": {"profile": ["work"]}`))), exitUsage, `"profile" needs the browser "profile"`},
+		{"endpoint", with(file(0o600, entry(`, "settings": {"cdp-endpoint": ["http://127.0.0.1:9222"]}`))), exitUsage, `"cdp-endpoint" needs the browser "endpoint"`},
+		{"extension", with(file(0o600, entry(`, "settings": {"prefer": ["extension"]}`))), exitUsage, `"prefer" needs the browser "extension"`},
+		{"persistent profile", with(file(0o600, entry(`, "settings": {"isolated": ["false"]}`))), exitUsage, `"isolated" needs the browser "profile"`},
 		{"unknown browser", with(file(0o600, entry(`, "browsers": ["firefox"]`))), exitUsage, `unknown browser "firefox"`},
-		{"no endpoint", with(file(0o600, entry(`, "browsers": ["endpoint"]`))), exitUsage, "no endpoint is set"},
+		{"no endpoint", with(file(0o600, entry(`, "browsers": ["endpoint"]`))), exitUsage, "needs the setting cdp-endpoint"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCommandLine(t)

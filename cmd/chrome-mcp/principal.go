@@ -54,7 +54,7 @@ func (s *settings) principalSettings(given server.Settings, browsers []string) (
 			needs = browserProfile
 		}
 		if needs != "" && !slices.Contains(browsers, needs) {
-			return nil, usagef("Add "+needs+" to its browsers.", "setting %q selects another browser than %s", name, list(browsers, "or"))
+			return nil, usagef("Add it to the browsers of the token.", "setting %q needs the browser %q, which the token does not have", name, needs)
 		}
 		values["--"+name] = given[name]
 	}
@@ -63,7 +63,7 @@ func (s *settings) principalSettings(given server.Settings, browsers []string) (
 		return nil, err
 	}
 	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) && !slices.Contains(browsers, browserProfile) && !slices.Contains(browsers, browserExtension) {
-		return nil, usagef("Add the setting cdp-endpoint.", "no endpoint is set")
+		return nil, usagef("Add it.", "the browser endpoint needs the setting cdp-endpoint")
 	}
 	return values, nil
 }

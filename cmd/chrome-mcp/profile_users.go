@@ -124,26 +124,29 @@ type profileExecutor struct {
 }
 
 // Ready implements executor.Executor. If another process uses the profile, it waits for its end.
+// After an error, the session does not use the profile.
 func (e *profileExecutor) Ready(ctx context.Context) error {
 	deadline := time.Now().Add(profileWait)
 	if err := e.backend.user.acquire(ctx, e.backend.profile); err != nil {
 		return err
 	}
-	for {
-		err := e.Executor.Ready(ctx)
-		if !isProfileInUse(err) {
-			return err
-		}
+	err := e.Executor.Ready(ctx)
+	for isProfileInUse(err) {
 		if !time.Now().Before(deadline) {
-			e.backend.user.release()
-			return asBackpressure(err)
+			err = asBackpressure(err)
+			break
 		}
 		select {
 		case <-time.After(profilePoll):
+			err = e.Executor.Ready(ctx)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			err = context.Cause(ctx)
 		}
 	}
+	if err != nil {
+		e.backend.user.release()
+	}
+	return err
 }
 
 // isProfileInUse reports whether err is the backend's error for a profile that another process

@@ -39,7 +39,7 @@ func serveCommand(s *settings) *cobra.Command {
 	var lives lifetimes
 	var listen listenFlags
 	cmd := &cobra.Command{
-		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS ...]",
+		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS]",
 		Short: "run the server that keeps the sessions of call and shell",
 		Long: `Runs the server that keeps the sessions of call and shell, until a signal or
 serve stop ends it. call and shell start it when none is running, with an idle timeout of
@@ -53,8 +53,8 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 			return serveSessions(cmd.Context(), s, lives, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without calls, such as 1h; 0 means never")
-	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close a session after this time without calls, except those of call and shell; 0 means never")
+	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without requests, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close unused sessions after this time, except those of call; 0 means never")
 	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
@@ -96,6 +97,9 @@ type sessionOpener struct {
 // open opens a session with the settings of its first client.
 func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 	s, err := sessionSettings(r.Name, o.data, r.Settings)
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		err = executor.Errorf(executor.ErrBadArgs, usage.hint, "settings of the session: %w", usage)
+	}
 	if err != nil {
 		return nil, err
 	}

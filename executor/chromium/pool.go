@@ -66,6 +66,7 @@ type pooledBrowser struct {
 	pool *Pool
 	key  launchKey
 	log  *slog.Logger
+	stop context.CancelFunc // cancels the start
 	work sync.WaitGroup
 
 	started chan struct{} // closed when the fields below, or err, are set
@@ -82,8 +83,8 @@ type pooledBrowser struct {
 	instances map[string]*instance // by browser context
 }
 
-// acquire returns a browser for an instance with the given options. It launches one if no browser
-// has room. The caller releases it.
+// acquire returns a browser for an instance with the given options. It launches one if all browsers
+// are full. The caller releases it.
 func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error) {
 	headless, err := opts.ownHeadless()
 	if err != nil {
@@ -108,8 +109,12 @@ func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error
 		}
 		p.browsers = append(p.browsers, b)
 		opts.Logger = b.log
-		start := context.WithoutCancel(ctx)
-		p.running.Go(func() { b.run(start, opts) })
+		start, stop := context.WithCancel(context.WithoutCancel(ctx))
+		b.stop = stop
+		p.running.Go(func() {
+			defer stop()
+			b.run(start, opts)
+		})
 	}
 	b.users++
 	b.ever++
@@ -244,6 +249,7 @@ func (p *Pool) Close() error {
 	}
 	p.mu.Unlock()
 	for _, b := range browsers {
+		b.stop()
 		b.end()
 	}
 	p.running.Wait()
@@ -320,6 +326,10 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 		b.mu.Lock()
 		r := b.instances[string(res.Info.BrowserContextID)]
+		if r != nil { // leavePool has not begun to wait
+			r.work.Add(1)
+			defer r.work.Done()
+		}
 		b.mu.Unlock()
 		switch {
 		case isUnknownTarget(err), err == nil && res.Info.Type == "iframe":
@@ -376,9 +386,7 @@ func (b *pooledBrowser) all() []*instance {
 // release removes an instance from the browser.
 func (b *pooledBrowser) release(r *instance) {
 	b.mu.Lock()
-	if r.context != "" {
-		delete(b.instances, r.context)
-	}
+	delete(b.instances, r.context)
 	b.mu.Unlock()
 	b.leave()
 }
@@ -418,6 +426,10 @@ func (r *instance) leavePool() {
 			err = errors.Join(err, context.Cause(ctx))
 		}
 	}
+	r.pooled.mu.Lock()
+	delete(r.pooled.instances, r.context)
+	r.pooled.mu.Unlock()
+	err = errors.Join(err, r.Ping(ctx)) // the events before the reply have been handled
 	if err != nil && r.conn.Err() == nil {
 		r.browser.log.Warn("the browser did not close a browser context; terminating the browser", "error", err)
 		r.conn.Close()

@@ -170,6 +170,8 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	}
 	_, err = pagetest.Of(b, "").CDP(limited(t), "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "commands": []string{"paste"}})
 	wantCode(t, err, executor.ErrNotActionable)
+	_, err = pagetest.Of(b, "").CDP(limited(t), "Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "code": "KeyB", "windowsVirtualKeyCode": 86, "modifiers": 2})
+	wantCode(t, err, executor.ErrNotActionable)
 	_, err = pagetest.Of(b, "").CDP(limited(t), "Target.getTargets", nil)
 	wantCode(t, err, executor.ErrNotActionable)
 	if _, err := pagetest.Of(b, "").Click(limited(t), executor.Selector("#field"), &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {

@@ -191,7 +191,7 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		ProxyError:         r.networkError,
 		RequestFilter:      r.requestFilter(),
 		Shared:             !r.ownWindows(),
-		SharedBrowser:      r.pooled != nil,
+		SharedBrowser:      r.pooled != nil || r.proc == nil && own, // others may use an attached browser
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

@@ -14,9 +14,9 @@ import (
 	"sync"
 )
 
-// A Port is a loopback port that proxies share: the credentials of a request select the proxy. So
-// one browser uses another proxy in each of its browser contexts, although it must know the address
-// of its proxies when it starts. A request with unknown credentials is answered with 407. The
+// A Port is a loopback port that proxies share: the credentials of a request select the proxy. A
+// browser learns the address of its proxy at launch; the credentials let each of its browser
+// contexts use its own proxy on that address. A request with unknown credentials gets 407. The
 // methods of a Port are safe for concurrent use.
 type Port struct {
 	listener net.Listener
@@ -27,7 +27,7 @@ type Port struct {
 	// proxies has each proxy by the digest of its credentials, so that the duration of a lookup
 	// reveals nothing about them.
 	proxies map[[sha256.Size]byte]*Proxy
-	open    *Proxy // serves every request; nil unless the only proxy has no credentials
+	open    *Proxy // serves every request; nil unless a proxy has no credentials
 }
 
 // NewPort starts a port on a free port of 127.0.0.1, which serves no proxy yet. maxConns limits open
@@ -62,8 +62,8 @@ func NewPort(maxConns int, log *slog.Logger) (*Port, error) {
 	return p, nil
 }
 
-// New starts a proxy on the port. Proxies on one port need different credentials. The caller must
-// close the proxy before the port.
+// New starts a proxy on the port. Proxies on one port need different credentials; one without
+// credentials serves all requests. The caller must close the proxy before the port.
 func (p *Port) New(opts Options) (*Proxy, error) {
 	proxy, err := newProxy(p, opts)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Port) New(opts Options) (*Proxy, error) {
 	return proxy, nil
 }
 
-// remove ends serving a proxy.
+// remove stops routing requests to a proxy.
 func (p *Port) remove(proxy *Proxy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

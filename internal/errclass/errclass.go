@@ -26,9 +26,9 @@ const (
 	ExitNoBrowser     = 9
 )
 
-// Of returns the class of a code. The status does not follow from the exit code: only codes with
-// the meaning of an HTTP status have it, so that a program can act on the status alone. A removed
-// element and an unknown one need different reactions.
+// Of returns the class of a code. A code has a specific status only if the status means the same;
+// all others are 422. So a removed element is 422 and an unknown one is 404, although both have one
+// exit code.
 func Of(code errs.Code) Class {
 	const other = http.StatusUnprocessableEntity
 	switch code {

@@ -91,8 +91,8 @@ var server = []Mutation{
 	{
 		Promise: ownSessions,
 		File:    "internal/server/sessions.go",
-		Old:     "p.Settings.check(name, settings)",
-		New:     "p.Settings.check(name, nil)",
+		Old:     "p.Settings.difference(settings)",
+		New:     "p.Settings.difference(nil)",
 		Package: "./internal/server", Test: "TestPrincipalSettings",
 	},
 	{

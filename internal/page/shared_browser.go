@@ -9,8 +9,8 @@ import (
 )
 
 // Chromium has one clipboard for all browser contexts, and some domains of CDP are not limited to
-// the context of the page. In a browser with contexts of other clients, both would connect the
-// clients, so keys of the clipboard and these domains are rejected.
+// the context of the page. Clients that share a browser could exchange data through both, so
+// clipboard shortcuts and these domains are rejected there.
 
 // crossContextDomains are the CDP domains whose commands can access other browser contexts.
 var crossContextDomains = []string{"Browser", "Extensions", "Storage", "SystemInfo", "Target", "Tethering", "Tracing"}
@@ -27,6 +27,9 @@ func clipboardCommand(k key, bits int64) string {
 	return ""
 }
 
+// clipboardKeys are the Windows virtual key codes of the keys in clipboardCommand.
+var clipboardKeys = []int64{'C', 'V', 'X', 45, 46}
+
 // bits returns the modifier bits of a chord.
 func (c *chord) bits() (bits int64) {
 	for _, m := range c.modifiers {
@@ -42,7 +45,7 @@ func (v *View) checkClipboard(c *chord) error {
 		return nil
 	}
 	return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
-		"the %s key was not pressed: sessions share this browser, and they would share the clipboard", command)
+		"the key to %s is not available: the sessions of this browser share one clipboard", command)
 }
 
 // checkRawCommand returns ErrNotActionable for a raw CDP command that could access the browser
@@ -52,15 +55,16 @@ func (v *View) checkRawCommand(method string, params json.RawMessage) error {
 	var p struct {
 		Modifiers int64    `json:"modifiers"`
 		Code      string   `json:"code"`
+		Windows   int64    `json:"windowsVirtualKeyCode"` // Chromium selects editing commands by it
 		Commands  []string `json:"commands"`
 	}
 	_ = json.Unmarshal(params, &p) // the browser reports invalid parameters
 	switch {
 	case !v.tab.opts.SharedBrowser:
 	case slices.Contains(crossContextDomains, domain):
-		return executor.Errorf(executor.ErrNotActionable, "Use a browser that is not shared.", "%s can access other sessions of this browser", method)
-	case method == "Input.dispatchKeyEvent" && (len(p.Commands) > 0 || p.Modifiers&(bitControl|bitMeta|bitShift) != 0 && (p.Code == "" || clipboardCommand(key{code: p.Code}, p.Modifiers) != "")):
-		return executor.Errorf(executor.ErrNotActionable, "Give the code of the key, and no editing commands.", "the key may be one of the clipboard, which the sessions of this browser share")
+		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)
+	case method == "Input.dispatchKeyEvent" && (len(p.Commands) > 0 || p.Modifiers&(bitControl|bitMeta|bitShift) != 0 && (p.Code == "" || clipboardCommand(key{code: p.Code}, p.Modifiers) != "" || slices.Contains(clipboardKeys, p.Windows))):
+		return executor.Errorf(executor.ErrNotActionable, "Set code, and omit commands.", "the key event could use the clipboard, which the sessions of this browser share")
 	}
 	return nil
 }

@@ -76,8 +76,8 @@ func (c *Client) Sessions(ctx context.Context) (infos []Info, err error) {
 	return infos, err
 }
 
-// OpenSession opens a session. If it is open, OpenSession returns an error that names the
-// difference unless it has the given settings.
+// OpenSession opens a session. If it is open with other settings, OpenSession returns an error that
+// names the first difference.
 func (c *Client) OpenSession(ctx context.Context, name string, s Settings) error {
 	if s == nil {
 		s = Settings{}

@@ -145,8 +145,8 @@ func (f *Front) start(s *Server) (serve func() error) {
 	return func() error { return f.web.Serve(l) }
 }
 
-// handler returns the handler of all requests. It checks, in this order, where a request comes
-// from, its token, its route and its body.
+// handler returns the handler of all requests. It checks, in this order, the origin of a request,
+// its token and its body. Then it routes the request.
 func (f *Front) handler(s *Server) http.Handler {
 	routes := s.handler()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
@@ -230,7 +230,7 @@ func (f *Front) reject(w http.ResponseWriter, r *http.Request, reason string, st
 func localOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if principalOf(r.Context()) != localUser {
-			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "only the user of the server can do this, on its socket"))
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
 			return
 		}
 		h(w, r)

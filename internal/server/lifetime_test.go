@@ -134,7 +134,7 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	h.want(200, "[]", bob, "GET", "/v1/sessions")
 	h.want(200, `"sessions":0`, bob, "GET", "/v1/server")
 	h.want(200, `"sessions":2`, ann, "GET", "/v1/server")
-	h.want(404, "not found", ann, "POST", "/v1/server/stop")
+	h.want(403, "POLICY_DENIED", ann, "POST", "/v1/server/stop")
 
 	// The same name is another session.
 	h.want(200, "bob/work", bob, "POST", "/mcp", SessionHeader, "work")
@@ -150,6 +150,9 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 // TestPrincipalSettings checks that a principal cannot choose the settings of its sessions.
 func TestPrincipalSettings(t *testing.T) {
 	h := newHarness(t, Options{})
+	if _, answer, _ := h.send(ann, "PUT", "/v1/sessions/a", `{"--allow-domain":["example.org"]}`); strings.Contains(answer, "example.com") {
+		t.Errorf("the error shows the settings of the token: %s", answer)
+	}
 	for body, want := range map[string]int{`{}`: 204, `{"--allow-domain":["example.com"]}`: 204, `{"--allow-domain":["example.org"]}`: 400, `{"--enable-mutations":["true"]}`: 400} {
 		if got, answer, _ := h.send(ann, "PUT", "/v1/sessions/a", body); got != want {
 			t.Errorf("%s: %d %s", body, got, answer)
@@ -163,7 +166,7 @@ func TestPrincipalSettings(t *testing.T) {
 	if fmt.Sprint(one.settings) != fmt.Sprint(ann.Settings) {
 		t.Errorf("the settings are %v", one.settings)
 	}
-	h.want(400, "not a usable name", ann, "PUT", "/v1/sessions/..x")
+	h.want(400, "invalid session name", ann, "PUT", "/v1/sessions/..x")
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
 }
 
@@ -173,7 +176,7 @@ func TestSessionLimits(t *testing.T) {
 		h.want(200, "ann/"+name, ann, "POST", "/mcp", SessionHeader, name)
 		h.want(204, "", localUser, "PUT", "/v1/sessions/"+name)
 	}
-	for text, p := range map[string]*Principal{"2 sessions are open": ann, "maximum number of open sessions, 4": bob} {
+	for text, p := range map[string]*Principal{"2 sessions are open": ann, "4 sessions are open, the maximum of the server": bob} {
 		code, body, header := h.send(p, "POST", "/mcp", "", SessionHeader, "c")
 		if code != http.StatusTooManyRequests || !strings.Contains(body, "BACKPRESSURE: ") || !strings.Contains(body, text) || header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s, Retry-After %q", p.Name, code, body, header.Get("Retry-After"))

@@ -24,8 +24,11 @@ type failure struct {
 
 // statusOf returns the status of the response that reports err.
 func statusOf(err error) int {
-	if errors.Is(err, errNoSession) {
+	switch {
+	case errors.Is(err, errNoSession):
 		return http.StatusNotFound
+	case errors.Is(err, errStopped):
+		return http.StatusServiceUnavailable
 	}
 	return errclass.Of(errs.CodeOf(err)).Status
 }
@@ -35,14 +38,11 @@ func statusOf(err error) int {
 const retryAfter = "5"
 
 // fail writes an error response.
-func fail(w http.ResponseWriter, err error) {
-	body := failureOf(err)
-	reply(w, prepareFailure(w, err), body)
-}
+func fail(w http.ResponseWriter, err error) { failWith(w, statusOf(err), err) }
 
 // failWith writes an error response with a status.
 func failWith(w http.ResponseWriter, status int, err error) {
-	prepareFailure(w, err)
+	setRetryAfter(w, status)
 	reply(w, status, failureOf(err))
 }
 
@@ -60,7 +60,9 @@ func failMCP(w http.ResponseWriter, r *http.Request, err error) {
 		text += ". " + body.Hint
 	}
 	const serverError = -32000 // the first of those that JSON-RPC leaves to servers
-	reply(w, prepareFailure(w, err), struct {
+	status := statusOf(err)
+	setRetryAfter(w, status)
+	reply(w, status, struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   jsonError       `json:"error"`
@@ -98,13 +100,11 @@ func failureOf(err error) failure {
 	return body
 }
 
-// prepareFailure sets the headers of an error response and returns its status.
-func prepareFailure(w http.ResponseWriter, err error) int {
-	status := statusOf(err)
+// setRetryAfter sets the header Retry-After of the response to a request that exceeded a limit.
+func setRetryAfter(w http.ResponseWriter, status int) {
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	return status
 }
 
 // reply writes a JSON response.

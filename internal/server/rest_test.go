@@ -39,7 +39,7 @@ func TestToolRequests(t *testing.T) {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 	resp, body := f.send(t, http.MethodPost, "/v1/sessions/none/tools/navigate", "{}")
-	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open it first.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
+	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open the session first.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 }

@@ -203,7 +203,7 @@ func (s *Server) handler() http.Handler {
 		reply(w, http.StatusOK, s.status(principalOf(r.Context())))
 	})
 	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
-		s.log.Info("a client stops the server")
+		s.log.Info("stop requested by a client")
 		w.WriteHeader(http.StatusAccepted)
 		s.stop()
 	}))

@@ -136,7 +136,7 @@ func TestSessions(t *testing.T) {
 	if got := f.request(t, "work"); !strings.HasPrefix(got, "404 ") {
 		t.Errorf("a request for a closed session got %q", got)
 	}
-	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "not a usable name")
+	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "invalid session name")
 }
 
 // request sends a request to a session and returns status and body.

@@ -42,8 +42,8 @@ type Info struct {
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Used    time.Time `json:"used"` // when the last request began
-	// Ends is when the server closes the session unless it is used. It is zero while the session is
-	// in use, and for a session without a limit.
+	// Ends is when the server closes the session if no further request arrives. It is zero if no
+	// limit applies, as for a session in use without a TTL.
 	Ends time.Time `json:"ends,omitzero"`
 }
 
@@ -53,7 +53,7 @@ var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // CheckName returns ErrBadArgs unless name can be the name of a session.
 func CheckName(name string) error {
 	if !sessionName().MatchString(name) {
-		return errs.Errorf(errs.ErrBadArgs, "Use up to 63 letters, digits, dots, dashes and underscores.", "session %q is not a usable name", name)
+		return errs.Errorf(errs.ErrBadArgs, "Use up to 63 letters, digits, dots, dashes and underscores, and do not begin with a dot or a dash.", "invalid session name %q", name)
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func (s *Server) open(p *Principal, name string, settings Settings, keep bool) e
 		return err
 	}
 	if p.Settings != nil {
-		if err := p.Settings.check(name, settings); err != nil {
-			return err
+		if flag := p.Settings.difference(settings); flag != "" {
+			return errs.Errorf(errs.ErrBadArgs, "Omit the setting.", "the token of the session has another value of %s", flag)
 		}
 		settings, keep = p.Settings, false
 	}
@@ -132,28 +132,38 @@ func (s *Server) checkSessions(p *Principal) error {
 	limit := cmp.Or(p.MaxSessions, defaultPrincipalSessions)
 	switch {
 	case own >= limit:
-		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open", own)
+		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open, the maximum of this client", own)
 	case len(s.sessions) >= s.opts.MaxSessions:
-		return errs.Errorf(errs.ErrBackpressure, "Try again later.", "the server has its maximum number of open sessions, %d", s.opts.MaxSessions)
+		err := errs.Errorf(errs.ErrBackpressure, "Try again later.", "%d sessions are open, the maximum of the server", s.opts.MaxSessions)
+		err.Retryable = true
+		return err
 	}
 	return nil
 }
 
-// check returns an error that names the first difference between the settings of the open session
-// and those of a later client. Flags that the later client does not set are not compared.
-func (open Settings) check(name string, later Settings) error {
-	for _, flag := range slices.Sorted(maps.Keys(later)) {
-		if slices.Equal(open[flag], later[flag]) {
-			continue
-		}
-		has := "unset"
-		if values, ok := open[flag]; ok {
-			has = fmt.Sprintf("%q", values)
-		}
-		return errs.Errorf(errs.ErrBadArgs, "Omit the option, close the session, or use a session with another name.",
-			"session %q was opened with other settings: %s is %s there, not %q", name, flag, has, later[flag])
+// check returns an error that names the first difference between the settings s of the open session
+// and those of a later client.
+func (s Settings) check(name string, later Settings) error {
+	flag := s.difference(later)
+	if flag == "" {
+		return nil
 	}
-	return nil
+	has := "unset"
+	if values, ok := s[flag]; ok {
+		has = fmt.Sprintf("%q", values)
+	}
+	return errs.Errorf(errs.ErrBadArgs, "Omit the option, close the session, or use a session with another name.",
+		"session %q was opened with other settings: %s is %s there, not %q", name, flag, has, later[flag])
+}
+
+// difference returns the first flag that later sets to another value than s, or "".
+func (s Settings) difference(later Settings) string {
+	for _, flag := range slices.Sorted(maps.Keys(later)) {
+		if !slices.Equal(s[flag], later[flag]) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // A demand says what a request needs of its session.
@@ -280,7 +290,7 @@ func (s *Server) closeAll() error {
 var errNoSession = errors.New("not found")
 
 func errUnknown(name string) error {
-	return errs.Errorf(errs.ErrBadArgs, "Open it first.", "session %q %w", name, errNoSession)
+	return errs.Errorf(errs.ErrBadArgs, "Open the session first.", "session %q %w", name, errNoSession)
 }
 
 // errEnded is the error of a request for a session that has ended. reopens reports whether the next
@@ -293,6 +303,11 @@ func errEnded(name, reason string, reopens bool) error {
 	return errs.Errorf(errs.ErrSessionEnded, hint, "session %q ended: %s", name, reason)
 }
 
+// errStopped is in the chain of the error of a request while the server stops.
+var errStopped = errors.New("the server is stopping")
+
 func errStopping() error {
-	return errs.Errorf(errs.ErrNoBackend, "Try again.", "the server is stopping")
+	err := errs.Errorf(errs.ErrNoBackend, "Try again later.", "%w", errStopped)
+	err.Retryable = true
+	return err
 }
