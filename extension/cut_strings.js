@@ -3,8 +3,8 @@
 /**
  * Cuts the strings of a result of Runtime.evaluate or Runtime.awaitPromise, so that a value of any
  * length can be sent. A result with a string of more than max characters loses the details of its
- * exception, and gets the members cut and threw. internal/cdpconn does the same for browsers that
- * it is connected to.
+ * exception, and gets the members cut and threw. internal/cdpconn does the same for
+ * browsers with a direct CDP connection.
  *
  * @param {any} data
  * @param {number} max in characters

@@ -11,8 +11,7 @@ import (
 )
 
 // hint returns an executor's hint, with tools and flags instead of Go names, adapted to the
-// arguments of t. It removes sentences that name an
-// argument that t does not have.
+// arguments of t. It removes sentences that name an argument that t does not have.
 func (t *tool) hint(text string, retryable bool) string {
 	moreTime := "Try again."
 	if t.hasParam("timeoutMs") {

@@ -34,7 +34,7 @@ type HTTPSession struct {
 // A call continues if its client disconnects. Clients with protocol versions up to 2025-11-25 get an
 // MCP session with an Mcp-Session-Id; they reconnect with Last-Event-ID and receive the result. From
 // 2026-07-28 on there are no MCP sessions; the next result of the session has a note about a result
-// that did not reach its client. So it is for [HTTPSession.ServeTool].
+// that did not reach its client. The same applies to [HTTPSession.ServeTool].
 func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {

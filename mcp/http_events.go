@@ -17,8 +17,9 @@ const (
 )
 
 // An eventStore keeps the last messages to the clients of one session, for clients that reconnect
-// with Last-Event-ID. It keeps those that belong to a request. sdk.MemoryEventStore keeps an entry for each response until the client ends
-// its MCP session; clients that never do that would fill the memory.
+// with Last-Event-ID. It keeps those that belong to a request. sdk.MemoryEventStore keeps an entry
+// for each response until the client ends its MCP session; clients that never do that would fill
+// the memory.
 type eventStore struct {
 	mu      sync.Mutex // guards the fields below
 	bytes   int

@@ -51,11 +51,11 @@ type delivery struct {
 	request context.Context // done when the connection is broken
 
 	mu        sync.Mutex // guards the fields below
-	ended     bool       // the call
-	notes     []string   // in the result
+	ended     bool       // whether the call has ended
+	notes     []string   // notes that the result contains
 	outcome   string     // note about the result; empty if the call did nothing
-	written   bool       // since the end of the call
-	delivered bool       // flushed after that
+	written   bool       // whether anything was written since the call ended
+	delivered bool       // whether that was flushed
 }
 
 // deliver serves a request with h. A call of it whose result does not reach the connection is

@@ -22,7 +22,7 @@ type listenFlags struct {
 	behindProxy                              bool
 }
 
-// names of the flags other than --listen.
+// listenFlagNames are the flags that need --listen.
 var listenFlagNames = []string{"token-file", "tls-cert", "tls-key", "behind-proxy", "public-url"}
 
 func (l *listenFlags) define(fs *pflag.FlagSet) {

@@ -155,7 +155,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		background.Wait()
 		err := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
 		if errors.Is(err, errCloseTimeout) {
-			log.Warn("browser shutdown timed out; it exits with this process", "err", err)
+			log.Warn("browser shutdown timed out; it exits with this process", "error", err)
 			err = nil // the shutdown itself succeeded
 		}
 		closeRecord()

@@ -25,7 +25,7 @@ type serverSession struct {
 	ended    context.Context // done when the session is being closed
 	end      context.CancelFunc
 
-	mu      sync.Mutex // held to begin a stream or the end
+	mu      sync.Mutex // serializes streams.Add with end
 	streams sync.WaitGroup
 }
 

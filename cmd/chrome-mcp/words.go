@@ -17,8 +17,8 @@ var jsonStart = regexp.MustCompile(`^[A-Za-z]+(:=|=)[\[{"]`)
 
 // splitWords splits a line into words like a POSIX shell: white space separates them, single quotes
 // preserve everything, double quotes everything except \" \\ \$ and \`, and a backslash outside of
-// quotes the next character. Nothing is expanded. Different from a shell, a value that is a JSON
-// array or object, or after := any JSON with quotes, is taken as it is, with its white space.
+// quotes the next character. Nothing is expanded. Unlike in a shell, a value that is a JSON array or
+// object, or after := any JSON with quotes, is kept verbatim, with its white space.
 func splitWords(line string) ([]string, error) {
 	words := []string{}
 	for {

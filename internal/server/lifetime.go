@@ -119,8 +119,7 @@ func (e *endedSessions) add(key sessionKey, reason string) {
 	}{key, reason})
 }
 
-// reason returns why a session ended. ok is false if it did not end, or so long ago that it is
-// forgotten.
+// reason returns why a session ended. ok is false if no end is remembered.
 func (e *endedSessions) reason(key sessionKey) (reason string, ok bool) {
 	for _, one := range *e {
 		if one.key == key {

@@ -126,7 +126,7 @@ func (q *callQueue) release() {
 	}
 	principal := q.turns[0]
 	call := q.waiting[principal][0]
-	if len(q.waiting[principal]) > 1 { // to the end of the line
+	if len(q.waiting[principal]) > 1 { // to the end of the queue
 		q.turns = append(q.turns[1:], principal)
 	}
 	q.remove(principal, 0)

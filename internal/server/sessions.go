@@ -239,12 +239,11 @@ func (s *Server) close(p *Principal, name string) error {
 	return err
 }
 
-// end closes a session that was opened, unless another call has done that or unless returns true,
-// and remembers the reason. unless may be nil. It is called with
-// s.mu held.
-func (s *Server) end(one *session, reason string, unless func() bool) (ended bool, err error) {
+// end closes an opened session and remembers the reason. It does nothing if another call has closed
+// the session or keep, which is called with s.mu held, returns true. keep may be nil.
+func (s *Server) end(one *session, reason string, keep func() bool) (ended bool, err error) {
 	s.mu.Lock()
-	if s.sessions[one.key] != one || unless != nil && unless() {
+	if s.sessions[one.key] != one || keep != nil && keep() {
 		s.mu.Unlock()
 		return false, nil
 	}

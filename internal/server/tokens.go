@@ -44,16 +44,18 @@ func authenticate(r *http.Request, all []Credential) *Principal {
 	return found
 }
 
-// TokenPath and TokenHeaderPath return the paths of the files with the token of [Front.NewToken].
-// The second contains it as an HTTP header, which curl reads with -H @FILE.
+// TokenPath returns the path of the file with the token of [Front.NewToken].
 func TokenPath(dataDir string) string {
 	return filepath.Join(filepath.Dir(SocketPath(dataDir)), "token")
 }
+
+// TokenHeaderPath returns the path of the file with the same token as an HTTP header, which curl
+// reads with -H @FILE.
 func TokenHeaderPath(dataDir string) string { return TokenPath(dataDir) + "-header" }
 
 // NewToken adds a random token of p, and writes it to files that only the user can read. The front
-// removes them when it stops. The caller listens on the socket of the data directory, so no other
-// server uses it. Files of a server that was killed are replaced.
+// removes them when it stops. The caller must already listen on the socket of the data directory,
+// which ensures that no other server uses it. Files of a server that was killed are replaced.
 func (f *Front) NewToken(dataDir string, p *Principal) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
