@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -65,7 +67,8 @@ func (l *listenFlags) options(log *slog.Logger) (server.HTTPOptions, error) {
 type httpFront struct {
 	*server.Front
 	metrics  *server.Metrics
-	hasToken bool // in files of the data directory
+	hasToken bool     // in files of the data directory
+	hosts    []string // hosts of the server that are not loopback; pages must not reach them
 }
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
@@ -113,7 +116,43 @@ func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Princ
 			return nil, err
 		}
 	}
-	return &httpFront{front, opts.Metrics, p != nil}, nil
+	return &httpFront{front, opts.Metrics, p != nil, ownHosts(front.URL(), opts.PublicURL)}, nil
+}
+
+// ownHosts returns the hosts other than loopback by which clients reach the server: that of its
+// public URL, which may be nil, and that of its listener or, if it listens on all addresses, those of
+// the machine.
+func ownHosts(listener string, public *url.URL) (hosts []string) {
+	add := func(host string) {
+		ip := net.ParseIP(host)
+		if host == "" || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()) {
+			return
+		}
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+		hosts = append(hosts, host)
+	}
+	if public != nil {
+		add(public.Hostname())
+	}
+	u, err := url.Parse(listener)
+	if err != nil {
+		return hosts
+	}
+	add(u.Hostname())
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
+		addresses, err := net.InterfaceAddrs()
+		if err != nil {
+			return hosts
+		}
+		for _, a := range addresses {
+			if n, ok := a.(*net.IPNet); ok {
+				add(n.IP.String())
+			}
+		}
+	}
+	return hosts
 }
 
 // print prints where the server listens, and where the token is, never the token.
@@ -144,7 +183,14 @@ func (f *httpFront) record(log audit.Recorder) audit.Recorder {
 	return f.metrics.Recorder(log)
 }
 
-// deny denies the port of the listener to agents.
+// block adds the hosts of the server to the blocked sites of a session.
+func (f *httpFront) block(s *settings) {
+	if f != nil {
+		s.blockDomain = append(s.blockDomain, f.hosts...)
+	}
+}
+
+// deny denies the loopback port of the listener to pages.
 func (f *httpFront) deny(rules *policy.Policy) {
 	if f == nil {
 		return

@@ -14,10 +14,12 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 var servesHTTP = regexp.MustCompile(`serves HTTP on (https?://\S+[0-9])[;.]`)
@@ -96,6 +99,39 @@ func curl(t *testing.T, args ...string) (status, body string) {
 	body = string(out)
 	end := strings.LastIndex(body, "\n")
 	return body[end+1:], strings.TrimSpace(body[:end])
+}
+
+// TestPagesCannotReachServer navigates to the addresses of the server itself.
+func TestPagesCannotReachServer(t *testing.T) {
+	c := newCommandLine(t)
+	url, _ := c.serveOn("127.0.0.1:0", "--behind-proxy", "--public-url", "https://chrome.example.com", "--headless", "--unsafe-all-domains", "--allow-domain", "127.0.0.1:*")
+	for _, own := range []string{url, "https://chrome.example.com", "https://chrome.example.com:8443"} {
+		status, body := curl(t, "-H", c.header(), "--data", fmt.Sprintf(`{"url":%q}`, own), url+"/v1/sessions/default/tools/navigate")
+		if status != "403" || !strings.Contains(body, "POLICY_DENIED") {
+			t.Errorf("%s: %s %s", own, status, body)
+		}
+	}
+}
+
+func TestOwnHosts(t *testing.T) {
+	public := &url.URL{Scheme: "https", Host: "chrome.example.com"}
+	for listener, want := range map[string][]string{
+		"http://127.0.0.1:8931":     {"chrome.example.com"},
+		"https://192.0.2.1:8931":    {"chrome.example.com", "192.0.2.1"},
+		"https://[2001:db8::1]:443": {"chrome.example.com", "[2001:db8::1]"},
+	} {
+		if got := ownHosts(listener, public); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", listener, got, want)
+		}
+	}
+	if _, err := policy.New(policy.Config{BlockDomains: ownHosts("https://[2001:db8::1]:443", public)}); err != nil {
+		t.Error(err)
+	}
+	for _, host := range ownHosts("https://0.0.0.0:443", nil) {
+		if ip := net.ParseIP(strings.Trim(host, "[]")); ip == nil || ip.IsLoopback() {
+			t.Errorf("host %s", host)
+		}
+	}
 }
 
 // TestServeHTTP sends requests with curl to a server with one token.

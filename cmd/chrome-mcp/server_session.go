@@ -109,6 +109,7 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 	}
 	user := o.profiles.user(r.Principal, r.Name)
 	s.wrapBackend = user.wrap(s)
+	o.front.block(s)
 	rules, err := s.validPolicy()
 	if err != nil {
 		return nil, err

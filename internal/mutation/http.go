@@ -8,6 +8,7 @@ const (
 	namedBrowsers = "A token gives access only to the browsers that its entry names"
 	strictTokens  = "A token file that others can read"
 	secretToken   = "The token of a run is in a file that only the user can read"
+	ownServer     = "Pages cannot reach the server of their session"
 	boundedHTTP   = "Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited."
 )
 
@@ -95,6 +96,20 @@ var serverHTTP = []Mutation{
 		Old:     "	f.removeTokens()\n",
 		New:     "",
 		Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
+	},
+	{
+		Promise: ownServer,
+		File:    "cmd/chrome-mcp/server_session.go",
+		Old:     "	o.front.block(s)\n",
+		New:     "",
+		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
+	},
+	{
+		Promise: ownServer,
+		File:    "cmd/chrome-mcp/server_session.go",
+		Old:     "	o.front.deny(rules)\n",
+		New:     "",
+		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
 	},
 	{
 		Promise: boundedHTTP,
