@@ -40,7 +40,8 @@ func testExecutor(t *testing.T, name string, opts Options) {
 		}
 	})
 	executortest.Run(t, executortest.Harness{
-		Name: name,
+		Name:            name,
+		SharedClipboard: opts.Pool != nil,
 		Raw: func(t *testing.T, url, method string, params any) {
 			t.Helper()
 			for _, tab := range (sessionProvider{b}).Current().Tabs() {

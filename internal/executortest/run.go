@@ -35,6 +35,8 @@ type Harness struct {
 	Raw func(t *testing.T, url, method string, params any)
 	// UserAnswers reports that the browser opens its native dialogs, which its user answers.
 	UserAnswers bool
+	// SharedClipboard reports that the backend rejects the keys of the clipboard.
+	SharedClipboard bool
 	// Exceptions maps cases that the backend does not pass, "topic/case", to the reasons. There are
 	// at most MaxExceptions. They are skipped.
 	Exceptions map[string]string
