@@ -302,7 +302,7 @@ func runForeign(t *testing.T, dir string, args ...string) (pid int, address stri
 		t.Fatal(err)
 	}
 	args = append([]string{"--headless=new", "--user-data-dir=" + dir, "--remote-debugging-port=0",
-		"--no-first-run", "--disable-background-networking", "about:blank"}, args...)
+		"--no-first-run", "--disable-background-networking", tier.FastWindows, "about:blank"}, args...)
 	if os.Getuid() == 0 {
 		args = append(args, "--no-sandbox")
 	}

@@ -75,7 +75,7 @@ func Start(t testing.TB, o Options) *Browser {
 		mode, env = "--ozone-platform=x11", append(env, "DISPLAY="+o.Display)
 	}
 	args := []string{
-		mode, "--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		mode, "--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", tier.FastWindows,
 		"--window-size=" + cmp.Or(o.Window, "1000,700"), "--user-data-dir=" + o.Profile, "--load-extension=" + strings.Join(o.Extensions, ","), "--remote-debugging-pipe",
 	}
 	if os.Geteuid() == 0 {
