@@ -29,6 +29,12 @@ const COOKIES = /^(cookie|set-cookie)$/i;
 /** Commands whose results contain what a document shows. */
 const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
 
+/** The error of a command that the browser rejects because of the pending URL of the tab. */
+const PENDING_URL_ERROR = /^Cannot access contents of url "/;
+
+/** How long to wait before a rejected command is sent again, in ms. */
+const RESEND_PAUSE = 20;
+
 /** Events that a page can cause as often as it likes. See Budget. */
 const LOG_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
 
@@ -86,6 +92,7 @@ class Budget {
  * @property {Map<string, Map<number, Omit<World, 'ours'> & {unique: string, name: string}>>} worlds
  *   by session ("" for the tab's own) and context id
  * @property {Promise<unknown> | null} gate the next command waits for it
+ * @property {Promise<unknown> | null} resending the last of the commands that are sent again
  * @property {'' | 'some' | 'leaving'} dialog the open dialog: beforeunload, or another
  * @property {boolean} closing whether the tab is being closed: dialogs are answered here
  * @property {Map<string, Budget>} budgets by session and log event
@@ -165,7 +172,7 @@ export class Relay {
       /** @type {Attachment} */
       const a = {
         tabId, connection, session: connection.session, rules, own, url: '', top: '', steps: 0, urls: new Map(), names: new Set(), live: false,
-        used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null,
+        used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: '', closing: false, budgets: new Map(),
       };
       this.attachments.set(tabId, a);
@@ -349,7 +356,7 @@ export class Relay {
     const { steps } = a;
     try {
       const target = sessionId === '' ? { tabId: a.tabId } : { tabId: a.tabId, sessionId };
-      const result = await withTimeout(timeoutMs, chrome.debugger.sendCommand(target, method, params), method) ?? {};
+      const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params), method) ?? {};
       if (!a.closing) {
         // pushState may have changed the URL before the page was read.
         const why = a.steps !== steps && READ_COMMANDS.test(method) ? decide(a.rules, a.url) : null;
@@ -361,6 +368,32 @@ export class Relay {
       throw e instanceof CommandError ? e : await commandError(a.tabId, message(e));
     }
     throw new CommandError('TARGET_GONE', 'the tab was closed'); // the command was interrupted, whatever its result
+  }
+
+  /**
+   * Sends a command to the browser. Chrome rejects all commands for a moment when a page opens the
+   * URL of another program, for example "tel:1": it checks the pending URL of the tab. A rejected
+   * command has had no effect, so it is sent again, in order, and later commands wait.
+   *
+   * @param {Attachment} a
+   * @param {chrome.debugger.DebuggerSession} target
+   * @param {string} method
+   * @param {Record<string, any>} params
+   */
+  async sendToBrowser(a, target, method, params) {
+    try {
+      return await chrome.debugger.sendCommand(target, method, params);
+    } catch (e) {
+      if (!PENDING_URL_ERROR.test(message(e))) throw e;
+    }
+    const sent = (a.resending ?? Promise.resolve()).then(() => resend(a, target, method, params));
+    const done = sent.then(() => {}, () => {}).then(() => {
+      if (a.resending === done) a.resending = null;
+      if (a.gate === done) a.gate = null;
+    });
+    a.resending = done;
+    a.gate = done;
+    return sent;
   }
 
   /**
@@ -632,6 +665,28 @@ async function detach(tabId) {
     await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching the debugger');
   } catch {
     // it was not attached, or the tab no longer exists
+  }
+}
+
+/**
+ * Sends a command again until the browser no longer rejects it because of the pending URL. It was
+ * checked for the URL of the document, so it fails if that changes.
+ *
+ * @param {Attachment} a
+ * @param {chrome.debugger.DebuggerSession} target
+ * @param {string} method
+ * @param {Record<string, any>} params
+ */
+async function resend(a, target, method, params) {
+  const { url } = a;
+  for (const end = Date.now() + SHORT_TIMEOUT_MS; ;) {
+    await new Promise((done) => setTimeout(done, RESEND_PAUSE));
+    if (a.url !== url) throw new CommandError('CDP_ERROR', `${method}: the tab shows another document`, { code: -32000, message: 'the tab shows another document' });
+    try {
+      return await chrome.debugger.sendCommand(target, method, params);
+    } catch (e) {
+      if (!PENDING_URL_ERROR.test(message(e)) || Date.now() > end) throw e;
+    }
   }
 }
 

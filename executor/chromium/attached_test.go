@@ -345,8 +345,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 
 // TestAttachedUserTabDelay measures the delay of a user's new tab in a browser
 // that we are attached to. Attached and detached runs alternate, so that both see
-// the same load. The test compares the fastest tenths, because other load only
-// makes a tab slower.
+// the same load. A delay that we cause shows in the fastest tenth and in the median.
 func TestAttachedUserTabDelay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -390,7 +389,7 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	slices.Sort(without)
 	q, half := lagPairs/10, lagPairs/2
 	t.Logf("lowest tenth %v attached and %v not, median %v and %v", with[q], without[q], with[half], without[half])
-	if more := with[q] - without[q]; more > lag {
+	if more := min(with[q]-without[q], with[half]-without[half]); more > lag {
 		t.Errorf("the user's tabs load %v later, want %v at most", more, lag)
 	}
 	if tabs := r.Tabs(); len(tabs) != 0 {

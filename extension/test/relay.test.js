@@ -92,6 +92,28 @@ test('a document at a blocked path by pushState is not readable', async () => {
   assert.deepEqual(await read(), ['sent', 'POLICY_DENIED', 'sent', 'POLICY_DENIED', 'sent']);
 });
 
+test('commands that the browser rejects because of the pending URL are sent again, in order', async () => {
+  const { outcome, a } = await attached();
+  const rejected = 'Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.';
+  let times = 4;
+  during = () => {
+    if (times-- > 0) throw new Error(rejected);
+  };
+  const first = [outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' }), outcome('', 'Input.dispatchKeyEvent', { type: 'keyDown' })];
+  await new Promise((done) => setTimeout(done, 5)); // both are rejected once
+  const last = outcome('', 'Page.getLayoutMetrics', {});
+  assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
+  const [press, key] = ['Input.dispatchMouseEvent', 'Input.dispatchKeyEvent'];
+  assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
+  assert.equal(a.gate, null);
+
+  times = 1;
+  const moved = outcome('', 'Page.getLayoutMetrics', {});
+  await new Promise((done) => setTimeout(done, 5));
+  a.url = ACCOUNT;
+  assert.equal(await moved, 'CDP_ERROR');
+});
+
 test('console events at a blocked path are not sent', async () => {
   const { event, events } = await attached();
   const report = () => {
