@@ -371,7 +371,7 @@ export class Relay {
   }
 
   /**
-   * Sends a command to the browser. Chrome rejects all commands for a moment when a page opens the
+   * Sends a command to the browser. Chrome rejects all commands while a page opens the
    * URL of another program, for example "tel:1": it checks the pending URL of the tab. A rejected
    * command has had no effect, so it is sent again, in order, and later commands wait.
    *
