@@ -22,7 +22,7 @@ endif
 BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
 
 .DEFAULT_GOAL := help
-.PHONY: help setup modules browser node build npm release-snapshot demo test test-long test-full mutation fuzz check check-go check-generate check-js check-vulns bench generate clean
+.PHONY: help setup modules browser node inspector build npm release-snapshot demo test test-long test-full mutation fuzz check check-go check-generate check-js check-vulns bench generate clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ endif
 
 tools/node_modules/.package-lock.json: tools/package-lock.json
 	npm ci --prefix tools --no-audit --no-fund --loglevel=error
+	@touch $@
+
+inspector: $(if $(NPM),tools/inspector/node_modules/.package-lock.json) ## get the MCP inspector, 110 MB, for a long test
+
+tools/inspector/node_modules/.package-lock.json: tools/inspector/package-lock.json
+	npm ci --prefix tools/inspector --no-audit --no-fund --loglevel=error
 	@touch $@
 
 build: bin/chrome-mcp ## build bin/chrome-mcp
@@ -76,7 +82,7 @@ test: modules node ## run the tests, without the race detector
 	$(call go_test,-timeout 14m,2)
 
 test-long: export TEST_LONG = 1
-test-long: modules node ## run the tests with the race detector, the long ones too, and each fuzz target for a while
+test-long: modules node inspector ## run the tests with the race detector, the long ones too, and each fuzz target for a while
 	$(call go_test,$(RACE) -timeout 60m,1)
 	@$(MAKE) --no-print-directory fuzz
 
@@ -137,4 +143,4 @@ generate: modules ## write the generated files
 	$(GO) generate ./...
 
 clean: ## remove what was built
-	rm -rf bin dist tools/node_modules
+	rm -rf bin dist tools/node_modules tools/inspector/node_modules
