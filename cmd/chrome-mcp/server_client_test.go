@@ -101,7 +101,12 @@ func TestConcurrentCommandsStartOneServer(t *testing.T) {
 	}
 }
 
-// TestKilledServer checks that a killed server leaves no browser, and that the next command works.
+// restartLimit is the time in which a command starts a server and gets a result that needs no
+// browser, also after a server that was killed.
+const restartLimit = 2 * time.Second
+
+// TestKilledServer checks that a killed server leaves no browser, and that the next command replaces
+// its socket, starts another server in time, and removes the temporary profile.
 func TestKilledServer(t *testing.T) {
 	needChromium(t)
 	_, address, stop, err := shop.Open()
@@ -115,14 +120,35 @@ func TestKilledServer(t *testing.T) {
 	if len(left) != 1 || len(processesWith(t, c.data)) < 2 {
 		t.Fatalf("temporary profiles %q, processes %q", left, processesWith(t, c.data))
 	}
-	if err := c.server().Kill(); err != nil {
+	killed := c.server()
+	if err := killed.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	waitGone(t, c.data, 5*time.Second)
+	stale, err := os.Lstat(server.SocketPath(c.data))
+	if err != nil {
+		t.Fatal(err) // there is nothing to replace
+	}
 	if out, err := c.run("sessions"); err != nil || out != "" {
 		t.Errorf("sessions without a server: %v\n%s", err, out)
 	}
+	begin := time.Now()
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "status"); err != nil || !strings.Contains(out, "v0.0.0-test") {
+		t.Errorf("call: %v\n%s", err, out)
+	}
+	status := time.Since(begin)
+	if status > restartLimit {
+		t.Errorf("the call that started a server took %v", status)
+	}
+	if info, err := os.Lstat(server.SocketPath(c.data)); err != nil || os.SameFile(info, stale) && info.ModTime().Equal(stale.ModTime()) {
+		t.Errorf("the socket was not replaced: %v, %v", info, err)
+	}
+	if next := c.server(); next.Pid == killed.Pid {
+		t.Errorf("process %d is still the server", next.Pid)
+	}
+	begin = time.Now()
 	c.navigate(address)
+	t.Logf("a call without a browser took %v, one that launches it %v", status, time.Since(begin))
 	for _, profile := range profiles(t, c.data) {
 		if profile == left[0] {
 			t.Errorf("the next server left %s", profile)
