@@ -146,43 +146,55 @@ func TestStopEndsLongCalls(t *testing.T) {
 
 // TestStopWithHalfOpenConnections stops a server while connections have sent a part of a request.
 func TestStopWithHalfOpenConnections(t *testing.T) {
-	f := start(t, Options{})
-	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: x\r\n", "PUT /v1/sessions/b HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
-		conn, err := net.Dial("unix", SocketPath(f.dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, sent); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// A client that reads no response.
-	conn, err := net.Dial("unix", SocketPath(f.dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-	in := bufio.NewWriter(conn)
-	for err = nil; err == nil; {
-		_, err = io.WriteString(in, "GET /v1/sessions HTTP/1.1\r\nHost: x\r\n\r\n")
-	}
-	start := time.Now()
-	if err := f.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-f.ended; err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(start); d > drainTimeout {
-		t.Errorf("the end took %v", d)
-	}
-	if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
-		t.Errorf("after the end: %v", err)
+	for _, network := range []string{"unix", "tcp"} {
+		t.Run(network, func(t *testing.T) {
+			f, url := startHTTP(t, Options{}, HTTPOptions{})
+			address, header := SocketPath(f.dir), "Host: x\r\n"
+			if network == "tcp" {
+				address = strings.TrimPrefix(url, "http://")
+				header = fmt.Sprintf("Host: %s\r\nAuthorization: Bearer %s\r\n", address, testToken)
+			}
+			dial := func() net.Conn {
+				conn, err := net.Dial(network, address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { conn.Close() })
+				return conn
+			}
+			if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\n" + header, "PUT /v1/sessions/b HTTP/1.1\r\n" + header + "Content-Length: 100\r\n\r\n{"} {
+				if _, err := io.WriteString(dial(), sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// A client that reads no response.
+			conn := dial()
+			conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+			in := bufio.NewWriter(conn)
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(in, "GET /v1/sessions HTTP/1.1\r\n"+header+"\r\n")
+			}
+			start := time.Now()
+			if err := f.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-f.ended; err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(start); d > drainTimeout {
+				t.Errorf("the end took %v", d)
+			}
+			if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
+				t.Errorf("after the end: %v", err)
+			}
+			if conn, err := net.Dial(network, address); err == nil {
+				conn.Close()
+				t.Errorf("%s is still open", address)
+			}
+		})
 	}
 }
 

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A pipeListener accepts in-memory connections, whose deadlines use the clock of synctest.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	addr   net.Addr
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error   { close(l.closed); return nil }
+func (l *pipeListener) Addr() net.Addr { return l.addr }
+
+// dial returns a connection, as soon as the listener accepts it.
+func (l *pipeListener) dial() net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	return client
+}
+
+// servePipe serves an HTTP front on in-memory connections until the end of the test. closed receives
+// the time when the server closes a connection.
+func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
+	front, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{}}})
+	front.listener.Close()
+	l = &pipeListener{make(chan net.Conn), make(chan struct{}), front.listener.Addr()}
+	front.listener = l
+	serve := front.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
+	times := make(chan time.Time, 2*maxConnections)
+	front.web.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			times <- time.Now()
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serve() }()
+	t.Cleanup(func() {
+		front.web.Close()
+		if err := <-ended; err != http.ErrServerClosed {
+			t.Error(err)
+		}
+	})
+	return l, times
+}
+
+// TestHTTPSlowClients checks when clients that send or read too slowly are disconnected, also if they
+// send one byte per second.
+func TestHTTPSlowClients(t *testing.T) {
+	authorized := "Authorization: Bearer " + testToken + "\r\n"
+	for _, tt := range []struct {
+		name     string
+		sent     string // with HOST for the host
+		bytes    string // sent after that, repeatedly, one byte per second
+		unread   bool   // the client reads nothing
+		after    time.Duration
+		response string // start of the last one
+	}{
+		{name: "nothing sent", after: headerTimeout},
+		{name: "part of the header", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n", after: headerTimeout},
+		{name: "slow header", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n", bytes: "X: y\r\n", after: headerTimeout},
+		{name: "no body", sent: "PUT /v1/sessions/a HTTP/1.1\r\nHost: HOST\r\n" + authorized + "Content-Length: 100\r\n\r\n", after: bodyTimeout, response: "HTTP/1.1 400 "},
+		{name: "slow body", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n" + authorized + "Content-Length: 100\r\n\r\n", bytes: "{", after: bodyTimeout, response: "HTTP/1.1 400 "},
+		{name: "slow chunks", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n" + authorized + "Transfer-Encoding: chunked\r\n\r\n", bytes: "1\r\n{\r\n", after: bodyTimeout, response: "HTTP/1.1 400 "},
+		{name: "slow body without token", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\n", bytes: "{", after: bodyTimeout, response: "HTTP/1.1 401 "},
+		{name: "slow body of a page", sent: "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n", bytes: "{", after: bodyTimeout, response: "HTTP/1.1 403 "},
+		{name: "response not read", sent: "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", unread: true, after: writeTimeout},
+		{name: "stream not read", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n" + authorized + "Content-Length: 0\r\n\r\n", unread: true, after: writeTimeout},
+		{name: "no other request", sent: "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", after: idleTimeout, response: "HTTP/1.1 200 "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, closed := servePipe(t)
+				conn := l.dial()
+				begin := time.Now()
+				response := make(chan string, 1)
+				if tt.unread {
+					response <- ""
+				} else {
+					go func() {
+						text, _ := io.ReadAll(conn)
+						response <- string(text)
+					}()
+				}
+				sent := make(chan struct{})
+				go func() {
+					defer close(sent)
+					_, err := io.WriteString(conn, strings.ReplaceAll(tt.sent, "HOST", l.addr.String()))
+					for i := 0; err == nil && tt.bytes != ""; i++ {
+						time.Sleep(time.Second)
+						_, err = conn.Write([]byte{tt.bytes[i%len(tt.bytes)]})
+					}
+				}()
+				select {
+				case at := <-closed:
+					if took := at.Sub(begin); took < tt.after || took > tt.after+time.Second {
+						t.Errorf("disconnected after %v, want %v", took, tt.after)
+					}
+				case <-time.After(time.Hour):
+					t.Error("still connected after an hour")
+					conn.Close()
+				}
+				if got := <-response; !strings.HasPrefix(got, tt.response) || tt.response == "" && got != "" {
+					t.Errorf("response %q, want %q", got, tt.response)
+				}
+				conn.Close()
+				<-sent
+			})
+		})
+	}
+}
+
+// TestHTTPHalfOpenConnections opens as many connections as the server accepts, which send nothing.
+// The next one is served when their time is over.
+func TestHTTPHalfOpenConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, closed := servePipe(t)
+		begin := time.Now()
+		for range maxConnections {
+			l.dial()
+		}
+		if len(closed) > 0 {
+			t.Fatal("connections were closed at once")
+		}
+		conn := l.dial()
+		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", l.addr)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		if took := time.Since(begin); took < headerTimeout || took > headerTimeout+time.Second {
+			t.Errorf("it was served after %v", took)
+		}
+	})
+}
