@@ -26,10 +26,10 @@ func (o *Options) prepareProfile(dir string) error {
 	if o.ProxyServer != "" {
 		profile = append(profile, disableNetworkPrediction)
 	}
-	return errors.Join(
-		setPreferences(filepath.Join(dir, "Default", "Preferences"), profile),
-		setPreferences(filepath.Join(dir, "Local State"), noServerAuth(o.ProxyServer)),
-	)
+	if err := setPreferences(filepath.Join(dir, "Default", "Preferences"), profile); err != nil {
+		return err
+	}
+	return setPreferences(filepath.Join(dir, "Local State"), noServerAuth(o.ProxyServer))
 }
 
 // setPreferences sets preferences in a preferences file of Chromium.

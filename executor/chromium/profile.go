@@ -97,6 +97,7 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 		}
 		p := &profile{dir: dir, temporary: true}
 		if p.lock, err = lockFile(filepath.Join(dir, lockName)); err != nil {
+			_ = os.Remove(dir) // empty on a full disk; otherwise a sweep removes it
 			continue
 		}
 		if err = p.writeLockRecord(processID{}); err != nil {
