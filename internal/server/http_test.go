@@ -174,7 +174,7 @@ func TestHTTPRoutes(t *testing.T) {
 	if status, body, _ := (testRequest{path: "/mcp"}).do(t, base); status == http.StatusOK {
 		t.Errorf("GET /mcp without a session: %d %s", status, body)
 	}
-	if status, body, _ := (testRequest{path: "/mcp", method: http.MethodPost}).do(t, base); status != http.StatusOK || body != DefaultSession {
+	if status, body, _ := (testRequest{path: "/mcp", method: http.MethodPost, body: ping}).do(t, base); status != http.StatusOK || body != DefaultSession {
 		t.Errorf("/mcp: %d %s", status, body)
 	}
 	if status, body, _ := (testRequest{path: "/v1/sessions"}).do(t, base); status != http.StatusOK || !strings.Contains(body, `"default"`) || strings.Contains(body, `"mine"`) {
@@ -195,7 +195,7 @@ func TestHTTPBounds(t *testing.T) {
 		{"/mcp", maxBody + 1, http.StatusOK},
 	} {
 		for _, chunked := range []bool{false, true} {
-			var body io.Reader = strings.NewReader(strings.Repeat(" ", tt.size))
+			var body io.Reader = strings.NewReader(ping + strings.Repeat(" ", tt.size-len(ping)))
 			if chunked {
 				body = io.NopCloser(body)
 			}
@@ -264,7 +264,7 @@ func TestHTTPClientThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", conn.RemoteAddr(), testToken)
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), testToken, len(ping), ping)
 	if err := <-s.failed; !os.IsTimeout(err) {
 		t.Errorf("the stream ended with %v", err)
 	}
@@ -313,7 +313,7 @@ func TestHTTPDrain(t *testing.T) {
 	}
 	called := make(chan string, 1)
 	go func() {
-		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost}.do(t, base)
+		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost, body: ping}.do(t, base)
 		called <- fmt.Sprint(status, " ", body)
 	}()
 	<-s.begun
@@ -350,7 +350,7 @@ func TestHTTPMetrics(t *testing.T) {
 	}
 	record.Record(audit.Entry{Event: audit.EventCall, Tool: "click", Code: "TIMEOUT", DurationMS: 90_000})
 	record.Record(audit.Entry{Event: audit.EventDenied, Tool: "navigate"})
-	testRequest{path: "/mcp", method: http.MethodPost}.do(t, base)
+	testRequest{path: "/mcp", method: http.MethodPost, body: ping}.do(t, base)
 	testRequest{path: "/none"}.do(t, base)
 	testRequest{path: "/mcp", header: map[string]string{"Authorization": ""}}.do(t, base)
 	testRequest{path: "/mcp", header: map[string]string{"Origin": "null"}}.do(t, base)

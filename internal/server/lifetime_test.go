@@ -102,13 +102,19 @@ func (h *harness) send(p *Principal, method, path, body string, headers ...strin
 func (h *harness) want(status int, text string, p *Principal, method, path string, headers ...string) {
 	h.t.Helper()
 	body := ""
-	if method == http.MethodPut {
+	switch {
+	case method == http.MethodPut:
 		body = "{}"
+	case method == http.MethodPost && path == mcpPath:
+		body = ping
 	}
 	if got, answer, _ := h.send(p, method, path, body, headers...); got != status || !strings.Contains(answer, text) {
 		h.t.Errorf("%s: %s %s %v: %d %s, want %d with %q", p.Name, method, path, headers, got, answer, status, text)
 	}
 }
+
+// ping is a JSON-RPC request.
+const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // call are the headers of a call with protocol version 2026-07-28.
 var call = []string{"Mcp-Method", "tools/call"}
@@ -177,7 +183,7 @@ func TestSessionLimits(t *testing.T) {
 		h.want(204, "", localUser, "PUT", "/v1/sessions/"+name)
 	}
 	for text, p := range map[string]*Principal{"2 sessions are open": ann, "4 sessions are open, the maximum of the server": bob} {
-		code, body, header := h.send(p, "POST", "/mcp", "", SessionHeader, "c")
+		code, body, header := h.send(p, "POST", "/mcp", ping, SessionHeader, "c")
 		if code != http.StatusTooManyRequests || !strings.Contains(body, "BACKPRESSURE: ") || !strings.Contains(body, text) || header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s, Retry-After %q", p.Name, code, body, header.Get("Retry-After"))
 		}
@@ -306,6 +312,27 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 		_, body, _ := h.send(localUser, "POST", "/v1/sessions/"+name+"/stream", "")
 		if err := json.Unmarshal([]byte(body), &ended); err != nil || ended.Error.Code != want {
 			t.Errorf("%s: %s, %v, want %s", name, body, err, want)
+		}
+	}
+}
+
+// TestJunkOpensNoSession checks that a request which is not a JSON-RPC message opens no session.
+func TestJunkOpensNoSession(t *testing.T) {
+	h := newHarness(t, Options{})
+	for _, body := range []string{"", "{", "junk", "null", "7", `""`, "{}", "[]", "[7]", `{"jsonrpc":"2.0","id":1}`, `{"method":"ping"}`, `{"jsonrpc":"1.0","method":"ping"}`, ping + ping, "[" + ping + ",{}]"} {
+		for _, headers := range [][]string{nil, call, {SessionHeader, "other"}} {
+			if status, answer, _ := h.send(ann, "POST", "/mcp", body, headers...); status != http.StatusBadRequest || !strings.Contains(answer, "BAD_ARGS: the body is not a JSON-RPC request") {
+				t.Errorf("%s %v: %d %s", body, headers, status, answer)
+			}
+		}
+	}
+	if len(h.opened) > 0 {
+		t.Errorf("opened %v", h.opened)
+	}
+	for i, body := range []string{ping, " \n" + ping + " ", "[" + ping + "," + ping + "]", `{"jsonrpc":"2.0","method":"notifications/initialized"}`} {
+		name := fmt.Sprint("s", i)
+		if status, answer, _ := h.send(bob, "POST", "/mcp", body, SessionHeader, name); status != http.StatusOK || answer != "bob/"+name {
+			t.Errorf("%s: %d %s", body, status, answer)
 		}
 	}
 }

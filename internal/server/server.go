@@ -24,6 +24,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -287,7 +288,12 @@ func (s *Server) list(p *Principal) []Info {
 
 // serveMCP serves MCP's streamable HTTP transport.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
-	one, release, err := s.use(r.Context(), cmp.Or(r.Header.Get(SessionHeader), DefaultSession), demandOf(r))
+	needs := demandOf(r)
+	if needs != existing && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a session
+		failMCP(w, r, errs.Errorf(errs.ErrBadArgs, "Send a JSON-RPC request.", "the body is not a JSON-RPC request"))
+		return
+	}
+	one, release, err := s.use(r.Context(), cmp.Or(r.Header.Get(SessionHeader), DefaultSession), needs)
 	if err != nil {
 		failMCP(w, r, err)
 		return
@@ -318,6 +324,27 @@ func demandOf(r *http.Request) demand {
 		return continued
 	}
 	return fresh
+}
+
+// isMessage reports whether the body of a request of the HTTP front, which has limited it, is a
+// JSON-RPC request or notification, or a batch of them. The body can be read again.
+func isMessage(r *http.Request) bool {
+	type message struct {
+		Version string `json:"jsonrpc"`
+		Method  string `json:"method"`
+	}
+	data, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	if err != nil {
+		return false
+	}
+	all := make([]message, 1)
+	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte("[")) {
+		err = json.Unmarshal(data, &all)
+	} else {
+		err = json.Unmarshal(data, &all[0])
+	}
+	return err == nil && len(all) > 0 && !slices.ContainsFunc(all, func(m message) bool { return m.Version != "2.0" || m.Method == "" })
 }
 
 func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
