@@ -43,6 +43,14 @@ func (c *commandLine) serve(args ...string) string {
 // serveOn is serve on an address. It also returns the log.
 func (c *commandLine) serveOn(address string, args ...string) (url string, log *testlog.Buffer) {
 	c.t.Helper()
+	url, log, _ = c.startServe(address, args...)
+	return url, log
+}
+
+// startServe is serveOn. It also returns a channel that receives the error of the process when it has
+// exited and its log is complete.
+func (c *commandLine) startServe(address string, args ...string) (url string, log *testlog.Buffer, ended <-chan error) {
+	c.t.Helper()
 	cmd := exec.Command(binary, append([]string{"serve", "--listen", address, "--log-level", "debug", "--data", c.data}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
@@ -74,7 +82,7 @@ func (c *commandLine) serveOn(address string, args ...string) (url string, log *
 	case err := <-exited:
 		c.t.Fatalf("serve ended: %v\n%s", err, log)
 	}
-	return url, log
+	return url, log, exited
 }
 
 // header returns the argument with which curl sends the token of the server.

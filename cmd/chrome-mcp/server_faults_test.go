@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // memory returns the resident memory of the server, in MiB. It is 0 where /proc does not exist.
@@ -93,27 +95,143 @@ func junk(r *rand.Rand) string {
 	return texts[r.IntN(len(texts))]
 }
 
-// TestJunkRequests sends junk to the server. It stays responsive, and its memory bounded.
+// authorize returns junk for an HTTP front, with the host of the front or another one, and no token, a
+// wrong one or that of the server. What may open a session does not get the token.
+func authorize(r *rand.Rand, text, host, token string) string {
+	headers := []string{
+		"Host: x\r\n",
+		"Host: x\r\nAuthorization: Bearer " + token + "\r\n",
+		"Host: " + host + "\r\n",
+		"Host: " + host + "\r\nAuthorization: Bearer " + token[1:] + "\r\n",
+		"Host: " + host + "\r\nAuthorization: Bearer " + token + "\r\n",
+		"Host: " + host + "\r\nAuthorization: Bearer " + token + "\r\nMcp-Method: tools/call\r\n",
+	}
+	if strings.Contains(text, initializeRequest) || strings.Contains(text, "/tools/") {
+		headers = headers[:4]
+	}
+	return strings.Replace(text, "Host: x\r\n", headers[r.IntN(len(headers))], 1)
+}
+
+// files returns the number of open files of a process. It is 0 where /proc does not exist.
+func files(t *testing.T, pid int) int {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil && runtime.GOOS == "linux" {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+const (
+	// maxJunkMemory is the memory by which junk may make a server grow, in MiB.
+	maxJunkMemory = 100
+	// maxJunkFiles is the number of files that may be open in addition after junk: an idle
+	// connection of a client that checks the server.
+	maxJunkFiles = 4
+	// maxJunkGoroutines is the number of goroutines of a server after junk, without those of MCP
+	// sessions. Without junk it has about 15. Each kind of junk is sent about 100 times at least.
+	maxJunkGoroutines = 60
+	// maxMCPSessions is the number of MCP sessions that stay open in a session, each with a
+	// goroutine: package mcp closes the others.
+	maxMCPSessions = 64
+)
+
+// TestJunkRequests sends junk to the server, on its socket and over HTTP. It stays responsive, its
+// resources stay bounded, and no session is opened.
 func TestJunkRequests(t *testing.T) {
 	tier.Slow(t)
 	requests := 2000
 	if tier.LongEnabled() {
 		requests = 10000
 	}
-	c := newCommandLine(t)
-	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil {
-		t.Fatalf("call: %v\n%s", err, out)
+	for _, network := range []string{"unix", "tcp"} {
+		t.Run(network, func(t *testing.T) {
+			c := newCommandLine(t)
+			address, host, token := server.SocketPath(c.data), "", ""
+			readLog := func() string {
+				waitGone(t, c.data, 10*time.Second)
+				text, err := os.ReadFile(filepath.Join(c.data, "server", "log"))
+				if err != nil {
+					t.Error(err)
+				}
+				return string(text)
+			}
+			if network == "tcp" {
+				url, log, ended := c.startServe("127.0.0.1:0", "--log-level", "error", "--allow-domain", "example.com")
+				readLog = func() string {
+					<-ended
+					return log.String()
+				}
+				host = strings.TrimPrefix(url, "http://")
+				address = host
+				var err error
+				if token, err = server.ReadToken(server.TokenPath(c.data)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil {
+				t.Fatalf("call: %v\n%s", err, out)
+			}
+			process := c.server()
+			memory, open := c.memory(), files(t, process.Pid)
+			c.sendJunk(network, address, requests, func(r *rand.Rand) string {
+				if network == "tcp" {
+					return authorize(r, junk(r), host, token)
+				}
+				return junk(r)
+			})
+
+			if out, err := c.run("call", "chrome_status"); err != nil {
+				t.Errorf("call: %v\n%s", err, out)
+			}
+			if out, err := c.run("sessions"); err != nil || strings.Count(out, "\n") != 1 {
+				t.Errorf("sessions: %v\n%s", err, out)
+			}
+			if network == "tcp" {
+				if status, body := curl(t, "-H", c.header(), "http://"+host+"/metrics"); status != "200" || !strings.Contains(body, "chrome_mcp_sessions 1\n") {
+					t.Errorf("metrics: %s\n%s", status, body)
+				}
+				if status, body := curl(t, "-H", c.header(), "--json", "{}", "http://"+host+"/v1/sessions/default/tools/chrome_status"); status != "200" || !strings.Contains(body, "example.com") {
+					t.Errorf("a call over HTTP: %s\n%s", status, body)
+				}
+			}
+			if now := c.server().Pid; now != process.Pid {
+				t.Fatalf("process %d replaced %d", now, process.Pid)
+			}
+			userbrowser.Eventually(t, "the server to close the connections", func() bool { return files(t, process.Pid) <= open+maxJunkFiles })
+			memoryNow, openNow := c.memory(), files(t, process.Pid)
+			if memoryNow-memory > maxJunkMemory {
+				t.Errorf("the memory of the server grew from %d to %d MiB", memory, memoryNow)
+			}
+			goroutines, maxGoroutines := 0, maxJunkGoroutines
+			if network == "unix" { // where junk begins MCP sessions
+				maxGoroutines += maxMCPSessions
+			}
+			if runtime.GOOS != "windows" {
+				if err := process.Signal(syscall.SIGQUIT); err != nil { // prints all goroutines
+					t.Fatal(err)
+				}
+				log := readLog()
+				if goroutines = strings.Count(log, "\ngoroutine "); goroutines == 0 || goroutines > maxGoroutines {
+					t.Errorf("%d goroutines, more than %d\n%.20000s", goroutines, maxGoroutines, log)
+				}
+			}
+			t.Logf("%d requests: %d and then %d MiB, %d and then %d files, %d goroutines at the end", requests, memory, memoryNow, open, openNow, goroutines)
+		})
 	}
-	before, pid := c.memory(), c.server().Pid
+}
+
+// sendJunk sends junk on several connections at a time.
+func (c *commandLine) sendJunk(network, address string, requests int, junk func(*rand.Rand) string) {
 	var sent atomic.Int64
 	var sending sync.WaitGroup
-	for i := range 8 {
+	for i := range 32 { // the server delays the end of a connection after an invalid request
 		sending.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for sent.Add(1) <= int64(requests) {
-				conn, err := net.Dial("unix", server.SocketPath(c.data))
+				conn, err := net.Dial(network, address)
 				if err != nil {
-					t.Error(err)
+					c.t.Error(err)
 					return
 				}
 				conn.SetDeadline(time.Now().Add(30 * time.Second))
@@ -122,7 +240,7 @@ func TestJunkRequests(t *testing.T) {
 				if strings.HasSuffix(text, initializeRequest) {
 					readUntil(conn, `"result"`) // the MCP session stays open
 				} else {
-					conn.(*net.UnixConn).CloseWrite()
+					conn.(interface{ CloseWrite() error }).CloseWrite()
 					io.Copy(io.Discard, conn) // until the server closes the connection
 				}
 				conn.Close()
@@ -130,20 +248,6 @@ func TestJunkRequests(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	if out, err := c.run("call", "chrome_status"); err != nil {
-		t.Errorf("call: %v\n%s", err, out)
-	}
-	if out, err := c.run("sessions"); err != nil || strings.Count(out, "\n") != 1 {
-		t.Errorf("sessions: %v\n%s", err, out)
-	}
-	after := c.memory()
-	t.Logf("%d MiB before, %d MiB after %d requests", before, after, requests)
-	if after-before > 100 {
-		t.Errorf("the memory of the server grew from %d to %d MiB", before, after)
-	}
-	if now := c.server().Pid; now != pid {
-		t.Errorf("process %d replaced %d", now, pid)
-	}
 }
 
 // TestMCPSessionOfOtherName uses the id of an MCP session of one session with another one.
