@@ -32,7 +32,7 @@ func connectHTTP(t *testing.T, url, token, session string) (*mcpServer, error) {
 }
 
 // TestTenClients uses ten sessions of one browser at the same time, each from its own client over
-// HTTP. All set the same cookie and type into the same field of their own page, and then read it:
+// HTTP. All set the same cookie and type into a field, each in its own page, and then read them back:
 // none has the cookie, the text or the tab of another one.
 func TestTenClients(t *testing.T) {
 	needChromium(t)

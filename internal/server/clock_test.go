@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// setBack changes the wall clock reading of a time by d, and not its monotonic reading. That is how
+// setBack changes the date and hour of a time by d, and not its monotonic reading. That is how
 // a time looks which was read before the system's clock was set back by d, or, if d is negative,
 // forward.
 func setBack(t *testing.T, at *time.Time, d time.Duration) {

@@ -144,7 +144,7 @@ func TestHTTPHalfOpenConnections(t *testing.T) {
 			l.dial()
 		}
 		if len(closed) > 0 {
-			t.Fatal("connections were closed at once")
+			t.Fatal("connections were closed immediately")
 		}
 		conn := l.dial()
 		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", l.addr)
