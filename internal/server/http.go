@@ -164,6 +164,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		if r.URL.Path == "/healthz" {
+			w.Header().Set("Connection", "close") // only clients with a token keep connections
 			healthz(w, r)
 			return
 		}

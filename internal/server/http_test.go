@@ -291,23 +291,29 @@ func (s waitingSession) Close() error { return nil }
 func TestHTTPDrain(t *testing.T) {
 	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
 	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
-	// A connection that stays open: net/http would open another one for each request.
-	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	in := bufio.NewReader(conn)
-	request := func(path string) int {
-		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, conn.RemoteAddr(), testToken)
-		resp, err := http.ReadResponse(in, nil)
+	// Connections that stay open: net/http would open another one for each request.
+	connect := func() func(path string) int {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
-		io.Copy(io.Discard, resp.Body)
-		return resp.StatusCode
+		t.Cleanup(func() { conn.Close() })
+		in := bufio.NewReader(conn)
+		return func(path string) int {
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, conn.RemoteAddr(), testToken)
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body)
+			if closes := path == "/healthz"; resp.Close != closes && resp.StatusCode == http.StatusOK {
+				t.Errorf("%s: the server closes the connection: %t", path, resp.Close)
+			}
+			return resp.StatusCode
+		}
 	}
+	request, probe := connect(), connect()
 	if got := request("/readyz"); got != http.StatusOK {
 		t.Fatalf("ready: %d", got)
 	}
@@ -325,7 +331,7 @@ func TestHTTPDrain(t *testing.T) {
 			t.Fatal("still ready")
 		}
 	}
-	if got := request("/healthz"); got != http.StatusOK {
+	if got := probe("/healthz"); got != http.StatusOK {
 		t.Errorf("health while stopping: %d", got)
 	}
 	if got := request("/v1/sessions"); got != http.StatusServiceUnavailable {
