@@ -110,11 +110,13 @@ func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Princ
 		return nil, err
 	}
 	front.AddTokens(all...)
-	if p != nil {
-		if err := front.NewToken(s.data, p); err != nil {
-			front.Close()
-			return nil, err
-		}
+	err = front.PublishPort(s.data)
+	if err == nil && p != nil {
+		err = front.NewToken(s.data, p)
+	}
+	if err != nil {
+		front.Close()
+		return nil, err
 	}
 	return &httpFront{front, opts.Metrics, p != nil, ownHosts(front.URL(), opts.PublicURL)}, nil
 }

@@ -60,7 +60,7 @@ type Front struct {
 	url      string
 	hosts    *hostCheck
 	tokens   []Credential
-	files    []tokenFile
+	files    []ownFile
 
 	web *http.Server // nil before start
 
@@ -124,7 +124,7 @@ func (f *Front) URL() string { return f.url }
 
 // Close closes a front that is not served.
 func (f *Front) Close() error {
-	f.removeTokens()
+	f.removeFiles()
 	return f.listener.Close()
 }
 
