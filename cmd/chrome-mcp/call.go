@@ -31,9 +31,9 @@ The arguments are one JSON object, or one word for each: NAME=VALUE, or NAME:=JS
 images.
 
 The exit code is 0 on success, 2 for a wrong flag or argument, and otherwise the
-reason why a tool failed, also in a batch: 3 invalid arguments, 4 denied, 5 tab or
-element not found, 6 element not actionable, 7 timeout, 8 limit reached, 9 no browser,
-1 anything else.`,
+reason why a tool failed, also in a batch or a script: 3 invalid arguments, 4 denied,
+5 tab or element not found, 6 element not actionable, 7 timeout, 8 limit reached,
+9 no browser, 1 anything else.`,
 		Example: `  chrome-mcp call navigate url=https://example.com --allow-domain example.com
   chrome-mcp call read_as_markdown`,
 		ValidArgsFunction: completeCall,

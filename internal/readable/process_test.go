@@ -92,7 +92,7 @@ func TestConvertInMemory(t *testing.T) {
 func TestBrackets(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", testlog.FloodLength), strings.Repeat("![", testlog.FloodLength), strings.Repeat("`", testlog.FloodLength)} {
 		for _, contentType := range []string{"", "text/css"} {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if _, err := ConvertIn(ctx, contentType, text, "", Options{WholePage: true}); err != nil {
 				t.Errorf("%q in %q: %v", text[:2], contentType, err)
 			}

@@ -113,7 +113,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 
-	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001})
+	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001, Compute: time.Minute})
 	if err != nil || !res.Truncated || len(res.Output) > 1001 || len(res.Value) != 1000 || !strings.HasSuffix(res.Value, "é") {
 		t.Errorf("long output: %v, %d and %d bytes, truncated %t", err, len(res.Output), len(res.Value), res.Truncated)
 	}
