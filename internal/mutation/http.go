@@ -93,7 +93,7 @@ var serverHTTP = []Mutation{
 	{
 		Promise: secretToken,
 		File:    "internal/server/health.go",
-		Old:     "	f.removeTokens()\n",
+		Old:     "	f.removeFiles()\n",
 		New:     "",
 		Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
 	},
@@ -106,8 +106,8 @@ var serverHTTP = []Mutation{
 	},
 	{
 		Promise: ownServer,
-		File:    "cmd/chrome-mcp/server_session.go",
-		Old:     "	o.front.deny(rules)\n",
+		File:    "cmd/chrome-mcp/serve.go",
+		Old:     "	rules.AddOwnPorts(ownPorts(s.data))\n",
 		New:     "",
 		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
 	},
