@@ -219,7 +219,7 @@ func (i *isolationTest) dragData(t *testing.T) {
 	if got := eval(t, i.a, "drags.at(-1) ?? ''"); got != `"drop secret"` {
 		t.Errorf("the last drag event of the page that dragged: %s", got)
 	}
-	// The data is gone after the drop, too: this drag has no data of its own.
+	// After the drop, the data cannot be dropped again.
 	for _, action := range []executor.MouseAction{executor.MouseMove, executor.MouseDown, executor.MouseMove, executor.MouseUp} {
 		mouse(i.b, action, "#target", 0)
 	}
