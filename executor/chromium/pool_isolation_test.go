@@ -82,6 +82,16 @@ func TestPoolIsolation(t *testing.T) {
 	}
 }
 
+// openPopup opens a popup window in the foreground.
+func (i *isolationTest) openPopup(t *testing.T, s executor.Executor) executor.Page {
+	t.Helper()
+	res, err := pagetest.Of(s, "").Click(limited(t), executor.Selector("#popup"), nil)
+	if err != nil || len(res.NewTabs) != 1 {
+		t.Fatalf("opening a popup window: %+v, %v", res, err)
+	}
+	return pagetest.Of(s, res.NewTabs[0].ID)
+}
+
 // permissions grants permissions to the origin in one context, as the browser's user interface
 // does. A session cannot grant them.
 func (i *isolationTest) permissions(t *testing.T) {
@@ -106,17 +116,18 @@ func (i *isolationTest) permissions(t *testing.T) {
 	}
 }
 
-// keys types in both pages at the same time. Both have the focus, and each receives only the keys
-// of its session.
+// keys types in both pages at the same time, each of which is in a background tab. Both have the
+// focus, and each receives only the keys of its session.
 func (i *isolationTest) keys(t *testing.T) {
-	const focused = "document.hasFocus() + document.visibilityState"
 	for _, s := range []executor.Executor{i.a, i.b} {
+		popup := i.openPopup(t, s)
+		defer popup.Close(limited(t))
 		if _, err := pagetest.Of(s, "").Click(limited(t), executor.Selector("#field"), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, s := range []executor.Executor{i.a, i.b} {
-		if got := eval(t, s, focused); got != `"truevisible"` {
+		if got := eval(t, s, "[document.hasFocus(), document.visibilityState]"); got != `[true,"visible"]` {
 			t.Errorf("focus and visibility: %s", got)
 		}
 	}
@@ -159,9 +170,7 @@ func (i *isolationTest) tabs(t *testing.T) {
 	if got := eval(t, i.b, connect); got != "1" {
 		t.Errorf("the shared worker has %s pages", got)
 	}
-	if res, err := pagetest.Of(i.b, "").Click(limited(t), executor.Selector("#popup"), nil); err != nil || len(res.NewTabs) != 1 {
-		t.Fatalf("opening a popup window: %+v, %v", res, err)
-	}
+	i.openPopup(t, i.b)
 	if got := ids(i.b); len(got) != 2 {
 		t.Errorf("the tabs of the session that opened a popup window: %q", got)
 	}
