@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -66,4 +69,67 @@ func TestGrantStaysInSession(t *testing.T) {
 			t.Errorf("%d requests for /%s, want %d", n, path, want)
 		}
 	}
+}
+
+var extensionTab = regexp.MustCompile(`ext:\S+`)
+
+// TestSessionsShareExtension uses the user's Chrome in two sessions of one server. Each has its own
+// tabs, and only one at a time drives a shared tab. Both have the user's cookies.
+func TestSessionsShareExtension(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		http.SetCookie(w, &http.Cookie{Name: strings.Trim(r.URL.Path, "/"), Value: "1", Path: "/"})
+		var names []string
+		for _, cookie := range r.Cookies() {
+			names = append(names, cookie.Name)
+		}
+		fmt.Fprintf(w, "<title>%s</title><main><p>The cookies are: %s.</p></main>", r.URL.Path, strings.Join(names, " "))
+	}))
+	t.Cleanup(site.Close)
+	c, chrome := newCommandLine(t), newUserBrowser(t)
+	chrome.register(t, c.data)
+	chrome.open()
+	shared := chrome.Find(t, "page", "about:blank").ID
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil { // starts the server
+		t.Fatalf("call: %v\n%s", err, out)
+	}
+	one := c.session(t, "one", &person{}, "--no-cdp-fallback", "--allow-domain", site.URL)
+	two := c.session(t, "two", &person{}, "--no-cdp-fallback", "--allow-domain", site.URL)
+	to := func(path string) map[string]any { return map[string]any{"url": site.URL + path} }
+	for _, s := range []*mcpServer{one, two} {
+		s.until(t, "backend: extension", "chrome_status", nil)
+	}
+
+	one.call(t, "navigate", to("/of-one"))
+	two.call(t, "navigate", to("/of-two"))
+	two.call(t, "get_text", nil, "The cookies are: of-one")
+	ofOne := one.call(t, "tabs_list", nil, "/of-one")
+	if strings.Contains(ofOne, "/of-two") {
+		t.Errorf("the first session lists %s", ofOne)
+	}
+	if list := two.call(t, "tabs_list", nil, "/of-two"); strings.Contains(list, "/of-one") {
+		t.Errorf("the second session lists %s", list)
+	}
+	two.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": extensionTab.FindString(ofOne)})
+
+	chrome.goTo(t, shared, site.URL+"/shared")
+	chrome.Call(t, "", "Target.activateTarget", map[string]any{"targetId": shared}, nil)
+	chrome.press(t, "#share", "Share this tab")
+	tab := func(s *mcpServer) map[string]any {
+		t.Helper()
+		for line := range strings.Lines(s.until(t, "/shared", "tabs_list", nil)) {
+			if strings.Contains(line, "/shared") {
+				return map[string]any{"tabId": extensionTab.FindString(line)}
+			}
+		}
+		return nil
+	}
+	inTwo := tab(two)
+	one.call(t, "get_text", tab(one), "The cookies are:")
+	two.refused(t, "TAB_NOT_FOUND", "get_text", inTwo)
+	if out, err := c.run("sessions", "close", "one"); err != nil {
+		t.Fatalf("sessions close: %v\n%s", err, out)
+	}
+	two.call(t, "get_text", tab(two), "The cookies are:")
+	two.call(t, "tabs_list", nil, "/of-two")
 }
