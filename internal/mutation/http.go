@@ -114,9 +114,16 @@ var serverHTTP = []Mutation{
 	{
 		Promise: boundedHTTP,
 		File:    "internal/server/bounded.go",
-		Old:     "		return errBodyTooLarge\n	}\n	if err != nil {",
-		New:     "		return nil\n	}\n	if err != nil {",
+		Old:     "		return 0, errBodyTooLarge\n	}\n	if err != nil {",
+		New:     "		return 0, nil\n	}\n	if err != nil {",
 		Package: "./internal/server", Test: "TestHTTPBounds",
+	},
+	{
+		Promise: boundedHTTP,
+		File:    "internal/server/bounded.go",
+		Old:     "b.used[principal]+n > maxBodies",
+		New:     "b.used[principal]+n < 0",
+		Package: "./internal/server", Test: "TestHTTPBodiesOfClient",
 	},
 	{
 		Promise: boundedHTTP,

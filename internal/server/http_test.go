@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -285,6 +286,38 @@ func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s waitingSession) Close() error { return nil }
+
+// TestHTTPBodiesOfClient checks that the bodies of the running requests of one client use limited
+// memory.
+func TestHTTPBodiesOfClient(t *testing.T) {
+	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
+	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
+	post := func(length int) string {
+		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost, body: strings.Repeat(" ", length),
+			header: map[string]string{"Expect": "100-continue"}}.do(t, base) // so that a rejection arrives before the connection is closed
+		return fmt.Sprint(status, " ", body)
+	}
+	var running sync.WaitGroup
+	for range maxBodies / maxMCPBody {
+		running.Go(func() {
+			if got := post(maxMCPBody); got != "200 done" {
+				t.Errorf("within the limit: %s", got)
+			}
+		})
+		<-s.begun
+	}
+	if got := post(maxMCPBody); !strings.HasPrefix(got, "429 ") || !strings.Contains(got, "64 MiB") {
+		t.Errorf("beyond the limit: %s", got)
+	}
+	running.Go(func() { post(10) })
+	<-s.begun
+	close(s.release)
+	running.Wait()
+	go func() { <-s.begun }()
+	if got := post(maxMCPBody); got != "200 done" {
+		t.Errorf("afterwards: %s", got)
+	}
+}
 
 // TestHTTPDrain checks that a server that stops completes running requests, reports that it is not
 // ready, and rejects others.
