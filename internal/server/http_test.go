@@ -306,8 +306,15 @@ func TestHTTPBodiesOfClient(t *testing.T) {
 		})
 		<-s.begun
 	}
-	if got := post(maxMCPBody); !strings.HasPrefix(got, "429 ") || !strings.Contains(got, "64 MiB") {
-		t.Errorf("beyond the limit: %s", got)
+	rejected := make(chan string, 1)
+	go func() { rejected <- post(maxMCPBody) }()
+	select {
+	case got := <-rejected:
+		if !strings.HasPrefix(got, "429 ") || !strings.Contains(got, "64 MiB") {
+			t.Errorf("beyond the limit: %s", got)
+		}
+	case <-s.begun:
+		t.Error("a request beyond the limit was served")
 	}
 	running.Go(func() { post(10) })
 	<-s.begun
