@@ -22,10 +22,25 @@ type ToolInfo struct {
 
 // Tools describes the tools of all toolsets, in the order of the documentation.
 func Tools() []ToolInfo {
-	var infos []ToolInfo
+	return toolInfos(func(string) bool { return true })
+}
+
+// ToolNamed describes one tool. It reports false if there is no tool of that name.
+func ToolNamed(name string) (ToolInfo, bool) {
+	infos := toolInfos(func(other string) bool { return other == name })
+	if len(infos) == 0 {
+		return ToolInfo{}, false
+	}
+	return infos[0], true
+}
+
+// toolInfos describes the tools whose names are wanted.
+func toolInfos(wanted func(name string) bool) (infos []ToolInfo) {
 	for _, set := range toolsets {
 		for _, t := range set.tools {
-			infos = append(infos, ToolInfo{t.name, t.desc, set.name, json.RawMessage(inputSchema(t.args)), json.RawMessage(outputSchema(t.result))})
+			if wanted(t.name) {
+				infos = append(infos, ToolInfo{t.name, t.desc, set.name, json.RawMessage(inputSchema(t.args)), json.RawMessage(outputSchema(t.result))})
+			}
 		}
 	}
 	return infos

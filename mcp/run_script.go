@@ -70,7 +70,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	case callCtx.Err() != nil:
 		return scriptResult{}, context.Cause(callCtx)
 	case errors.Is(err, context.DeadlineExceeded):
-		res.Thrown = "time limit of " + limit.String() + " exceeded; increase it with timeoutMs"
+		res.Thrown = string(executor.ErrTimeout) + ": time limit of " + limit.String() + " exceeded; increase it with timeoutMs"
 	case err != nil:
 		return scriptResult{}, err
 	}

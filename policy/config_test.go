@@ -11,8 +11,9 @@ func TestConfigReturnsEffectivePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.AddOwnPort(4)
+	p.AddOwnPorts(func() []int { return []int{6, 4} })
 	got := p.Config()
-	want := Config{AllowDomains: []string{"example.com"}, Eval: true, OwnPorts: []int{4, 5}, Subresources: SubresourcesSame}
+	want := Config{AllowDomains: []string{"example.com"}, Eval: true, OwnPorts: []int{4, 5, 6}, Subresources: SubresourcesSame}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

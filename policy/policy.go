@@ -11,8 +11,8 @@ import (
 )
 
 // A Policy decides which sites an agent may use and what pages may load. The zero Policy and a nil
-// *Policy deny everything. Only [Policy.AddOwnPort] changes a Policy; if the user grants more, a
-// [Guard] replaces it. Its methods are safe for concurrent use. A Policy must not be copied.
+// *Policy deny everything. Only [Policy.AddOwnPort] and [Policy.AddOwnPorts] change a Policy; if the
+// user grants more, a [Guard] replaces it. Its methods are safe for concurrent use. A Policy must not be copied.
 //
 // Every error of its methods is an *executor.Error: ErrBadArgs for a malformed URL of a caller,
 // otherwise ErrPolicyDenied. Errors name the denied host and no other part of its URL.
@@ -23,7 +23,16 @@ type Policy struct {
 	load         []Pattern // SubresourceDomains
 	private      []netip.Prefix
 	subresources Subresources
-	ownPorts     *sync.Map // keys are uint16; nil in the zero value
+	own          *ownPorts // nil in the zero value
+}
+
+// ownPorts are the loopback ports that belong to this program. Policies that differ in run-time
+// grants share them.
+type ownPorts struct {
+	added sync.Map // keys are uint16
+
+	mu    sync.Mutex // guards lists
+	lists []func() []int
 }
 
 // A ConfigError reports an invalid entry of a [Config].
@@ -49,7 +58,7 @@ var fieldNames = map[string]string{
 
 // New creates a Policy from c. It returns a *ConfigError for an invalid entry of a list.
 func New(c Config) (*Policy, error) {
-	p := &Policy{config: c, subresources: c.Subresources, ownPorts: new(sync.Map)}
+	p := &Policy{config: c, subresources: c.Subresources, own: new(ownPorts)}
 	var err error
 	if p.allow, err = parsePatterns("AllowDomains", c.AllowDomains); err != nil {
 		return nil, err
@@ -91,18 +100,51 @@ func New(c Config) (*Policy, error) {
 // AddOwnPort denies a loopback port from now on. Callers pass the ports that this program listens
 // on.
 func (p *Policy) AddOwnPort(port int) {
-	if p.ownPorts != nil { // otherwise p denies everything
-		p.ownPorts.Store(uint16(port), nil)
+	if p.own != nil { // otherwise p denies everything
+		p.own.added.Store(uint16(port), nil)
 	}
+}
+
+// AddOwnPorts denies from now on the loopback ports that list returns at the time of a check. Callers
+// pass the ports of other processes of this program. list is called only for loopback hosts, and by
+// several goroutines at the same time.
+func (p *Policy) AddOwnPorts(list func() []int) {
+	if p.own == nil {
+		return
+	}
+	p.own.mu.Lock()
+	defer p.own.mu.Unlock()
+	p.own.lists = append(p.own.lists, list)
+}
+
+// all returns the ports, sorted.
+func (o *ownPorts) all() (ports []int) {
+	if o == nil {
+		return nil
+	}
+	o.added.Range(func(port, _ any) bool {
+		ports = append(ports, int(port.(uint16)))
+		return true
+	})
+	o.mu.Lock()
+	lists := slices.Clone(o.lists)
+	o.mu.Unlock()
+	for _, list := range lists {
+		ports = append(ports, list()...)
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
 }
 
 // owns reports whether a loopback port belongs to this program.
 func (p *Policy) owns(port uint16) bool {
-	if p.ownPorts == nil {
+	if p.own == nil {
 		return false
 	}
-	_, own := p.ownPorts.Load(port)
-	return own
+	if _, added := p.own.added.Load(port); added {
+		return true
+	}
+	return slices.Contains(p.own.all(), int(port))
 }
 
 // Notes returns sentences about settings that restrict less, or allow more, than a reader might
@@ -129,22 +171,15 @@ func (p *Policy) Notes() []string {
 	return out
 }
 
-// Config returns the configuration of p, with the effective subresource tier and the ports that
-// AddOwnPort added.
+// Config returns the configuration of p, with the effective subresource tier and the ports of
+// AddOwnPort and AddOwnPorts.
 func (p *Policy) Config() Config {
 	if p == nil {
 		return Config{Subresources: SubresourcesSame}
 	}
 	c := p.config
 	c.Subresources = p.Subresources()
-	c.OwnPorts = nil
-	if p.ownPorts != nil {
-		p.ownPorts.Range(func(port, _ any) bool {
-			c.OwnPorts = append(c.OwnPorts, int(port.(uint16)))
-			return true
-		})
-	}
-	slices.Sort(c.OwnPorts)
+	c.OwnPorts = p.own.all()
 	for _, list := range []*[]string{&c.AllowDomains, &c.BlockDomains, &c.SubresourceDomains, &c.AllowPrivate} {
 		*list = slices.Clone(*list)
 	}

@@ -59,6 +59,7 @@ func TestCheckURL(t *testing.T) {
 		OwnPorts:     []int{38017},
 	})
 	p.AddOwnPort(38018)
+	p.AddOwnPorts(func() []int { return []int{38019} })
 	for _, u := range []string{"https://example.com/", "https://a.example.com/x", "http://localhost:3000/", "https://127.0.0.1:9/", "about:blank", "https://chrome.google.com/", "https://example.com/ok?/admin"} {
 		if got, err := p.CheckURL(u); err != nil || got != u {
 			t.Errorf("%s: %q %v", u, got, err)
@@ -77,6 +78,7 @@ func TestCheckURL(t *testing.T) {
 		"https://example.com/admin/secret":         "blocked",
 		"http://localhost:38017/secret":            "cannot be allowed",
 		"http://127.0.0.1:38018/secret":            "cannot be allowed",
+		"http://[::1]:38019/secret":                "cannot be allowed",
 		"https://chromewebstore.google.com/secret": "cannot be allowed",
 		"https://chrome.google.com/webstore/x":     "cannot be allowed",
 		"http://169.254.169.254/secret":            "cannot be allowed",

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"sync"
+	"time"
 
 	ps "github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -42,6 +45,33 @@ func openBridge(server *bridge.Server, rules *policy.Policy, log *slog.Logger) e
 	}
 	rules.AddOwnPort(server.Port())
 	return nil
+}
+
+// ownPortsAge is how long a list of the ports of running servers is used, because a page can cause
+// many checks.
+const ownPortsAge = time.Second
+
+// ownPorts returns a function that lists the ports of all running servers of a data directory, by
+// which pages could reach them: those for the extension, and that of the server for many clients.
+func ownPorts(data string) func() []int {
+	var mu sync.Mutex // guards the variables below
+	var ports []int
+	var listed time.Time
+	return func() []int {
+		mu.Lock()
+		defer mu.Unlock()
+		if !listed.IsZero() && time.Since(listed) < ownPortsAge {
+			return ports
+		}
+		ports, listed = nil, time.Now()
+		for _, s := range bridge.RunningServers(data) {
+			ports = append(ports, s.Port)
+		}
+		if port := server.ListeningPort(data); port != 0 {
+			ports = append(ports, port)
+		}
+		return ports
+	}
 }
 
 // wireRules returns the part of the policy that the extension enforces.

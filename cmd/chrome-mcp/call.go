@@ -31,9 +31,9 @@ The arguments are one JSON object, or one word for each: NAME=VALUE, or NAME:=JS
 images.
 
 The exit code is 0 on success, 2 for a wrong flag or argument, and otherwise the
-reason why a tool failed, also in a batch: 3 invalid arguments, 4 denied, 5 tab or
-element not found, 6 element not actionable, 7 timeout, 8 limit reached, 9 no browser,
-1 anything else.`,
+reason why a tool failed, also in a batch or a script: 3 invalid arguments, 4 denied,
+5 tab or element not found, 6 element not actionable, 7 timeout, 8 limit reached,
+9 no browser, 1 anything else.`,
 		Example: `  chrome-mcp call navigate url=https://example.com --allow-domain example.com
   chrome-mcp call read_as_markdown`,
 		ValidArgsFunction: completeCall,
@@ -204,7 +204,7 @@ func arguments(rest string) ([]string, error) {
 // A terminal is an MCP client for people and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
-	tools          []*sdk.Tool
+	listed         []*sdk.Tool // nil until tools needs it
 	json           bool
 	stdout, stderr io.Writer
 	end            func() error // disconnects, and ends what startTerminal started
@@ -240,9 +240,14 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: programVersion()}, nil)
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
-		var list *sdk.ListToolsResult
-		if list, err = session.ListTools(ctx, nil); err == nil {
-			t.session, t.tools = session, list.Tools
+		t.session = session
+		if s.noServer {
+			var list *sdk.ListToolsResult
+			if list, err = session.ListTools(ctx, nil); err == nil {
+				t.listed = list.Tools
+			}
+		}
+		if err == nil {
 			return t, nil
 		}
 	}
@@ -250,6 +255,35 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 		return nil, ended // the reason why connecting failed
 	}
 	return nil, err
+}
+
+// tools returns the tools of the session. A session of the server has all of them, and the server has
+// the version of this program, so it is not asked.
+func (t *terminal) tools() []*sdk.Tool {
+	if t.listed == nil {
+		for _, info := range mcp.Tools() {
+			t.listed = append(t.listed, toolOf(info))
+		}
+	}
+	return t.listed
+}
+
+// tool returns a tool of the session, or nil. It is fast: call needs only one.
+func (t *terminal) tool(name string) *sdk.Tool {
+	if t.listed == nil {
+		if info, ok := mcp.ToolNamed(name); ok {
+			return toolOf(info)
+		}
+		return nil
+	}
+	if i := slices.IndexFunc(t.listed, func(tool *sdk.Tool) bool { return tool.Name == name }); i >= 0 {
+		return t.listed[i]
+	}
+	return nil
+}
+
+func toolOf(info mcp.ToolInfo) *sdk.Tool {
+	return &sdk.Tool{Name: info.Name, Description: info.Description, InputSchema: info.InputSchema}
 }
 
 // serveHere starts an MCP server in this process and returns a transport to it.
@@ -286,11 +320,11 @@ func (t *terminal) finish(failed *toolFailure, err error) error {
 // call calls a tool and prints its result: as text, or with --json completely. A failure of the
 // tool was printed.
 func (t *terminal) call(ctx context.Context, name string, words []string) (*toolFailure, error) {
-	i := slices.IndexFunc(t.tools, func(tool *sdk.Tool) bool { return tool.Name == name })
-	if i < 0 {
+	tool := t.tool(name)
+	if tool == nil {
 		return nil, t.unknown(name)
 	}
-	args, err := toolArguments(t.tools[i], words)
+	args, err := toolArguments(tool, words)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +340,7 @@ func (t *terminal) call(ctx context.Context, name string, words []string) (*tool
 
 func (t *terminal) unknown(name string) error {
 	hint := "`help` in chrome-mcp shell lists the tools."
-	for _, tool := range t.tools {
+	for _, tool := range t.tools() {
 		if typo.Distance(tool.Name, name) <= 2 {
 			hint = "Did you mean " + tool.Name + "?"
 		}
@@ -347,7 +381,7 @@ func (t *terminal) print(res *sdk.CallToolResult) error {
 
 // help lists the tools, or the arguments of the named tool.
 func (t *terminal) help(name string) {
-	for _, tool := range t.tools {
+	for _, tool := range t.tools() {
 		switch name {
 		case "":
 			fmt.Fprintf(t.stdout, "%-17s %s\n", tool.Name, tool.Description)
@@ -367,7 +401,7 @@ func (t *terminal) help(name string) {
 			}
 		}
 	}
-	if name != "" && !slices.ContainsFunc(t.tools, func(tool *sdk.Tool) bool { return tool.Name == name }) {
+	if name != "" && t.tool(name) == nil {
 		fail(t.stderr, t.unknown(name))
 	}
 }

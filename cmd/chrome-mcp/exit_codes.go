@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -40,7 +41,8 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 		return nil
 	}
 	var inner struct {
-		OK      *bool `json:"ok"` // of a script
+		OK      *bool  `json:"ok"`    // of a script
+		Error   string `json:"error"` // of a script; begins with the code of the call that failed, if one did
 		Results []struct {
 			Error *struct {
 				Code executor.Code `json:"code"`
@@ -56,7 +58,8 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 		}
 	}
 	if inner.OK != nil && !*inner.OK {
-		return &toolFailure{exitFailed}
+		code, _, _ := strings.Cut(inner.Error, ":")
+		return &toolFailure{errclass.Of(executor.Code(code)).Exit}
 	}
 	return nil
 }

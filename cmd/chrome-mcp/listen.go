@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -15,7 +14,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
-	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // listenFlags are the flags of serve for clients over HTTP.
@@ -110,11 +108,13 @@ func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Princ
 		return nil, err
 	}
 	front.AddTokens(all...)
-	if p != nil {
-		if err := front.NewToken(s.data, p); err != nil {
-			front.Close()
-			return nil, err
-		}
+	err = front.PublishPort(s.data)
+	if err == nil && p != nil {
+		err = front.NewToken(s.data, p)
+	}
+	if err != nil {
+		front.Close()
+		return nil, err
 	}
 	return &httpFront{front, opts.Metrics, p != nil, ownHosts(front.URL(), opts.PublicURL)}, nil
 }
@@ -187,17 +187,5 @@ func (f *httpFront) record(log audit.Recorder) audit.Recorder {
 func (f *httpFront) block(s *settings) {
 	if f != nil {
 		s.blockDomain = append(s.blockDomain, f.hosts...)
-	}
-}
-
-// deny denies the loopback port of the listener to pages.
-func (f *httpFront) deny(rules *policy.Policy) {
-	if f == nil {
-		return
-	}
-	if u, err := url.Parse(f.URL()); err == nil {
-		if port, err := strconv.Atoi(u.Port()); err == nil {
-			rules.AddOwnPort(port)
-		}
 	}
 }

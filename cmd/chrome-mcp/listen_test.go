@@ -119,6 +119,10 @@ func TestPagesCannotReachServer(t *testing.T) {
 			t.Errorf("%s: %s %s", own, status, body)
 		}
 	}
+	// Neither can those of another process.
+	if out, err := c.run("call", "navigate", "url="+url, "--no-server", "--headless", "--isolated", "--allow-domain", "127.0.0.1:*"); err == nil || !strings.Contains(out, "POLICY_DENIED") {
+		t.Errorf("another process: %v, %s", err, out)
+	}
 }
 
 func TestOwnHosts(t *testing.T) {

@@ -108,6 +108,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 	for _, note := range rules.Notes() {
 		log.Warn(note)
 	}
+	rules.AddOwnPorts(ownPorts(s.data))
 	guard := policy.NewGuard(rules, log)
 	var extensions *bridge.Server
 	if s.prefer != string(executor.BackendCDP) { // otherwise no call would use the extension

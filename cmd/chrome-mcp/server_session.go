@@ -114,7 +114,6 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.front.deny(rules)
 	s.observe = o.front.record
 	ctx := context.Background()
 	tools, closeServer, err := openMCP(ctx, s, rules, o.log.With("session", r.Name, "principal", r.Principal))

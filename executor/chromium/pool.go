@@ -153,6 +153,13 @@ func (b *pooledBrowser) leave() {
 	}
 }
 
+// retire keeps further instances from using the browser.
+func (b *pooledBrowser) retire() {
+	b.pool.mu.Lock()
+	defer b.pool.mu.Unlock()
+	b.ever = maxContextsEver
+}
+
 // endIfIdle ends the browser unless it has a user again.
 func (b *pooledBrowser) endIfIdle() {
 	b.pool.mu.Lock()
@@ -204,7 +211,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 // credentials for the proxy and are rejected.
 func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 	var err error
-	if b.port, err = egress.NewPort(0, opts.Logger); err != nil {
+	if b.port, err = egress.NewPort(maxContexts*egress.DefaultMaxConns, opts.Logger); err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
 	opts.Network, opts.Pool, opts.ProxyServer, opts.Profile = nil, nil, b.port.Addr(), ""
@@ -429,9 +436,16 @@ func (r *instance) leavePool() {
 	r.pooled.mu.Lock()
 	delete(r.pooled.instances, r.context)
 	r.pooled.mu.Unlock()
-	err = errors.Join(err, r.Ping(ctx)) // the events before the reply have been handled
-	if err != nil && r.conn.Err() == nil {
-		r.browser.log.Warn("the browser did not close a browser context; terminating the browser", "error", err)
+	pinged, stop := context.WithTimeout(context.Background(), disposeTimeout)
+	defer stop()
+	down := r.Ping(pinged) // the events before the reply have been handled
+	switch {
+	case r.conn.Err() != nil: // the browser has exited
+	case down != nil:
+		r.browser.log.Warn("the browser does not respond; terminating it", "error", down)
 		r.conn.Close()
+	case err != nil: // the browser ends with its other contexts
+		r.browser.log.Warn("the browser did not close a browser context", "error", err)
+		r.pooled.retire()
 	}
 }

@@ -15,6 +15,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -77,8 +79,9 @@ type Options struct {
 	// Credentials, if set, are required from every client by Basic authentication.
 	Credentials *url.Userinfo
 	// MaxConns limits open client connections. A further connection closes one
-	// that has not sent the credentials yet, or waits if there is none. 0 means
-	// DefaultMaxConns.
+	// that has not sent the credentials yet, or waits if there is none. On a shared
+	// Port it limits the requests and tunnels that are in progress: a further one
+	// gets 503. 0 means DefaultMaxConns.
 	MaxConns int
 }
 
@@ -91,6 +94,9 @@ type Proxy struct {
 	resolver    Resolver
 	log         *slog.Logger
 	credentials *url.Userinfo
+
+	maxRequests int64        // if the port is shared; otherwise the port limits connections
+	requests    atomic.Int64 // in progress, with tunnels
 
 	port     *Port
 	ownsPort bool // Close closes port
@@ -140,7 +146,7 @@ func newProxy(port *Port, opts Options) (*Proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Proxy{
 		policy: opts.Policy, upstream: opts.Upstream, resolver: opts.Resolver, log: opts.Logger,
-		credentials: opts.Credentials, port: port, stop: stop, open: map[net.Conn]struct{}{},
+		credentials: opts.Credentials, maxRequests: int64(cmp.Or(opts.MaxConns, DefaultMaxConns)), port: port, stop: stop, open: map[net.Conn]struct{}{},
 	}
 	if p.upstream != nil && opts.NoProxy != "" {
 		config := httpproxy.Config{HTTPProxy: p.upstream.String(), NoProxy: opts.NoProxy}

@@ -30,8 +30,10 @@ type Port struct {
 	open    *Proxy // serves every request; nil unless a proxy has no credentials
 }
 
-// NewPort starts a port on a free port of 127.0.0.1, which serves no proxy yet. maxConns limits open
-// client connections, see Options.MaxConns. A nil log discards. The caller must close the port.
+// NewPort starts a port on a free port of 127.0.0.1, which serves no proxy yet. maxConns limits the
+// open client connections of all proxies: a further connection closes one that has not sent
+// credentials yet, or waits if there is none. 0 means DefaultMaxConns. A nil log discards. The
+// caller must close the port.
 func NewPort(maxConns int, log *slog.Logger) (*Port, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

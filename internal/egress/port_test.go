@@ -52,3 +52,46 @@ func TestPortSelectsProxyByCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestPortLimitsRequestsOfEachProxy holds the only request that one proxy may have in progress. The
+// other proxy on the port is not affected.
+func TestPortLimitsRequestsOfEachProxy(t *testing.T) {
+	held, end := make(chan struct{}), make(chan struct{})
+	_, port := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hold" {
+			close(held)
+			<-end
+		}
+	})
+	p, err := NewPort(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	open := func(user string) *Proxy {
+		proxy, err := p.New(Options{Policy: &rules{}, Credentials: url.UserPassword(user, "secret"), MaxConns: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		return proxy
+	}
+	full, other := open("a"), open("b")
+	target := "http://127.0.0.1:" + port
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if res, err := client(t, full).Get(target + "/hold"); err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("the held request: %v, %v", res, err)
+		}
+	}()
+	<-held
+	if res, _ := get(t, client(t, full), target); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("beyond the limit: %d", res.StatusCode)
+	}
+	if res, _ := get(t, client(t, other), target); res.StatusCode != http.StatusOK {
+		t.Errorf("the other proxy: %d", res.StatusCode)
+	}
+	close(end)
+	<-done
+}

@@ -35,6 +35,11 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer p.running.Done()
+	defer p.requests.Add(-1)
+	if p.requests.Add(1) > p.maxRequests && !p.ownsPort {
+		respond(w, http.StatusServiceUnavailable, "This proxy has too many requests in progress.")
+		return
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.onClose(cancel)()

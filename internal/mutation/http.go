@@ -93,7 +93,7 @@ var serverHTTP = []Mutation{
 	{
 		Promise: secretToken,
 		File:    "internal/server/health.go",
-		Old:     "	f.removeTokens()\n",
+		Old:     "	f.removeFiles()\n",
 		New:     "",
 		Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
 	},
@@ -106,17 +106,24 @@ var serverHTTP = []Mutation{
 	},
 	{
 		Promise: ownServer,
-		File:    "cmd/chrome-mcp/server_session.go",
-		Old:     "	o.front.deny(rules)\n",
+		File:    "cmd/chrome-mcp/serve.go",
+		Old:     "	rules.AddOwnPorts(ownPorts(s.data))\n",
 		New:     "",
 		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
 	},
 	{
 		Promise: boundedHTTP,
 		File:    "internal/server/bounded.go",
-		Old:     "		return errBodyTooLarge\n	}\n	if err != nil {",
-		New:     "		return nil\n	}\n	if err != nil {",
+		Old:     "		return 0, errBodyTooLarge\n	}\n	if err != nil {",
+		New:     "		return 0, nil\n	}\n	if err != nil {",
 		Package: "./internal/server", Test: "TestHTTPBounds",
+	},
+	{
+		Promise: boundedHTTP,
+		File:    "internal/server/bounded.go",
+		Old:     "b.used[principal]+n > maxBodies",
+		New:     "b.used[principal]+n < 0",
+		Package: "./internal/server", Test: "TestHTTPBodiesOfClient",
 	},
 	{
 		Promise: boundedHTTP,

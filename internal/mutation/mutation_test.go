@@ -34,6 +34,11 @@ func TestMutationsApply(t *testing.T) {
 // TestMutationsNameTests checks that the tests of each mutation exist. A subtest exists if a string
 // literal of its package or of package executortest matches, or begins the name and ends with a space.
 func TestMutationsNameTests(t *testing.T) {
+	type search struct {
+		pattern *regexp.Regexp
+		files   string
+	}
+	found := map[search][]string{}
 	for _, m := range All() {
 		tests, patterns := jsTest, []string{m.Test}
 		files := []string{filepath.Join(root, m.Package, "*.test.js")}
@@ -50,7 +55,11 @@ func TestMutationsNameTests(t *testing.T) {
 			exists := func(name string) bool {
 				return matches.MatchString(name) || strings.HasSuffix(name, "_") && len(name) > 10 && strings.Contains(pattern, name)
 			}
-			if !slices.ContainsFunc(find(t, tests, files...), exists) {
+			one := search{tests, strings.Join(files, " ")}
+			if found[one] == nil {
+				found[one] = find(t, tests, files...)
+			}
+			if !slices.ContainsFunc(found[one], exists) {
 				t.Errorf("%s: no test of %s matches %q", m.File, m.Package, pattern)
 			}
 			tests = literal

@@ -98,9 +98,23 @@ var server = []Mutation{
 	{
 		Promise: fairCalls,
 		File:    "internal/server/queue.go",
-		Old:     "		q.turns = append(q.turns[1:], principal)\n",
-		New:     "",
+		Old:     "	q.turns = append(slices.Delete(q.turns, i, i+1), principal)\n",
+		New:     "	_ = i\n",
 		Package: "./internal/server", Test: "TestCallQueueIsFair",
+	},
+	{
+		Promise: fairCalls,
+		File:    "internal/server/queue.go",
+		Old:     " || q.runs[principal] == 0:",
+		New:     ":",
+		Package: "./internal/server", Test: "TestCallQueueIsFair",
+	},
+	{
+		Promise: fairCalls,
+		File:    "internal/egress/serve.go",
+		Old:     "p.requests.Add(1) > p.maxRequests && !p.ownsPort",
+		New:     "p.requests.Add(1) < 0",
+		Package: "./internal/egress", Test: "TestPortLimitsRequestsOfEachProxy",
 	},
 	{
 		Promise: fairCalls,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -21,31 +22,70 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
+// maxBodies bounds the bodies of the running requests of one principal, in bytes.
+const maxBodies = 64 << 20
+
+// A bodyBudget limits the memory of request bodies. Its zero value is ready to use. It is safe for
+// concurrent use.
+type bodyBudget struct {
+	mu   sync.Mutex // guards used
+	used map[string]int64
+}
+
+// add adds n bytes to the bodies of a principal; n may be negative. It returns ErrBackpressure, and
+// adds nothing, if that exceeds the limit.
+func (b *bodyBudget) add(principal string, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > 0 && b.used[principal]+n > maxBodies {
+		return errBusy("the bodies of the requests in progress exceed %d MiB", maxBodies>>20)
+	}
+	if b.used == nil {
+		b.used = map[string]int64{}
+	}
+	b.used[principal] += n
+	return nil
+}
+
+// bodySize returns the length of the body of a request that was not read yet, in bytes: at most its
+// limit, because a longer one is rejected.
+func bodySize(r *http.Request) int64 {
+	if limit := bodyLimit(r); r.ContentLength < 0 || r.ContentLength > limit {
+		return limit
+	}
+	return r.ContentLength
+}
+
+// bodyLimit returns the maximum length of the body of a request, in bytes.
+func bodyLimit(r *http.Request) int64 {
+	if r.URL.Path == mcpPath {
+		return maxMCPBody
+	}
+	return maxBody
+}
+
 // errBodyTooLarge reports that a body is larger than its limit.
 var errBodyTooLarge = errors.New("the body is too large")
 
-// readBody reads the body of a request and replaces it with its content. A client that sends it too
-// slowly is disconnected.
-func readBody(w http.ResponseWriter, r *http.Request) error {
+// readBody reads the body of a request and replaces it with its content. It returns its size. A
+// client that sends it too slowly is disconnected.
+func readBody(w http.ResponseWriter, r *http.Request) (size int64, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil
+		return 0, nil
 	}
-	limit := int64(maxBody)
-	if r.URL.Path == mcpPath {
-		limit = maxMCPBody
-	}
+	limit := bodyLimit(r)
 	if r.ContentLength > limit {
-		return errBodyTooLarge
+		return 0, errBodyTooLarge
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return errBodyTooLarge
+		return 0, errBodyTooLarge
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
-	return http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return int64(len(data)), http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // A boundedWriter disconnects a client that does not read the response. It records the status.

@@ -50,10 +50,10 @@ func (f *Front) end() {
 	}
 }
 
-// stop removes the token files and rejects new requests. The listener stays open until shutdown, so
+// stop removes the files of the front and rejects new requests. The listener stays open until shutdown, so
 // that a load balancer gets answers while running requests end.
 func (f *Front) stop() {
-	f.removeTokens()
+	f.removeFiles()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.draining = true

@@ -60,7 +60,8 @@ type Front struct {
 	url      string
 	hosts    *hostCheck
 	tokens   []Credential
-	files    []tokenFile
+	bodies   bodyBudget
+	files    []ownFile
 
 	web *http.Server // nil before start
 
@@ -124,7 +125,7 @@ func (f *Front) URL() string { return f.url }
 
 // Close closes a front that is not served.
 func (f *Front) Close() error {
-	f.removeTokens()
+	f.removeFiles()
 	return f.listener.Close()
 }
 
@@ -164,6 +165,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		if r.URL.Path == "/healthz" {
+			w.Header().Set("Connection", "close") // only clients with a token keep connections
 			healthz(w, r)
 			return
 		}
@@ -186,7 +188,14 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		defer f.end()
-		switch err := readBody(plain, r); {
+		size := bodySize(r)
+		if err := f.bodies.add(p.Name, size); err != nil {
+			f.reject(w, r, "busy", http.StatusTooManyRequests, err)
+			return
+		}
+		defer func() { f.bodies.add(p.Name, -size) }()
+		actual, err := readBody(plain, r)
+		switch {
 		case errors.Is(err, errBodyTooLarge):
 			f.reject(w, r, "body", http.StatusRequestEntityTooLarge, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", err))
 			return
@@ -194,6 +203,8 @@ func (f *Front) handler(s *Server) http.Handler {
 			f.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
 			return
 		}
+		f.bodies.add(p.Name, actual-size) // less
+		size = actual
 		r = r.WithContext(withPrincipal(r.Context(), p))
 		routes.ServeHTTP(w, r)
 		f.opts.Metrics.request(r.Pattern, w.status)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,8 +266,13 @@ func TestHTTPClientThatDoesNotRead(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), testToken, len(ping), ping)
-	if err := <-s.failed; !os.IsTimeout(err) {
-		t.Errorf("the stream ended with %v", err)
+	select {
+	case err := <-s.failed:
+		if !os.IsTimeout(err) {
+			t.Errorf("the stream ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the stream did not end") // the end of the connection ends it
 	}
 }
 
@@ -286,28 +292,73 @@ func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func (s waitingSession) Close() error { return nil }
 
+// TestHTTPBodiesOfClient checks that the bodies of the running requests of one client use limited
+// memory.
+func TestHTTPBodiesOfClient(t *testing.T) {
+	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
+	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
+	post := func(length int) string {
+		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost, body: ping + strings.Repeat(" ", length-len(ping)),
+			header: map[string]string{"Expect": "100-continue"}}.do(t, base) // so that a rejection arrives before the connection is closed
+		return fmt.Sprint(status, " ", body)
+	}
+	var running sync.WaitGroup
+	for range maxBodies / maxMCPBody {
+		running.Go(func() {
+			if got := post(maxMCPBody); got != "200 done" {
+				t.Errorf("within the limit: %s", got)
+			}
+		})
+		<-s.begun
+	}
+	rejected := make(chan string, 1)
+	go func() { rejected <- post(maxMCPBody) }()
+	select {
+	case got := <-rejected:
+		if !strings.HasPrefix(got, "429 ") || !strings.Contains(got, "64 MiB") {
+			t.Errorf("beyond the limit: %s", got)
+		}
+	case <-s.begun:
+		t.Error("a request beyond the limit was served")
+	}
+	running.Go(func() { post(len(ping)) })
+	<-s.begun
+	close(s.release)
+	running.Wait()
+	go func() { <-s.begun }()
+	if got := post(maxMCPBody); got != "200 done" {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
 // TestHTTPDrain checks that a server that stops completes running requests, reports that it is not
 // ready, and rejects others.
 func TestHTTPDrain(t *testing.T) {
 	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
 	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
-	// A connection that stays open: net/http would open another one for each request.
-	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	in := bufio.NewReader(conn)
-	request := func(path string) int {
-		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, conn.RemoteAddr(), testToken)
-		resp, err := http.ReadResponse(in, nil)
+	// Connections that stay open: net/http would open another one for each request.
+	connect := func() func(path string) int {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
-		io.Copy(io.Discard, resp.Body)
-		return resp.StatusCode
+		t.Cleanup(func() { conn.Close() })
+		in := bufio.NewReader(conn)
+		return func(path string) int {
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, conn.RemoteAddr(), testToken)
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body)
+			if closes := path == "/healthz"; resp.Close != closes && resp.StatusCode == http.StatusOK {
+				t.Errorf("%s: the server closes the connection: %t", path, resp.Close)
+			}
+			return resp.StatusCode
+		}
 	}
+	request, probe := connect(), connect()
 	if got := request("/readyz"); got != http.StatusOK {
 		t.Fatalf("ready: %d", got)
 	}
@@ -325,7 +376,7 @@ func TestHTTPDrain(t *testing.T) {
 			t.Fatal("still ready")
 		}
 	}
-	if got := request("/healthz"); got != http.StatusOK {
+	if got := probe("/healthz"); got != http.StatusOK {
 		t.Errorf("health while stopping: %d", got)
 	}
 	if got := request("/v1/sessions"); got != http.StatusServiceUnavailable {

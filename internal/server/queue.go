@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,11 +22,15 @@ const (
 func defaultMaxCalls() int { return max(8, 4*runtime.NumCPU()) }
 
 // A callQueue limits the calls that run at the same time. The others wait: principals take turns,
-// and the calls of one principal run in the order they arrived. It is safe for concurrent use.
+// and the calls of one principal run in the order they arrived. A principal without a running call
+// does not wait, even if the limit is exceeded, because calls of others can run for minutes. It is
+// safe for concurrent use.
 type callQueue struct {
-	mu      sync.Mutex // guards the fields below
-	free    int        // more calls that may run; 0 while a call waits
-	running int
+	limit int
+
+	mu      sync.Mutex                // guards the fields below
+	running int                       // calls of all principals
+	runs    map[string]int            // running calls, by the name of the principal
 	waiting map[string][]*waitingCall // by the name of the principal
 	turns   []string                  // principals with waiting calls, the next one first
 	stopped bool
@@ -39,22 +44,22 @@ type waitingCall struct {
 }
 
 func newCallQueue(limit int) *callQueue {
-	return &callQueue{free: limit, waiting: map[string][]*waitingCall{}, idle: make(chan struct{})}
+	return &callQueue{limit: limit, runs: map[string]int{}, waiting: map[string][]*waitingCall{}, idle: make(chan struct{})}
 }
 
 // acquire waits until a call of a principal may run. The caller calls release once when the call
 // has ended. acquire returns ErrBackpressure if too many calls wait or the call waited too long.
 func (q *callQueue) acquire(ctx context.Context, principal string) (release func(), err error) {
+	release = func() { q.release(principal) }
 	q.mu.Lock()
 	switch queued := len(q.waiting[principal]); {
 	case q.stopped:
 		q.mu.Unlock()
 		return nil, errStopping()
-	case q.free > 0:
-		q.free--
-		q.running++
+	case q.running < q.limit || q.runs[principal] == 0:
+		q.start(principal)
 		q.mu.Unlock()
-		return q.release, nil
+		return release, nil
 	case queued >= maxQueued:
 		q.mu.Unlock()
 		return nil, errBusy("%d calls are already waiting", queued)
@@ -71,14 +76,14 @@ func (q *callQueue) acquire(ctx context.Context, principal string) (release func
 		if call.err != nil {
 			return nil, call.err
 		}
-		return q.release, nil
+		return release, nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-timeout.C:
 		err = errBusy("the call waited %v for its turn", queueTimeout)
 	}
 	if !q.abandon(principal, call) && call.err == nil {
-		q.release() // its turn came at the same time
+		release() // its turn came at the same time
 	}
 	return nil, err
 }
@@ -105,31 +110,42 @@ func (q *callQueue) remove(principal string, i int) {
 		return
 	}
 	delete(q.waiting, principal)
-	for i, name := range q.turns {
-		if name == principal {
-			q.turns = append(q.turns[:i:i], q.turns[i+1:]...)
-			break
+	q.turns = slices.DeleteFunc(q.turns, func(name string) bool { return name == principal })
+}
+
+// start counts a call that runs. q.mu must be held.
+func (q *callQueue) start(principal string) {
+	q.running++
+	q.runs[principal]++
+}
+
+// release ends a running call of a principal. Waiting calls take its place.
+func (q *callQueue) release(principal string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	if q.runs[principal]--; q.runs[principal] == 0 {
+		delete(q.runs, principal)
+		if len(q.waiting[principal]) > 0 {
+			q.startNext(principal)
 		}
+	}
+	for q.running < q.limit && len(q.turns) > 0 {
+		q.startNext(q.turns[0])
+	}
+	if q.running == 0 && q.stopped {
+		close(q.idle)
 	}
 }
 
-// release ends a running call. The next waiting call takes its place.
-func (q *callQueue) release() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.turns) == 0 {
-		q.free++
-		if q.running--; q.running == 0 && q.stopped {
-			close(q.idle)
-		}
-		return
-	}
-	principal := q.turns[0]
+// startNext starts the first waiting call of a principal, whose next turn comes after those of all
+// others. q.mu must be held.
+func (q *callQueue) startNext(principal string) {
 	call := q.waiting[principal][0]
-	if len(q.waiting[principal]) > 1 { // to the end of the queue
-		q.turns = append(q.turns[1:], principal)
-	}
+	i := slices.Index(q.turns, principal)
+	q.turns = append(slices.Delete(q.turns, i, i+1), principal)
 	q.remove(principal, 0)
+	q.start(principal)
 	close(call.turn)
 }
 

@@ -24,7 +24,10 @@ type callLog struct {
 }
 
 // call makes a call that runs for half a second.
-func (l *callLog) call(principal, name string) {
+func (l *callLog) call(principal, name string) { l.callFor(principal, name, time.Second/2) }
+
+// callFor makes a call that runs for a duration.
+func (l *callLog) callFor(principal, name string, d time.Duration) {
 	l.running.Go(func() {
 		release, err := l.queue.acquire(l.t.Context(), principal)
 		l.mu.Lock()
@@ -35,7 +38,7 @@ func (l *callLog) call(principal, name string) {
 		}
 		l.mu.Unlock()
 		if err == nil {
-			time.Sleep(time.Second / 2)
+			time.Sleep(d)
 			release()
 		}
 	})
@@ -46,23 +49,27 @@ func newCallLog(t *testing.T, limit int) *callLog {
 	return &callLog{t: t, queue: newCallQueue(limit), failed: map[errs.Code]int{}}
 }
 
-// TestCallQueueIsFair floods a queue with calls of one principal. The calls of others run next.
+// TestCallQueueIsFair floods a queue with calls of one principal. The first call of another one does
+// not wait, and later ones take turns.
 func TestCallQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newCallLog(t, 2)
+		l := newCallLog(t, 3)
 		for i := range 100 {
 			l.call("ann", fmt.Sprint("ann", i))
 		}
-		l.call("bob", "bob0")
+		l.callFor("bob", "bob0", time.Minute)
 		l.call("bob", "bob1")
+		l.call("bob", "bob2")
 		l.call("eve", "eve0")
 		l.running.Wait()
-		if n := l.failed[errs.ErrBackpressure]; n != 100-2-maxQueued {
-			t.Errorf("%d calls were rejected, want %d", n, 100-2-maxQueued)
+		if n := l.failed[errs.ErrBackpressure]; n != 100-3-maxQueued {
+			t.Errorf("%d calls were rejected, want %d", n, 100-3-maxQueued)
 		}
 		// The calls that start at the same time start in any order.
-		for i, want := range [][]string{{"ann0", "ann1"}, {"ann2", "bob0"}, {"ann3", "eve0"}, {"ann4", "bob1"}, {"ann5", "ann6"}} {
-			got := slices.Sorted(slices.Values(l.started[2*i : 2*i+2]))
+		started := l.started
+		for i, want := range [][]string{{"ann0", "ann1", "ann2", "bob0", "eve0"}, {"ann3", "bob1"}, {"ann4", "bob2"}, {"ann5", "ann6"}} {
+			got := slices.Sorted(slices.Values(started[:len(want)]))
+			started = started[len(want):]
 			if !slices.Equal(got, want) {
 				t.Errorf("at step %d started %v, want %v", i, got, want)
 			}
@@ -85,7 +92,7 @@ func TestCallQueueTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := q.acquire(ctx, "bob"); err != context.DeadlineExceeded {
+		if _, err := q.acquire(ctx, "ann"); err != context.DeadlineExceeded {
 			t.Errorf("a canceled call: %v", err)
 		}
 		release()
@@ -93,7 +100,7 @@ func TestCallQueueTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		release()
-		if q.free != 1 || q.running != 0 || len(q.waiting) != 0 || len(q.turns) != 0 {
+		if q.running != 0 || len(q.runs) != 0 || len(q.waiting) != 0 || len(q.turns) != 0 {
 			t.Errorf("the queue is not empty: %+v", q)
 		}
 	})

@@ -94,7 +94,8 @@ type Options struct {
 	// MaxSessions limits the open sessions of all principals. 0 means 64.
 	MaxSessions int
 	// MaxCalls limits the calls that run at the same time. Others wait up to 30 s; principals take
-	// turns. 0 means 4 for each CPU, but at least 8.
+	// turns. One call of each principal never waits. 0 means 4 for each CPU, but at
+	// least 8.
 	MaxCalls int
 	// Logger logs the start and end of sessions. Nil discards.
 	Logger *slog.Logger

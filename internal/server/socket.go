@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -46,8 +47,11 @@ func listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	defer unlock()
-	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		conn.Close()
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if timeout := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EAGAIN); err == nil || timeout { // its backlog is full
+		if conn != nil {
+			conn.Close()
+		}
 		return nil, errs.Errorf(errs.ErrBackpressure, "Use that server, stop it, or use another data directory.", "another server uses the data directory %s", filepath.Dir(filepath.Dir(path)))
 	}
 	if info, err := os.Lstat(path); err == nil {

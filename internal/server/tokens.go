@@ -8,10 +8,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
@@ -65,20 +68,59 @@ func (f *Front) NewToken(dataDir string, p *Principal) error {
 		if err != nil {
 			return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the token of the server: %w", err)
 		}
-		f.files = append(f.files, tokenFile{path, info})
+		f.files = append(f.files, ownFile{path, info})
 	}
 	f.tokens = append(f.tokens, Credential{sha256.Sum256([]byte(token)), p})
 	return nil
 }
 
-// A tokenFile is a file with a token.
-type tokenFile struct {
+// portPath returns the path of the file with the port of [Front.PublishPort].
+func portPath(dataDir string) string {
+	return filepath.Join(filepath.Dir(SocketPath(dataDir)), "port")
+}
+
+// PublishPort writes the port of the front to a file in a data directory, for [ListeningPort]. The
+// caller must already listen on the socket of the directory. The front removes the file when it
+// stops.
+func (f *Front) PublishPort(dataDir string) error {
+	path := portPath(dataDir)
+	info, err := owneronly.WriteFile(path, fmt.Appendln(nil, f.listener.Addr().(*net.TCPAddr).Port))
+	if err != nil {
+		return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the port of the server: %w", err)
+	}
+	f.files = append(f.files, ownFile{path, info})
+	return nil
+}
+
+// ListeningPort returns the TCP port of the running server of a data directory, or 0.
+func ListeningPort(dataDir string) int {
+	text, err := owneronly.ReadFile(portPath(dataDir), maxPortFile)
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	conn, err := net.DialTimeout("unix", SocketPath(dataDir), time.Second)
+	if err != nil { // the server was killed
+		return 0
+	}
+	conn.Close()
+	return port
+}
+
+// maxPortFile is the maximum size of a file with a port, in bytes.
+const maxPortFile = 16
+
+// An ownFile is a file that the front removes.
+type ownFile struct {
 	path string
 	info fs.FileInfo
 }
 
-// removeTokens removes the files of NewToken, unless another server has replaced them.
-func (f *Front) removeTokens() {
+// removeFiles removes the files of NewToken and PublishPort, unless another server has replaced them.
+func (f *Front) removeFiles() {
 	for _, file := range f.files {
 		if info, err := os.Lstat(file.path); err == nil && os.SameFile(info, file.info) {
 			os.Remove(file.path)

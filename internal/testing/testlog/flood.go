@@ -11,13 +11,20 @@ import (
 )
 
 const (
-	// FloodLength is the number of repetitions in a text of [Floods].
-	FloodLength = 1_000_000
+	floodLength = 1_000_000
 	floodTime   = 2 * time.Second
 	floodMemory = 64 << 20
-	// raceFactor is the factor by which the race detector slows code down.
-	raceFactor = 10
 )
+
+// FloodLength returns the number of repetitions in a text of [Floods]: a million, or a tenth of that
+// with the flag -short or with the race detector, which makes code ten times slower. Quadratic time
+// still exceeds the limit.
+func FloodLength() int {
+	if RaceEnabled || testing.Short() {
+		return floodLength / 10
+	}
+	return floodLength
+}
 
 // floods are the texts that Floods repeats.
 var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x00\x01\x07\x1b\x7f", ""),
@@ -29,21 +36,14 @@ var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x
 // flag -short: those for which a parser looks back or ahead.
 var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
 
-// Floods calls f with a million repetitions of each text that is special to a parser, or a tenth of
-// them with the flag -short. It fails the test if that takes more than two seconds of CPU time, including that of child processes that have
+// Floods calls f with FloodLength repetitions of each text that is special to a parser. It fails the
+// test if that takes more than two seconds of CPU time, including that of child processes that have
 // exited, or if the heap then contains more than 64 MiB.
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
-	factor := 1
-	if RaceEnabled {
-		factor = raceFactor
-	}
-	units, length := floods, FloodLength
+	units, length := floods, FloodLength()
 	if RaceEnabled || testing.Short() {
 		units = fewFloods
-	}
-	if testing.Short() {
-		length /= 10 // quadratic time still exceeds the limit
 	}
 	for _, unit := range units {
 		text := strings.Repeat(unit, length)
@@ -55,8 +55,8 @@ func Floods(t *testing.T, f func(text string)) {
 		took := processorTime(t) - start
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if limit := floodTime * time.Duration(factor); took > limit {
-			t.Errorf("%q repeated %d times took %v, more than %v", unit, length, took, limit)
+		if took > floodTime {
+			t.Errorf("%q repeated %d times took %v, more than %v", unit, length, took, floodTime)
 		}
 		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > floodMemory {
 			t.Errorf("%q repeated %d times left %d MiB", unit, length, grown>>20)
