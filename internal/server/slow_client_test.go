@@ -90,7 +90,7 @@ func TestHTTPSlowClients(t *testing.T) {
 		{name: "slow body of a page", sent: "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n", bytes: "{", after: bodyTimeout, response: "HTTP/1.1 403 "},
 		{name: "response not read", sent: "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", unread: true, after: writeTimeout},
 		{name: "stream not read", sent: "POST /mcp HTTP/1.1\r\nHost: HOST\r\n" + authorized + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(ping), ping), unread: true, after: writeTimeout},
-		{name: "no other request", sent: "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n", after: idleTimeout, response: "HTTP/1.1 200 "},
+		{name: "no other request", sent: "GET /readyz HTTP/1.1\r\nHost: HOST\r\n" + authorized + "\r\n", after: idleTimeout, response: "HTTP/1.1 200 "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
