@@ -89,7 +89,7 @@ test-long: modules node inspector ## run the tests with the race detector, the l
 test-full: export TEST_LONG = all
 test-full: modules ## run the exhaustive tests: minutes each, on an idle machine
 	@tools/chromium.sh
-	$(GO) test $(RACE) -p 1 -v -timeout 90m -run '^(TestExtensionDetailCases|TestExecutorInPool|TestPoolLeaks|TestPolicyEnforcementOverhead)$$' ./executor/extension ./executor/chromium ./cmd/chrome-mcp
+	$(GO) test $(RACE) -p 1 -v -timeout 90m -run '^(TestExtensionDetailCases|TestExecutorInPool|TestPoolLeaks|TestPolicyEnforcementOverhead|TestSessionHeap)$$' ./executor/extension ./executor/chromium ./cmd/chrome-mcp
 	$(GO) test $(RACE) -v -timeout 90m -run '^TestLongHostile$$' ./cmd/chrome-mcp -hostile-calls 1000
 
 # SHARD=i/n runs a part of the mutations.

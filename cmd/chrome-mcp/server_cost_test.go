@@ -75,7 +75,7 @@ func TestSessionHeap(t *testing.T) {
 		fmt.Fprint(w, "<button onclick='n.textContent = Number(n.textContent) + 1'>Add</button><p id=n>0</p>")
 	}))
 	t.Cleanup(web.Close)
-	settings := server.Settings{"--prefer": {"cdp"}, "--headless": {"true"}, "--isolated": {"true"}, "--allow-domain": {web.URL}, "--enable-mutations": {"true"}}
+	settings := server.Settings{"--prefer": {"cdp"}, "--headless": {"true"}, "--isolated": {"true"}, "--allow-domain": {web.URL}, "--enable-mutations": {"true"}, "--max-calls": {"100000"}}
 	if os.Getuid() == 0 {
 		settings["--no-sandbox"] = []string{"true"}
 	}
