@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -109,10 +111,39 @@ func curl(t *testing.T, args ...string) (status, body string) {
 	return body[end+1:], strings.TrimSpace(body[:end])
 }
 
-// TestPagesCannotReachServer navigates to the addresses of the server itself.
+// reachURL is a script by which a page tries to reach a URL in several ways.
+const reachURL = `const url = %q;
+const loaded = (element, attribute) => new Promise((done) => { element.onload = element.onerror = done; element[attribute] = url; document.body.append(element); });
+await fetch(url, {mode: 'no-cors'}).catch(() => {});
+await loaded(new Image(), 'src');
+await loaded(document.createElement('script'), 'src');
+await loaded(document.createElement('iframe'), 'src');
+await new Promise((done) => { const s = new WebSocket(url.replace('http', 'ws')); s.onopen = s.onerror = done; });
+navigator.sendBeacon(url, 'x');
+return (await fetch('/after')).status`
+
+// TestPagesCannotReachServer navigates to the addresses of the server itself, and loads from its
+// port, which the policy would allow otherwise.
 func TestPagesCannotReachServer(t *testing.T) {
 	c := newCommandLine(t)
-	url, _ := c.serveOn("127.0.0.1:0", "--behind-proxy", "--public-url", "https://chrome.example.com", "--headless", "--unsafe-all-domains", "--allow-domain", "127.0.0.1:*")
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<body>page")
+	}))
+	t.Cleanup(web.Close)
+	url, _ := c.serveOn("127.0.0.1:0", append(rootNeedsNoSandbox(), "--behind-proxy", "--public-url", "https://chrome.example.com", "--headless", "--unsafe-all-domains", "--allow-domain", "127.0.0.1:*", "--unsafe-enable-eval")...)
+	call := func(tool, arg, value string) (status, body string) {
+		return curl(t, "-H", c.header(), "--data", fmt.Sprintf(`{%q:%q}`, arg, value), url+"/v1/sessions/default/tools/"+tool)
+	}
+	if status, body := call("navigate", "url", web.URL); status != "200" {
+		t.Fatalf("%s: %s %s", web.URL, status, body)
+	}
+	if status, body := call("eval", "expression", "(async () => {"+fmt.Sprintf(reachURL, url)+"})()"); status != "200" || !strings.Contains(body, "200") {
+		t.Errorf("the page: %s %s", status, body)
+	}
+	if _, body := curl(t, "-H", c.header(), url+"/metrics"); strings.Contains(body, "chrome_mcp_http_rejected_total{") {
+		t.Errorf("the page reached the server: %s", body)
+	}
 	for _, own := range []string{url, "https://chrome.example.com", "https://chrome.example.com:8443"} {
 		status, body := curl(t, "-H", c.header(), "--data", fmt.Sprintf(`{"url":%q}`, own), url+"/v1/sessions/default/tools/navigate")
 		if status != "403" || !strings.Contains(body, "POLICY_DENIED") {
