@@ -29,8 +29,9 @@ const COOKIES = /^(cookie|set-cookie)$/i;
 /** Commands whose results contain what a document shows. */
 const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
 
-/** The error of a command that the browser rejects because of the pending URL of the tab. */
-const PENDING_URL_ERROR = /^Cannot access contents of url "/;
+/** The error of a command that the browser rejects because of the pending URL of the tab, which is
+ * that of another program. */
+const PENDING_URL_ERROR = /^Cannot access contents of url "(?!https?:|file:)/;
 
 /** How long to wait before a rejected command is sent again, in ms. */
 const RESEND_PAUSE = 20;
