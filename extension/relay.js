@@ -2,7 +2,7 @@
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
-import { CommandError } from './command_error.js';
+import { CommandError, protocolError } from './command_error.js';
 import { decide, isBlank, originOf } from './policy.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -82,6 +82,7 @@ class Budget {
  * @property {boolean} own
  * @property {string} url URL of the top document
  * @property {string} top id of the top frame, "" while unknown
+ * @property {number} documents how often the top document was replaced
  * @property {number} steps how often the top document's URL changed without another document
  * @property {Map<string, string>} urls URLs of the documents of other frames, if known
  * @property {Set<string>} names names of the isolated worlds that the server created
@@ -172,7 +173,7 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', steps: 0, urls: new Map(), names: new Set(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: '', closing: false, budgets: new Map(),
       };
@@ -357,7 +358,7 @@ export class Relay {
     const { steps } = a;
     try {
       const target = sessionId === '' ? { tabId: a.tabId } : { tabId: a.tabId, sessionId };
-      const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params), method) ?? {};
+      const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params, Date.now() + timeoutMs), method) ?? {};
       if (!a.closing) {
         // pushState may have changed the URL before the page was read.
         const why = a.steps !== steps && READ_COMMANDS.test(method) ? decide(a.rules, a.url) : null;
@@ -374,20 +375,26 @@ export class Relay {
   /**
    * Sends a command to the browser. Chrome rejects all commands while a page opens the
    * URL of another program, for example "tel:1": it checks the pending URL of the tab. A rejected
-   * command has had no effect, so it is sent again, in order, and later commands wait.
+   * command has had no effect, so it is sent again, in order, and later commands wait. It was checked
+   * for the present document, so it fails if that changes.
    *
    * @param {Attachment} a
    * @param {chrome.debugger.DebuggerSession} target
    * @param {string} method
    * @param {Record<string, any>} params
+   * @param {number} end when the caller stops waiting, in ms since 1970
    */
-  async sendToBrowser(a, target, method, params) {
+  async sendToBrowser(a, target, method, params, end) {
+    const { documents, steps, rules } = a;
+    const isUnchanged = () => this.attachments.get(a.tabId) === a && !a.closing
+      && a.documents === documents && a.steps === steps && a.rules === rules;
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
       if (!PENDING_URL_ERROR.test(message(e))) throw e;
     }
-    const sent = (a.resending ?? Promise.resolve()).then(() => resend(a, target, method, params));
+    const last = Math.min(end, Date.now() + SHORT_TIMEOUT_MS) - RESEND_PAUSE;
+    const sent = (a.resending ?? Promise.resolve()).then(() => resend(target, method, params, last, isUnchanged));
     const done = sent.then(() => {}, () => {}).then(() => {
       if (a.resending === done) a.resending = null;
       if (a.gate === done) a.gate = null;
@@ -549,6 +556,7 @@ export class Relay {
       case 'Page.frameNavigated':
         if (sessionId === '' && !params.frame.parentId) {
           a.top = params.frame.id;
+          a.documents++;
           a.url = params.frame.url + (params.frame.urlFragment ?? '');
           this.delegate.moved(a);
         } else {
@@ -670,23 +678,23 @@ async function detach(tabId) {
 }
 
 /**
- * Sends a command again until the browser no longer rejects it because of the pending URL. It was
- * checked for the URL of the document, so it fails if that changes.
+ * Sends a command again until the browser no longer rejects it because of the pending URL.
  *
- * @param {Attachment} a
  * @param {chrome.debugger.DebuggerSession} target
  * @param {string} method
  * @param {Record<string, any>} params
+ * @param {number} last the time of the last attempt, in ms since 1970
+ * @param {() => boolean} isUnchanged reports whether the command may still be sent
  */
-async function resend(a, target, method, params) {
-  const { url } = a;
-  for (const end = Date.now() + SHORT_TIMEOUT_MS; ;) {
+async function resend(target, method, params, last, isUnchanged) {
+  for (;;) {
     await new Promise((done) => setTimeout(done, RESEND_PAUSE));
-    if (a.url !== url) throw new CommandError('CDP_ERROR', `${method}: the tab shows another document`, { code: -32000, message: 'the tab shows another document' });
+    if (!isUnchanged()) throw protocolError(-32000, `${method}: the document of the tab has changed`);
+    if (Date.now() > last) throw protocolError(-32000, `${method}: the tab opens the URL of another program`);
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
-      if (!PENDING_URL_ERROR.test(message(e)) || Date.now() > end) throw e;
+      if (!PENDING_URL_ERROR.test(message(e))) throw e;
     }
   }
 }

@@ -107,11 +107,42 @@ test('commands that the browser rejects because of the pending URL are sent agai
   assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
   assert.equal(a.gate, null);
 
-  times = 1;
-  const moved = outcome('', 'Page.getLayoutMetrics', {});
-  await new Promise((done) => setTimeout(done, 5));
-  a.url = ACCOUNT;
-  assert.equal(await moved, 'CDP_ERROR');
+});
+
+test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async () => {
+  const { relay, a, outcome, event } = await attached();
+  let rejects = true;
+  during = () => {
+    if (rejects) throw new Error('Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.');
+  };
+  const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
+  const click = () => outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' });
+
+  const late = relay.command(a, '', 'Page.getLayoutMetrics', {}, 100).then(() => 'sent', (e) => e.message);
+  await pause(120);
+  rejects = false;
+  sent = [];
+  assert.match(await late, /did not finish in time|opens the URL/);
+  await pause(100);
+  assert.deepEqual(sent, []);
+
+  rejects = true;
+  const both = [click(), click()];
+  await pause(5);
+  event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } }); // a reload
+  rejects = false;
+  sent = [];
+  assert.deepEqual(await Promise.all(both), ['CDP_ERROR', 'CDP_ERROR']);
+  assert.deepEqual(sent, []);
+
+  rejects = true;
+  const released = click();
+  await pause(5);
+  void relay.release(1);
+  rejects = false;
+  sent = [];
+  assert.equal(await released, 'CDP_ERROR');
+  assert.ok(!sent.includes('Input.dispatchMouseEvent'));
 });
 
 test('console events at a blocked path are not sent', async () => {
