@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -67,6 +68,30 @@ func bodyLimit(r *http.Request) int64 {
 // errBodyTooLarge reports that a body is larger than its limit.
 var errBodyTooLarge = errors.New("the body is too large")
 
+// maxValues bounds the values in a JSON body. In memory, a short value takes up to 40 times its
+// length.
+const maxValues = 100_000
+
+// errTooManyValues reports that a body has more than maxValues values.
+var errTooManyValues = fmt.Errorf("the body has more than %d JSON values", maxValues)
+
+// values returns the number of commas, arrays and objects in a JSON text. Its values are not more,
+// except for the members of objects and arrays with one member.
+func values(data []byte) (n int) {
+	inString := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
+
 // readBody reads the body of a request and replaces it with its content. It returns its size. A
 // client that sends it too slowly is disconnected.
 func readBody(w http.ResponseWriter, r *http.Request) (size int64, err error) {
@@ -83,6 +108,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (size int64, err error) {
 	}
 	if err != nil {
 		return 0, err
+	}
+	if values(data) > maxValues {
+		return 0, errTooManyValues
 	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	return int64(len(data)), http.NewResponseController(w).SetReadDeadline(time.Time{})

@@ -196,7 +196,7 @@ func (f *Front) handler(s *Server) http.Handler {
 		defer func() { f.bodies.add(p.Name, -size) }()
 		actual, err := readBody(plain, r)
 		switch {
-		case errors.Is(err, errBodyTooLarge):
+		case errors.Is(err, errBodyTooLarge), errors.Is(err, errTooManyValues):
 			f.reject(w, r, "body", http.StatusRequestEntityTooLarge, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", err))
 			return
 		case err != nil:

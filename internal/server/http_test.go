@@ -292,6 +292,21 @@ func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func (s waitingSession) Close() error { return nil }
 
+// TestHTTPBodyValues checks that a body with many small values, which takes much memory, is rejected.
+func TestHTTPBodyValues(t *testing.T) {
+	_, base := startHTTP(t, Options{}, HTTPOptions{})
+	for body, want := range map[string]int{
+		"[" + strings.Repeat("{},", maxValues) + "{}]":                                   http.StatusRequestEntityTooLarge,
+		`{"a":[` + strings.Repeat("[],", maxValues) + "[]]}":                             http.StatusRequestEntityTooLarge,
+		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat(`[{,\"`, maxValues) + `"}`: http.StatusOK,
+	} {
+		status, text, _ := testRequest{path: "/mcp", method: http.MethodPost, body: body, header: map[string]string{"Expect": "100-continue"}}.do(t, base)
+		if status != want {
+			t.Errorf("%.40s: %d %s", body, status, text)
+		}
+	}
+}
+
 // TestHTTPBodiesOfClient checks that the bodies of the running requests of one client use limited
 // memory.
 func TestHTTPBodiesOfClient(t *testing.T) {
