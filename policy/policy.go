@@ -431,7 +431,7 @@ func (p *Policy) document(s site, matchIfPathUnknown bool) error {
 // blocked returns the denial of what no setting allows: own ports, built-in blocks and the block
 // list.
 func (p *Policy) blocked(s site, matchIfPathUnknown bool) error {
-	if s.loopback() && p.owns(s.port) {
+	if (s.loopback() || s.addr.IsUnspecified()) && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}
 	if err := builtin(s, matchIfPathUnknown); err != nil {

@@ -79,6 +79,7 @@ func TestCheckURL(t *testing.T) {
 		"http://localhost:38017/secret":            "cannot be allowed",
 		"http://127.0.0.1:38018/secret":            "cannot be allowed",
 		"http://[::1]:38019/secret":                "cannot be allowed",
+		"http://0.0.0.0:38018/secret":              "cannot be allowed",
 		"https://chromewebstore.google.com/secret": "cannot be allowed",
 		"https://chrome.google.com/webstore/x":     "cannot be allowed",
 		"http://169.254.169.254/secret":            "cannot be allowed",
