@@ -54,7 +54,7 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 		},
 	}
 	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without requests, such as 1h; 0 means never")
-	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close unused sessions after this time, except those of call; 0 means never")
+	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(

@@ -133,7 +133,7 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 	return one, nil
 }
 
-// The settings of a client that are not flags.
+// Settings that forServer computes, because their values can come from the environment.
 const (
 	proxySetting   = "--proxy"
 	noProxySetting = "no_proxy"

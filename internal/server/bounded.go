@@ -67,8 +67,8 @@ func bodyLimit(r *http.Request) int64 {
 // errBodyTooLarge reports that a body is larger than its limit.
 var errBodyTooLarge = errors.New("the body is too large")
 
-// readBody reads the body of a request and replaces it with its content. It returns its size. A
-// client that sends it too slowly is disconnected.
+// readBody reads the body of a request into memory, replaces r.Body, and returns the number of
+// bytes. The caller has set a read deadline, which readBody clears on success.
 func readBody(w http.ResponseWriter, r *http.Request) (size int64, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return 0, nil

@@ -146,8 +146,9 @@ func (f *Front) start(s *Server) (serve func() error) {
 	return func() error { return f.web.Serve(l) }
 }
 
-// handler returns the handler of all requests. It checks, in this order, the origin of a request,
-// its token and its body. Then it routes the request.
+// handler returns the handler of all requests. It checks Host and Origin, serves /healthz, checks the
+// token, serves /readyz and /metrics, rejects requests while the server is stopping, reads the body,
+// and then routes the request.
 func (f *Front) handler(s *Server) http.Handler {
 	routes := s.handler()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {

@@ -17,9 +17,11 @@
 //	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
 //
 // and only over TCP, /healthz, /readyz and /metrics, but neither the end of the server nor streams.
-// A request sees only the sessions of its [Principal]. An error is
-// {"error": {"code", "message", "hint", "retryable"}}, and that of /mcp a JSON-RPC error with these
-// as data.
+// A request sees only the sessions of its [Principal].
+//
+// An error of the server has the body {"error": {"code", "message", "hint", "retryable"}}. If the
+// request reached /mcp and its session cannot be used, the error is a JSON-RPC error with these as
+// data. Unknown paths and methods, and unknown MCP sessions, get plain text.
 package server
 
 import (
@@ -136,7 +138,7 @@ type Status struct {
 	Version  string    `json:"version"`
 	PID      int       `json:"pid"`
 	Started  time.Time `json:"started"`
-	Sessions int       `json:"sessions"`
+	Sessions int       `json:"sessions"`      // open sessions of the caller's principal
 	URL      string    `json:"url,omitempty"` // of Options.HTTP
 }
 
@@ -184,8 +186,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-s.calls.stop():
 	case <-time.After(drainTimeout):
 	}
-	// This ends the streams of clients that wait for messages. The connections of clients that read
-	// no response, or send no complete request, remain: they get no more time.
+	// This ends the streams of clients that wait for messages. Clients that read no response, or send
+	// no complete request, stay connected for closeGrace.
 	err = errors.Join(err, s.closeAll())
 	defer time.AfterFunc(closeGrace, cancel).Stop()
 	shutdowns.Wait()
