@@ -157,8 +157,8 @@ func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *li
 	return errors.Join(err, pool.Close())
 }
 
-// openListeners opens the Unix socket, and with --listen the HTTP listener and its token, or
-// nothing.
+// openListeners opens the Unix socket and, with --listen, the HTTP listener and its token. After an
+// error, neither is open.
 func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpFront, net.Listener, error) {
 	if listen.address == "" {
 		l, err := server.Listen(s.data)

@@ -47,9 +47,9 @@ func (b *bodyBudget) add(principal string, n int64) error {
 	return nil
 }
 
-// bodySize returns the length of the body of a request that was not read yet, in bytes: at most its
-// limit, because a longer one is rejected.
-func bodySize(r *http.Request) int64 {
+// reservedSize returns the number of bytes to reserve before the body of a request is read: its
+// Content-Length, or the limit if that is unknown or larger.
+func reservedSize(r *http.Request) int64 {
 	if limit := bodyLimit(r); r.ContentLength < 0 || r.ContentLength > limit {
 		return limit
 	}

@@ -189,7 +189,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		defer f.end()
-		size := bodySize(r)
+		size := reservedSize(r)
 		if err := f.bodies.add(p.Name, size); err != nil {
 			f.reject(w, r, "busy", http.StatusTooManyRequests, err)
 			return
@@ -204,7 +204,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			f.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
 			return
 		}
-		f.bodies.add(p.Name, actual-size) // less
+		f.bodies.add(p.Name, actual-size) // return the rest
 		size = actual
 		r = r.WithContext(withPrincipal(r.Context(), p))
 		routes.ServeHTTP(w, r)
