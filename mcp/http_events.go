@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxEventBytes bounds the messages that a session keeps for clients that reconnect.
+	// maxEventBytes bounds the messages that a session stores for clients that reconnect.
 	maxEventBytes = 8 << 20
-	// maxEventStreams bounds the responses of which it keeps messages.
+	// maxEventStreams bounds the streams whose messages it stores.
 	maxEventStreams = 1024
 )
 

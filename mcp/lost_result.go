@@ -17,7 +17,7 @@ const maxLost = 16
 // the session reports each of them once, so that a client does not repeat an action that was done.
 // Its zero value is ready to use.
 type lostResults struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards notes
 	notes []string
 }
 
@@ -58,8 +58,8 @@ type delivery struct {
 	delivered bool       // whether that was flushed
 }
 
-// deliver serves a request with h. A call of it whose result does not reach the connection is
-// reported with the next result.
+// deliver serves a request with h. If the result of its call does not reach the connection, the next
+// result of the session reports it.
 func (l *lostResults) deliver(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	d := &delivery{ResponseWriter: w, request: r.Context()}
 	h.ServeHTTP(d, r.WithContext(context.WithValue(r.Context(), deliveryKey{}, d)))

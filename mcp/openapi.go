@@ -25,8 +25,8 @@ func Tools() []ToolInfo {
 	return toolInfos(func(string) bool { return true })
 }
 
-// ToolNamed describes one tool. It reports false if there is no tool of that name.
-func ToolNamed(name string) (ToolInfo, bool) {
+// FindTool describes one tool. It reports false if there is no tool of that name.
+func FindTool(name string) (ToolInfo, bool) {
 	infos := toolInfos(func(other string) bool { return other == name })
 	if len(infos) == 0 {
 		return ToolInfo{}, false
@@ -65,9 +65,9 @@ func OpenAPI(version string) json.RawMessage {
 		"/v1/sessions/{name}": jsonObject{
 			"parameters": []any{jsonObject{"$ref": "#/components/parameters/session"}},
 			"put": withQuery(withBody(operation("openSession", "sessions", "Open a session, or check that the open one has the given settings.",
-				"The settings bind the session. The browser starts with the first call.", withErrors(jsonObject{
+				"The settings cannot be changed while the session is open. The browser starts with the first call.", withErrors(jsonObject{
 					"204": jsonObject{"description": "The session is open."},
-				})), schemaRef("Settings"), true), "keep", "boolean", "Whether the session remains open without requests."),
+				})), schemaRef("Settings"), true), "keep", "boolean", "Whether the session has no idle timeout. No effect over TCP."),
 			"delete": operation("closeSession", "sessions", "Close a session and its browser.", "", withErrors(jsonObject{
 				"204": jsonObject{"description": "The session is closed."},
 			})),
@@ -112,7 +112,7 @@ func OpenAPI(version string) json.RawMessage {
 				"name": "name", "in": "path", "required": true, "description": "The name of the session.", "schema": jsonObject{"type": "string"},
 			}},
 			"headers": jsonObject{"Retry-After": jsonObject{
-				"description": "Seconds until the same call may succeed.", "schema": jsonObject{"type": "integer", "minimum": 1},
+				"description": "Seconds to wait before the same call, if retryable is true.", "schema": jsonObject{"type": "integer", "minimum": 1},
 			}},
 			"responses": errorResponses(),
 			"schemas":   sharedSchemas(),

@@ -135,8 +135,8 @@ type outputDir struct {
 	files int
 }
 
-// open creates and opens the directory, and checks that only the user can access it and that there
-// is room.
+// open creates and opens the directory, and checks that only the user can access it and that the
+// quota is not used up.
 func (o *outputDir) open() error {
 	if o.path == "" {
 		return badArgs("Omit file.", "file is not available: there is no output directory")
@@ -204,7 +204,7 @@ func outputError(err error, what string) error {
 		err = cmp.Or(errors.Unwrap(e.Err), e.Err)
 	}
 	return executor.Errorf(executor.ErrDownloadFailed,
-		"Omit file, or ask the user to check that the output directory is a plain directory of theirs and that the disk is not full.",
+		"Omit file, or ask the user to check that the output directory is a directory that only they can access and that the disk is not full.",
 		"%s: %w", what, err)
 }
 

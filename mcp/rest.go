@@ -157,7 +157,7 @@ func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
 // respondError writes the error of a call.
 func respondError(w http.ResponseWriter, m errorMeta, note string) {
 	status := errclass.Of(m.Code).Status
-	if status == http.StatusTooManyRequests {
+	if status == http.StatusTooManyRequests && m.Retryable {
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(m.retryAfter.Seconds())))))
 	}
 	writeJSON(w, status, errorResponse{m, note})

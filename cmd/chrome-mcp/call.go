@@ -117,13 +117,13 @@ func shell(cmd *cobra.Command, s *settings) error {
 	if err != nil {
 		return err
 	}
-	typed := isTerminal(stdin)
+	interactive := isTerminal(stdin)
 	prompt := func() {
-		if typed {
+		if interactive {
 			fmt.Fprint(stderr, "chrome> ")
 		}
 	}
-	if typed {
+	if interactive {
 		fmt.Fprintln(stderr, "Enter a tool and its arguments on each line, such as navigate url=https://example.com; help lists the tools, exit quits.")
 	}
 	// Read in a goroutine, so that an interrupt does not wait for the next line.
@@ -201,7 +201,7 @@ func arguments(rest string) ([]string, error) {
 	return words, nil
 }
 
-// A terminal is an MCP client for people and scripts.
+// A terminal is an MCP client for users and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
 	listed         []*sdk.Tool // nil until tools needs it
@@ -221,7 +221,7 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 	t := &terminal{json: s.json, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	var transport sdk.Transport
 	if s.noServer {
-		transport = t.serveHere(ctx, s)
+		transport = t.startInProcess(ctx, s)
 	} else {
 		client, err := openServerSession(cmd, s, true)
 		if err != nil {
@@ -271,7 +271,7 @@ func (t *terminal) tools() []*sdk.Tool {
 // tool returns a tool of the session, or nil. It is fast: call needs only one.
 func (t *terminal) tool(name string) *sdk.Tool {
 	if t.listed == nil {
-		if info, ok := mcp.ToolNamed(name); ok {
+		if info, ok := mcp.FindTool(name); ok {
 			return toolOf(info)
 		}
 		return nil
@@ -286,8 +286,8 @@ func toolOf(info mcp.ToolInfo) *sdk.Tool {
 	return &sdk.Tool{Name: info.Name, Description: info.Description, InputSchema: info.InputSchema}
 }
 
-// serveHere starts an MCP server in this process and returns a transport to it.
-func (t *terminal) serveHere(ctx context.Context, s *settings) sdk.Transport {
+// startInProcess starts an MCP server in this process and returns a transport to it.
+func (t *terminal) startInProcess(ctx context.Context, s *settings) sdk.Transport {
 	s.structured = true // for the exit code
 	if !s.given("tools") {
 		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here

@@ -37,7 +37,7 @@ func bridgeURL(cmd *cobra.Command, s *settings) error {
 			return
 		}
 		if misplaced == nil && s.sources[f.Name] == "" {
-			misplaced = usagef("The server has the settings of its sessions.", "--%s has no effect with --connect URL", f.Name)
+			misplaced = usagef("Omit it; the token determines the settings.", "--%s has no effect with --connect URL", f.Name)
 		}
 	})
 	if misplaced != nil {
@@ -45,7 +45,7 @@ func bridgeURL(cmd *cobra.Command, s *settings) error {
 	}
 	base, err := url.Parse(s.connect)
 	if err != nil || base.Hostname() == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return usagef("Write it as https://chrome.example.com.", "--connect: not the URL of a server")
+		return usagef("Write it as https://chrome.example.com.", "--connect: the URL must have a host, and no user, query or fragment")
 	}
 	if s.connectToken == "" {
 		return usagef("Set --connect-token-file FILE.", "--connect URL needs a token")

@@ -151,10 +151,10 @@ func define() (*settings, []flagGroup) {
 	fs.StringVar(&s.data, "data", "", "store profiles, downloads and saved results in `DIR` (default ~/.chrome-mcp)")
 
 	fs = group("Sessions of the server (see chrome-mcp help serve)")
-	fs.StringVar(&s.session, "session", server.DefaultSession, "use session `NAME` of the server, which keeps it until sessions close")
+	fs.StringVar(&s.session, "session", server.DefaultSession, "session `NAME` of the server")
 	fs.StringVar(&s.connect, "connect", "", "serve MCP on stdin and stdout with a session of the server at `SOCKET|URL`")
 	fs.StringVar(&s.connectToken, "connect-token-file", "", "with --connect URL: read the token from `FILE`")
-	fs.BoolVar(&s.noServer, "no-server", false, "use a browser that ends with the command, not the server")
+	fs.BoolVar(&s.noServer, "no-server", false, "launch a browser for this command only, without the server")
 
 	fs = group("Tools, output and logging")
 	fs.Var(&s.tools, "tools", "comma-separated toolsets: core, batch, files, input, devtools, storage, or all")

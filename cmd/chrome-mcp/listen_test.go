@@ -465,7 +465,7 @@ func TestConnectURLErrors(t *testing.T) {
 		{[]string{"--connect", url, "--connect-token-file", wide}, exitUsage, "chmod 600"},
 		{append(token, "--connect", url, "--allow-domain", "example.com"), exitUsage, "--allow-domain has no effect with --connect URL"},
 		{append(token, "--connect", "http://127.0.0.1:1"), exitFailed, "cannot connect to http://127.0.0.1:1"},
-		{append(token, "--connect", "http://user:pass@127.0.0.1:1"), exitUsage, "not the URL of a server"},
+		{append(token, "--connect", "http://user:pass@127.0.0.1:1"), exitUsage, "the URL must have a host"},
 		{token, exitUsage, "requires --connect URL"},
 		{append(token, "--connect", url, "call", "chrome_status"), exitUsage, "cannot be combined with a command"},
 	} {

@@ -28,8 +28,9 @@ var browserOfSetting = map[string]string{
 // notOfSession are the flags that are not settings of a session.
 var notOfSession = []string{"data", "session", "connect", "connect-token-file", "no-server", "log-level", "log-file"}
 
-// principalSettings returns the settings of the sessions of a token with the given settings, by
-// flag without dashes, and browsers. The result selects no other browser.
+// principalSettings returns the settings for the sessions of a token, by flag with dashes. given are
+// those in the token file, by flag without dashes. It returns an error if they select a browser that
+// is not in browsers.
 func (s *settings) principalSettings(given server.Settings, browsers []string) (server.Settings, error) {
 	if browsers == nil {
 		browsers = []string{browserManaged}
@@ -63,7 +64,7 @@ func (s *settings) principalSettings(given server.Settings, browsers []string) (
 		return nil, err
 	}
 	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) && !slices.Contains(browsers, browserProfile) && !slices.Contains(browsers, browserExtension) {
-		return nil, usagef("Add it.", "the browser endpoint needs the setting cdp-endpoint")
+		return nil, usagef("Add it.", `browser "endpoint" needs the setting cdp-endpoint`)
 	}
 	return values, nil
 }

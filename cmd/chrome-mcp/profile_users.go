@@ -116,15 +116,15 @@ func (b *profileBackend) NewSession(opts executor.SessionOptions) (executor.Exec
 	return &profileExecutor{ex, b}, nil
 }
 
-// A profileExecutor acquires the profile before it starts the browser. The methods that it does not
-// define start none.
+// A profileExecutor acquires the profile before it starts the browser. Its other methods do not launch
+// a browser.
 type profileExecutor struct {
 	executor.Executor
 	backend *profileBackend
 }
 
-// Ready implements executor.Executor. If another process uses the profile, it waits for its end.
-// After an error, the session does not use the profile.
+// Ready implements executor.Executor. If another process uses the profile, it waits up to
+// profileWait for that process to exit. After an error, the session does not use the profile.
 func (e *profileExecutor) Ready(ctx context.Context) error {
 	deadline := time.Now().Add(profileWait)
 	if err := e.backend.user.acquire(ctx, e.backend.profile); err != nil {

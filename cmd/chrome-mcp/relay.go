@@ -16,7 +16,8 @@ import (
 )
 
 // relayMCP forwards MCP messages in both directions between stdin and stdout and a remote server,
-// until stdin ends or ctx is done. Neither is an error.
+// until one of them ends or ctx is done. It returns nil when stdin ends or ctx is done, and
+// ErrTargetGone if the server ends the MCP session.
 func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

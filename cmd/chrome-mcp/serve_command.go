@@ -54,7 +54,7 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 		},
 	}
 	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without requests, such as 1h; 0 means never")
-	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close unused sessions after this time, except those of call; 0 means never")
+	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
@@ -157,8 +157,8 @@ func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *li
 	return errors.Join(err, pool.Close())
 }
 
-// openListeners opens the Unix socket, and with --listen the HTTP listener and its token, or
-// nothing.
+// openListeners opens the Unix socket and, with --listen, the HTTP listener and its token. After an
+// error, neither is open.
 func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpFront, net.Listener, error) {
 	if listen.address == "" {
 		l, err := server.Listen(s.data)

@@ -179,7 +179,7 @@ func printServerStatus(s *settings, stdout io.Writer) error {
 		if st.URL != "" {
 			listen = ", listening on " + st.URL
 		}
-		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, %d sessions%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
+		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, sessions of call and shell: %d%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
 	}
 	return err
 }

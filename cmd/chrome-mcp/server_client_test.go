@@ -93,7 +93,7 @@ func TestConcurrentCommandsStartOneServer(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if out, err := c.run("serve", "status"); err != nil || !strings.Contains(out, ", 4 sessions") {
+	if out, err := c.run("serve", "status"); err != nil || !strings.Contains(out, ", sessions of call and shell: 4") {
 		t.Errorf("serve status: %v\n%s", err, out)
 	}
 	if found := processesWith(t, c.data); len(found) != 1 {

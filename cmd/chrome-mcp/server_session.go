@@ -25,7 +25,7 @@ type serverSession struct {
 	ended    context.Context // done when the session is being closed
 	end      context.CancelFunc
 
-	mu      sync.Mutex // serializes streams.Add with end
+	mu      sync.Mutex // guards streams.Add against Close
 	streams sync.WaitGroup
 }
 
@@ -39,8 +39,8 @@ func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
 	s.streams.Add(1)
 	s.mu.Unlock()
 	defer s.streams.Done()
-	// When the session is being closed, the client has no more requests, as at the end of stdin: the
-	// results of calls that have just ended are still sent, unless the client does not read them.
+	// When the session closes, the input of the stream ends, as stdin does. The results of calls that
+	// have just ended are still sent, unless the client does not read them.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	stop := context.AfterFunc(s.ended, func() {
@@ -133,7 +133,7 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 	return one, nil
 }
 
-// The settings of a client that are not flags.
+// Settings that forServer computes, because their values can come from the environment.
 const (
 	proxySetting   = "--proxy"
 	noProxySetting = "no_proxy"

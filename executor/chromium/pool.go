@@ -52,7 +52,7 @@ type Pool struct {
 	mu       sync.Mutex // guards the fields below
 	browsers []*pooledBrowser
 	closed   bool
-	err      error // why profiles could not be removed
+	err      error // from removing profiles
 }
 
 // launchKey has the options that the Backends in one browser have in common.
@@ -296,7 +296,8 @@ func (b *pooledBrowser) follow() {
 	}
 }
 
-// attached passes a page to the instance of its browser context. A page of no instance is closed:
+// attached passes a page to the instance of its browser context. A page that belongs to no
+// instance is closed:
 // its context is being disposed of, or is the default one, which we do not use.
 func (b *pooledBrowser) attached(ev cdpconn.Event) {
 	e, err := cdpconn.Decode(ev, target.AttachedToTarget)
@@ -349,8 +350,8 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 	})
 }
 
-// downloadBegan passes a download to the instance whose tab started it. The download of no tab is
-// canceled.
+// downloadBegan passes a download to the instance whose tab started it. A download that no
+// tab started is canceled.
 func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 	instances := b.all()
 	for _, r := range instances {

@@ -15,7 +15,7 @@ import (
 )
 
 // A Port is a loopback port that proxies share: the credentials of a request select the proxy. A
-// browser learns the address of its proxy at launch; the credentials let each of its browser
+// browser receives the address of its proxy at launch; the credentials let each of its browser
 // contexts use its own proxy on that address. A request with unknown credentials gets 407. The
 // methods of a Port are safe for concurrent use.
 type Port struct {

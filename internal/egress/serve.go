@@ -37,7 +37,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	defer p.running.Done()
 	defer p.requests.Add(-1)
 	if p.requests.Add(1) > p.maxRequests && !p.ownsPort {
-		respond(w, http.StatusServiceUnavailable, "This proxy has too many requests in progress.")
+		respond(w, http.StatusServiceUnavailable, "this proxy has too many requests in progress")
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -109,7 +109,7 @@ func (p *Proxy) respondError(w http.ResponseWriter, r *http.Request, t hostPort,
 	p.outcomes.set(t, err)
 	p.log.DebugContext(r.Context(), "connection failed", "host", t.host, "port", t.port, "error", err)
 	w.Header().Set(ErrorHeader, name)
-	respond(w, http.StatusBadGateway, "Not reached: "+name)
+	respond(w, http.StatusBadGateway, "not reached: "+name)
 }
 
 // recordDenied logs and records that t was denied.

@@ -14,7 +14,7 @@ type Class struct {
 	Status int // of an HTTP response, 400 or more
 }
 
-// The exit codes. ExitFailed is the one of all other failures.
+// The exit codes. ExitFailed is for all other failures.
 const (
 	ExitFailed        = 1
 	ExitBadArgs       = 3
@@ -27,8 +27,8 @@ const (
 )
 
 // Of returns the class of a code. A code has a specific status only if the status means the same;
-// all others are 422. So a removed element is 422 and an unknown one is 404, although both have one
-// exit code.
+// all others are 422. So a removed element is 422 and an unknown one is 404, although both have the
+// same exit code.
 func Of(code errs.Code) Class {
 	const other = http.StatusUnprocessableEntity
 	switch code {

@@ -25,7 +25,7 @@ var serverHTTP = []Mutation{
 		File:    "internal/server/http.go",
 		Old:     "	if principalOf(r.Context()) != localUser {\n",
 		New:     "	if false {\n",
-		Package: "./internal/server", Test: "TestHTTPRoutes",
+		Package: "./internal/server", Test: "TestHTTPLocalOnlyRoutes",
 	},
 	{
 		Promise: ownHost,
@@ -116,20 +116,20 @@ var serverHTTP = []Mutation{
 		File:    "internal/server/bounded.go",
 		Old:     "		return 0, errBodyTooLarge\n	}\n	if err != nil {",
 		New:     "		return 0, nil\n	}\n	if err != nil {",
-		Package: "./internal/server", Test: "TestHTTPBounds",
+		Package: "./internal/server", Test: "TestHTTPLimits",
 	},
 	{
 		Promise: boundedHTTP,
 		File:    "internal/server/bounded.go",
 		Old:     "b.used[principal]+n > maxBodies",
 		New:     "b.used[principal]+n < 0",
-		Package: "./internal/server", Test: "TestHTTPBodiesOfClient",
+		Package: "./internal/server", Test: "TestHTTPBodyBudget",
 	},
 	{
 		Promise: boundedHTTP,
 		File:    "internal/server/bounded.go",
 		Old:     "w.control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil",
 		New:     "w.control.SetWriteDeadline(time.Time{}); err != nil",
-		Package: "./internal/server", Test: "TestHTTPClientThatDoesNotRead",
+		Package: "./internal/server", Test: "TestHTTPWriteTimeout",
 	},
 }

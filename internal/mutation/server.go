@@ -3,7 +3,7 @@ package mutation
 const (
 	privateSocket = "The server of `chrome-mcp call` accepts connections only of its user."
 	sharedBrowser = "Sessions that share a browser have separate policies"
-	boundSettings = "The settings of the command that opens a session bind it"
+	boundSettings = "The settings of the command that opens a session apply until it closes"
 	ownSessions   = "A client of the server finds only the sessions of its principal"
 	fairCalls     = "A principal that makes many calls or opens many sessions does not keep others from theirs"
 	callsOnce     = "A call whose client disconnects is made once"
@@ -30,7 +30,7 @@ var server = []Mutation{
 		File:    "internal/server/sessions.go",
 		Old:     "	return one.settings.check(name, settings)\n",
 		New:     "	return nil\n",
-		Package: "./internal/server", Test: "TestSettingsBindASession",
+		Package: "./internal/server", Test: "TestSessionSettingsConflict",
 	},
 	{
 		Promise: boundSettings,

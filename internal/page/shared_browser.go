@@ -28,7 +28,7 @@ func clipboardCommand(k key, bits int64) string {
 }
 
 // clipboardKeys are the Windows virtual key codes of the keys in clipboardCommand.
-var clipboardKeys = []int64{'C', 'V', 'X', 45, 46}
+var clipboardKeys = []int64{'C', 'V', 'X', 45, 46} // Insert, Delete
 
 // bits returns the modifier bits of a chord.
 func (c *chord) bits() (bits int64) {
@@ -38,14 +38,14 @@ func (c *chord) bits() (bits int64) {
 	return bits
 }
 
-// checkClipboard returns ErrNotActionable for a chord of the clipboard in a shared browser.
+// checkClipboard returns ErrNotActionable for a clipboard shortcut in a shared browser.
 func (v *View) checkClipboard(c *chord) error {
 	command := clipboardCommand(c.key, c.bits())
 	if command == "" || !v.tab.opts.SharedBrowser {
 		return nil
 	}
 	return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
-		"the key to %s is not available: the sessions of this browser share one clipboard", command)
+		"the shortcut to %s is not available: the sessions of this browser share one clipboard", command)
 }
 
 // checkRawCommand returns ErrNotActionable for a raw CDP command that could access the browser

@@ -48,9 +48,9 @@ func (b *bodyBudget) add(principal string, n int64) error {
 	return nil
 }
 
-// bodySize returns the length of the body of a request that was not read yet, in bytes: at most its
-// limit, because a longer one is rejected.
-func bodySize(r *http.Request) int64 {
+// reservedSize returns the number of bytes to reserve before the body of a request is read: its
+// Content-Length, or the limit if that is unknown or larger.
+func reservedSize(r *http.Request) int64 {
 	if limit := bodyLimit(r); r.ContentLength < 0 || r.ContentLength > limit {
 		return limit
 	}
@@ -92,8 +92,8 @@ func values(data []byte) (n int) {
 	return n
 }
 
-// readBody reads the body of a request and replaces it with its content. It returns its size. A
-// client that sends it too slowly is disconnected.
+// readBody reads the body of a request into memory, replaces r.Body, and returns the number of
+// bytes. The caller has set a read deadline, which readBody clears on success.
 func readBody(w http.ResponseWriter, r *http.Request) (size int64, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return 0, nil

@@ -44,7 +44,7 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		err = checkSocket(info)
 	}
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the socket of the server %s: %w", c.path, err)
+		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "server socket %s: %w", c.path, err)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.path)
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {

@@ -146,8 +146,9 @@ func (f *Front) start(s *Server) (serve func() error) {
 	return func() error { return f.web.Serve(l) }
 }
 
-// handler returns the handler of all requests. It checks, in this order, the origin of a request,
-// its token and its body. Then it routes the request.
+// handler returns the handler of all requests. It checks Host and Origin, serves /healthz, checks the
+// token, serves /readyz and /metrics, rejects requests while the server is stopping, reads the body,
+// and then routes the request.
 func (f *Front) handler(s *Server) http.Handler {
 	routes := s.handler()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
@@ -188,7 +189,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			return
 		}
 		defer f.end()
-		size := bodySize(r)
+		size := reservedSize(r)
 		if err := f.bodies.add(p.Name, size); err != nil {
 			f.reject(w, r, "busy", http.StatusTooManyRequests, err)
 			return
@@ -203,7 +204,7 @@ func (f *Front) handler(s *Server) http.Handler {
 			f.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
 			return
 		}
-		f.bodies.add(p.Name, actual-size) // less
+		f.bodies.add(p.Name, actual-size) // return the rest
 		size = actual
 		r = r.WithContext(withPrincipal(r.Context(), p))
 		routes.ServeHTTP(w, r)

@@ -161,8 +161,8 @@ func TestHTTPRejectsPages(t *testing.T) {
 	}
 }
 
-// TestHTTPRoutes checks what clients with a token cannot do.
-func TestHTTPRoutes(t *testing.T) {
+// TestHTTPLocalOnlyRoutes checks what clients with a token cannot do.
+func TestHTTPLocalOnlyRoutes(t *testing.T) {
 	f, base := startHTTP(t, Options{}, HTTPOptions{})
 	if err := f.OpenSession(t.Context(), "mine", nil); err != nil {
 		t.Fatal(err)
@@ -183,8 +183,8 @@ func TestHTTPRoutes(t *testing.T) {
 	}
 }
 
-// TestHTTPBounds checks that bodies and headers are limited, and that slow clients are disconnected.
-func TestHTTPBounds(t *testing.T) {
+// TestHTTPLimits checks that bodies and headers are limited, and that slow clients are disconnected.
+func TestHTTPLimits(t *testing.T) {
 	_, base := startHTTP(t, Options{}, HTTPOptions{})
 	for _, tt := range []struct {
 		path string
@@ -256,8 +256,8 @@ func (s endlessSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// TestHTTPClientThatDoesNotRead checks that a client that does not read a stream is disconnected.
-func TestHTTPClientThatDoesNotRead(t *testing.T) {
+// TestHTTPWriteTimeout checks that a client that does not read a stream is disconnected.
+func TestHTTPWriteTimeout(t *testing.T) {
 	s := endlessSession{failed: make(chan error, 1)}
 	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{writeTimeout: 100 * time.Millisecond})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
@@ -307,9 +307,9 @@ func TestHTTPBodyValues(t *testing.T) {
 	}
 }
 
-// TestHTTPBodiesOfClient checks that the bodies of the running requests of one client use limited
+// TestHTTPBodyBudget checks that the bodies of the running requests of one client use limited
 // memory.
-func TestHTTPBodiesOfClient(t *testing.T) {
+func TestHTTPBodyBudget(t *testing.T) {
 	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
 	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
 	post := func(length int) string {

@@ -176,6 +176,8 @@ func TestPrincipalSettings(t *testing.T) {
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
 }
 
+// TestSessionLimits reaches the limits of a principal and of the server. Only the sessions of others end
+// without an action of the client.
 func TestSessionLimits(t *testing.T) {
 	h := newHarness(t, Options{MaxSessions: 4})
 	for _, name := range []string{"a", "b"} {
@@ -184,7 +186,7 @@ func TestSessionLimits(t *testing.T) {
 	}
 	for text, p := range map[string]*Principal{"2 sessions are open": ann, "4 sessions are open, the maximum of the server": bob} {
 		code, body, header := h.send(p, "POST", "/mcp", ping, SessionHeader, "c")
-		if code != http.StatusTooManyRequests || !strings.Contains(body, "BACKPRESSURE: ") || !strings.Contains(body, text) || header.Get("Retry-After") == "" {
+		if code != http.StatusTooManyRequests || !strings.Contains(body, "BACKPRESSURE: ") || !strings.Contains(body, text) || (header.Get("Retry-After") != "") != (p == bob) {
 			t.Errorf("%s: %d %s, Retry-After %q", p.Name, code, body, header.Get("Retry-After"))
 		}
 	}
@@ -316,8 +318,8 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestJunkOpensNoSession checks that a request which is not a JSON-RPC message opens no session.
-func TestJunkOpensNoSession(t *testing.T) {
+// TestInvalidBodyOpensNoSession checks that a request which is not a JSON-RPC message opens no session.
+func TestInvalidBodyOpensNoSession(t *testing.T) {
 	h := newHarness(t, Options{})
 	for _, body := range []string{"", "{", "junk", "null", "7", `""`, "{}", "[]", "[7]", `{"jsonrpc":"2.0","id":1}`, `{"method":"ping"}`, `{"jsonrpc":"1.0","method":"ping"}`, ping + ping, "[" + ping + ",{}]"} {
 		for _, headers := range [][]string{nil, call, {SessionHeader, "other"}} {

@@ -131,7 +131,7 @@ func (m *Metrics) write(w http.ResponseWriter, sessions int) {
 	for _, k := range sortedPairs(m.requests) {
 		fmt.Fprintf(&b, "chrome_mcp_http_requests_total{route=%q,status=%q} %d\n", k[0], k[1], m.requests[k])
 	}
-	family("chrome_mcp_http_rejected_total", "counter", "HTTP requests that were rejected before their route was read.")
+	family("chrome_mcp_http_rejected_total", "counter", "HTTP requests that were rejected before routing.")
 	for _, reason := range slices.Sorted(maps.Keys(m.rejected)) {
 		fmt.Fprintf(&b, "chrome_mcp_http_rejected_total{reason=%q} %d\n", reason, m.rejected[reason])
 	}

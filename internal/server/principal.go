@@ -11,7 +11,7 @@ type Principal struct {
 	// Name is the unique name of the principal in logs. The operating-system user, who connects
 	// over the Unix socket, has the name "".
 	Name string
-	// Settings bind every session of the principal. They are nil for the operating-system user,
+	// Settings are the settings of every session of the principal. They are nil for the operating-system user,
 	// whose clients send the settings of each session.
 	Settings Settings
 	// MaxSessions limits the open sessions of the principal. 0 means 16.

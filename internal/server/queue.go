@@ -169,7 +169,7 @@ func (q *callQueue) stop() (idle <-chan struct{}) {
 	return q.idle
 }
 
-// errBusy is the error of a call that does not get a turn.
+// errBusy returns ErrBackpressure for a request or call that exceeds a limit of the server.
 func errBusy(format string, args ...any) error {
 	err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds, and make fewer calls at the same time.", "the server is busy: "+format, args...)
 	err.Retryable = true

@@ -33,8 +33,8 @@ func statusOf(err error) int {
 	return errclass.Of(errs.CodeOf(err)).Status
 }
 
-// retryAfter is the value of Retry-After in a response to a request that exceeds a limit, in
-// seconds. A call rarely takes longer.
+// retryAfter is the value of Retry-After in a response to a request that exceeds a limit and can be
+// repeated, in seconds. A call rarely takes longer.
 const retryAfter = "5"
 
 // fail writes an error response.
@@ -42,8 +42,9 @@ func fail(w http.ResponseWriter, err error) { failWith(w, statusOf(err), err) }
 
 // failWith writes an error response with a status.
 func failWith(w http.ResponseWriter, status int, err error) {
-	setRetryAfter(w, status)
-	reply(w, status, failureOf(err))
+	body := failureOf(err)
+	setRetryAfter(w, status, body.Error.Retryable)
+	reply(w, status, body)
 }
 
 // failMCP writes an error response to a request of MCP's streamable HTTP transport: a JSON-RPC
@@ -61,7 +62,7 @@ func failMCP(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	const serverError = -32000 // the first of those that JSON-RPC leaves to servers
 	status := statusOf(err)
-	setRetryAfter(w, status)
+	setRetryAfter(w, status, body.Retryable)
 	reply(w, status, struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -100,9 +101,10 @@ func failureOf(err error) failure {
 	return body
 }
 
-// setRetryAfter sets the header Retry-After of the response to a request that exceeded a limit.
-func setRetryAfter(w http.ResponseWriter, status int) {
-	if status == http.StatusTooManyRequests {
+// setRetryAfter sets the header Retry-After of the response to a request that exceeded a limit, if
+// the request can be repeated.
+func setRetryAfter(w http.ResponseWriter, status int, retryable bool) {
+	if status == http.StatusTooManyRequests && retryable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 }

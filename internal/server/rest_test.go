@@ -65,9 +65,9 @@ func TestDocuments(t *testing.T) {
 // TestRetryAfter opens a session while a limit is reached.
 func TestRetryAfter(t *testing.T) {
 	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
-		if r.Name == "busy" {
+		if r.Name != "work" {
 			e := errs.Errorf(errs.ErrBackpressure, "", "too many browsers")
-			e.Retryable = true
+			e.Retryable = r.Name == "busy"
 			return nil, e
 		}
 		return fakeSession{r.Name, new(atomic.Int32)}, nil
@@ -75,5 +75,8 @@ func TestRetryAfter(t *testing.T) {
 	resp, body := f.send(t, http.MethodPut, "/v1/sessions/busy", "{}")
 	if want := `{"error":{"code":"BACKPRESSURE","message":"too many browsers","retryable":true}}`; resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != retryAfter || body != want {
 		t.Errorf("%s, Retry-After %q: %s", resp.Status, resp.Header.Get("Retry-After"), body)
+	}
+	if resp, body := f.send(t, http.MethodPut, "/v1/sessions/full", "{}"); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "" {
+		t.Errorf("not retryable: %s, Retry-After %q: %s", resp.Status, resp.Header.Get("Retry-After"), body)
 	}
 }

@@ -1,6 +1,6 @@
 // Package server serves named browser sessions to the programs of one operating-system user, over
-// HTTP on a Unix socket. A session lasts from one program to the next: that is how a command line
-// keeps its pages between calls. A [Front] also serves sessions over TCP, to clients with a token.
+// HTTP on a Unix socket. A session outlives the programs that use it, so the pages of a command line
+// stay open between calls. A [Front] also serves sessions over TCP, to clients with a token.
 //
 // The routes are
 //
@@ -16,10 +16,12 @@
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
 //	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
 //
-// and only over TCP, /healthz, /readyz and /metrics, but neither the end of the server nor streams.
-// A request sees only the sessions of its [Principal]. An error is
-// {"error": {"code", "message", "hint", "retryable"}}, and that of /mcp a JSON-RPC error with these
-// as data.
+// TCP also has /healthz, /readyz and /metrics. Stopping the server and streams are available only on
+// the Unix socket. A request sees only the sessions of its [Principal].
+//
+// An error of the server has the body {"error": {"code", "message", "hint", "retryable"}}. If the
+// request reached /mcp and its session cannot be used, the error is a JSON-RPC error with these as
+// data. Unknown paths and methods, and unknown MCP sessions, get plain text.
 package server
 
 import (
@@ -136,7 +138,7 @@ type Status struct {
 	Version  string    `json:"version"`
 	PID      int       `json:"pid"`
 	Started  time.Time `json:"started"`
-	Sessions int       `json:"sessions"`
+	Sessions int       `json:"sessions"`      // open sessions of the caller's principal
 	URL      string    `json:"url,omitempty"` // of Options.HTTP
 }
 
@@ -159,7 +161,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.idle = time.AfterFunc(s.opts.IdleTimeout, s.stop)
 		s.mu.Unlock()
 	}
-	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 2)
 	go func() { served <- web.Serve(l) }()
 	if s.opts.HTTP != nil {
@@ -174,7 +176,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout+closeGrace)
 	defer cancel()
-	var shutdowns sync.WaitGroup // end when no connection has a request
+	var shutdowns sync.WaitGroup // done when no connection has a request in progress
 	if s.opts.HTTP != nil {
 		s.opts.HTTP.stop()
 		shutdowns.Go(func() { s.opts.HTTP.shutdown(ctx) })
@@ -184,8 +186,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-s.calls.stop():
 	case <-time.After(drainTimeout):
 	}
-	// This ends the streams of clients that wait for messages. The connections of clients that read
-	// no response, or send no complete request, remain: they get no more time.
+	// This ends the streams of clients that wait for messages. Clients that read no response, or send
+	// no complete request, stay connected for closeGrace.
 	err = errors.Join(err, s.closeAll())
 	defer time.AfterFunc(closeGrace, cancel).Stop()
 	shutdowns.Wait()
@@ -327,8 +329,8 @@ func demandOf(r *http.Request) demand {
 	return fresh
 }
 
-// isMessage reports whether the body of a request of the HTTP front, which has limited it, is a
-// JSON-RPC request or notification, or a batch of them. The body can be read again.
+// isMessage reports whether the body of r is a JSON-RPC request or notification, or a batch of them.
+// The size of the body is already limited. The body can be read again.
 func isMessage(r *http.Request) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`

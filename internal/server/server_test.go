@@ -182,7 +182,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-func TestSettingsBindASession(t *testing.T) {
+func TestSessionSettingsConflict(t *testing.T) {
 	f := start(t, Options{})
 	ctx := t.Context()
 	opened := Settings{"--allow-domain": {"example.com"}, "--headless": {"true"}}
@@ -304,12 +304,12 @@ func TestSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Listen(dir)
-		wantError(t, err, errs.ErrLaunchFailed, "is not a socket")
+		wantError(t, err, errs.ErrLaunchFailed, "not a socket")
 		if data, err := os.ReadFile(SocketPath(dir)); err != nil || string(data) != "mine" {
 			t.Errorf("the file contains %q, %v", data, err)
 		}
 		_, err = NewClient(SocketPath(dir)).Status(t.Context())
-		wantError(t, err, errs.ErrLaunchFailed, "is not a socket")
+		wantError(t, err, errs.ErrLaunchFailed, "not a socket")
 	})
 	t.Run("long path", func(t *testing.T) {
 		_, err := Listen(filepath.Join(shortDir(t), strings.Repeat("x", 100)))

@@ -66,7 +66,7 @@ func (s *Server) open(p *Principal, name string, settings Settings, keep bool) e
 	}
 	if p.Settings != nil {
 		if flag := p.Settings.difference(settings); flag != "" {
-			return errs.Errorf(errs.ErrBadArgs, "Omit the setting.", "the token of the session has another value of %s", flag)
+			return errs.Errorf(errs.ErrBadArgs, "Omit the setting.", "the token sets %s to another value", flag)
 		}
 		settings, keep = p.Settings, false
 	}
@@ -152,7 +152,7 @@ func (s Settings) check(name string, later Settings) error {
 	if values, ok := s[flag]; ok {
 		has = fmt.Sprintf("%q", values)
 	}
-	return errs.Errorf(errs.ErrBadArgs, "Omit the option, close the session, or use a session with another name.",
+	return errs.Errorf(errs.ErrBadArgs, "Omit the setting, close the session, or use a session with another name.",
 		"session %q was opened with other settings: %s is %s there, not %q", name, flag, has, later[flag])
 }
 

@@ -16,11 +16,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
-// maxSocketPath is the maximum length of a path of a Unix socket on all systems, in bytes.
+// maxSocketPath is the longest path of a Unix socket that all systems support, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns the path of the socket of the server that uses a data directory. The directory
-// of the socket belongs to the user alone.
+// SocketPath returns the path of the socket of the server that uses a data directory. Only the
+// user can access its directory.
 func SocketPath(dataDir string) string { return filepath.Join(dataDir, "server", "socket") }
 
 // Listen listens on the socket of a data directory. It returns ErrBackpressure if another server
@@ -32,7 +32,7 @@ func Listen(dataDir string) (net.Listener, error) {
 	}
 	l, err := listen(path)
 	if err != nil && errs.CodeOf(err) == errs.ErrInternal {
-		err = errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the socket of the server: %w", err)
+		err = errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "server socket: %w", err)
 	}
 	return l, err
 }
@@ -48,7 +48,7 @@ func listen(path string) (net.Listener, error) {
 	}
 	defer unlock()
 	conn, err := net.DialTimeout("unix", path, time.Second)
-	if timeout := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EAGAIN); err == nil || timeout { // its backlog is full
+	if timeout := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EAGAIN); err == nil || timeout { // the backlog of the other server is full
 		if conn != nil {
 			conn.Close()
 		}
@@ -56,7 +56,7 @@ func listen(path string) (net.Listener, error) {
 	}
 	if info, err := os.Lstat(path); err == nil {
 		if err := checkSocket(info); err != nil {
-			return nil, fmt.Errorf("%s %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func listen(path string) (net.Listener, error) {
 // checkSocket returns an error unless info describes a socket of this user.
 func checkSocket(info fs.FileInfo) error {
 	if info.Mode()&fs.ModeSocket == 0 && info.Mode()&fs.ModeIrregular == 0 { // Windows reports sockets as irregular files
-		return errors.New("is not a socket")
+		return errors.New("not a socket")
 	}
 	return owneronly.CheckOwner(info)
 }

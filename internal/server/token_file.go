@@ -84,7 +84,7 @@ func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 	case err != nil:
 		return e, err
 	case CheckName(e.Name) != nil || len(e.Name) >= minToken: // a token in the place of a name must not be in errors and logs
-		return e, fmt.Errorf("name: is not 1 to %d letters, digits, dots, dashes and underscores", minToken-1)
+		return e, fmt.Errorf("name: must be 1 to %d letters, digits, dots, dashes and underscores, and not begin with a dot or a dash", minToken-1)
 	case e.MaxSessions < 0:
 		return e, errors.New("maxSessions: is negative")
 	}
@@ -107,7 +107,7 @@ func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 }
 
 // decodeObject decodes a JSON object. It returns an error for a key that is not in fields, for a
-// duplicate key, and for a value that has not the type that its field points to.
+// duplicate key, and for a value of the wrong type.
 func decodeObject(raw []byte, fields map[string]any) error {
 	all, err := members(raw)
 	if err != nil {
@@ -119,7 +119,7 @@ func decodeObject(raw []byte, fields map[string]any) error {
 			return fmt.Errorf("unknown key %s; the keys are %s", short(m.key), strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 		}
 		if json.Unmarshal(m.value, field) != nil || string(m.value) == "null" {
-			return fmt.Errorf("%s: has another type", m.key)
+			return fmt.Errorf("%s: has the wrong type", m.key)
 		}
 	}
 	return nil

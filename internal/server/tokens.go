@@ -174,7 +174,7 @@ func readError(path string, err error) error {
 func digestOf(token, sum string) (digest [sha256.Size]byte, err error) {
 	switch {
 	case (token == "") == (sum == ""):
-		return digest, fmt.Errorf("has not exactly one of token and sha256")
+		return digest, fmt.Errorf("must have either token or sha256")
 	case sum != "":
 		raw, err := hex.DecodeString(sum)
 		if err != nil || len(raw) != sha256.Size {
