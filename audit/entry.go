@@ -35,25 +35,27 @@ const (
 
 // An Entry is one line of the log. Fields that do not apply to its event are empty.
 type Entry struct {
-	Time        time.Time `json:"time"`               // in UTC; Log sets it if it is zero
-	PID         int       `json:"pid,omitempty"`      // of the server; Log sets it if it is zero
-	Event       Event     `json:"event"`              //
-	Session     string    `json:"session,omitempty"`  // short random name of the client's session
-	Client      string    `json:"client,omitempty"`   // name and version that the client reports
-	Tool        string    `json:"tool,omitempty"`     // tool of a call; for other denials, what was denied
-	Backend     string    `json:"backend,omitempty"`  // "extension" or "cdp"
-	Tab         string    `json:"tab,omitempty"`      // tab id
-	Origin      string    `json:"origin,omitempty"`   // scheme://host:port; host:port if the scheme is unknown
-	Decision    string    `json:"decision,omitempty"` // Allowed or Denied; empty without a decision
-	Rule        string    `json:"rule,omitempty"`     // rule that decided, such as "allow:example.com"
-	Code        string    `json:"code,omitempty"`     // "OK", or the error code of a result
-	DurationMS  int64     `json:"ms,omitempty"`       // duration of a call, in milliseconds
-	Args        string    `json:"args,omitempty"`     // keyed hash of a call's arguments
-	Acted       bool      `json:"acted,omitempty"`    // the failed call was allowed to act, and may have acted
-	Bytes       int64     `json:"bytes,omitempty"`    // size of a download, an upload or a saved result
-	DeniedParts int       `json:"withheld,omitempty"` // of an allowed call: number of denials of parts of a page
-	Count       int       `json:"count,omitempty"`    // number of repetitions within a minute
-	Detail      string    `json:"detail,omitempty"`   // short fixed text, never page text
+	Time        time.Time `json:"time"`                // in UTC; Log sets it if it is zero
+	PID         int       `json:"pid,omitempty"`       // of the server; Log sets it if it is zero
+	Event       Event     `json:"event"`               //
+	Session     string    `json:"session,omitempty"`   // short random name of the client's session
+	Name        string    `json:"name,omitempty"`      // name of the session of a server
+	Principal   string    `json:"principal,omitempty"` // of that session: the name of its token; empty for the operating-system user
+	Client      string    `json:"client,omitempty"`    // name and version that the client reports
+	Tool        string    `json:"tool,omitempty"`      // tool of a call; for other denials, what was denied
+	Backend     string    `json:"backend,omitempty"`   // "extension" or "cdp"
+	Tab         string    `json:"tab,omitempty"`       // tab id
+	Origin      string    `json:"origin,omitempty"`    // scheme://host:port; host:port if the scheme is unknown
+	Decision    string    `json:"decision,omitempty"`  // Allowed or Denied; empty without a decision
+	Rule        string    `json:"rule,omitempty"`      // rule that decided, such as "allow:example.com"
+	Code        string    `json:"code,omitempty"`      // "OK", or the error code of a result
+	DurationMS  int64     `json:"ms,omitempty"`        // duration of a call, in milliseconds
+	Args        string    `json:"args,omitempty"`      // keyed hash of a call's arguments
+	Acted       bool      `json:"acted,omitempty"`     // the failed call was allowed to act, and may have acted
+	Bytes       int64     `json:"bytes,omitempty"`     // size of a download, an upload or a saved result
+	DeniedParts int       `json:"withheld,omitempty"`  // of an allowed call: number of denials of parts of a page
+	Count       int       `json:"count,omitempty"`     // number of repetitions within a minute
+	Detail      string    `json:"detail,omitempty"`    // short fixed text, never page text
 }
 
 // A Recorder stores entries. *Log implements it. Its methods must be safe for concurrent use and

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
+	"github.com/chrome-mcp/chrome-mcp/internal/patherror"
 )
 
 // A file is a text file that several processes append lines to. The file is opened and checked for
@@ -30,31 +30,26 @@ func (f *file) append(line []byte) error {
 	}
 	w, err := f.open()
 	if err != nil {
-		return withoutPath(err)
+		return patherror.Cause(err)
 	}
 	defer w.Close()
 	torn, err := endsMidLine(w)
 	if err != nil {
-		return withoutPath(err)
+		return patherror.Cause(err)
 	}
 	if torn { // a full disk truncated the last write
 		line = append([]byte{'\n'}, line...)
 	}
 	if _, err := w.Write(line); err != nil {
-		return withoutPath(err)
+		return patherror.Cause(err)
 	}
-	return withoutPath(w.Close())
+	return patherror.Cause(w.Close())
 }
 
 // open opens the file, or creates it.
 func (f *file) open() (*os.File, error) {
-	if err := owneronly.CheckParents(f.path); err != nil {
+	if err := checkPath(f.path); err != nil { // before opening: to open a named pipe can block
 		return nil, err
-	}
-	if info, err := os.Lstat(f.path); err == nil {
-		if err := check(info); err != nil { // before opening: to open a named pipe can block
-			return nil, err
-		}
 	}
 	w, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|owneronly.NoFollow, 0o600)
 	if err != nil {
@@ -116,7 +111,8 @@ func (f *file) rotate(n int64) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process has renamed it
 		return nil // on Windows, while a process reads the file: it grows until it can be renamed
 	}
-	for _, old := range f.rotatedFiles()[:max(0, len(f.rotatedFiles())-f.keep)] {
+	files := f.rotatedFiles()
+	for _, old := range files[:max(0, len(files)-f.keep)] {
 		os.Remove(old)
 	}
 	return nil
@@ -145,22 +141,25 @@ func (f *file) rotatedFiles() []string {
 			list = append(list, path)
 		}
 	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(a, b) })
+	slices.Sort(list)
 	return list
 }
 
 // Check returns the error with which [Open] would reject the file at path, or nil. It changes
 // nothing.
-func Check(path string) error {
+func Check(path string) error { return patherror.Cause(checkPath(path)) }
+
+// checkPath returns an error if the log cannot be at path. A missing file is created.
+func checkPath(path string) error {
 	if err := owneronly.CheckParents(path); err != nil {
-		return withoutPath(err)
+		return err
 	}
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return withoutPath(err)
+		return err
 	}
 	return check(info)
 }
@@ -173,13 +172,4 @@ func Files(path string) []string {
 		list = append(list, path)
 	}
 	return list
-}
-
-// withoutPath returns the cause of a *fs.PathError, because the caller adds the path. It returns
-// other errors unchanged.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

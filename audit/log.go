@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,19 +58,14 @@ var _ Recorder = (*Log)(nil)
 // it has more than one hard link, if it belongs to another user or others can read it, or if others
 // can replace it in its directory. Nil opts mean the defaults.
 func Open(path string, opts *Options) (*Log, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	if o.Keep <= 0 {
 		o.Keep = DefaultKeep
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	l := &Log{file: file{path: path, max: o.MaxBytes, keep: o.Keep}, log: o.Logger, now: time.Now}
 	line, err := l.line(Entry{Event: EventStart})
 	if err == nil {

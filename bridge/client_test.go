@@ -46,7 +46,7 @@ func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 func publishedPath(s *Server) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.published.path
+	return s.published.Path()
 }
 
 // record reads the handshake file of a server.

@@ -29,7 +29,7 @@ func TestClockJump(t *testing.T) {
 		t.Errorf("live %+v", live)
 	}
 	(&dataDirectory{dir}).sweep()
-	if s.published.removed() {
+	if s.published.Replaced() {
 		t.Error("the file of a running server was removed")
 	}
 }

@@ -28,13 +28,13 @@ type Conn struct {
 	wg       sync.WaitGroup
 	ctx      context.Context // of the stream; done when end has finished
 	cancel   context.CancelFunc
-	wake     chan struct{} // holds a token if queue may contain something
+	queue    *notify.Queue[[]byte] // messages to write
+	policy   wire.Policy           // the last one that was sent; guarded by server.policyMu once registered
 
 	mu          sync.Mutex // guards the fields below
 	pending     map[string]*pending
-	queue       [][]byte // messages to write
-	queued      int      // bytes in queue, and in the message that is being written
-	missedPings int      // pings since the last received message
+	queued      int // bytes in queue, and in the message that is being written
+	missedPings int // pings since the last received message
 	heardAt     time.Time
 	err         error // why the connection ended; nil while it is open
 }
@@ -42,7 +42,7 @@ type Conn struct {
 func (s *Server) newConn(st stream, hello *wire.Hello, session string, dial int64) *Conn {
 	c := &Conn{
 		server: s, st: st, id: hello.Instance, session: session, ext: hello.Ext, key: hello.Key, sequence: dial,
-		events: newEvents(), done: make(chan struct{}), wake: make(chan struct{}, 1),
+		events: notify.NewQueue[item](0), queue: notify.NewQueue[[]byte](0), done: make(chan struct{}),
 		pending: map[string]*pending{},
 	}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
@@ -132,39 +132,28 @@ func (c *Conn) handleMessage(msg wire.Message) {
 	}
 }
 
+// writeErrorDelay is how long a connection stays open after a failed write, so that the reader can end
+// it with a better reason: a message that is too long makes writes fail before its read returns.
+const writeErrorDelay = time.Second
+
 func (c *Conn) write() {
 	for {
-		select {
-		case <-c.wake:
-		case <-c.done:
+		data, err := c.queue.Next(context.Background())
+		if err != nil || c.Err() != nil { // what is still queued is not written after the end
 			return
 		}
-		for {
-			data := c.nextMessage()
-			if data == nil {
-				break
+		if err := c.st.Write(c.ctx, data); err != nil {
+			select { // usually the reader finds out why
+			case <-c.done:
+			case <-time.After(writeErrorDelay):
 			}
-			if err := c.st.Write(c.ctx, data); err != nil {
-				c.end(errors.New("writing to the extension failed"), closeNormal, "")
-				return
-			}
-			c.mu.Lock()
-			c.queued -= len(data)
-			c.mu.Unlock()
+			c.end(errors.New("writing to the extension failed"), closeNormal, "")
+			return
 		}
+		c.mu.Lock()
+		c.queued -= len(data)
+		c.mu.Unlock()
 	}
-}
-
-func (c *Conn) nextMessage() []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.queue) == 0 || c.err != nil {
-		return nil
-	}
-	data := c.queue[0]
-	c.queue[0] = nil
-	c.queue = c.queue[1:]
-	return data
 }
 
 // sendHeartbeats sends pings, and ends a connection that does not respond.
@@ -205,8 +194,8 @@ func (c *Conn) LastMessageAt() time.Time {
 	return c.heardAt
 }
 
-// send queues a message that has no response. If the queue is full, the extension does not read, and
-// sendHeartbeats ends the connection.
+// send queues a message that has no response. If the queue is full, the extension does not read,
+// and sendHeartbeats ends the connection.
 func (c *Conn) send(msg wire.Message) {
 	data, err := wire.Encode(msg)
 	if err != nil {
@@ -230,12 +219,8 @@ func (c *Conn) enqueue(data []byte) error {
 			Hint: "Wait for the running calls, and try again.",
 		}
 	}
-	c.queue = append(c.queue, data)
+	c.queue.Put(data)
 	c.queued += len(data)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
 	return nil
 }
 
@@ -254,7 +239,7 @@ func (c *Conn) end(why error, code int, reason string) {
 		c.complete(p, nil, c.err)
 	}
 	c.events.Close(c.err)
-	c.queue = nil
+	c.queue.Close(c.err)
 	close(c.done)
 	c.mu.Unlock()
 

@@ -3,8 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // An Event reports something that happened in the browser.
@@ -37,5 +35,3 @@ type item struct {
 	event  *Event
 	answer func()
 }
-
-func newEvents() *notify.Queue[item] { return notify.NewQueue[item](0) }

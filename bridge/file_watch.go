@@ -3,6 +3,7 @@ package bridge
 import (
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 	"time"
 
@@ -22,11 +23,11 @@ var ErrStoppedByUser = errors.New("the user stopped the server with chrome-mcp s
 var ErrUnpaired = errors.New("the extension was unpaired")
 
 // watch closes connections whose handshake file was removed or whose key was revoked, and notifies
-// the extensions when other servers start or stop.
-func (s *Server) watch() {
+// the extensions when other servers start or stop and when the policy changes. servers are the files
+// of the servers at the start.
+func (s *Server) watch(servers []string) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	servers := s.dataDir.recordPaths()
 	for {
 		select {
 		case <-tick.C:
@@ -39,6 +40,7 @@ func (s *Server) watch() {
 			servers = now
 			s.notifyServersChanged()
 		}
+		s.sendPolicy(func(c *Conn, policy wire.Policy) bool { return !reflect.DeepEqual(c.policy, policy) })
 	}
 }
 
@@ -52,9 +54,9 @@ func (s *Server) notifyServersChanged() {
 
 func (s *Server) watchHandshake() {
 	s.mu.Lock()
-	removed := s.published != nil && s.published.removed()
+	removed := s.published.Replaced()
 	if removed {
-		s.published = nil
+		s.published = handshakeFile{}
 	}
 	s.mu.Unlock()
 	if removed {

@@ -3,6 +3,7 @@ package bridge
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -40,4 +41,28 @@ func TestServersChangedNotification(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNotified("a removed file")
+}
+
+// TestChangedPolicyIsSent checks that a connected extension receives a policy that has changed
+// without a call of PolicyChanged.
+func TestChangedPolicyIsSent(t *testing.T) {
+	var port atomic.Int64
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Policy: func() Policy {
+		return Policy{OwnPorts: []int{int(port.Load())}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, s, "a", wire.KeyToken, token(t, s, dir))
+	for _, want := range []int64{8931, 8932} {
+		port.Store(want)
+		if change, ok := c.receive().(*wire.PolicyChange); !ok || int64(change.Policy.OwnPorts[0]) != want {
+			t.Fatalf("got %+v, want port %d", change, want)
+		}
+	}
 }

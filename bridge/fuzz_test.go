@@ -18,7 +18,7 @@ func FuzzServeNative(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
-		err := ServeNative(dir, ourID, "chrome-extension://"+ourID+"/", bytes.NewReader(data), &out)
+		err := ServeNative(dir, []string{ourID}, "chrome-extension://"+ourID+"/", bytes.NewReader(data), &out)
 		answers := 0
 		for rest := out.Bytes(); len(rest) > 0; answers++ {
 			if len(rest) < 4 || uint64(len(rest)-4) < uint64(binary.LittleEndian.Uint32(rest)) {

@@ -1,13 +1,15 @@
 package bridge
 
 import (
-	"bufio"
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
 )
 
 // Handler returns the handler of the WebSocket, for a caller that serves it on its own loopback
@@ -26,30 +28,39 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Only the extension of chrome-mcp can connect.", http.StatusForbidden)
 		return
 	}
-	hijack := &hijackRecorder{ResponseWriter: w}
+	hijack := &connlimit.HijackRecorder{ResponseWriter: w}
 	ws, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
-		OriginPatterns: []string{s.origin()}, // checked again by the library
+		OriginPatterns: s.origins(), // checked again by the library
 	})
 	if err != nil { // Accept has responded
 		s.log.once("not a WebSocket handshake")
 		return
 	}
-	st := &socket{ws: ws, conn: hijack.conn}
-	if s.slots.take(hijack.conn) {
+	st := &socket{ws: ws, conn: hijack.Hijacked}
+	if s.slots.take(hijack.Hijacked) {
 		s.log.once("too many connections in handshake; closed one to accept a new one")
 	}
 	c := s.handshake(st, port)
-	s.slots.free(hijack.conn)
+	s.slots.free(hijack.Hijacked)
 	if c == nil {
 		return
 	}
-	if bounded, ok := hijack.conn.(*boundedConn); ok {
+	if bounded, ok := hijack.Hijacked.(*boundedConn); ok {
 		bounded.proved()
 	}
 	c.run()
 }
 
-func (s *Server) origin() string { return "chrome-extension://" + s.opts.ExtensionID }
+// origins returns the origins of the extensions that may connect.
+func (s *Server) origins() []string {
+	var list []string
+	for _, id := range s.opts.extensionIDs() {
+		list = append(list, extensionOrigin(id))
+	}
+	return list
+}
+
+func extensionOrigin(id string) string { return "chrome-extension://" + id }
 
 // checkRequest returns the port on which a request arrived, or why the request is rejected. The
 // error contains nothing of the request.
@@ -72,20 +83,8 @@ func (s *Server) checkRequest(r *http.Request) (port int, err error) {
 		return 0, errors.New("wrong Host header")
 	case len(r.Header.Values("Origin")) != 1:
 		return 0, errors.New("no Origin header")
-	case r.Header.Get("Origin") != s.origin():
+	case !slices.Contains(s.origins(), r.Header.Get("Origin")):
 		return 0, errors.New("the Origin header is that of a page or of another extension")
 	}
 	return local.Port, nil
-}
-
-// A hijackRecorder records the connection that a handler hijacks.
-type hijackRecorder struct {
-	http.ResponseWriter
-	conn net.Conn
-}
-
-func (h *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.conn = conn
-	return conn, rw, err
 }

@@ -3,6 +3,7 @@ package bridge
 import (
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -31,10 +32,7 @@ type handshakeError struct {
 // handshake authenticates both sides of st. It returns the registered connection. If the handshake
 // fails, it rejects and closes st and returns nil.
 func (s *Server) handshake(st stream, port int) *Conn {
-	s.mu.Lock()
-	s.dialed++
-	dial := s.dialed
-	s.mu.Unlock()
+	dial := s.nextSequence() // before its hello
 
 	st.SetReadLimit(wire.MaxHandshakeMessage)
 	c, r := s.handshakeSteps(st, port, dial)
@@ -73,7 +71,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 	switch {
 	case !ok:
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "first message is not hello"}
-	case hello.Ext.ID != s.opts.ExtensionID:
+	case !slices.Contains(s.opts.extensionIDs(), hello.Ext.ID):
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "hello has the id of another extension"}
 	}
 	key, r := s.key(hello)
@@ -113,6 +111,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 		s.log.Info("extension paired", "instance", hello.Instance)
 	}
 	c := s.newConn(st, hello, welcome.Session, dial)
+	c.policy = welcome.Policy
 	c.send(welcome) // the first message in its queue
 	if !s.register(c) {
 		c.cancel()
@@ -142,8 +141,11 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	s.mu.Lock()
 	file := s.published
 	s.mu.Unlock()
-	if file == nil {
+	if file.File == nil {
 		return nil, &handshakeError{reason: wire.ReasonNotPaired, message: stopped, cause: "the handshake file was removed"}
+	}
+	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {
+		return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "a server of given tabs accepts only the installation that lists it"}
 	}
 	switch hello.Key {
 	case wire.KeyToken:

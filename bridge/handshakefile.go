@@ -1,11 +1,12 @@
 package bridge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -17,60 +18,44 @@ import (
 
 // A handshakeRecord is the content of a handshake file.
 type handshakeRecord struct {
-	V           int    `json:"v"`
-	Port        int    `json:"port"`
-	Token       string `json:"token"`
-	PID         int    `json:"pid"`
-	Started     int64  `json:"started"`           // when the process started, in milliseconds since 1970
-	Process     string `json:"process,omitempty"` // result of identity; distinguishes processes with the same PID
-	Name        string `json:"name"`
-	ExtensionID string `json:"extensionId"`
+	V            int    `json:"v"`
+	Port         int    `json:"port"`
+	Token        string `json:"token"`
+	PID          int    `json:"pid"`
+	Started      int64  `json:"started"`           // when the process started, in milliseconds since 1970
+	Process      string `json:"process,omitempty"` // result of processid.Of; distinguishes processes with the same PID
+	Name         string `json:"name"`
+	ExtensionID  string `json:"extensionId"`
+	Installation string `json:"installation,omitempty"` // Options.Installation
 }
 
-// A handshakeFile is the handshake file of this server. Nil means no file is published.
+// A handshakeFile is the handshake file of this server. Its File is nil if none is published.
 type handshakeFile struct {
-	path  string
-	info  fs.FileInfo
+	*owneronly.File
 	token []byte
 }
 
 // publish writes a handshake file with a new token for a server that listens on port.
-func (d *dataDirectory) publish(port int, opts Options) (*handshakeFile, error) {
-	started, err := processid.Started(os.Getpid())
-	if err != nil {
-		return nil, errs.Errorf(errs.ErrInternal, "", "cannot read process start time: %w", err)
+func (d *dataDirectory) publish(port int, opts Options) (handshakeFile, error) {
+	r := handshakeRecord{V: wire.Version, Port: port, PID: os.Getpid(), Name: opts.Name, ExtensionID: opts.ExtensionID, Installation: opts.Installation}
+	var err error
+	if r.Started, err = processid.Started(r.PID); err == nil && runtime.GOOS == "linux" { // elsewhere, Started does not change with the clock
+		r.Process, err = processid.Of(r.PID)
 	}
-	process, err := identity(os.Getpid())
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrInternal, "", "cannot read process start time: %w", err)
+		return handshakeFile{}, errs.Errorf(errs.ErrInternal, "", "cannot read process start time: %w", err)
 	}
 	token := wire.NewKey()
-	data, err := json.Marshal(handshakeRecord{
-		V: wire.Version, Port: port, Token: wire.EncodeKey(token), PID: os.Getpid(), Started: started, Process: process,
-		Name: opts.Name, ExtensionID: opts.ExtensionID,
-	})
+	r.Token = wire.EncodeKey(token)
+	data, err := json.Marshal(r)
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrInternal, "", "handshake file: %w", err)
+		return handshakeFile{}, errs.Errorf(errs.ErrInternal, "", "handshake file: %w", err)
 	}
-	path := filepath.Join(d.path, handshakesName, fmt.Sprintf("%d-%d.json", os.Getpid(), port))
-	info, err := owneronly.WriteFile(path, append(data, '\n'))
+	file, err := owneronly.WriteFile(d.recordPath(r), append(data, '\n'))
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrNoBackend, dataDirHint, "handshake file: %w", err)
+		return handshakeFile{}, errs.Errorf(errs.ErrNoBackend, dataDirHint, "handshake file: %w", err)
 	}
-	return &handshakeFile{path, info, token}, nil
-}
-
-// removed reports whether the file was deleted or replaced.
-func (h *handshakeFile) removed() bool {
-	info, err := os.Lstat(h.path)
-	return err != nil || !os.SameFile(info, h.info)
-}
-
-// remove deletes the file unless it was replaced.
-func (h *handshakeFile) remove() {
-	if h != nil && !h.removed() {
-		os.Remove(h.path)
-	}
+	return handshakeFile{file, token}, nil
 }
 
 // A RunningServer describes a running server of the user.
@@ -117,27 +102,34 @@ func (d *dataDirectory) runningServers() []handshakeRecord {
 		}
 	})
 	slices.SortFunc(running, func(a, b handshakeRecord) int {
-		if a.Started != b.Started {
-			return int(b.Started - a.Started)
-		}
-		return b.Port - a.Port
+		return cmp.Or(cmp.Compare(b.Started, a.Started), b.Port-a.Port)
 	})
 	return running
 }
 
-// sweep deletes handshake files of processes that have exited, and expired pairing files.
-func (d *dataDirectory) sweep() {
+// Sweep deletes from dataDir the handshake files of processes that have exited, and expired pairing
+// files, as each server does when it starts. It returns the number of deleted files.
+func Sweep(dataDir string) int { return (&dataDirectory{dataDir}).sweep() }
+
+// sweep is Sweep for d.
+func (d *dataDirectory) sweep() (removed int) {
+	remove := func(path string) {
+		if os.Remove(path) == nil {
+			removed++
+		}
+	}
 	d.each(func(path string, r handshakeRecord) {
 		if !r.alive() {
-			os.Remove(path)
+			remove(path)
 		}
 	})
 	pairings, _ := filepath.Glob(filepath.Join(d.path, "pairing-*.txt"))
 	for _, path := range pairings {
 		if info, err := os.Lstat(path); err == nil && expired(info, time.Now()) {
-			os.Remove(path)
+			remove(path)
 		}
 	}
+	return removed
 }
 
 // recordPaths returns the sorted paths of the handshake files, including invalid ones.
@@ -168,7 +160,7 @@ func (r handshakeRecord) alive() bool {
 		return false
 	}
 	if r.Process != "" {
-		process, err := identity(r.PID)
+		process, err := processid.Of(r.PID)
 		return err == nil && process == r.Process
 	}
 	return (time.Duration(max(started-r.Started, r.Started-started)) * time.Millisecond) <= startTimeTolerance

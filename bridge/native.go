@@ -1,26 +1,23 @@
 package bridge
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// Limits of native messages, without their length prefix. Browsers accept up to 1 MiB.
-const (
-	maxNativeRequest  = 64 << 10
-	maxNativeResponse = 1 << 20
-)
+// maxNativeRequest is the maximum size of a request of the extension, in bytes.
+const maxNativeRequest = 64 << 10
 
 type nativeRequest struct {
-	V    int    `json:"v"`
-	Type string `json:"type"`
+	V            int    `json:"v"`
+	Type         string `json:"type"`
+	Installation string `json:"installation"` // of the extension
 }
 
 type nativeServer struct {
@@ -28,7 +25,8 @@ type nativeServer struct {
 	Token   string `json:"token"`
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`
-	Started int64  `json:"started"` // in milliseconds since 1970
+	Started int64  `json:"started"`         // in milliseconds since 1970
+	Given   bool   `json:"given,omitempty"` // whether it is restricted to tabs that the user gives to it
 }
 
 type nativeResponse struct {
@@ -52,19 +50,21 @@ type nativeError struct {
 const nativeInterval = 500 * time.Millisecond
 
 // ServeNative runs the native messaging host. The browser started it for the extension at origin,
-// which has the form chrome-extension://<id>/. ServeNative returns an error for any extension other
-// than extensionID.
+// which has the form chrome-extension://<id>/. ServeNative returns an error for any extension whose id
+// is not one of extensionIDs. The first one is [Options.ExtensionID] of the servers to list.
 //
 // It reads requests from in and writes the list of running servers to out. When the list changes,
 // it writes a notification, so that the extension can send another request. It returns nil when in
 // ends. Its errors are not [errs.Error] values. After an error that is not caused by in, a
 // goroutine may read from in once more.
-func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Writer) error {
-	if origin != "chrome-extension://"+extensionID+"/" {
+func ServeNative(dataDir string, extensionIDs []string, origin string, in io.Reader, out io.Writer) error {
+	if !slices.ContainsFunc(extensionIDs, func(id string) bool { return origin == extensionOrigin(id)+"/" }) {
 		return errors.New("the caller is not the chrome-mcp extension")
 	}
-	h := &nativeHost{&dataDirectory{dataDir}, extensionID, out, nil}
-	if err := h.answer(readNative(in)); err != nil {
+	h := &nativeHost{dataDir: &dataDirectory{dataDir}, extensionID: extensionIDs[0], out: out}
+	var first nativeRequest
+	err := nativemessage.Read(in, maxNativeRequest, &first)
+	if err := h.answer(first, err); err != nil {
 		return err
 	}
 	type read struct {
@@ -76,7 +76,7 @@ func ServeNative(dataDir, extensionID, origin string, in io.Reader, out io.Write
 	go func() {
 		for err := error(nil); err == nil; {
 			var r read
-			r.request, err = readNative(in)
+			err = nativemessage.Read(in, maxNativeRequest, &r.request)
 			r.err = err
 			select {
 			case requests <- r:
@@ -109,7 +109,9 @@ type nativeHost struct {
 	dataDir     *dataDirectory
 	extensionID string
 	out         io.Writer
-	lastServers []nativeServer // of the last response or notification
+
+	installation string         // of the last request
+	lastServers  []nativeServer // of the last response or notification
 }
 
 func (h *nativeHost) answer(request nativeRequest, err error) error {
@@ -117,13 +119,14 @@ func (h *nativeHost) answer(request nativeRequest, err error) error {
 		return err
 	}
 	if request.V != wire.Version {
-		return writeNative(h.out, nativeError{wire.Version, (&wire.VersionError{Got: fmt.Sprint(request.V)}).Error()})
+		return nativemessage.Write(h.out, nativeError{wire.Version, (&wire.VersionError{Got: fmt.Sprint(request.V)}).Error()})
 	}
 	if request.Type != "servers" {
-		return writeNative(h.out, nativeError{wire.Version, "unknown request type"})
+		return nativemessage.Write(h.out, nativeError{wire.Version, "unknown request type"})
 	}
+	h.installation = request.Installation
 	h.lastServers = h.servers()
-	return writeNative(h.out, nativeResponse{wire.Version, h.lastServers})
+	return nativemessage.Write(h.out, nativeResponse{wire.Version, h.lastServers})
 }
 
 // poll notifies the extension if the list of servers has changed.
@@ -133,45 +136,16 @@ func (h *nativeHost) poll() error {
 		return nil
 	}
 	h.lastServers = now
-	return writeNative(h.out, nativeChange{wire.Version, true})
+	return nativemessage.Write(h.out, nativeChange{wire.Version, true})
 }
 
+// servers lists the servers that the extension can connect to.
 func (h *nativeHost) servers() []nativeServer {
 	list := []nativeServer{}
 	for _, r := range h.dataDir.runningServers() {
-		if r.ExtensionID == h.extensionID {
-			list = append(list, nativeServer{r.Port, r.Token, r.PID, r.Name, r.Started})
+		if r.ExtensionID == h.extensionID && (r.Installation == "" || r.Installation == h.installation) {
+			list = append(list, nativeServer{r.Port, r.Token, r.PID, r.Name, r.Started, r.Installation != ""})
 		}
 	}
 	return list
-}
-
-func readNative(in io.Reader) (request nativeRequest, err error) {
-	var size uint32
-	if err := binary.Read(in, binary.LittleEndian, &size); err != nil {
-		return request, fmt.Errorf("no request: %w", err)
-	}
-	if size > maxNativeRequest {
-		return request, fmt.Errorf("a request of %d bytes is too long", size)
-	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(in, data); err != nil {
-		return request, fmt.Errorf("the request is truncated: %w", err)
-	}
-	if err := json.Unmarshal(data, &request); err != nil {
-		return request, errors.New("the request is malformed")
-	}
-	return request, nil
-}
-
-func writeNative(out io.Writer, message any) error {
-	data, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
-	if len(data) > maxNativeResponse {
-		return fmt.Errorf("a response of %d bytes is too long", len(data))
-	}
-	_, err = out.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...))
-	return err
 }

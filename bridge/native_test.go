@@ -4,10 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 func native(text string) *bytes.Buffer {
@@ -18,7 +24,7 @@ func TestServeNative(t *testing.T) {
 	s, dir, _ := start(t)
 	const origin = "chrome-extension://" + ourID + "/"
 	var out bytes.Buffer
-	if err := ServeNative(dir, ourID, origin, native(`{"v":1,"type":"servers"}`), &out); err != nil {
+	if err := ServeNative(dir, []string{ourID}, origin, native(`{"v":1,"type":"servers"}`), &out); err != nil {
 		t.Fatal(err)
 	}
 	if n := binary.LittleEndian.Uint32(out.Bytes()); int(n) != out.Len()-4 {
@@ -59,7 +65,7 @@ func TestServeNative(t *testing.T) {
 		"length of 400 MB":            {ourID, origin, bytes.NewBuffer([]byte{0, 0, 0, 24, '{'}), ""},
 	} {
 		var out bytes.Buffer
-		err := ServeNative(dir, tt.id, tt.origin, tt.in, &out)
+		err := ServeNative(dir, []string{tt.id}, tt.origin, tt.in, &out)
 		if (err == nil) != (tt.want != "") || !strings.Contains(out.String(), tt.want) || tt.want == "" && out.Len() > 0 {
 			t.Errorf("%s: %q, %v", name, out.String(), err)
 		}
@@ -76,7 +82,7 @@ func TestNativeWatch(t *testing.T) {
 	requests, in := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- ServeNative(dir, ourID, "chrome-extension://"+ourID+"/", requests, out) }()
+	go func() { done <- ServeNative(dir, []string{ourID}, "chrome-extension://"+ourID+"/", requests, out) }()
 	next := func() (m struct {
 		Servers []struct{ Port int }
 		Changed bool
@@ -137,5 +143,47 @@ func TestNativeWatch(t *testing.T) {
 		}
 	case <-time.After(timeout):
 		t.Error("the host did not exit with its browser")
+	}
+}
+
+// TestStoreID checks that the extension of the store can connect and start the native messaging
+// host if its id is set, and only then.
+func TestStoreID(t *testing.T) {
+	for _, id := range []string{"", otherID} {
+		s, err := New(Options{DataDir: t.TempDir(), ExtensionID: ourID, StoreID: id, Port: AnyPort})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		ids := s.opts.extensionIDs()
+		for _, caller := range []string{ourID, otherID} {
+			want := caller == ourID || id != ""
+			err := ServeNative(s.opts.DataDir, ids, "chrome-extension://"+caller+"/", native(`{"v":1,"type":"servers"}`), io.Discard)
+			if (err == nil) != want {
+				t.Errorf("store id %q: the native messaging host answers %s: %v, want %t", id, caller, err, want)
+			}
+			ws, _, err := websocket.Dial(t.Context(), fmt.Sprintf("ws://127.0.0.1:%d/", s.Port()), &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + caller}}})
+			if (err == nil) != want {
+				t.Errorf("store id %q: %s connects: %v, want %t", id, caller, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			hello := &wire.Hello{Instance: "i", Nonce: wire.EncodeKey(wire.NewKey()), Key: wire.KeyToken, Ext: wire.Ext{ID: caller, Version: "1", Chrome: "1"}}
+			msg, err := wire.Encode(hello)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ws.Write(t.Context(), websocket.MessageText, msg); err != nil {
+				t.Fatal(err)
+			}
+			if _, answer, err := ws.Read(t.Context()); err != nil || !strings.Contains(string(answer), `"challenge"`) {
+				t.Errorf("store id %q: the hello of %s is answered with %s, %v", id, caller, answer, err)
+			}
+			ws.CloseNow()
+		}
 	}
 }

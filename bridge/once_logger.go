@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -16,10 +17,7 @@ type onceLogger struct {
 }
 
 func newOnceLogger(log *slog.Logger) *onceLogger {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &onceLogger{Logger: log, logged: map[string]bool{}}
+	return &onceLogger{Logger: cmp.Or(log, slog.New(slog.DiscardHandler)), logged: map[string]bool{}}
 }
 
 // maxLoggedOnce is the maximum number of messages in onceLogger.logged.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -24,12 +25,10 @@ func Pipe() (*Conn, *Peer) {
 // id. It replaces an earlier connection of that installation.
 func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	a, b := newPipe()
-	s.mu.Lock()
-	s.dialed++
-	dial := s.dialed
-	s.mu.Unlock()
+	dial := s.nextSequence()
 	hello := &wire.Hello{Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"}}
 	c := s.newConn(a, hello, s.instanceIDFor(instance, ""), dial)
+	c.policy = s.policy()
 	p := &Peer{st: b, server: s}
 	if !s.startWork() {
 		c.end(errors.New("the server is closed"), closeGoingAway, "")
@@ -115,10 +114,8 @@ func (p *pipeEnd) Read(ctx context.Context) ([]byte, error) {
 }
 
 func (p *pipeEnd) Write(ctx context.Context, data []byte) error {
-	select {
-	case <-p.shared.closed:
+	if notify.IsClosed(p.shared.closed) {
 		return errPipeClosed
-	default:
 	}
 	select {
 	case p.out <- data:

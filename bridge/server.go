@@ -25,8 +25,10 @@ type Options struct {
 	// DataDir is the data directory, for handshake files and pairings. If it does not exist, it is
 	// created with mode 0700. It is rejected if other users can write to it.
 	DataDir string
-	// ExtensionID is the id of the extension. No other extension can connect.
+	// ExtensionID is the id of the extension. No other extension can connect, except for StoreID.
 	ExtensionID string
+	// StoreID is the id of the same extension in a store. It may be empty.
+	StoreID string
 	// Port is the port to listen on. 0 means the first free port of 38017 to 38032, or any port if
 	// all of them are in use. AnyPort means any port.
 	Port int
@@ -34,7 +36,13 @@ type Options struct {
 	Name string
 	// Version is the version of the program.
 	Version string
-	// Policy returns the policy that is sent to the extension. nil allows nothing.
+	// Installation, if not empty, is the id of the only installation of the extension that can
+	// connect. The server is then restricted to the tabs that the user gives to it there, and those
+	// that it opens. Other shared tabs do not exist for it. Only an extension that finds the server
+	// by its handshake file knows that, so Port must be AnyPort.
+	Installation string
+	// Policy returns the policy that is sent to the extension. It is called several times a second
+	// while an extension is connected. nil allows nothing.
 	Policy func() Policy
 	// Logger logs rejected connections, and never a secret. nil discards.
 	Logger *slog.Logger
@@ -51,11 +59,13 @@ type Server struct {
 
 	changed notify.Broadcast // of conns
 
+	policyMu sync.Mutex // held while a policy is sent
+
 	mu          sync.Mutex // guards the fields below
 	port        int        // 0 before Start
 	http        *http.Server
 	dataDir     *dataDirectory    // nil before Start
-	published   *handshakeFile    // nil before Start, and after its file was deleted
+	published   handshakeFile     // none before Start, and after its file was deleted
 	conns       map[string]*Conn  // by id
 	instanceIDs map[string]string // by installation and browser run
 	dialed      int64             // total number of connections, so that an older one never replaces a newer one
@@ -75,6 +85,14 @@ type Displacement struct {
 // extension, so more connections come from other programs.
 const maxPendingHandshakes = 16
 
+// extensionIDs returns the ids of the extensions that may connect.
+func (o *Options) extensionIDs() []string {
+	if o.StoreID == "" {
+		return []string{o.ExtensionID}
+	}
+	return []string{o.ExtensionID, o.StoreID}
+}
+
 // New returns a Server that does not listen yet.
 func New(opts Options) (*Server, error) {
 	if opts.ExtensionID == "" {
@@ -82,6 +100,9 @@ func New(opts Options) (*Server, error) {
 	}
 	if opts.Port < AnyPort || opts.Port > 65535 {
 		return nil, errs.Errorf(errs.ErrBadArgs, "", "%d is not a port", opts.Port)
+	}
+	if opts.Installation != "" && opts.Port != AnyPort {
+		return nil, errs.Errorf(errs.ErrBadArgs, "Use AnyPort.", "a paired extension could find a server of given tabs at port %d", opts.Port)
 	}
 	if opts.Name == "" {
 		opts.Name = "chrome-mcp"
@@ -163,7 +184,8 @@ func (s *Server) publish(port int, server *http.Server) error {
 		return err
 	}
 	s.dataDir, s.port, s.published, s.http = dir, port, file, server
-	s.wg.Go(s.watch)
+	servers := dir.recordPaths() // before Start returns, so that no later server is missed
+	s.wg.Go(func() { s.watch(servers) })
 	return nil
 }
 
@@ -184,7 +206,7 @@ func (s *Server) Err() error {
 		return errs.Errorf(errs.ErrNoBackend, "", "the server for the extension is closed")
 	case s.failed != nil:
 		return s.failed
-	case s.dataDir != nil && s.published == nil:
+	case s.dataDir != nil && s.published.File == nil:
 		return errs.Errorf(errs.ErrNoBackend, hintStopped,
 			"disconnected by chrome-mcp stop or by removal of the handshake file")
 	}
@@ -215,11 +237,24 @@ func (s *Server) Displaced() *Displacement {
 	return &d
 }
 
-// PolicyChanged sends the policy of Options.Policy to each connected extension again.
-func (s *Server) PolicyChanged() {
+// PolicyChanged sends the policy of Options.Policy to each connected extension again. Without it,
+// extensions receive a changed policy within a second.
+func (s *Server) PolicyChanged() { s.sendPolicy(func(*Conn, wire.Policy) bool { return true }) }
+
+// sendPolicy sends the current policy to the connected extensions for which due returns true.
+func (s *Server) sendPolicy(due func(*Conn, wire.Policy) bool) {
+	instances := s.Instances()
+	if len(instances) == 0 {
+		return
+	}
+	s.policyMu.Lock() // so that no older policy follows a newer one
+	defer s.policyMu.Unlock()
 	policy := s.policy()
-	for _, c := range s.Instances() {
-		c.send(&wire.PolicyChange{Policy: policy})
+	for _, c := range instances {
+		if due(c, policy) {
+			c.policy = policy
+			c.send(&wire.PolicyChange{Policy: policy})
+		}
 	}
 }
 
@@ -230,9 +265,9 @@ func (s *Server) Rotate() error {
 		s.mu.Unlock()
 		return errs.Errorf(errs.ErrInternal, "", "the bridge is not started")
 	}
-	s.published.remove()
+	s.published.Remove()
 	file, err := s.dataDir.publish(s.port, s.opts)
-	s.published = file // nil if err is set; then no extension can connect
+	s.published = file // none if err is set; then no extension can connect
 	s.mu.Unlock()
 	s.closeAll(errors.New("token rotated"), closeGoingAway)
 	return err
@@ -243,8 +278,8 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	s.published.remove()
-	s.published = nil
+	s.published.Remove()
+	s.published = handshakeFile{}
 	s.dataDir.removePairing()
 	server := s.http
 	s.mu.Unlock()
@@ -321,6 +356,14 @@ func (s *Server) drop(c *Conn) {
 	}
 }
 
+// nextSequence returns the number of a new connection.
+func (s *Server) nextSequence() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialed++
+	return s.dialed
+}
+
 // instanceIDFor returns a short id for an installation in one run of its browser. A restart of the
 // extension's service worker does not change it. A restart of the browser does, because it changes
 // the ids of the tabs.
@@ -329,11 +372,8 @@ func (s *Server) instanceIDFor(instance, run string) string {
 	defer s.mu.Unlock()
 	key := instance + "/" + run
 	if s.instanceIDs[key] == "" {
-		s.instanceIDs[key] = newInstanceID()
+		// Six random characters: it is part of the tab ids that a model reads.
+		s.instanceIDs[key] = strings.ToLower(wire.NewID()[20:])
 	}
 	return s.instanceIDs[key]
 }
-
-// newInstanceID returns a random id of six characters. It is short because it is part of the tab ids
-// that a model reads.
-func newInstanceID() string { return strings.ToLower(wire.NewID()[20:]) }

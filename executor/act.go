@@ -75,11 +75,15 @@ type ClickOptions struct {
 
 // TypeOptions are the options of [Actor.Type].
 type TypeOptions struct {
-	Clear      bool // empty the field first
-	PressEnter bool // press Enter afterwards
-	KeyEvents  bool // send a key press for each character, for pages that listen to keys
-	Timeout    time.Duration
+	Clear      bool          // empty the field first
+	PressEnter bool          // press Enter afterwards
+	KeyEvents  bool          // send a key press for each character, for pages that listen to keys
+	Delay      time.Duration // between the characters, all of them together at most MaxTypingDelay; implies KeyEvents
+	Timeout    time.Duration // of the wait for the element
 }
+
+// MaxTypingDelay bounds the time that a call of [Actor.Type] spends between characters.
+const MaxTypingDelay = 30 * time.Second
 
 // PressOptions are the options of [Actor.Press].
 type PressOptions struct {

@@ -16,10 +16,11 @@ type CallOptions struct {
 	// Several goroutines can call it at the same time.
 	OnDecision func(Decision)
 	// OnSwitch is called with the backend switch since the last call of a [Manager]. OnSharedTab is
-	// called with each tab that the user has shared since the last call. The goroutine of the call
-	// calls them, before the operation.
-	OnSwitch    func(BackendSwitch)
-	OnSharedTab func(SharedTab)
+	// called with each tab that the user has shared since the last call, OnSentElement with each
+	// element that the user has sent. The goroutine of the call calls them, before the operation.
+	OnSwitch      func(BackendSwitch)
+	OnSharedTab   func(SharedTab)
+	OnSentElement func(SentElement)
 }
 
 type callOptionsKey struct{}
@@ -37,6 +38,9 @@ func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
 	}
 	if o.OnSharedTab == nil {
 		o.OnSharedTab = old.OnSharedTab
+	}
+	if o.OnSentElement == nil {
+		o.OnSentElement = old.OnSentElement
 	}
 	return context.WithValue(ctx, callOptionsKey{}, o)
 }

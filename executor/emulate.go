@@ -92,6 +92,47 @@ type EmulateOptions struct {
 	Timezone      string // such as "Asia/Tokyo"
 	Network       NetworkConditions
 	CPUThrottling float64 // slowdown factor of the CPU, from 1 (no throttling) to MaxCPUThrottling
+	UserAgent     string  // replaces that of the device; no client hints are sent with it
+	Geolocation   *Geolocation
+	// Permissions are granted to the origin of the tab's document, in all tabs of the session.
+	// PermissionGeolocation needs a Geolocation, so that no real position is revealed. In the
+	// user's Chrome, Emulate returns ErrBadArgs: only the user grants permissions there.
+	Permissions []PagePermission
+	// Headers maps origins, such as "https://example.com", to additional headers of the requests
+	// that pages of the tab send to them. It replaces the headers of these origins; an empty map
+	// removes them. The gate must allow navigation to the origins. A redirect to another origin
+	// does not get the headers, and neither do requests of service workers and WebSockets. In the
+	// user's Chrome, Emulate returns ErrBadArgs.
+	Headers map[string]map[string]string
+}
+
+// A Geolocation is the position that pages get.
+type Geolocation struct {
+	Latitude  float64 `json:"latitude"`  // -90 to 90
+	Longitude float64 `json:"longitude"` // -180 to 180
+	Accuracy  float64 `json:"accuracy"`  // in meters
+}
+
+// A PagePermission is a permission of a site in the browser.
+type PagePermission string
+
+// The permissions that can be granted. Those that give a page access to devices or files of the
+// user, such as the camera and the clipboard, cannot.
+const (
+	PermissionGeolocation   PagePermission = "geolocation"
+	PermissionNotifications PagePermission = "notifications"
+)
+
+// OriginHeaders are the names of the additional headers of requests to an origin.
+type OriginHeaders struct {
+	Origin string   `json:"origin"`
+	Names  []string `json:"names"`
+}
+
+// A PageGrant is a permission that an origin has.
+type PageGrant struct {
+	Origin     string         `json:"origin"`
+	Permission PagePermission `json:"permission"`
 }
 
 // An Emulation lists all settings that are emulated in a tab. An empty setting is not emulated.
@@ -104,5 +145,9 @@ type Emulation struct {
 	Timezone      string            `json:"timezone,omitempty"`
 	Network       NetworkConditions `json:"network,omitempty"`
 	CPUThrottling float64           `json:"cpu,omitempty"`
+	UserAgent     string            `json:"userAgent,omitempty"`
+	Geolocation   *Geolocation      `json:"geolocation,omitempty"`
+	Permissions   []PageGrant       `json:"permissions,omitempty"`
+	Headers       []OriginHeaders   `json:"headers,omitempty"`
 	Viewport      Viewport          `json:"viewport"`
 }

@@ -10,7 +10,10 @@
 // that it uses.
 package executor
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // An Executor drives one browser for one client. Its methods are safe for concurrent use.
 //
@@ -47,6 +50,7 @@ type Page interface {
 	Inspector // console, errors, requests
 	Storage   // cookies, local and session storage
 	Emulator  // viewport, device, network
+	Handover  // hand the tab over to the user
 	Protocol  // one raw protocol call
 }
 
@@ -85,9 +89,27 @@ type Status struct {
 	Detail             string        `json:"detail,omitempty"` // why the browser is not ready, or other remarks
 	ExtensionConnected bool          `json:"extensionConnected"`
 	CDPAttached        bool          `json:"cdpAttached"`
-	Displaced          bool          `json:"displaced,omitempty"` // another connection replaced this one
-	Policy             *PolicyStatus `json:"policy,omitempty"`    // set by policy.Guard
-	Version            string        `json:"version,omitempty"`   // of chrome-mcp; set by the program
+	Displaced          bool          `json:"displaced,omitempty"`  // another connection replaced this one
+	CDPClients         []CDPClient   `json:"cdpClients,omitempty"` // connected now; set by the program
+	Browsers           []Browser     `json:"browsers,omitempty"`   // the named browsers
+	FilesURL           string        `json:"filesUrl,omitempty"`   // where pages find the user's files; set by the program
+	Policy             *PolicyStatus `json:"policy,omitempty"`     // set by policy.Guard
+	Version            string        `json:"version,omitempty"`    // of chrome-mcp; set by the program
+}
+
+// A Browser describes a named browser, for [Status].
+type Browser struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`             // "managed", "extension", "endpoint" or "browserless"
+	Color  string `json:"color,omitempty"`  // by which the user distinguishes browsers, as #rrggbb
+	Open   bool   `json:"open"`             // whether it is running and connected
+	Detail string `json:"detail,omitempty"` // why it is not ready, or other remarks
+}
+
+// A CDPClient describes a connected CDP client, for [Status].
+type CDPClient struct {
+	Name  string    `json:"name"`  // as the client reports it
+	Since time.Time `json:"since"` // when it connected
 }
 
 // PolicyStatus summarizes the policy in force, for [Status].

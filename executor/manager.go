@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -89,26 +90,18 @@ type Manager struct {
 // A backendState is a backend and the Manager's session on it.
 type backendState struct {
 	kind    BackendKind
-	prefix  string // of its tab ids
 	backend Backend
 	session Executor // nil until it is needed
 }
 
-// other returns the kind of the other backend.
-func (c *backendState) other() BackendKind {
-	if c.kind == BackendExtension {
-		return BackendCDP
-	}
-	return BackendExtension
-}
-
-var _ Executor = (*Manager)(nil)
+var (
+	_ Executor   = (*Manager)(nil)
+	_ CDPBrowser = (*Manager)(nil)
+)
 
 // NewManager returns a Manager. It starts nothing. Close the Manager before the backends.
 func NewManager(opts ManagerOptions) *Manager {
-	if opts.Session.Logger == nil {
-		opts.Session.Logger = opts.Logger
-	}
+	opts.Session.Logger = cmp.Or(opts.Session.Logger, opts.Logger)
 	if onEvent := opts.Session.OnEvent; onEvent != nil {
 		var mu sync.Mutex // each session calls from its own goroutine
 		opts.Session.OnEvent = func(ev Event) {
@@ -117,15 +110,12 @@ func NewManager(opts ManagerOptions) *Manager {
 			onEvent(ev)
 		}
 	}
-	m := &Manager{opts: opts, log: opts.Logger, closing: make(chan struct{}), ended: make(chan struct{})}
-	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
-	}
+	m := &Manager{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), closing: make(chan struct{}), ended: make(chan struct{})}
 	if opts.Extension != nil {
-		m.extension = &backendState{kind: BackendExtension, prefix: "ext", backend: opts.Extension}
+		m.extension = &backendState{kind: BackendExtension, backend: opts.Extension}
 	}
 	if opts.CDP != nil {
-		m.cdp = &backendState{kind: BackendCDP, prefix: "cdp", backend: opts.CDP}
+		m.cdp = &backendState{kind: BackendCDP, backend: opts.CDP}
 	}
 	return m
 }
@@ -169,6 +159,32 @@ func (m *Manager) statusOf(ctx context.Context, c *backendState) Status {
 		return c.backend.Status(ctx)
 	}
 	return session.Status(ctx)
+}
+
+// ConnectCDP connects a CDP client to the browser of the backend that a call would use now, and
+// opens the session there, whose gate decides about downloads. The connection stays there, even if
+// calls go to the other backend later. It returns ErrBadArgs if that backend is not a [CDPBrowser],
+// and otherwise the errors of [CDPBrowser.ConnectCDP] and of calls.
+func (m *Manager) ConnectCDP(ctx context.Context, opts *CDPOptions) (CDPConn, error) {
+	const op = "connect CDP client"
+	c, _, err := m.choose(ctx, true)
+	if err != nil {
+		return nil, Wrap(op, "", err)
+	}
+	browser, ok := c.backend.(CDPBrowser)
+	if !ok {
+		return nil, Wrap(op, "", Errorf(ErrBadArgs, "Use the other backend with ManagerOptions.Prefer.", "the %s backend does not support CDP clients", c.kind))
+	}
+	m.mu.Lock()
+	session, err := m.open(c)
+	m.mu.Unlock()
+	if err == nil && m.opts.Session.State != "" {
+		err = session.Ready(ctx) // loads the state
+	}
+	if err != nil {
+		return nil, Wrap(op, "", err)
+	}
+	return browser.ConnectCDP(ctx, opts)
 }
 
 // Close closes the sessions on both backends and waits until they are closed. A call that is still

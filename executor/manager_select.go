@@ -62,8 +62,8 @@ func (m *Manager) route(ctx context.Context, tab TabID, backendAgnostic bool) (E
 		return nil, err
 	}
 	// The session rejects an invalid id.
-	if prefix, _, _, err := tab.Split(); err == nil && prefix != c.prefix {
-		return nil, otherBackendError(fmt.Sprintf("tab %s", tab), c.other(), c.kind, skipped)
+	if kind := BackendOf(tab); kind != "" && kind != c.kind {
+		return nil, otherBackendError(fmt.Sprintf("tab %s", tab), kind, c.kind, skipped)
 	}
 	session, switched, err := m.switchTo(c, backendAgnostic, skipped)
 	if err != nil {

@@ -221,7 +221,7 @@ func TestManagerStatus(t *testing.T) {
 				}
 				got := m.Status(t.Context())
 				detail := got.Detail
-				if got.Detail = ""; got != c.want {
+				if got.Detail = ""; !reflect.DeepEqual(got, c.want) {
 					t.Errorf("Status is\n%+v, want\n%+v", got, c.want)
 				}
 				if !strings.Contains(detail, c.detail) || (c.name == "extension does not respond, prefer cdp" && detail != c.detail) {

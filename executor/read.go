@@ -21,9 +21,10 @@ type Reader interface {
 	Markdown(ctx context.Context, opts *MarkdownOptions) (*Markdown, error)
 	// Links lists the links of the page, each with a ref.
 	Links(ctx context.Context, opts *LinksOptions) (*Links, error)
-	// Eval runs JavaScript in the main world of the top frame. If the script throws an exception,
-	// the result has OK false. Eval returns ErrEvalFailed if the expression could not be evaluated,
-	// for example because of a syntax error.
+	// Eval runs JavaScript in the main world of the top frame. With a target, the expression is a
+	// function that is called with the element as its argument, in the main world of the element's
+	// frame. If the script throws an exception, the result has OK false. Eval returns ErrEvalFailed
+	// if the expression could not be evaluated, for example because of a syntax error.
 	Eval(ctx context.Context, expression string, opts *EvalOptions) (*EvalResult, error)
 }
 
@@ -91,6 +92,9 @@ type HTML struct {
 type MarkdownOptions struct {
 	// Selector selects an element instead of the main content; "body" means the complete page.
 	Selector string
+	// Refs writes a ref after each link, and includes buttons, fields and other controls as in
+	// snapshots, but without their states and values.
+	Refs     bool
 	MaxChars int // default DefaultMaxChars
 	Offset   int // characters to skip, to read on
 }
@@ -136,7 +140,8 @@ type Link struct {
 
 // EvalOptions are the options of [Reader.Eval].
 type EvalOptions struct {
-	NoAwait bool // return a promise without waiting for it
+	NoAwait bool   // return a promise without waiting for it
+	Target  Target // the argument of the function; zero means that the expression is evaluated as it is
 }
 
 // MaxEvalBytes is the maximum size of a value that Eval returns completely.

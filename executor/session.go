@@ -20,6 +20,7 @@ type Backend interface {
 
 // SessionOptions are the options of [Backend.NewSession].
 type SessionOptions struct {
+	Browser     string       // name of the browser, with which the ids of its tabs start; empty for the default browser
 	Gate        Gate         // nil denies everything
 	Logger      *slog.Logger // nil discards
 	OnEvent     func(Event)  // called in order, from one goroutine; must not block or call the session
@@ -27,6 +28,8 @@ type SessionOptions struct {
 	UploadsDir  string       // directory of files that may be uploaded; empty means none
 	Record      bool         // record the activity log for Inspector
 	StateDir    string       // directory of state files; empty means none
+	State       string       // name of a state file that is loaded into each browser that the session starts, as by LoadState; empty means none
+	Secrets     Secrets      // what Type and FillForm may type without the client seeing it; nil means nothing
 	MaxTabs     int          // maximum number of open tabs of the session, including those that their pages opened; 0 means DefaultMaxTabs
 }
 

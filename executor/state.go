@@ -8,7 +8,9 @@ import "context"
 // or an error.
 //
 // It requires a browser that chrome-mcp launched. In the user's Chrome and in an attached browser,
-// both methods return ErrPolicyDenied, because the cookies there do not belong to the agent alone.
+// both methods return ErrPolicyDenied, because the cookies there do not belong to the agent alone,
+// and SessionOptions.State is ignored. Elsewhere, calls return the error if that file cannot be
+// loaded.
 type StateStore interface {
 	// SaveState saves the browser's cookies, and the local storage of the origins of the session's
 	// tabs, to the extent that the [Gate] allows each (OpState). name is the file name: letters,

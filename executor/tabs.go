@@ -8,12 +8,24 @@ import (
 )
 
 // A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
-// instance id of the browser. An id never refers to a tab of another backend or of an earlier
+// instance id of the browser. The id of a tab of a named browser starts with the name, as in
+// "work:cdp:<session>:<raw>". An id never refers to a tab of another backend or of an earlier
 // browser instance; such ids result in ErrStaleTab.
 type TabID = errs.TabID
 
 // NewTabID returns a TabID with the given parts. backend is "cdp" or "ext".
 func NewTabID(backend, session, raw string) TabID { return errs.NewTabID(backend, session, raw) }
+
+// BackendOf returns the backend of a tab, or "" if id does not have the form of a tab id.
+func BackendOf(id TabID) BackendKind {
+	switch backend, _, _, _ := id.Split(); backend {
+	case "cdp":
+		return BackendCDP
+	case "ext":
+		return BackendExtension
+	}
+	return ""
+}
 
 // DeniedURL replaces the URL of a tab that the policy hides.
 const DeniedURL = "(denied by policy)"
@@ -25,6 +37,8 @@ type Tab struct {
 	Title  string `json:"title"`
 	Active bool   `json:"active"` // whether it is this client's active tab
 	Index  int    `json:"index"`
+	// Browser is the name of the browser of the tab; empty for the default browser.
+	Browser string `json:"browser,omitempty"`
 	// Note describes something unusual: a dialog blocks the page, a download replaced the page of a
 	// new tab, or the tab was opened before the action that reports it.
 	Note string `json:"note,omitempty"`
@@ -68,6 +82,9 @@ type NewPageOptions struct {
 	URL string // empty means a blank page
 	// Inactive keeps the active tab. Otherwise the new tab becomes this client's active tab.
 	Inactive bool
+	// Browser is the name of the browser in which the tab is opened. Empty means the default
+	// browser. An Executor without named browsers returns ErrBadArgs for a name.
+	Browser string
 }
 
 // A Ref identifies a DOM node of a document, such as "e12". Snapshot creates refs, and so do other
@@ -95,10 +112,13 @@ func badRef(s string) error {
 
 // A Target identifies an element by exactly one of Selector and Ref.
 //
-// A selector is a CSS selector, which is matched in document order through open shadow roots and
-// same-origin frames, or text=Sign in, or role=button[name="Save"]. A quoted text or name must
-// equal that of the element. An unquoted one matches any part of it, ignoring case. If several
-// elements match, the first visible one is used.
+// A selector is one of Playwright: CSS, text=Sign in, role=button[name="Save"], label=, placeholder=,
+// alt=, title=, testid= or XPath. It is matched in document order through open shadow roots (except
+// for XPath) and same-origin frames. A quoted text or name must equal that of the element. An
+// unquoted one matches any part of it, ignoring case, and /sign (in|up)/i is a regular expression.
+// If several elements match, the first visible one is used. A selector after >> is matched in the
+// elements of the one before; nth=1 and visible=true choose among them, where nth=1 is the second
+// match in its document.
 type Target struct {
 	Selector string
 	Ref      Ref

@@ -5,6 +5,7 @@
  *
  * @typedef {object} BadgeState
  * @property {boolean} asking a prompt is open
+ * @property {boolean} handedOver a tab is handed over to the user
  * @property {boolean} pairable there is a way to find servers
  * @property {number} shared number of the user's shared tabs
  * @property {number} own number of tabs that agents opened
@@ -23,6 +24,7 @@
  */
 export function badgeFor(s) {
   const tabs = s.shared === 1 ? '1 tab is shared' : `${s.shared} tabs are shared`;
+  if (s.handedOver) return { state: 'ask', text: '?', color: '#b3261e', title: 'chrome-mcp: an agent asks you to take over' };
   if (s.asking) return { state: 'ask', text: '?', color: '#b3261e', title: 'chrome-mcp: waiting for your permission' };
   if (s.error !== '') return { state: 'error', text: '!', color: '#b3261e', title: `chrome-mcp: ${s.error}` };
   if (!s.pairable && s.connected === 0) return { state: 'pair', text: 'pair', color: '#8a5a00', title: 'chrome-mcp: pair this browser in the options' };

@@ -2,16 +2,20 @@
 
 import { Alarm } from './alarm.js';
 import { badgeFor, BadgeView } from './badge.js';
+import { ContextMenu } from './context_menu.js';
 import { handle } from './commands.js';
+import { CommandError } from './command_error.js';
 import { Consent } from './consent.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { Relay } from './relay.js';
 import { Downloads } from './downloads.js';
+import { Handovers } from './handovers.js';
 import { Hosts } from './hosts.js';
 import { Log } from './log.js';
 import { Network } from './dnr_rules.js';
 import { NewTabs } from './newtabs.js';
 import { RecentTabs } from './recent_tabs.js';
+import { clearNotification, showNotification } from './notifications.js';
 import { PermissionPrompts } from './permission_prompts.js';
 import { compile, decide, siteOf } from './policy.js';
 import { Servers } from './discovery.js';
@@ -24,7 +28,6 @@ import { Tabs, targetOf } from './tabs.js';
 /** @typedef {import('./tabs.js').Shared} Shared */
 /** @typedef {import('./wire.js').EventName} EventName */
 /** @typedef {import('./policy.js').Rules} Rules */
-/** @typedef {import('./command_error.js').CommandError} CommandError */
 
 /** How long a tab stays attached after its server was lost, in ms. Most servers
  * reconnect, and Chrome's debugging bar should not flicker. */
@@ -33,6 +36,9 @@ const RECONNECT_GRACE_MS = 10_000;
 /** How long after a command an agent counts as active in a tab, in ms: a
  * navigation of the tab may then be its doing. */
 const ACTIVITY_TTL_MS = 10_000;
+
+/** The maximum number of CDP clients of a server that are shown. */
+const MAX_CLIENTS = 100;
 
 /** How long the tabs of a lost server are reserved for it, in ms. */
 const DRIVER_GRACE_MS = 60_000;
@@ -47,10 +53,14 @@ export class Broker {
     this.settings = new SettingsStore(local);
     this.consent = new Consent(session, local, () => this.changed());
     this.permissionPrompts = new PermissionPrompts(() => this.changed());
+    this.handovers = new Handovers(() => this.changed(), { opened: showNotification, closed: clearNotification });
     this.badge = new BadgeView();
     this.alarm = new Alarm();
-    /** Called after every change. @type {() => void} */
-    this.onChanged = () => {};
+    this.contextMenu = new ContextMenu();
+    /** Called after every change. @type {(() => void)[]} */
+    this.observers = [];
+    /** Called when a server is gone. @type {(key: string) => void} */
+    this.onGone = () => {};
     this.announced = false;
     /**
      * The name of the last server that disconnected because of chrome-mcp stop, "" after one
@@ -75,6 +85,7 @@ export class Broker {
         this.relay.release(tab.tabId).catch(() => {});
         for (const c of observers) this.sendEvent(c, 'tab_unshared', { tabId: tab.tabId, reason });
         this.problems.delete(tab.tabId);
+        this.handovers.tabUnshared(tab.tabId);
         this.log.add({ what: 'stopped sharing a tab', tabId: tab.tabId, host: tab.host, detail: reason });
         this.changed();
       },
@@ -88,6 +99,7 @@ export class Broker {
         const a = this.relay.attachments.get(tabId);
         return a?.live === true && Date.now() - a.used < ACTIVITY_TTL_MS;
       },
+      handedOver: (tabId) => this.handovers.hasTab(tabId),
     });
 
     this.newTabs = new NewTabs(() => void this.updateRules());
@@ -110,13 +122,19 @@ export class Broker {
         this.network.update().catch(() => {});
       },
       doing: (a, what, url) => {
-        this.log.add({ what, server: this.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(url)?.host });
+        const client = this.nameOfClient(a.connection, a.doing?.client ?? '');
+        this.log.add({ what, server: client || this.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(url)?.host });
         this.changed();
       },
       askEval: (a, origin) => {
         this.consent.ask(origin, this.agentOf(a));
       },
       evalAnswer: (a, origin) => this.consent.answer(origin, this.agentOf(a)),
+      scriptOrigins: (a, origin) => {
+        const { name } = this.agentOf(a);
+        const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
+        return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.kept(o, name) === true);
+      },
       download: (a, url) => this.downloads.begin(a.tabId, url),
       moved: (a) => {
         if (a.rules.unsafeAll) void this.updateRules(); // its sites are not in the policy
@@ -134,7 +152,9 @@ export class Broker {
       policy: (c) => this.apply(c),
       searched: () => this.changed(),
       gone: (c) => {
+        if (c.given) this.releaseChat(c.key);
         this.permissionPrompts.forget(c.key);
+        this.handovers.forget(c.key);
         if (this.servers.host.state === 'ok') {
           this.ended.add(c.key); // the native host would list it if it were running
           this.orphans();
@@ -147,6 +167,9 @@ export class Broker {
     this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
       await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       await this.adopt().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
+      this.releaseChats();
+      this.tabs.expire();
+      this.watchIdle();
       this.changed();
       void this.servers.refresh();
     });
@@ -178,15 +201,72 @@ export class Broker {
   /** Reports whether a server may see a tab. @param {Shared} tab @param {Connection} c */
   visible(tab, c) {
     if (tab.own !== '' && tab.own !== c.key) return false;
+    if (tab.chat || c.given) return tab.driver === c.key;
     return tab.driver === '' || tab.driver === c.key || !this.isRecentlyConnected(tab.driver);
   }
 
   /**
-   * Returns the number of the user's shared tabs that other servers drive.
+   * Returns the number of the user's shared tabs that other servers drive. Chats are not counted, and
+   * learn nothing of other tabs.
    * @param {Connection} c
    */
   elsewhere(c) {
-    return this.tabs.list().filter((tab) => tab.own === '' && !this.visible(tab, c)).length;
+    if (c.given) return 0;
+    return this.tabs.list().filter((tab) => tab.own === '' && !tab.chat && !this.visible(tab, c)).length;
+  }
+
+  /**
+   * Gives a tab to the server of a chat, and to no other. It throws a CommandError with a message for
+   * the user if the tab cannot be given.
+   *
+   * @param {number} tabId
+   * @param {Connection} c
+   * @param {number} ends the value of tabs.ends when the user acted
+   */
+  async give(tabId, c, ends) {
+    if (!c.given) throw new CommandError('INTERNAL', 'the server of the chat is not limited to its tabs: update chrome-mcp');
+    const known = this.tabs.get(tabId);
+    if (known?.chat && known.driver === c.key) return;
+    const why = this.giveRefusal(tabId, c.key);
+    if (why) throw new CommandError('POLICY_DENIED', why);
+    if (known) this.tabs.unshare(tabId, 'other_server');
+    this.tabs.titles.set(c.key, c.server?.name ?? '');
+    const given = await this.tabs.share(tabId, 'user', '', ends, 'stopped', c.key).catch((e) => {
+      const failed = this.tabs.get(tabId);
+      if (failed?.chat && failed.driver === c.key) this.tabs.unshare(tabId, 'released');
+      throw e;
+    });
+    if (!given.chat || given.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
+  }
+
+  /**
+   * Returns why a tab cannot be given to a chat because of the servers that use it, or "".
+   *
+   * @param {number} tabId
+   * @param {string} [key] of the server of the chat
+   */
+  giveRefusal(tabId, key = '') {
+    const tab = this.tabs.get(tabId);
+    if (!tab || (tab.driver !== '' && tab.driver === key)) return '';
+    if (tab.chat) return 'the tab belongs to another chat: remove it there first';
+    const user = tab.driver || tab.own;
+    if (user === '' || !this.isRecentlyConnected(user)) return '';
+    return `another agent, ${this.nameOf(user)}, uses the tab: stop sharing it in the popup first`;
+  }
+
+  /** Unshares the tabs of a chat, which no other server may see. @param {string} key of its server */
+  releaseChat(key) {
+    for (const tab of this.tabs.list()) if (tab.chat && tab.driver === key) this.tabs.unshare(tab.tabId, 'released');
+    this.onGone(key);
+  }
+
+  /** Unshares the tabs of all chats: they end with the worker, which has their port. */
+  releaseChats() {
+    for (const { tabId, chat } of this.tabs.list()) {
+      if (!chat) continue;
+      this.tabs.unshare(tabId, 'released');
+      if (this.adopted.delete(tabId)) withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+    }
   }
 
   /** When each server was last connected. @type {Map<string, number>} */
@@ -235,6 +315,7 @@ export class Broker {
   async choose(tabId, key) {
     const tab = this.tabs.get(tabId);
     if (!tab || tab.driver === key) return;
+    if (tab.chat || this.servers.all().some((c) => c.key === key && c.given)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.servers.connected().filter((c) => this.visible(tab, c));
     await this.relay.release(tabId);
     tab.driver = key;
@@ -250,6 +331,37 @@ export class Broker {
   /** @param {string} key */
   nameOf(key) {
     return this.servers.all().find((c) => c.key === key)?.server?.name ?? 'an agent';
+  }
+
+  /** Returns the name of a CDP client, or "" if the server has no such client. @param {Connection} c @param {string} id */
+  nameOfClient(c, id) {
+    return c.clients.find((client) => client.id === id)?.name ?? '';
+  }
+
+  /**
+   * Shows the CDP clients of a server.
+   * @param {Connection} c
+   * @param {unknown[]} clients
+   */
+  clientsChanged(c, clients) {
+    c.clients = clients.slice(0, MAX_CLIENTS).map((x) => {
+      const { id, name } = /** @type {any} */ (x);
+      return { id: String(id).slice(0, 100), name: String(name).slice(0, 100) };
+    });
+    this.changed();
+    return {};
+  }
+
+  /**
+   * Disconnects a CDP client, for the user.
+   * @param {string} key of its server
+   * @param {string} id
+   */
+  stopClient(key, id) {
+    const c = this.servers.connected().find((o) => o.key === key);
+    if (!c) return;
+    this.log.add({ what: 'stopped a client', server: this.nameOfClient(c, id) });
+    this.sendEvent(c, 'client_stopped', { client: id });
   }
 
   /** Returns the agent for prompts about scripts. @param {import('./relay.js').Attachment} a */
@@ -380,8 +492,12 @@ export class Broker {
     } else if (c.state !== 'connecting' && this.seen.has(key)) {
       this.seen.set(key, Date.now());
       this.permissionPrompts.abandon(key);
+      this.handovers.abandon(key);
       this.consent.abandon(key);
-      if (c.reason === 'stopped') this.setStoppedServer(this.nameOf(key));
+      if (c.reason === 'stopped') {
+        this.setStoppedServer(this.nameOf(key));
+        if (c.given) this.releaseChat(key);
+      }
       this.log.add({ what: 'disconnected', server: this.nameOf(key), detail: c.reason });
       for (const a of [...this.relay.attachments.values()]) if (a.connection === c) this.detachAfterGrace(a);
     }
@@ -442,7 +558,13 @@ export class Broker {
 
   /** Returns the open prompts. */
   questions() {
-    return [...this.consent.open(), ...this.permissionPrompts.open()];
+    return [...this.handovers.open(), ...this.consent.open(), ...this.permissionPrompts.open()];
+  }
+
+  /** Returns the number of open prompts of a server. @param {string} key */
+  questionsOf(key) {
+    const name = this.nameOf(key); // prompts do not contain the key
+    return this.questions().filter((q) => q.server === name).length;
   }
 
   /** @param {import('./relay.js').Attachment} a @param {string} reason reported by the browser */
@@ -541,6 +663,7 @@ export class Broker {
         this.tabs.unshare(tab.tabId, 'user');
       }
     }
+    this.watchIdle();
     for (const c of this.servers.connected()) await this.policyChanged(c);
     await this.tabs.autoShareAll();
   }
@@ -557,12 +680,50 @@ export class Broker {
     this.log.add({ what: 'stopped all' });
   }
 
+  /** Called by the expiry alarm. */
+  expire() {
+    this.alarm.expiry = Infinity;
+    this.tabs.expire();
+    this.changed();
+  }
+
+  /**
+   * Reports to the agents of a shared tab that the user chose "Send to agent". The page script knows
+   * the element. Nothing is reported about a frame that the agent may not use.
+   *
+   * @param {chrome.contextMenus.OnClickData} info
+   * @param {chrome.tabs.Tab} [clicked]
+   */
+  async sendElement({ frameId = 0 }, clicked) {
+    this.tabs.expire();
+    const shared = this.tabs.get(clicked?.id ?? -1);
+    if (!shared || !clicked) return;
+    let url = clicked.url ?? '';
+    if (frameId !== 0) {
+      const frame = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getFrame({ tabId: shared.tabId, frameId }), 'finding the frame').catch(() => null);
+      if (!frame || this.tabs.get(shared.tabId) !== shared) return;
+      url = frame.url;
+    }
+    for (const c of this.servers.connected()) {
+      // A blank frame has the origin of another document, which the server knows.
+      if (!this.visible(shared, c) || (siteOf(url) && decide(this.policyFor(c), url) !== null)) continue;
+      this.sendEvent(c, 'element_sent', { tabId: shared.tabId, ...(frameId === 0 ? {} : { frame: url }) });
+      this.log.add({ what: 'sent an element', server: this.nameOf(c.key), tabId: shared.tabId, host: siteOf(url)?.host });
+    }
+  }
+
+  /** Sets when the browser reports that the machine is idle. */
+  watchIdle() {
+    chrome.idle.setDetectionInterval(this.settings.value.shareIdleMinutes * 60);
+  }
+
   /** Does the periodic work of the alarm. */
   async tick() {
     await this.ready;
+    this.tabs.expire(); // the expiry alarm is late if the clock was set back
     const idle = this.settings.value.idleMinutes * 60_000;
     for (const a of [...this.relay.attachments.values()]) {
-      if (a.live && idle > 0 && Date.now() - a.used > idle) {
+      if (a.live && idle > 0 && Date.now() - a.used > idle && !this.handovers.hasTab(a.tabId)) {
         await this.relay.release(a.tabId);
         this.sendEvent(a.connection, 'detached', { tabId: a.tabId, reason: 'idle' });
         this.log.add({ what: 'detached from an idle tab', tabId: a.tabId });
@@ -586,6 +747,10 @@ export class Broker {
   orphans() {
     for (const tab of this.tabs.list()) {
       if ((tab.driver === '' && tab.own === '') || this.isRecentlyConnected(tab.driver || tab.own)) continue;
+      if (tab.chat) {
+        this.tabs.unshare(tab.tabId, 'released');
+        continue;
+      }
       this.relay.release(tab.tabId).catch(() => {});
       tab.driver = tab.own = '';
       tab.chosen = false;
@@ -603,7 +768,9 @@ export class Broker {
       const now = this.badgeState();
       this.badge.show(badgeFor(now));
       this.alarm.setActive(now.shared + now.own > 0 || now.connected > 0);
-      this.onChanged();
+      this.alarm.setExpiry(this.tabs.nextExpiry());
+      this.contextMenu.update((tabId) => this.tabs.get(tabId) !== undefined).catch((e) => console.warn(`chrome-mcp: ${e.message}`));
+      for (const observer of this.observers) observer();
     });
   }
 
@@ -615,6 +782,7 @@ export class Broker {
     const own = tabs.filter((t) => t.own !== '').length;
     return {
       asking: this.questions().length > 0,
+      handedOver: this.handovers.questions.size > 0,
       pairable: this.servers.host.state === 'ok' || this.servers.host.state === 'unknown' || this.servers.pairings.value.length > 0,
       shared: tabs.length - own,
       own,

@@ -5,13 +5,16 @@ import { CommandError } from './command_error.js';
 import { cutStrings } from './cut_strings.js';
 import { compile, decide, deniesAll, siteOf } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
-import { getTab } from './tabs.js';
-import { METHODS } from './wire.js';
+import { getTab, showTab } from './tabs.js';
+import { MAX_HANDOVER_MESSAGE, METHODS } from './wire.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./connection.js').Command} Command */
 /** @typedef {import('./broker.js').Broker} Broker */
 /** @typedef {import('./tabs.js').Shared} Shared */
+
+/** The maximum length of the id of a handover. */
+const MAX_ID = 64;
 
 /**
  * @type {{[K in keyof typeof METHODS]: (b: Broker, c: Connection, params: any, timeoutMs: number) => any}}
@@ -20,7 +23,8 @@ const HANDLERS = {
   ping_probe: () => ({}),
   tabs_list: async (b, c) => {
     const elsewhere = b.elsewhere(c);
-    return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}) };
+    const ended = Object.entries(b.tabs.book.ended).map(([tabId, reason]) => ({ tabId: Number(tabId), reason }));
+    return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}), ...(ended.length > 0 ? { ended } : {}) };
   },
   tab_new: newTab,
   tab_close: closeTab,
@@ -32,9 +36,19 @@ const HANDLERS = {
     }
     return {};
   },
+  tab_used: (b, c, { tabId }) => {
+    b.tabs.renew(requireVisibleTab(b, c, tabId));
+    return {};
+  },
   tabs_opened: tabsOpened,
   cdp,
   consent,
+  cdp_clients: (b, c, { clients }) => b.clientsChanged(c, clients),
+  handover,
+  handover_end: (b, c, { id }) => {
+    b.handovers.endQuestion(c.key, id);
+    return {};
+  },
   download_cancel: async (b, c, { id }) => {
     const tabId = b.downloads.known.get(id);
     if (tabId === undefined || b.relay.attachmentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
@@ -77,6 +91,19 @@ export function handle(b, c, command) {
 }
 
 /**
+ * Returns why a value does not have a type of wire.js, or "".
+ *
+ * @param {any} value
+ * @param {string} type
+ */
+function mismatch(value, type) {
+  if (type === 'any') return value === undefined ? 'missing' : '';
+  if (type === 'integer') return Number.isSafeInteger(value) ? '' : 'not an integer';
+  if (type.endsWith('[]')) return Array.isArray(value) ? '' : 'not a list';
+  return typeof value === type ? '' : `not a ${type}`;
+}
+
+/**
  * @param {Record<string, any>} params
  * @param {Record<string, string>} keys
  */
@@ -86,8 +113,8 @@ function checkParams(params, keys) {
     const key = optional ? written.slice(0, -1) : written;
     const value = params[key];
     if (value === undefined && optional) continue;
-    const ok = type === 'integer' ? Number.isSafeInteger(value) : type === 'any' ? value !== undefined : typeof value === type;
-    if (!ok) throw new CommandError('BAD_ARGS', type === 'any' ? `${key} is missing` : `${key} is not a${type === 'integer' ? 'n integer' : ` ${type}`}`);
+    const problem = mismatch(value, type);
+    if (problem) throw new CommandError('BAD_ARGS', `${key} is ${problem}`);
   }
 }
 
@@ -100,9 +127,11 @@ function checkParams(params, keys) {
  * @returns {Shared}
  */
 function requireVisibleTab(b, c, tabId) {
+  b.tabs.expire(); // the alarm may be late
   const shared = b.tabs.get(tabId);
   if (!shared) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
   if (!b.visible(shared, c)) {
+    if (shared.chat || c.given) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared with this agent`);
     throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
   }
   return shared;
@@ -110,6 +139,7 @@ function requireVisibleTab(b, c, tabId) {
 
 /** @param {Broker} b @param {Connection} c */
 async function listTabs(b, c) {
+  b.tabs.expire();
   const open = new Map((await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
   return b.tabs.list().flatMap((shared) => {
     const tab = open.get(shared.tabId);
@@ -120,7 +150,7 @@ async function listTabs(b, c) {
 /** @param {Broker} b @param {Connection} c */
 async function newTab(b, c) {
   if (deniesAll(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
-  const shared = await b.tabs.open(c.key, c.server?.name ?? '');
+  const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.given);
   b.log.add({ what: 'opened a tab', server: b.nameOf(c.key), tabId: shared.tabId });
   return attachTab(b, c, { tabId: shared.tabId });
 }
@@ -129,7 +159,7 @@ async function newTab(b, c) {
 async function closeTab(b, c, { tabId }) {
   const shared = requireVisibleTab(b, c, tabId);
   if (shared.own !== c.key && !b.settings.value.mayClose) {
-    b.tabs.unshare(tabId, 'user');
+    b.tabs.unshare(tabId, 'released');
     return { closed: false, released: true };
   }
   b.log.add({ what: 'closed a tab', server: b.nameOf(c.key), tabId, host: shared.host });
@@ -189,7 +219,8 @@ async function attachTab(b, c, { tabId }) {
  * @param {Broker} b
  */
 async function tabsOpened(b) {
-  // A page continues only after its new tab is in this list, but the events of the tab arrive later.
+  // The new tab of a page is in this list before the page continues. The events of the tab arrive
+  // later.
   const recent = b.recentTabs.update(await b.allTabs());
   const pending = await Promise.all(recent.map(async (tabId) => {
     if (!b.opening.has(tabId)) return true;
@@ -203,7 +234,7 @@ async function tabsOpened(b) {
 /**
  * @param {Broker} b
  * @param {Connection} c
- * @param {{tabId: number, sessionId?: string, method: string, params?: any, maxString?: number}} params
+ * @param {{tabId: number, sessionId?: string, method: string, params?: any, maxString?: number, client?: string}} params
  * @param {number} timeoutMs
  */
 function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
@@ -214,22 +245,32 @@ function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
 /**
  * @param {Broker} b
  * @param {Connection} c
- * @param {{tabId: number, sessionId?: string, method: string, params?: any}} params
+ * @param {{tabId: number, sessionId?: string, method: string, params?: any, client?: string}} params
  * @param {number} timeoutMs
  */
-function relayed(b, c, { tabId, sessionId = '', method, params = {} }, timeoutMs) {
-  requireVisibleTab(b, c, tabId);
+function relayed(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
+  const shared = requireVisibleTab(b, c, tabId);
   const a = b.relay.attachmentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
+  // Commands of tools do not renew: tab_used does. Those of Fetch answer requests of the page.
+  if (client !== '' && !method.startsWith('Fetch.')) b.tabs.renew(shared);
   const applying = b.applying.get(c);
-  if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs);
+  if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs, client);
   return applying.then(() => {
     requireVisibleTab(b, c, tabId);
     if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
-    return b.relay.command(a, sessionId, method, params, timeoutMs);
+    return b.relay.command(a, sessionId, method, params, timeoutMs, client);
   });
 }
+
+/**
+ * Returns how long to wait for the user, in ms: less than the timeout of the server, so that it
+ * receives the result.
+ *
+ * @param {number} timeoutMs
+ */
+const userTimeout = (timeoutMs) => Math.max(timeoutMs - 1000, timeoutMs / 2);
 
 /**
  * @param {Broker} b
@@ -242,19 +283,45 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
   if (kind !== 'eval' && !permit) throw new CommandError('BAD_ARGS', `unknown kind of consent ${kind.slice(0, 40)}`);
   const site = siteOf(origin);
   if (!site || new URL(origin).origin !== origin) throw new CommandError('BAD_ARGS', 'the origin is not an origin such as https://example.com');
-  // Less than the server's timeout, so that the server gets this result.
-  const patience = Math.max(timeoutMs - 1000, timeoutMs / 2);
+  const waitMs = userTimeout(timeoutMs);
   const agent = { key: c.key, name: b.nameOf(c.key) };
   if (permit) {
-    const answer = await b.permissionPrompts.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, patience);
+    const answer = await b.permissionPrompts.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, waitMs);
     if (answer === undefined) throw new CommandError('CONSENT_REQUIRED', 'waiting for the user to answer the prompt in the extension popup');
     return { granted: answer !== 'no', answer };
   }
   const why = decide(b.policyFor(c), origin + '/');
   if (why) throw new CommandError('POLICY_DENIED', why);
-  const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), patience);
+  const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), waitMs);
   if (reply === undefined) {
     throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`);
   }
   return { granted: reply.granted, answer: reply.answer ?? '' };
+}
+
+/**
+ * Opens the question of a handover, or continues it if again is true, and waits for the answer.
+ *
+ * @param {Broker} b
+ * @param {Connection} c
+ * @param {{id: string, tabId: number, message: string, again: boolean}} params
+ * @param {number} timeoutMs
+ */
+async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
+  const shared = requireVisibleTab(b, c, tabId);
+  if (id.length > MAX_ID) throw new CommandError('BAD_ARGS', 'the id is too long');
+  const agent = { key: c.key, name: b.nameOf(c.key) };
+  const tab = await getTab(tabId);
+  if (!again) {
+    const why = decide(b.policyFor(c), tab.url ?? '');
+    if (why) throw new CommandError('POLICY_DENIED', why);
+    await showTab(tabId);
+  }
+  // Check again after the awaits: the user may have stopped sharing the tab and shared it again.
+  if (requireVisibleTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
+  b.tabs.renew(shared); // also when the question ends, as Tabs.expire does
+  const origin = siteOf(tab.url ?? '') ? new URL(tab.url ?? '').origin : '';
+  const answer = await b.handovers.wait(agent, { id, tabId, origin, message: [...message].slice(0, MAX_HANDOVER_MESSAGE).join('') }, userTimeout(timeoutMs));
+  if (answer === undefined) throw new CommandError('CONSENT_REQUIRED', 'waiting for the user to answer in the extension popup');
+  return { answer };
 }

@@ -81,6 +81,8 @@ export class Connection {
     this.lostAt = 0;
     /** Whether no server is known on this port, but a paired server might be there. */
     this.guessed = false;
+    /** Whether the server sees only tabs that the user gave to it, and tabs that it opened. */
+    this.given = false;
     /** @type {WebSocket | null} */
     this.socket = null;
     /** The session id of the established connection. @type {string} */
@@ -89,6 +91,8 @@ export class Connection {
     this.server = null;
     /** @type {Policy | null} */
     this.policy = null;
+    /** The CDP clients of the server. @type {import('./wire.js').CDPClient[]} */
+    this.clients = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.heard = 0;
@@ -303,6 +307,7 @@ export class Connection {
     const { socket } = this;
     this.socket = null;
     this.policy = null;
+    this.clients = [];
     if (socket) {
       socket.onopen = socket.onmessage = socket.onclose = socket.onerror = null;
       try {

@@ -3,6 +3,6 @@
 
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
-	"15753c14cb8341e8cc640e9f3622174b2d0115904277293288f485d1dcca02c3",
-	"ba6cc4d5417a74f8b7271b327dff8a805a737128de407338e7e7a15b72f59659",
+	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
+	"17de70e87b51b4183822f4cd4904739e9044ca2aa71207e4f3fda5448434722b",
 ]);

@@ -25,6 +25,18 @@ func Files() fs.FS { return files }
 // proves nothing.
 func ID() string { return id() }
 
+// StoreID is the id that the Chrome Web Store gave the extension, or empty while it is not
+// published. The native messaging host and the bridge accept it like ID.
+const StoreID = ""
+
+// IDs returns the ids that the extension can have: ID, and StoreID unless it is empty.
+func IDs() []string {
+	if StoreID == "" {
+		return []string{ID()}
+	}
+	return []string{ID(), StoreID}
+}
+
 var id = sync.OnceValue(func() string {
 	data, err := files.ReadFile("manifest.json")
 	if err != nil {

@@ -75,6 +75,9 @@ func TestManifest(t *testing.T) {
 		Options struct {
 			Page string `json:"page"`
 		} `json:"options_ui"`
+		Panel struct {
+			Path string `json:"default_path"`
+		} `json:"side_panel"`
 	}
 	if err := json.Unmarshal(read(t, "manifest.json"), &m); err != nil {
 		t.Fatal(err)
@@ -85,7 +88,7 @@ func TestManifest(t *testing.T) {
 	if len(m.Hosts)+len(m.Optional)+len(m.Scripts) != 0 {
 		t.Error("the extension has host permissions or content scripts")
 	}
-	named := []string{m.Background.Worker, m.Action.Popup, m.Options.Page}
+	named := []string{m.Background.Worker, m.Action.Popup, m.Options.Page, m.Panel.Path}
 	for _, icons := range []map[string]string{m.Icons, m.Action.Icon} {
 		for _, name := range icons {
 			named = append(named, name)

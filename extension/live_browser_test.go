@@ -44,12 +44,13 @@ func nativeHost(path string) {
 	go func() {
 		defer close(queries)
 		for {
-			var size uint32
-			if binary.Read(os.Stdin, binary.NativeEndian, &size) != nil {
+			m, err := readMessage()
+			if err != nil {
 				return
 			}
-			if _, err := io.CopyN(io.Discard, os.Stdin, int64(size)); err != nil {
-				return
+			if m["type"] == "chats" {
+				chatHost(path)
+				os.Exit(0)
 			}
 			queries <- true
 		}
@@ -70,6 +71,20 @@ func nativeHost(path string) {
 			}
 		}
 	}
+}
+
+// readMessage reads a message of the browser.
+func readMessage() (map[string]any, error) {
+	var size uint32
+	if err := binary.Read(os.Stdin, binary.NativeEndian, &size); err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(os.Stdin, data); err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	return m, json.Unmarshal(data, &m)
 }
 
 // A browser is a Chromium with the extension, whose native messaging host is the
@@ -137,7 +152,7 @@ func (b *browser) run(servers ...*fakeServer) {
 	list := []map[string]any{}
 	for _, s := range servers {
 		list = append(list, map[string]any{
-			"port": s.port, "token": wire.EncodeKey(s.keys[wire.KeyToken]), "pid": s.port, "name": s.name, "started": 1,
+			"port": s.port, "token": wire.EncodeKey(s.keys[wire.KeyToken]), "pid": s.port, "name": s.name, "started": 1, "given": s.given,
 		})
 	}
 	data, err := json.Marshal(list)

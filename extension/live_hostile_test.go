@@ -15,7 +15,7 @@ func TestHostilePage(t *testing.T) {
 	web := newSite(t)
 	b := start(t)
 	page := b.Find(t, "page", "about:blank")
-	b.goTo(t, page.ID, web.at("a.test", "/first"))
+	b.GoTo(t, page.ID, web.at("a.test", "/first"))
 	b.WithSession(t, page.ID, func(session string) {
 		b.Call(t, session, "Network.setCookie", map[string]any{"url": web.at("denied.a.test", "/"), "name": "session", "value": "of-another-site", "httpOnly": true}, nil)
 	})

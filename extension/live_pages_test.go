@@ -49,7 +49,7 @@ func TestPages(t *testing.T) {
 	}
 
 	step("first run", func(t *testing.T) {
-		b.goTo(t, page.ID, "chrome://version/")
+		b.GoTo(t, page.ID, "chrome://version/")
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#setup-title", "Two steps to get started")
 			b.shows(t, s, "#steps", "chrome-mcp extension install")
@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 		b.run(server)
 		// The title tries to change the writing direction.
 		title := "<b>\u202egnp.exe</b> " + strings.Repeat("long ", 60)
-		b.goTo(t, page.ID, web.at("a.test", "/one?title="+url.QueryEscape(title)))
+		b.GoTo(t, page.ID, web.at("a.test", "/one?title="+url.QueryEscape(title)))
 		b.Popup(t, func(s string) { // opening it searches for servers
 			c = server.next(t)
 			b.shows(t, s, "#status", "claude connected, no tab shared")
@@ -133,16 +133,16 @@ func TestPages(t *testing.T) {
 	})
 
 	step("a page that cannot be driven", func(t *testing.T) {
-		b.goTo(t, page.ID, "chrome://version/")
+		b.GoTo(t, page.ID, "chrome://version/")
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#tabs .bad", "belong to the browser")
 			b.shows(t, s, "#share", "Stop sharing this tab")
 		})
-		b.goTo(t, page.ID, web.at("denied.test", "/"))
+		b.GoTo(t, page.ID, web.at("denied.test", "/"))
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#tabs .bad", "Not allowed for claude: denied.test is not in the list")
 		})
-		b.goTo(t, page.ID, web.at("a.test", "/one"))
+		b.GoTo(t, page.ID, web.at("a.test", "/one"))
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tabOf(t, "a.test")}, &wire.Tab{})
 	})
 
@@ -350,19 +350,6 @@ func TestPages(t *testing.T) {
 			if len(entries) != 1 || entries[0].What != "reloading" || entries[0].Host != "a.test" || entries[0].Server != "claude" {
 				t.Errorf("exported %+v", entries)
 			}
-		})
-	})
-}
-
-// goTo opens a URL in a tab and waits for it.
-func (b *browser) goTo(t *testing.T, id, url string) {
-	t.Helper()
-	b.WithSession(t, id, func(s string) {
-		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
-		userbrowser.Eventually(t, url, func() bool {
-			var at string
-			b.Eval(t, s, "document.readyState + location.href", &at)
-			return at == "complete"+url
 		})
 	})
 }

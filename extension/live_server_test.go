@@ -29,6 +29,7 @@ type fakeServer struct {
 	port    int
 	name    string
 	version string
+	given   bool              // whether it sees only tabs that were given to it
 	keys    map[string][]byte // by key of the hello
 	own     []byte            // the key that a pairing string is exchanged for
 	conns   chan *fakeConn    // authenticated connections

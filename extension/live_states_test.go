@@ -62,7 +62,7 @@ func TestStates(t *testing.T) {
 	})
 
 	step("the user selects the driver of a tab", func(t *testing.T) {
-		b.goTo(t, page.ID, web.at("a.test", "/one?title=First"))
+		b.GoTo(t, page.ID, web.at("a.test", "/one?title=First"))
 		b.run(claude, zed)
 		z = zed.next(t)
 		mark := c.mark()

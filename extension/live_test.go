@@ -26,17 +26,7 @@ func TestLive(t *testing.T) {
 	}
 	b := start(t)
 	page := b.Find(t, "page", "about:blank")
-	goTo := func(t *testing.T, url string) {
-		t.Helper()
-		b.WithSession(t, page.ID, func(session string) {
-			b.Call(t, session, "Page.navigate", map[string]any{"url": url}, nil)
-			userbrowser.Eventually(t, "the page", func() bool {
-				var at string
-				b.Eval(t, session, "document.readyState + location.href", &at)
-				return at == "complete"+url
-			})
-		})
-	}
+	goTo := func(t *testing.T, url string) { b.GoTo(t, page.ID, url) }
 	goTo(t, web.at("a.test", "/first"))
 
 	server := newServer(t, "claude", policy)

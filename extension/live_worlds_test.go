@@ -32,7 +32,7 @@ func TestWorlds(t *testing.T) {
 	b := startWith(t, []string{dir})
 	page := b.Find(t, "page", "about:blank")
 	url := web.at("a.test", "/first")
-	b.goTo(t, page.ID, url)
+	b.GoTo(t, page.ID, url)
 	b.WithSession(t, page.ID, func(session string) {
 		b.holds(t, session, "document.documentElement.dataset.ran === '1'")
 		b.Eval(t, session, `new Promise((done) => {

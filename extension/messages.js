@@ -3,6 +3,7 @@
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { decide, originOf, siteOf } from './policy.js';
 import { badgeFor } from './badge.js';
+import { SHARED_UNTIL, showTab } from './tabs.js';
 
 // The messages between the worker and the popup or options page. A page connects a runtime
 // port named PORT_NAME. The worker sends {type:'state', state} immediately and after
@@ -28,6 +29,8 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {number} since when it connected, in ms since 1970; 0 if it is not connected
  * @property {number[]} drives ids of the tabs that it drives
  * @property {{allow: string[], unsafeAll: boolean} | null} policy the sites that it may visit
+ * @property {import('./wire.js').CDPClient[]} clients its CDP clients
+ * @property {boolean} given whether it is the server of a chat
  */
 
 /**
@@ -41,10 +44,15 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {boolean} active whether it is the active tab of its window
  * @property {boolean} own whether an agent opened it
  * @property {'user' | 'group' | 'site' | 'all' | 'own' | 'popup'} how why it is shared
+ * @property {import('./tabs.js').SharedUntil} until what ends its sharing
+ * @property {number} expires when its sharing ends unless a call renews it, in ms since 1970; 0
+ *   unless until is 'time'
  * @property {string} driver key of the server that drives it, "" if none does
  * @property {boolean} left whether the driver is not connected
+ * @property {boolean} chat whether it belongs to a chat
  * @property {boolean} attached whether the debugger is attached
- * @property {{what: string, at: number} | null} doing the last activity in it
+ * @property {{what: string, at: number, client: string} | null} doing the last activity in
+ *   it; client is the name of the CDP client, "" for tools
  * @property {boolean} keep whether its site is shared automatically
  * @property {string} problem why no agent can act in it now, as text; "" if one can
  */
@@ -58,6 +66,8 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {string} url
  * @property {string} origin
  * @property {boolean} shared
+ * @property {boolean} own whether an agent opened it
+ * @property {import('./tabs.js').SharedUntil} until what ends its sharing, if it is shared
  * @property {string} obstacle why it cannot be shared, as text; "" if it can be
  * @property {boolean} keep
  */
@@ -75,7 +85,7 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {ServerView[]} servers
  * @property {TabView[]} tabs
  * @property {CurrentView | null} current
- * @property {(import('./consent.js').ConsentPrompt | import('./permission_prompts.js').PermissionPrompt)[]} questions
+ * @property {(import('./consent.js').ConsentPrompt | import('./permission_prompts.js').PermissionPrompt | import('./handovers.js').HandoverQuestion)[]} questions
  * @property {{origin: string, server: string, granted: boolean, always: boolean}[]} consents
  * @property {import('./settings.js').Settings} settings
  * @property {string} stopped the name of the last server that chrome-mcp stop disconnected; "" if
@@ -87,16 +97,25 @@ export const PORT_NAME = 'chrome-mcp-page';
 /**
  * The actions that a page can request, with their arguments:
  *
- * share {tabId} · unshare {tabId} · stopAll {} · keep {origin, on} · drive {tabId, server} (a
- * server's key, or "" for the first to act) · show {tabId} · answer {question, answer: once,
- * session, always or no} · forget {origin, server?} · pair {text} · unpair {pairing} · settings
- * {patch} · retry {} · log {} (returns the list of entries, newest last)
+ * share {tabId, until?} (a SharedUntil) · sharedUntil {tabId, until} · unshare {tabId} · stopAll {}
+ * · keep {origin, on} · drive {tabId, server} (a server's key, or "" for the first to act) ·
+ * stopClient {server, client} · show {tabId} · answer {question, answer: once, session, always or
+ * no} · handover {question, answer: done or cannot} · forget {origin, server?} · pair {text} ·
+ * unpair {pairing} · settings {patch} · retry {} · log {} (returns the list of entries, newest
+ * last)
  *
- * @typedef {'share' | 'unshare' | 'stopAll' | 'keep' | 'drive' | 'show' | 'answer' | 'forget' | 'pair' | 'unpair' | 'settings' | 'retry' | 'log'} Action
+ * @typedef {'share' | 'sharedUntil' | 'unshare' | 'stopAll' | 'keep' | 'drive' | 'stopClient' | 'show' | 'answer' | 'handover' | 'forget' | 'pair' | 'unpair' | 'settings' | 'retry' | 'log'} Action
  */
 
 /** @type {import('./consent.js').Answer[]} */
 const ANSWERS = ['once', 'session', 'always', 'no'];
+
+/** @param {any} m @returns {import('./tabs.js').SharedUntil} */
+function untilOf(m) {
+  const until = SHARED_UNTIL.find((u) => u === (m.until ?? 'stopped'));
+  if (!until) throw new Error('until must be stopped, time or idle');
+  return until;
+}
 
 /** What was granted, for the log. */
 const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads' };
@@ -104,8 +123,9 @@ const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads
 /** @type {Record<Action, (b: Broker, m: any) => unknown>} */
 const ACTIONS = {
   share: async (b, m) => {
-    await b.tabs.share(m.tabId, 'user');
+    await b.tabs.share(m.tabId, 'user', '', undefined, untilOf(m));
   },
+  sharedUntil: (b, m) => b.tabs.setSharedUntil(m.tabId, untilOf(m)),
   unshare: (b, m) => b.tabs.unshare(m.tabId, 'user'),
   stopAll: (b) => b.stopAll(),
   keep: async (b, m) => {
@@ -114,10 +134,8 @@ const ACTIONS = {
     if (m.on) await b.settingsChanged();
   },
   drive: (b, m) => b.choose(m.tabId, String(m.server)),
-  show: async (_, m) => {
-    const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(m.tabId, { active: true }), 'showing the tab');
-    if (tab) await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.update(tab.windowId, { focused: true }), 'showing the window');
-  },
+  stopClient: (b, m) => b.stopClient(String(m.server), String(m.client)),
+  show: (_, m) => showTab(m.tabId),
   answer: async (b, m) => {
     const answer = ANSWERS.find((a) => a === m.answer);
     if (!answer) throw new Error('the answer is once, session, always or no');
@@ -125,6 +143,10 @@ const ACTIONS = {
     const p = answer === 'always' ? undefined : b.permissionPrompts.reply(String(m.question), answer);
     if (p) b.log.add({ what: `${answer === 'no' ? 'denied' : 'allowed'} ${KIND_LABELS[p.kind]}`, server: p.server, host: siteOf(p.origin)?.host, detail: answer });
     if (q) b.log.add({ what: answer === 'no' ? 'denied scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
+  },
+  handover: (b, m) => {
+    const q = b.handovers.reply(String(m.question), String(m.answer));
+    if (q) b.log.add({ what: 'answered an agent', server: q.server, tabId: q.tabId, host: siteOf(q.origin)?.host, detail: m.answer });
   },
   forget: (b, m) => b.consent.forget(String(m.origin), m.server === undefined ? undefined : String(m.server)),
   pair: async (b, m) => {
@@ -143,6 +165,11 @@ const ACTIONS = {
   log: (b) => b.log.list(),
 };
 
+/** Reports whether a message is from a page of the extension. @param {chrome.runtime.MessageSender} [sender] */
+export function isOwnPage(sender) {
+  return sender?.id === chrome.runtime.id && sender.url?.startsWith(chrome.runtime.getURL('')) === true;
+}
+
 /** Serves the extension's pages. */
 export class Pages {
   /** @param {Broker} broker */
@@ -152,13 +179,12 @@ export class Pages {
     this.ports = new Set();
     this.sending = false;
     this.stale = false;
-    broker.onChanged = () => this.update();
+    broker.observers.push(() => this.update());
   }
 
   /** @param {chrome.runtime.Port} port */
   onConnect(port) {
-    const { sender } = port;
-    if (port.name !== PORT_NAME || sender?.id !== chrome.runtime.id || !sender.url?.startsWith(chrome.runtime.getURL(''))) {
+    if (port.name !== PORT_NAME || !isOwnPage(port.sender)) {
       port.disconnect();
       return;
     }
@@ -225,6 +251,7 @@ async function snapshot(b) {
       since: c.state === 'connected' ? c.connectedAt : 0,
       drives: b.tabs.list().filter((t) => t.driver === c.key).map((t) => t.tabId),
       policy: c.policy ? { allow: c.policy.allow ?? [], unsafeAll: c.policy.unsafeAll === true } : null,
+      clients: c.clients, given: c.given,
     })),
     tabs: b.tabs.list().flatMap((t) => {
       const tab = byId.get(t.tabId);
@@ -233,14 +260,14 @@ async function snapshot(b) {
       const attachment = b.relay.attachments.get(t.tabId);
       const left = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
-        tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how,
-        driver: t.driver, left, attached: attachment?.live === true, doing: left ? null : attachment?.doing ?? null, keep: settings.keepSites.includes(origin),
+        tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,
+        driver: t.driver, left, chat: t.chat === true, attached: attachment?.live === true, doing: left ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
         problem: unshareableReason(b, t, tab.url ?? ''),
       }];
     }),
     current: front?.id === undefined ? null : {
       tabId: front.id, title: front.title ?? '', url: front.url ?? '', origin: siteOf(front.url ?? '') ? originOf(front.url ?? '') : '',
-      shared: b.tabs.get(front.id) !== undefined, obstacle: b.tabs.shareRefusal(front.url ?? '') ?? '',
+      shared: b.tabs.get(front.id) !== undefined, own: (b.tabs.get(front.id)?.own ?? '') !== '', until: b.tabs.get(front.id)?.until ?? 'stopped', obstacle: b.tabs.shareRefusal(front.url ?? '') ?? '',
       keep: settings.keepSites.includes(originOf(front.url ?? '')),
     },
     questions: b.questions(),
@@ -249,6 +276,16 @@ async function snapshot(b) {
     stopped: b.stopped.value,
     ended: lastEndReason(b),
   };
+}
+
+/**
+ * Returns the last activity in a tab.
+ *
+ * @param {Broker} b
+ * @param {import('./relay.js').Attachment} [a]
+ */
+function doingOf(b, a) {
+  return a?.doing ? { ...a.doing, client: b.nameOfClient(a.connection, a.doing.client) } : null;
 }
 
 /**

@@ -17,6 +17,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * @property {boolean} main whether it is the main world
  * @property {boolean} ours whether it is an isolated world that the server created, not another
  *   extension's
+ * @property {boolean} [client] whether it is an isolated world of a CDP client
  * @property {string} origin "" if it is opaque
  * @property {string} [frame] id of its frame
  */
@@ -42,6 +43,13 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  *   a site
  * @property {(origin: string) => void} askEval prompts the user, without waiting
  * @property {() => Promise<{id: number, url: string}[]>} history entries of the tab's history
+ * @property {() => Promise<string[]>} documents URLs of the documents of all frames of the tab
+ * @property {(request: string) => string | undefined} urlOfRequest undefined if unknown
+ * @property {(source: string) => Promise<boolean>} compiles reports whether a script has no syntax
+ *   error, without running it
+ * @property {() => string[]} scriptOrigins the origins on which the user allows scripts until the
+ *   browser closes or permanently
+ * @property {(name: string) => boolean} isToolWorld whether tools use an isolated world with a name
  */
 
 /** @typedef {Record<string, any>} Params */
@@ -50,7 +58,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * A check throws a CommandError to deny a command. It may return changed parameters to send.
  * If it returns a promise, later commands to the tab wait for it.
  *
- * @typedef {(params: Params, s: CommandContext) => void | Params | Promise<void>} Check
+ * @typedef {(params: Params, s: CommandContext) => void | Params | Promise<void | Params>} Check
  */
 
 /** @type {Check} */
@@ -58,7 +66,7 @@ const allowAlways = () => {};
 
 /** For commands that read the page or act in it: the top document must be allowed,
  * and the document of the frame that the command is for. @type {Check} */
-const content = (params, s) => {
+export const content = (params, s) => {
   let why = decide(s.rules, s.url) ?? (s.child ? decide(s.rules, s.site) : null); // an unknown site is denied
   const frame = params.frameId === undefined ? s.top : String(params.frameId);
   if (frame !== s.top) {
@@ -88,13 +96,13 @@ const requireEvalConsent = (params, s) => {
  * @param {string} origin
  * @param {CommandContext} s
  */
-function mainWorld(origin, s) {
+export function mainWorld(origin, s) {
   if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
   const answer = origin === '' ? false : s.evalAnswer(origin);
   if (answer === true) return;
   if (answer === false) throw new CommandError('POLICY_DENIED', `the user denied scripts on ${origin || 'this page'}`);
   s.askEval(origin);
-  throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`);
+  throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`, { origin });
 }
 
 /**
@@ -104,7 +112,7 @@ function mainWorld(origin, s) {
  * @param {World} world
  * @param {CommandContext} s
  */
-function inWorld(world, s) {
+export function inWorld(world, s) {
   if (!world.main && !world.ours) throw new CommandError('POLICY_DENIED', 'chrome-mcp did not create the isolated world');
   const url = world.frame === undefined ? undefined : s.urlOfFrame(world.frame);
   const why = world.origin === '' ? null : decide(s.rules, world.origin + '/') ?? (url ? decide(s.rules, url) : null);
@@ -163,7 +171,7 @@ function objectWorld(objectId, s) {
  * @param {unknown} objectId
  * @param {CommandContext} s
  */
-function worldOf(objectId, s) {
+export function worldOf(objectId, s) {
   const parts = String(objectId).split('.');
   const world = parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
   if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
@@ -248,7 +256,7 @@ function createIsolatedWorld(params, s) {
 }
 
 /** @type {Check} */
-function navigate(params, s) {
+export function navigate(params, s) {
   const url = String(params.url);
   let parsed;
   try {
@@ -268,7 +276,7 @@ function navigate(params, s) {
 
 /** The back/forward cache restores pages without a request, so no network rule
  * applies. @type {Check} */
-async function navigateToHistoryEntry(params, s) {
+export async function navigateToHistoryEntry(params, s) {
   const entry = (await s.history()).find((e) => e.id === params.entryId);
   if (!entry) throw protocolError(-32602, 'No entry with passed id');
   const why = decide(s.rules, entry.url);
@@ -276,13 +284,13 @@ async function navigateToHistoryEntry(params, s) {
 }
 
 /** @type {Check} */
-function reload(params) {
+export function reload(params) {
   if (params.scriptToEvaluateOnLoad) throw new CommandError('POLICY_DENIED', 'scriptToEvaluateOnLoad is not allowed');
 }
 
 /** Without urls the browser would return the cookies of all frames, and with other sites' urls
  * the cookies of those sites. @type {Check} */
-function getCookies(params, s) {
+export function getCookies(params, s) {
   content(params, s);
   const origin = originOf(s.url);
   const { urls } = params;
@@ -294,7 +302,7 @@ function getCookies(params, s) {
 
 /** A cookie may be set for the tab's host, or for a parent domain if the rules allow that
  * domain also, because it shares the cookie with other hosts. @type {Check} */
-function setCookie(params, s) {
+export function setCookie(params, s) {
   content(params, s);
   const origin = originOf(s.url);
   if (origin === '' || typeof params.url !== 'string' || originOf(params.url) !== origin) {
@@ -304,7 +312,7 @@ function setCookie(params, s) {
 }
 
 /** @type {Check} */
-function deleteCookies(params, s) {
+export function deleteCookies(params, s) {
   content(params, s);
   if (params.url !== undefined || params.domain === undefined) throw new CommandError('BAD_ARGS', 'set domain and not url');
   cookieDomain(params.domain, s);
@@ -331,7 +339,7 @@ function cookieDomain(domain, s) {
 }
 
 /** @type {Check} */
-function setAutoAttach(params) {
+export function setAutoAttach(params) {
   if (params.autoAttach && params.flatten !== true) throw new CommandError('BAD_ARGS', 'set flatten to true');
 }
 
@@ -366,9 +374,11 @@ const TABLE = {
   'DOM.scrollIntoViewIfNeeded': content,
 
   'Emulation.clearDeviceMetricsOverride': allowAlways,
+  'Emulation.clearGeolocationOverride': allowAlways,
   'Emulation.setDeviceMetricsOverride': allowAlways,
   'Emulation.setEmulatedMedia': allowAlways,
   'Emulation.setFocusEmulationEnabled': allowAlways,
+  'Emulation.setGeolocationOverride': allowAlways,
   'Emulation.setPageScaleFactor': allowAlways,
   'Emulation.setTouchEmulationEnabled': allowAlways,
   'Emulation.setUserAgentOverride': allowAlways,
@@ -387,6 +397,8 @@ const TABLE = {
 
   'Inspector.enable': allowAlways,
   'Inspector.disable': allowAlways,
+
+  'Log.clear': allowAlways,
 
   'Network.enable': allowAlways,
   'Network.deleteCookies': deleteCookies,
@@ -420,6 +432,7 @@ const TABLE = {
   'Runtime.awaitPromise': (params, s) => objectWorld(params.promiseObjectId, s),
   'Runtime.callFunctionOn': callFunctionOn,
   'Runtime.disable': allowAlways,
+  'Runtime.discardConsoleEntries': allowAlways,
   'Runtime.enable': allowAlways,
   'Runtime.evaluate': evaluate,
   'Runtime.getProperties': (params, s) => objectWorld(params.objectId, s),
@@ -466,8 +479,7 @@ export function check(method, params, situation) {
     throw new CommandError('POLICY_DENIED', `the extension does not allow ${method}${instead}`);
   }
   const changed = rule(params, situation);
-  if (changed instanceof Promise) return changed.then(() => params);
-  return changed ?? params;
+  return changed instanceof Promise ? changed.then((p) => p ?? params) : changed ?? params;
 }
 
 /**

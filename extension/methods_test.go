@@ -20,6 +20,8 @@ var managedOnly = map[string]string{
 	"Fetch.fulfillRequest":           "a server could replace a site's responses",
 	"Fetch.continueWithAuth":         "the user answers requests for passwords",
 	"WebAuthn.enable":                "the user's passkeys stay in use",
+	"WebAuthn.disable":               "the user's passkeys stay in use",
+	"Page.bringToFront":              "the extension shows a tab only with the question of a handover",
 	"Network.getResponseBody":        "the site of a response is unknown",
 	"Emulation.setCPUThrottlingRate": "other tabs may share the process",
 	"Emulation.setLocaleOverride":    "other tabs may share the process",

@@ -12,7 +12,8 @@ import { HOST_NAME, VERSION } from './wire.js';
 
 /**
  * A server that the native host lists.
- * @typedef {{port: number, token: string, name: string}} Listed
+ * given: it sees only tabs that the user gave to it, and tabs that it opened.
+ * @typedef {{port: number, token: string, name: string, given?: boolean}} Listed
  */
 
 /** The minimum and maximum delay before an exited host is restarted, in ms. */
@@ -60,13 +61,14 @@ export class NativeHost {
    * Queries the running servers. The list is empty without a host. The keys
    * arrive through the browser's pipe and are kept in memory only.
    *
+   * @param {string} installation id of this installation, for the servers that only it can use
    * @returns {Promise<Listed[]>}
    */
-  async servers() {
+  async servers(installation) {
     if (!this.port && this.due > Date.now()) return [];
     let answer;
     try {
-      answer = await withTimeout(SHORT_TIMEOUT_MS, this.ask(), 'querying the native messaging host');
+      answer = await withTimeout(SHORT_TIMEOUT_MS, this.ask(installation), 'querying the native messaging host');
     } catch (e) {
       const text = e instanceof Error ? e.message : String(e);
       this.set(/not found|forbidden/i.test(text) ? 'missing' : 'error', text);
@@ -81,12 +83,12 @@ export class NativeHost {
     return answer.servers;
   }
 
-  /** @returns {Promise<any>} */
-  ask() {
+  /** @param {string} installation @returns {Promise<any>} */
+  ask(installation) {
     return new Promise((resolve, reject) => {
       const port = this.open();
       this.waiting.push({ resolve, reject });
-      port.postMessage({ v: VERSION, type: 'servers' });
+      port.postMessage({ v: VERSION, type: 'servers', installation });
     });
   }
 

@@ -28,6 +28,9 @@ const input = (id) => /** @type {HTMLInputElement} */ (byId(id));
 /** @type {Switch[]} */
 const SWITCHES = ['stopOnLock', 'mayClose', 'ownWindow'];
 
+/** The settings in minutes. @type {('idleMinutes' | 'shareIdleMinutes')[]} */
+const MINUTES = ['idleMinutes', 'shareIdleMinutes'];
+
 /** @param {State} state */
 function show(state) {
   const { settings } = state;
@@ -50,9 +53,11 @@ function show(state) {
     input(name).disabled = false;
     input(name).checked = settings[name];
   }
-  const idle = input('idleMinutes');
-  idle.disabled = false;
-  if (document.activeElement !== idle) idle.value = String(settings.idleMinutes);
+  for (const name of MINUTES) {
+    const field = input(name);
+    field.disabled = false;
+    if (document.activeElement !== field) field.value = String(settings[name]);
+  }
   for (const b of document.querySelectorAll('form [type=submit]')) /** @type {HTMLButtonElement} */ (b).disabled = false;
 }
 
@@ -202,18 +207,21 @@ for (const name of SWITCHES) {
   input(name).onchange = () => void change({ [name]: input(name).checked });
 }
 
-byId('idle').onsubmit = (event) => {
-  event.preventDefault();
-  void changeIdle();
-};
-input('idleMinutes').onchange = () => void changeIdle();
+for (const name of MINUTES) {
+  const change = () => void changeMinutes(name, byId(name === 'idleMinutes' ? 'idle-said' : 'share-idle-said'));
+  byId(name === 'idleMinutes' ? 'idle' : 'share-idle').onsubmit = (event) => {
+    event.preventDefault();
+    change();
+  };
+  input(name).onchange = change;
+}
 
-async function changeIdle() {
-  const field = input('idleMinutes');
-  const status = byId('idle-said');
+/** @param {typeof MINUTES[number]} name @param {HTMLElement} status */
+async function changeMinutes(name, status) {
+  const field = input(name);
   try {
     if (field.value === '') throw new Error('enter a number of minutes');
-    await client.act('settings', { patch: { idleMinutes: Number(field.value) } });
+    await client.act('settings', { patch: { [name]: Number(field.value) } });
     field.setAttribute('aria-invalid', 'false');
     status.classList.remove('bad');
     setText(status, 'Saved.');

@@ -2,12 +2,14 @@
 
 import { byId, Client } from './client.js';
 import { button, make, Rows, setText } from './elements.js';
-import { count, sharingEndedText, setupSteps, displayURL, sanitizeLine, policyLine, promptText, sentence, serverLine, tabLine, titleOf } from './text.js';
+import { SHARE_MINUTES } from './settings.js';
+import { count, handoverText, untilLine, sharingEndedText, setupSteps, displayURL, sanitizeLine, policyLine, promptText, sentence, serverLine, tabLine, titleOf } from './text.js';
 
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').TabView} TabView */
 /** @typedef {import('./messages.js').ServerView} ServerView */
 /** @typedef {State['questions'][number]} Prompt */
+/** @typedef {import('./wire.js').CDPClient} CDPClient */
 
 /** How long the answer buttons stay disabled after the list of prompts changed or
  * moved, in ms: a click may be meant for the previous prompt. */
@@ -18,6 +20,7 @@ const EVERY = 10_000;
 
 const share = /** @type {HTMLButtonElement} */ (byId('share'));
 const keep = /** @type {HTMLInputElement} */ (byId('keep'));
+const until = /** @type {HTMLSelectElement} */ (byId('until'));
 
 /** @type {State | null} */
 let last = null;
@@ -49,8 +52,9 @@ function show(state) {
   setText(byId('own-title'), titled('Tabs that agents opened', own.length));
   byId('own').hidden = own.length === 0;
   const stopAll = /** @type {HTMLButtonElement} */ (byId('stop-all'));
-  if (state.tabs.length === 0 && document.activeElement === stopAll) share.focus();
-  stopAll.disabled = state.tabs.length === 0;
+  const idle = state.tabs.length === 0 && state.servers.every((s) => s.clients.length === 0);
+  if (idle && document.activeElement === stopAll) share.focus();
+  stopAll.disabled = idle;
   servers.show(state.servers);
   byId('agents').hidden = state.servers.length === 0;
   settle();
@@ -87,6 +91,7 @@ function titled(title, n) {
 function statusLine(state, connected) {
   const n = state.tabs.filter((t) => !t.own).length;
   const shared = n === 0 ? 'no tab shared' : `${count(n, 'tab')} shared`;
+  if (state.questions.some((q) => q.kind === 'handover')) return 'An agent asks you to take over';
   if (state.questions.length > 0) return 'Waiting for your permission';
   if (connected.length > 0) return `${connected.length === 1 ? sanitizeLine(connected[0].name, 40) : count(connected.length, 'agent')} connected, ${shared}`;
   if (state.servers.some((s) => s.state === 'connecting')) return 'Connecting…';
@@ -115,6 +120,11 @@ function showCurrent({ current, settings }) {
   share.classList.toggle('stop', mine);
   share.disabled = !current || (current.obstacle !== '' && !mine);
   setText(byId('obstacle'), sentence(current?.obstacle ?? ''));
+  byId('until-choice').hidden = !current || (mine ? current.own : current.obstacle !== '');
+  until.disabled = false;
+  setText(byId('until-time'), `for ${SHARE_MINUTES} minutes after the last call`);
+  setText(byId('until-idle'), `until the machine is idle for ${count(settings.shareIdleMinutes, 'minute')}`);
+  if (current && mine) until.value = current.until;
   const choice = byId('keep-choice');
   choice.hidden = !current || current.origin === '' || current.obstacle !== '' || settings.access === 'all';
   setText(byId('keep-site'), current ? `(${current.origin}: all its tabs, now and later)` : '');
@@ -122,7 +132,28 @@ function showCurrent({ current, settings }) {
   else keep.checked = current?.keep === true;
 }
 
+/** @param {import('./handovers.js').HandoverQuestion} q */
+function handoverRow(q) {
+  /** @param {import('./handovers.js').HandoverAnswer} value */
+  const answer = (value) => act('handover', { question: q.id, answer: value });
+  const answers = [button('Done', () => answer('done'), { disabled: true }), button("Can't do it", () => answer('cannot'), { disabled: true })];
+  const id = `about-${q.id}`;
+  for (const b of answers) b.setAttribute('aria-describedby', id);
+  const { message } = handoverText(q);
+  return {
+    element: make('li', {},
+      make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, sanitizeLine(q.server, 60)), ' asks you to act on ', make('strong', { className: 'theirs' }, q.origin || 'a page without a site'), ':'),
+      make('blockquote', { className: 'theirs', dir: 'auto' }, message),
+      make('p', { className: 'quiet' }, 'Until you answer, agents cannot see or use the tab. What you type in its fields is masked in later results. The text above is from the agent: enter nothing that you would not enter without the agent.'),
+      make('div', { className: 'row' }, ...answers, button('Show the tab', () => act('show', { tabId: q.tabId }), { className: 'plain' }))),
+    update: () => {
+      for (const b of answers) b.disabled = !settled;
+    },
+  };
+}
+
 const questions = new Rows(byId('questions'), (/** @type {Prompt} */ q) => q.id, (q) => {
+  if (q.kind === 'handover') return handoverRow(q);
   const once = button('Allow once', () => answer('once'), { disabled: true });
   const answers = [
     once,
@@ -157,18 +188,21 @@ function tabRow({ tabId }) {
   const title = make('bdi', { className: 'theirs line' });
   const where = make('bdi', { className: 'theirs line quiet' });
   const doing = make('p', { className: 'quiet' });
+  const sharedUntil = make('p', { className: 'quiet shared-until' });
   const driver = make('select', { onchange: () => act('drive', { tabId, server: driver.value }) });
   const go = button('', () => act('show', { tabId }), { className: 'plain' });
   const stop = button('Stop', () => act('unshare', { tabId }), { className: 'stop' });
   go.append(title);
   return {
-    element: make('li', {}, make('div', {}, go, where), stop, doing, driver),
+    element: make('li', {}, make('div', {}, go, where), stop, doing, driver, sharedUntil),
     update: (t) => {
       const name = titleOf(t);
       setText(title, name);
       setText(where, displayURL(t.url));
       setText(doing, tabLine(t, nameOf(t.driver)));
       doing.classList.toggle('bad', t.problem !== '');
+      setText(sharedUntil, last ? untilLine(t, last.settings) : '');
+      sharedUntil.hidden = t.until === 'stopped';
       go.setAttribute('aria-label', `Show ${name}`);
       stop.setAttribute('aria-label', `Stop sharing ${name}`);
       showDrivers(driver, t, name);
@@ -187,8 +221,8 @@ const ownTabs = new Rows(byId('own-tabs'), tabKey, tabRow, () => share);
  * @param {string} name
  */
 function showDrivers(select, t, name) {
-  const connected = (last?.servers ?? []).filter((s) => s.state === 'connected');
-  select.hidden = t.own || (connected.length < 2 && (t.driver === '' || connected.some((s) => s.key === t.driver)));
+  const connected = (last?.servers ?? []).filter((s) => s.state === 'connected' && !s.given);
+  select.hidden = t.own || t.chat || (connected.length < 2 && (t.driver === '' || connected.some((s) => s.key === t.driver)));
   const options = [['', 'First to act'], ...connected.map((s) => [s.key, sanitizeLine(s.name, 40)])];
   if (t.driver !== '' && !connected.some((s) => s.key === t.driver)) options.push([t.driver, `${nameOf(t.driver)} (not connected)`]);
   const text = JSON.stringify(options);
@@ -206,14 +240,24 @@ const servers = new Rows(byId('servers'), (/** @type {ServerView} */ s) => Strin
   const line = make('p', { className: 'quiet' });
   const policy = make('p', { className: 'quiet theirs' });
   const head = make('p', { className: 'state' }, name, ' ', version);
+  const list = make('ul', { className: 'clients', 'aria-label': 'CDP clients' });
+  let key = '';
+  const clients = new Rows(list, (/** @type {CDPClient} */ c) => c.id, ({ id, name }) => {
+    const title = sanitizeLine(name, 60);
+    const stop = button('Stop', () => act('stopClient', { server: key, client: id }), { className: 'stop', 'aria-label': `Stop ${title}` });
+    return { element: make('li', {}, make('bdi', { className: 'theirs line' }, title), stop), update: () => {} };
+  }, () => share);
   return {
-    element: make('li', {}, head, line, policy),
+    element: make('li', {}, head, line, policy, list),
     update: (s) => {
       head.className = `state ${s.state}`;
       setText(name, sanitizeLine(s.name, 60));
       setText(version, s.version ? sanitizeLine(s.version, 30) : `port ${s.port}`);
       setText(line, serverLine(s));
       setText(policy, policyLine(s));
+      key = s.key;
+      clients.show(s.clients);
+      list.hidden = s.clients.length === 0;
     },
   };
 });
@@ -232,8 +276,13 @@ share.onclick = () => {
   }
   const site = currentTabId === current.tabId && keep.checked ? current.origin : '';
   currentTabId = -1;
-  act('share', { tabId: current.tabId });
+  act('share', { tabId: current.tabId, until: until.value });
   if (site) act('keep', { origin: site, on: true });
+};
+
+until.onchange = () => {
+  const current = last?.current;
+  if (current?.shared) act('sharedUntil', { tabId: current.tabId, until: until.value });
 };
 
 keep.onchange = () => {
@@ -242,6 +291,15 @@ keep.onchange = () => {
   if (current.shared || current.keep) act('keep', { origin: current.origin, on: keep.checked });
   else currentTabId = keep.checked ? current.tabId : -1; // until the tab is shared
 };
+
+const panel = /** @type {HTMLButtonElement} */ (byId('panel'));
+// The browser opens the panel only in the event of the click, so the window must be known before.
+chrome.windows.getCurrent().then(({ id: windowId = chrome.windows.WINDOW_ID_NONE }) => {
+  panel.disabled = false;
+  panel.onclick = () => {
+    chrome.sidePanel.open({ windowId }).then(() => window.close(), (e) => trouble(sentence(String(e.message))));
+  };
+}, (e) => trouble(sentence(String(e.message))));
 
 byId('stop-all').onclick = () => act('stopAll');
 byId('again').onclick = () => act('retry');

@@ -1,12 +1,11 @@
 // @ts-check
 
-/** How long a new tab counts as recent, in ms. The browser reports much earlier which page opened a
- * tab. */
+/** How long a new tab counts as recent, in ms. The browser reports which page opened it long before. */
 const RECENT_MS = 1000;
 
 /**
- * Records when tabs appeared. A tab that is not recent was opened by no page, or the browser has
- * already reported by which.
+ * Records when tabs were opened. If a page has opened a tab that is not recent, the browser has
+ * already reported it.
  */
 export class RecentTabs {
   /** When each tab was first seen, in ms since 1970. @type {Map<number, number>} */

@@ -1,6 +1,7 @@
 // @ts-check
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { checkClient } from './client_methods.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
 import { CommandError, protocolError } from './command_error.js';
 import { decide, isBlank, originOf } from './policy.js';
@@ -23,6 +24,9 @@ const SUPPRESSED_EVENTS = new Set([
 /** Events with content or messages of a document. Those of denied documents are not sent. */
 const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
 
+/** Events that can contain what a document sends. */
+const SENT_EVENTS = /^(Network|Fetch)\./;
+
 /** Headers with cookies. The events of paused requests contain them for every site. */
 const COOKIES = /^(cookie|set-cookie)$/i;
 
@@ -38,6 +42,9 @@ const RESEND_PAUSE = 20;
 
 /** Events that a page can cause as often as it likes. See Budget. */
 const LOG_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
+
+/** How many requests of a tab are recorded for CDP clients. */
+const MAX_REQUESTS = 5000;
 
 /** The event that reports dropped events, in their place. */
 const DROPPED = 'ChromeMCP.eventsDropped';
@@ -85,10 +92,14 @@ class Budget {
  * @property {number} documents how often the top document was replaced
  * @property {number} steps how often the top document's URL changed without another document
  * @property {Map<string, string>} urls URLs of the documents of other frames, if known
- * @property {Set<string>} names names of the isolated worlds that the server created
+ * @property {Set<string>} names names of the isolated worlds that the server's tools created
+ * @property {Set<string>} clientNames names of the isolated worlds that CDP clients created
+ * @property {boolean} followsRequests whether a CDP client has sent a command
+ * @property {Map<string, string>} requests URLs of the last requests, by id
  * @property {boolean} live whether the debugger is attached
  * @property {number} used when it was last used, in ms since 1970
- * @property {{what: string, at: number} | null} doing
+ * @property {{what: string, at: number, client: string} | null} doing the last activity; client is
+ *   the id of the CDP client, "" for tools
  * @property {Map<string, {frame: string, url: string}>} children targets of the child sessions, by
  *   session id
  * @property {Map<string, Map<number, Omit<World, 'ours'> & {unique: string, name: string}>>} worlds
@@ -112,6 +123,8 @@ class Budget {
  *   URL of the page that it concerns, "" if unknown
  * @property {(a: Attachment, origin: string) => void} askEval
  * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
+ * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
+ *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
  * @property {(a: Attachment, url: string) => void} download
  * @property {(a: Attachment) => void} moved its top document changed
  */
@@ -173,7 +186,7 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), clientNames: new Set(), followsRequests: false, requests: new Map(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: '', closing: false, budgets: new Map(),
       };
@@ -319,26 +332,29 @@ export class Relay {
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {number} timeoutMs
+   * @param {string} [client] id of the CDP client that sent the command, "" for tools
    * @returns {Promise<any>} the browser's result
    */
-  command(a, sessionId, method, params, timeoutMs) {
-    if (a.gate) return a.gate.then(() => this.command(a, sessionId, method, params, timeoutMs));
+  command(a, sessionId, method, params, timeoutMs, client = '') {
+    if (a.gate) return a.gate.then(() => this.command(a, sessionId, method, params, timeoutMs, client));
     if (this.attachments.get(a.tabId) !== a) throw new CommandError('DETACHED', 'the debugger was detached from the tab');
     const child = a.children.get(sessionId);
-    const checked = child?.url === '' && needsSite(method)
-      ? this.findSite(a, sessionId).then(() => check(method, params, this.commandContext(a, sessionId)))
-      : check(method, params, this.commandContext(a, sessionId));
-    if (typeof params.worldName === 'string') a.names.add(params.worldName);
+    const verify = client === '' ? check : checkClient;
+    const checked = child?.url === '' && (client !== '' || needsSite(method))
+      ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId)))
+      : verify(method, params, this.commandContext(a, sessionId));
+    if (client !== '') a.followsRequests = true;
+    if (typeof params.worldName === 'string') (client === '' ? a.names : a.clientNames).add(params.worldName);
     if (method === 'Runtime.disable') a.worlds.delete(sessionId); // their destruction is not reported
     a.used = Date.now();
-    if (!(checked instanceof Promise)) return this.send(a, sessionId, method, checked, timeoutMs);
+    if (!(checked instanceof Promise)) return this.send(a, sessionId, method, checked, timeoutMs, client);
     const gate = checked.then(() => {}, () => {}).then(() => {
       if (a.gate === gate) a.gate = null;
     });
     a.gate = gate;
     return checked.then((ready) => {
       if (this.attachments.get(a.tabId) !== a) throw new CommandError('DETACHED', 'the debugger was detached from the tab');
-      return this.send(a, sessionId, method, ready, timeoutMs);
+      return this.send(a, sessionId, method, ready, timeoutMs, client);
     });
   }
 
@@ -348,11 +364,12 @@ export class Relay {
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {number} timeoutMs
+   * @param {string} client
    */
-  async send(a, sessionId, method, params, timeoutMs) {
+  async send(a, sessionId, method, params, timeoutMs, client) {
     const what = describe(method, params, this.commandContext(a, sessionId));
     if (what) {
-      a.doing = { what, at: a.used };
+      a.doing = { what, at: a.used, client };
       this.delegate.doing(a, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : a.url);
     }
     const { steps } = a;
@@ -441,7 +458,7 @@ export class Relay {
       for (const world of worlds?.values() ?? []) if (world.main && world.frame === frame) return world.origin;
       return undefined;
     };
-    const withOurs = (/** @type {any} */ world) => world && { ...world, ours: a.names.has(world.name) };
+    const withOurs = (/** @type {any} */ world) => world && { ...world, ours: a.names.has(world.name), client: a.clientNames.has(world.name) };
     return {
       rules: a.rules, url: a.url, top: a.top, own: a.own, child: sessionId !== '',
       site: child && isBlank(child.url) ? originOfFrame(child.frame) || '' : child?.url ?? '',
@@ -455,7 +472,35 @@ export class Relay {
         const h = /** @type {any} */ (await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.getNavigationHistory'), 'reading the history'));
         return h?.entries ?? [];
       },
+      documents: () => this.documents(a),
+      urlOfRequest: (request) => a.requests.get(request),
+      compiles: async (source) => {
+        // A new frame has no document to compile in.
+        const result = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Runtime.compileScript', { expression: source, sourceURL: '', persistScript: false }), 'compiling a script').catch(() => null);
+        return result !== null && result !== undefined && !Object.hasOwn(result, 'exceptionDetails');
+      },
+      scriptOrigins: () => this.delegate.scriptOrigins(a, originOf(child ? child.url : a.url)),
+      isToolWorld: (name) => a.names.has(name),
     };
+  }
+
+  /**
+   * Returns the URLs of the documents of all frames of a tab. For a frame whose last navigation
+   * failed, the browser reports the URL of the navigation, and CDP that of the document, which is
+   * the one before or an error page.
+   *
+   * @param {Attachment} a
+   */
+  async documents(a) {
+    const all = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getAllFrames({ tabId: a.tabId }), 'listing frames') ?? [];
+    const frames = all.filter(({ documentLifecycle }) => documentLifecycle === undefined || documentLifecycle === 'active');
+    const urls = frames.map(({ frameId, url }) => (frameId === 0 ? a.url : url));
+    if (!frames.some(({ errorOccurred, url }) => errorOccurred && decide(a.rules, url) !== null)) return urls;
+    const sessions = [undefined, ...a.children.keys()];
+    const trees = await Promise.all(sessions.map((sessionId) => withTimeout(SHORT_TIMEOUT_MS,
+      chrome.debugger.sendCommand({ tabId: a.tabId, sessionId }, 'Page.getFrameTree'), 'querying the documents').catch(() => null)));
+    const current = trees.flatMap((tree) => urlsOf(/** @type {any} */ (tree)?.frameTree));
+    return current.length === frames.length ? current : urls; // CDP does not report frames of other processes that it is not attached to
   }
 
   /**
@@ -478,7 +523,25 @@ export class Relay {
     if (SUPPRESSED_EVENTS.has(method)) return;
     if (DOCUMENT_EVENTS.test(method) && this.isSuppressed(a, sessionId, params ?? {})) return;
     if (LOG_EVENTS.has(method) && !this.affords(a, sessionId, method, params ?? {})) return;
-    sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}));
+    sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}), a.followsRequests ? this.withheld(a, sessionId, method, params ?? {}) : {});
+  }
+
+  /**
+   * Returns what CDP clients must not receive of an event.
+   *
+   * @param {Attachment} a
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   * @returns {{denied?: true, noConsent?: true}}
+   */
+  withheld(a, sessionId, method, params) {
+    const frame = params.frameId === undefined || params.frameId === a.top ? undefined : a.urls.get(params.frameId);
+    if (this.isSuppressed(a, sessionId, params) || (frame && decide(a.rules, frame) !== null)) return { denied: true };
+    if (!SENT_EVENTS.test(method)) return {};
+    const { site, child, url } = this.commandContext(a, sessionId);
+    const origin = originOf(frame ?? (child ? site : url));
+    return origin !== '' && this.delegate.evalAnswer(a, origin) === true ? {} : { noConsent: true };
   }
 
   /**
@@ -572,6 +635,10 @@ export class Relay {
       case 'Page.documentOpened':
         this.moved(a, sessionId, params.frame.id, params.frame.url);
         break;
+      case 'Network.requestWillBeSent':
+      case 'Fetch.requestPaused':
+        if (a.followsRequests) followRequest(a, params);
+        break;
       case 'Page.downloadWillBegin':
         this.delegate.download(a, params.url);
         break;
@@ -626,16 +693,38 @@ export class Relay {
 }
 
 /**
+ * Records the URL of a request, which decides whether a CDP client may read the response.
+ *
+ * @param {Attachment} a
+ * @param {any} params of an event
+ */
+function followRequest(a, { requestId, request }) {
+  a.requests.delete(requestId);
+  a.requests.set(requestId, String(request?.url));
+  if (a.requests.size > MAX_REQUESTS) a.requests.delete(/** @type {string} */ (a.requests.keys().next().value));
+}
+
+/**
+ * Returns the URLs of the documents in a frame tree.
+ * @param {any} tree
+ * @returns {string[]}
+ */
+function urlsOf(tree) {
+  return tree ? [String(tree.frame.url), ...(tree.childFrames ?? []).flatMap(urlsOf)] : [];
+}
+
+/**
  * Sends an event of a tab to its server.
  *
  * @param {Attachment} a
  * @param {string} sessionId
  * @param {string} method
  * @param {any} params
+ * @param {{denied?: true, noConsent?: true}} [withheld] from CDP clients
  */
-function sendEvent(a, sessionId, method, params) {
+function sendEvent(a, sessionId, method, params, withheld = {}) {
   if (a.connection.session !== a.session || a.connection.state !== 'connected') return;
-  a.connection.send({ type: 'event', event: 'cdp', data: { tabId: a.tabId, ...(sessionId === '' ? {} : { sessionId }), method, params } });
+  a.connection.send({ type: 'event', event: 'cdp', data: { tabId: a.tabId, ...(sessionId === '' ? {} : { sessionId }), method, params, ...withheld } });
 }
 
 /**

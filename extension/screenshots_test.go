@@ -22,12 +22,18 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write screenshots of the extension pages for the documents to this directory")
 
-// TestScreenshots takes the screenshots of the documents:
+var storeImages = flag.String("store-images", "", "write the images for the Chrome Web Store to this directory")
+
+// The size of the images for the Chrome Web Store.
+const storeWidth, storeHeight = 1280, 800
+
+// TestScreenshots takes the screenshots of the documents, and with -store-images (make store) those
+// of the Chrome Web Store:
 //
 //	go test ./extension -run TestScreenshots -screenshots "$PWD/docs"
 func TestScreenshots(t *testing.T) {
-	if *screenshots == "" {
-		t.Skip("writes files; requires -screenshots")
+	if *screenshots == "" && *storeImages == "" {
+		t.Skip("writes files; requires -screenshots or -store-images")
 	}
 	web := newSite(t)
 	b := start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()))
@@ -45,7 +51,7 @@ func TestScreenshots(t *testing.T) {
 	for i, tab := range tabs {
 		target := url.QueryEscape(tab.title)
 		if i == 0 {
-			b.goTo(t, page.ID, tab.url+"?title="+target)
+			b.GoTo(t, page.ID, tab.url+"?title="+target)
 		} else {
 			var made struct {
 				TargetID string `json:"targetId"`
@@ -59,7 +65,12 @@ func TestScreenshots(t *testing.T) {
 			ids[tab.url] = id
 			return id != 0
 		})
-		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		b.Popup(t, func(s string) {
+			if i == 1 {
+				b.Eval(t, s, "document.getElementById('until').value = 'time'", nil)
+			}
+			b.Click(t, s, "#share", "Share this tab")
+		})
 	}
 	c, e := claude.next(t), editor.next(t)
 	shop, docs := ids["http://shop.example/orders/1042"], ids["http://docs.example/guide/start"]
@@ -80,7 +91,16 @@ func TestScreenshots(t *testing.T) {
 		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.holds(t, s, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
 		b.screenshot(t, s, "extension-popup.png")
+		b.storeImage(t, s, "1-popup.png")
 		b.Click(t, s, "#questions button", "Allow this session")
+	})
+	c.start(wire.MethodHandover, wire.HandoverParams{ID: "1", TabID: shop, Message: "Enter the code from your phone to sign in. I will continue with the order after that."})
+	b.WithSession(t, popup.ID, func(s string) {
+		b.shows(t, s, "#questions", "asks you to act on")
+		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 384, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
+		b.holds(t, s, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
+		b.screenshot(t, s, "extension-handover.png")
+		b.Click(t, s, "#questions button", "Done")
 	})
 	var opened struct {
 		TargetID string `json:"targetId"`
@@ -97,11 +117,36 @@ func TestScreenshots(t *testing.T) {
 		b.Eval(t, s, "document.activeElement.blur()", nil)
 		b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 720, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.screenshot(t, s, "extension-options.png")
+		if *storeImages != "" {
+			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 600, "height": 400, "deviceScaleFactor": 1, "mobile": false}, nil)
+			b.storeImage(t, s, "2-options.png")
+		}
 	})
 }
 
-// screenshot writes a screenshot of a page, in light and in dark side by side.
+// screenshot writes a screenshot of a page for the documents.
 func (b *browser) screenshot(t *testing.T, session, name string) {
+	t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	sides := b.sides(t, session)
+	const gap = 24
+	a, z := sides[0].Bounds(), sides[1].Bounds()
+	writePNG(t, filepath.Join(*screenshots, name), sideBySide(sides, a.Dx()+z.Dx()+3*gap, max(a.Dy(), z.Dy())+2*gap))
+}
+
+// storeImage writes a screenshot of a page for the Chrome Web Store.
+func (b *browser) storeImage(t *testing.T, session, name string) {
+	t.Helper()
+	if *storeImages == "" {
+		return
+	}
+	writePNG(t, filepath.Join(*storeImages, name), sideBySide(b.sides(t, session), storeWidth, storeHeight))
+}
+
+// sides takes screenshots of a page in light and in dark.
+func (b *browser) sides(t *testing.T, session string) []image.Image {
 	t.Helper()
 	var sides []image.Image
 	for _, scheme := range []string{"light", "dark"} {
@@ -125,17 +170,30 @@ func (b *browser) screenshot(t *testing.T, session, name string) {
 		}
 		sides = append(sides, side)
 	}
-	const gap = 24
-	a, z := sides[0].Bounds(), sides[1].Bounds()
-	both := image.NewRGBA(image.Rect(0, 0, a.Dx()+z.Dx()+3*gap, max(a.Dy(), z.Dy())+2*gap))
+	return sides
+}
+
+// sideBySide draws two images side by side on a canvas with the given size, in the middle. An image
+// that is too high continues below the canvas.
+func sideBySide(sides []image.Image, width, height int) image.Image {
+	both := image.NewRGBA(image.Rect(0, 0, width, height))
 	draw.Draw(both, both.Bounds(), image.NewUniform(color.RGBA{0x8a, 0x93, 0x9e, 0xff}), image.Point{}, draw.Src)
-	draw.Draw(both, a.Add(image.Pt(gap, gap)), sides[0], a.Min, draw.Src)
-	draw.Draw(both, z.Add(image.Pt(2*gap+a.Dx(), gap)), sides[1], z.Min, draw.Src)
+	a, z := sides[0].Bounds(), sides[1].Bounds()
+	gap := (width - a.Dx() - z.Dx()) / 3
+	top := max(24, (height-max(a.Dy(), z.Dy()))/2)
+	draw.Draw(both, a.Add(image.Pt(gap, top)), sides[0], a.Min, draw.Src)
+	draw.Draw(both, z.Add(image.Pt(2*gap+a.Dx(), top)), sides[1], z.Min, draw.Src)
+	return both
+}
+
+// writePNG writes an image to a file.
+func writePNG(t *testing.T, path string, img image.Image) {
+	t.Helper()
 	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, both); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, img); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(*screenshots, name), out.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

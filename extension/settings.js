@@ -11,6 +11,8 @@ import { PersistentValue } from './persistent_value.js';
  * @property {string[]} blockList patterns of sites on which no agent may work
  * @property {number} idleMinutes minutes of inactivity after which the debugger detaches from a
  *   tab; 0 means never
+ * @property {number} shareIdleMinutes minutes after which the machine counts as idle, which ends
+ *   the sharing of tabs that are shared until then
  * @property {boolean} stopOnLock whether sharing ends when the screen is locked
  * @property {boolean} mayClose whether agents may close tabs that they did not open
  * @property {boolean} ownWindow whether agents open their tabs in a separate minimized window
@@ -19,10 +21,13 @@ import { PersistentValue } from './persistent_value.js';
 
 /** @type {Readonly<Settings>} */
 export const DEFAULTS = Object.freeze({
-  access: 'shared', blockList: [], idleMinutes: 15, stopOnLock: true, mayClose: false, ownWindow: false, keepSites: [],
+  access: 'shared', blockList: [], idleMinutes: 15, shareIdleMinutes: 15, stopOnLock: true, mayClose: false, ownWindow: false, keepSites: [],
 });
 
-/** The maximum time that an inactive tab stays attached, in minutes. */
+/** How long a tab that is shared for a time stays shared after the last call, in minutes. */
+export const SHARE_MINUTES = 15;
+
+/** The maximum idle time, in minutes. */
 const MAX_IDLE = 24 * 60;
 
 /**
@@ -51,6 +56,12 @@ export function applySettings(settings, patch) {
           throw new Error(`the idle time must be a whole number of minutes up to ${MAX_IDLE}; 0 means never`);
         }
         next.idleMinutes = value;
+        break;
+      case 'shareIdleMinutes':
+        if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MAX_IDLE) {
+          throw new Error(`the idle time must be a whole number of minutes from 1 to ${MAX_IDLE}`);
+        }
+        next.shareIdleMinutes = value;
         break;
       case 'blockList':
         next.blockList = patterns(value);

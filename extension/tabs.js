@@ -4,10 +4,18 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { CommandError } from './command_error.js';
 import { denies, isPlain, originOf, parsePattern, siteOf, BUILTIN } from './policy.js';
 import { PersistentValue } from './persistent_value.js';
+import { SHARE_MINUTES } from './settings.js';
 
 /** @typedef {import('./wire.js').Tab} WireTab */
 /** @typedef {typeof import('./wire.js').UNSHARED_REASONS[number]} UnsharedReason */
 /** @typedef {import('./settings.js').Settings} Settings */
+
+/**
+ * What ends the sharing of a tab automatically: nothing ('stopped': only the user), SHARE_MINUTES
+ * without a call of an agent, or an idle machine.
+ *
+ * @typedef {'stopped' | 'time' | 'idle'} SharedUntil
+ */
 
 /**
  * A shared tab. It is identified by its id, never by its title, which the page
@@ -21,8 +29,12 @@ import { PersistentValue } from './persistent_value.js';
  * @property {string} own key of the server that opened it, "" for the user's tabs
  * @property {string} driver key of the server that drives it, "" if none does
  * @property {boolean} chosen whether the user chose the driver
+ * @property {boolean} [chat] whether it belongs to a chat: no other server than the driver ever sees it
  * @property {number} group id of our group that contains it, or -1
  * @property {number} since ms since 1970
+ * @property {SharedUntil} until what ends its sharing
+ * @property {number} expires when its sharing ends unless a call renews it, in ms since 1970; 0
+ *   unless until is 'time'
  * @property {string} host last known host of its page, or ""
  */
 
@@ -31,7 +43,8 @@ import { PersistentValue } from './persistent_value.js';
  *
  * @typedef {object} Group
  * @property {number} windowId
- * @property {string} server key of the server whose own tabs it contains, "" for shared ones
+ * @property {string} server key of the server that alone sees its tabs, because it opened them or
+ *   they belong to its chat; "" for shared ones
  */
 
 /**
@@ -39,6 +52,7 @@ import { PersistentValue } from './persistent_value.js';
  * @property {Record<string, Shared>} tabs
  * @property {Record<string, Group>} groups
  * @property {number[]} declined unshared tabs, which are not shared automatically
+ * @property {Record<string, UnsharedReason>} ended why open tabs were unshared, by tab id
  * @property {number} window id of the window of agents' tabs, or -1
  * @property {'' | 'stopped' | 'locked'} [halted] why all sharing ended, if the user has shared
  *   nothing since
@@ -54,7 +68,14 @@ import { PersistentValue } from './persistent_value.js';
  *   any await
  * @property {(tab: Shared, now: chrome.tabs.Tab) => void} updated
  * @property {(tabId: number) => boolean} working returns whether an agent is active in a tab
+ * @property {(tabId: number) => boolean} handedOver returns whether a tab is handed over to the user
  */
+
+/** The values of SharedUntil. @type {SharedUntil[]} */
+export const SHARED_UNTIL = ['stopped', 'time', 'idle'];
+
+/** A renewal of less than this, in ms, is not worth storing. */
+const MIN_RENEWAL_MS = 1000;
 
 /** The title of the group of shared tabs. */
 const GROUP_TITLE = 'chrome-mcp';
@@ -68,7 +89,7 @@ export class Tabs {
    */
   constructor(session, settings, watcher) {
     /** @type {PersistentValue<Book>} */
-    this.stored = new PersistentValue(session, 'tabs', { tabs: {}, groups: {}, declined: [], window: -1 });
+    this.stored = new PersistentValue(session, 'tabs', { tabs: {}, groups: {}, declined: [], ended: {}, window: -1 });
     this.settings = settings;
     this.watcher = watcher;
     /** Changes of groups run one after another, so that two of them do not create two groups. */
@@ -103,9 +124,13 @@ export class Tabs {
    * @param {Shared['how']} how
    * @param {string | Shared} [from] key of the server that opened it, or the tab whose page did
    * @param {number} [ends] the value of this.ends when the call started
+   * @param {SharedUntil} [until] what ends its sharing; a tab that a page opened inherits it from that
+   *   page's tab
+   * @param {string} [chat] key of the server of the chat that it is given to; a tab that a page opened
+   *   belongs to the chat of that page's tab
    * @returns {Promise<Shared>}
    */
-  async share(tabId, how, from = '', ends = this.ends) {
+  async share(tabId, how, from = '', ends = this.ends, until = 'stopped', chat = '') {
     const opener = typeof from === 'string' ? undefined : from;
     const own = typeof from === 'string' ? from : from.own;
     const known = this.get(tabId);
@@ -117,11 +142,13 @@ export class Tabs {
     if (this.ends !== ends || (opener && this.book.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared: sharing was stopped`);
     /** @type {Shared} */
     const shared = {
-      tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? own, chosen: opener?.chosen ?? false,
-      group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '',
+      tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), chosen: opener?.chosen ?? chat !== '',
+      chat: opener?.chat ?? chat !== '', group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
     };
+    setUntil(shared, opener?.until ?? until);
     if (tab.groupId !== undefined && this.book.groups[tab.groupId]) shared.group = tab.groupId;
     this.book.tabs[tabId] = shared;
+    delete this.book.ended[tabId];
     if (how === 'user' || how === 'group') this.book.halted = '';
     this.watcher.added(shared);
     this.book.declined = this.book.declined.filter((id) => id !== tabId);
@@ -144,7 +171,10 @@ export class Tabs {
     const shared = this.get(tabId);
     if (!shared) return;
     delete this.book.tabs[tabId];
-    if (reason !== 'closed' && !this.book.declined.includes(tabId)) this.book.declined.push(tabId);
+    if (reason !== 'closed') {
+      if (!this.book.declined.includes(tabId)) this.book.declined.push(tabId);
+      this.book.ended[tabId] = reason;
+    }
     this.watcher.unshared(shared, reason);
     this.stored.saveSoon();
     if (shared.group >= 0 && reason !== 'closed' && reason !== 'moved') {
@@ -166,6 +196,52 @@ export class Tabs {
     if (this.book.halted !== 'stopped') this.book.halted = reason;
     this.stored.saveSoon();
     for (const { tabId } of this.list()) this.unshare(tabId, reason);
+  }
+
+  /**
+   * Changes what ends the sharing of a tab that the user shared.
+   *
+   * @param {number} tabId
+   * @param {SharedUntil} until
+   */
+  async setSharedUntil(tabId, until) {
+    const shared = this.get(tabId);
+    if (!shared || shared.own !== '') throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
+    setUntil(shared, until);
+    await this.save();
+    const tab = await getTab(tabId);
+    if (this.get(tabId) === shared) this.watcher.updated(shared, tab);
+  }
+
+  /** Renews the sharing of a tab that an agent uses. @param {Shared} shared */
+  renew(shared) {
+    const expires = expiry();
+    if (shared.until !== 'time' || expires - shared.expires < MIN_RENEWAL_MS) return;
+    shared.expires = expires;
+    this.stored.saveSoon();
+  }
+
+  /**
+   * Ends the sharing of tabs whose time is over. A tab that is handed over to the user stays shared:
+   * the user is using it.
+   */
+  expire() {
+    for (const shared of this.list()) {
+      if (shared.until !== 'time') continue;
+      shared.expires = Math.min(shared.expires, expiry()); // the clock may have been set back
+      if (this.watcher.handedOver(shared.tabId)) this.renew(shared);
+      else if (shared.expires <= Date.now()) this.unshare(shared.tabId, 'expired');
+    }
+  }
+
+  /** Returns when the next tab expires, in ms since 1970, or Infinity if none does. */
+  nextExpiry() {
+    return Math.min(...this.list().flatMap((t) => (t.until === 'time' ? [t.expires] : [])), Infinity);
+  }
+
+  /** Ends the sharing of tabs that are shared until the machine is idle, also if they are handed over. */
+  machineIdle() {
+    for (const shared of this.list()) if (shared.until === 'idle') this.unshare(shared.tabId, 'idle');
   }
 
   /** Called when the screen is unlocked: agents may open tabs again. */
@@ -216,9 +292,10 @@ export class Tabs {
    *
    * @param {string} server key
    * @param {string} name of the server
+   * @param {boolean} [chat] whether it is the server of a chat
    * @returns {Promise<Shared>}
    */
-  async open(server, name) {
+  async open(server, name, chat = false) {
     if (this.book.halted === 'stopped') throw new CommandError('POLICY_DENIED', 'the user stopped all sharing and has not shared a tab since: ask the user before you continue');
     if (this.book.halted === 'locked') throw new CommandError('POLICY_DENIED', 'the screen is locked, so sharing has ended: ask the user to unlock it');
     const { ends } = this;
@@ -233,7 +310,7 @@ export class Tabs {
     if (tab.id === undefined) throw new CommandError('INTERNAL', 'the browser opened a tab without an id');
     const { id } = tab;
     this.titles.set(server, name);
-    return this.share(id, 'own', server, ends).catch(async (e) => {
+    return this.share(id, 'own', server, ends, 'stopped', chat ? server : '').catch(async (e) => {
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(id), 'closing the tab').catch(() => {});
       throw e;
     });
@@ -257,12 +334,17 @@ export class Tabs {
     return this.book.window;
   }
 
-  /** @param {Shared} shared */
+  /**
+   * Adds a tab to the group of the server that alone sees it, or to the group of shared tabs. A tab
+   * that the user drags into the former is not shared.
+   * @param {Shared} shared
+   */
   putInGroup(shared) {
+    const server = shared.chat ? shared.driver : shared.own;
     this.enqueue(async () => {
       const tab = await chrome.tabs.get(shared.tabId);
       if (this.get(shared.tabId) !== shared || (tab.groupId ?? -1) >= 0) return;
-      const found = Object.entries(this.book.groups).find(([, g]) => g.windowId === tab.windowId && g.server === shared.own);
+      const found = Object.entries(this.book.groups).find(([, g]) => g.windowId === tab.windowId && g.server === server);
       let groupId = found ? Number(found[0]) : -1;
       if (groupId >= 0 && !(await chrome.tabGroups.get(groupId).then(() => true, () => false))) {
         delete this.book.groups[groupId];
@@ -270,12 +352,12 @@ export class Tabs {
       }
       const fresh = groupId < 0;
       groupId = await chrome.tabs.group({ tabIds: [shared.tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
-      this.book.groups[groupId] = { windowId: tab.windowId, server: shared.own };
+      this.book.groups[groupId] = { windowId: tab.windowId, server };
       if (this.get(shared.tabId) === shared) shared.group = groupId;
       await this.save();
       if (fresh) {
-        const name = this.titles.get(shared.own);
-        await chrome.tabGroups.update(groupId, { title: name ? `${GROUP_TITLE}: ${name}` : GROUP_TITLE, color: shared.own ? 'purple' : 'blue' });
+        const name = this.titles.get(server);
+        await chrome.tabGroups.update(groupId, { title: name ? `${GROUP_TITLE}: ${name}` : GROUP_TITLE, color: shared.chat ? 'cyan' : server ? 'purple' : 'blue' });
       }
     });
   }
@@ -369,6 +451,10 @@ export class Tabs {
   /** @param {number} tabId */
   onRemoved(tabId) {
     this.unshare(tabId, 'closed');
+    if (this.book.ended[tabId]) {
+      delete this.book.ended[tabId];
+      this.stored.saveSoon();
+    }
     if (this.book.declined.includes(tabId)) {
       this.book.declined = this.book.declined.filter((id) => id !== tabId);
       this.stored.saveSoon();
@@ -398,6 +484,16 @@ export class Tabs {
       if (![...open.values()].some((t) => t.groupId === Number(id))) delete this.book.groups[id];
     }
   }
+}
+
+/** @param {Shared} shared @param {SharedUntil} until */
+function setUntil(shared, until) {
+  shared.until = until;
+  shared.expires = until === 'time' ? expiry() : 0;
+}
+
+function expiry() {
+  return Date.now() + SHARE_MINUTES * 60_000;
 }
 
 /**
@@ -440,5 +536,12 @@ function wireTab(shared, tab, server, blocked) {
     active: tab.active, own: shared.own !== '' && shared.own === server, index: tab.index,
     ...(shared.opener > 0 ? { openerTabId: shared.opener } : {}),
     ...(shared.how === 'user' || shared.how === 'group' ? { chosen: shared.since } : {}),
+    ...(shared.until === 'time' ? { renewable: true } : {}),
   };
+}
+
+/** Shows a tab to the user and focuses its window. @param {number} tabId */
+export async function showTab(tabId) {
+  const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(tabId, { active: true }), 'showing the tab');
+  if (tab) await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.update(tab.windowId, { focused: true }), 'showing the window');
 }

@@ -2,6 +2,9 @@
 
 // The texts of the popup and the options page.
 
+import { SHARE_MINUTES } from './settings.js';
+import { MAX_HANDOVER_MESSAGE } from './wire.js';
+
 /** @typedef {import('./messages.js').ServerView} ServerView */
 /** @typedef {import('./messages.js').TabView} TabView */
 /** @typedef {import('./messages.js').State} State */
@@ -17,6 +20,33 @@
 export function sanitizeLine(text, max = 80) {
   const all = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').replace(/\s+/gu, ' ').trim()];
   return all.length <= max ? all.join('') : all.slice(0, max - 1).join('') + '…';
+}
+
+/** Escape sequences of terminals: commands with parameters, texts for the terminal, and others. */
+const ANSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)?|\x1b[PX^_][^\x1b\x9c]{0,4096}(?:\x1b\\|\x9c)?|\x1b[ -~]?/g;
+
+/** Control characters except tab and line feed, characters that change the writing direction of the
+ * text around them, and tags, which are invisible text. */
+const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/**
+ * Sanitizes a text of an agent or page with several lines: without escape sequences of terminals,
+ * control characters and characters that change the writing direction.
+ *
+ * @param {string} text
+ */
+export function sanitizeText(text) {
+  return text.replace(/\r\n?/g, '\n').replace(ANSI, '').replace(CONTROLS, (c) => (c === '\n' || c === '\t' ? c : ''));
+}
+
+/**
+ * Returns an exact text, such as a command, with each invisible character as its code, because it may
+ * matter.
+ *
+ * @param {string} text
+ */
+export function exactText(text) {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/gu, (c) => (c === '\n' || c === '\t' ? c : `‹U+${(c.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}›`));
 }
 
 /**
@@ -106,10 +136,27 @@ export function policyLine(s) {
  */
 export function tabLine(t, driver, now = Date.now()) {
   if (t.problem) return sentence(t.problem);
-  if (t.doing) return `${driver}: ${t.doing.what}, ${ago(t.doing.at, now)}`;
+  if (t.doing) return `${sanitizeLine(t.doing.client, 60) || driver}: ${t.doing.what}, ${ago(t.doing.at, now)}`;
   if (t.left) return `${driver} disconnected`;
   if (t.driver) return `${driver} connected, no activity yet`;
   return 'Idle. If your agent works in another tab, ask it to use this one';
+}
+
+/**
+ * Returns how long a tab stays shared, or "" if that is until it is stopped.
+ *
+ * @param {Pick<TabView, 'until' | 'expires'>} t
+ * @param {import('./settings.js').Settings} settings
+ * @param {number} [now]
+ */
+export function untilLine({ until, expires }, settings, now = Date.now()) {
+  switch (until) {
+    case 'time':
+      return `Shared for ${count(Math.max(1, Math.ceil((expires - now) / 60_000)), 'more minute')}; each call of an agent extends it to ${SHARE_MINUTES} minutes`;
+    case 'idle':
+      return `Shared until the machine has been idle for ${count(settings.shareIdleMinutes, 'minute')}`;
+  }
+  return '';
 }
 
 /** @type {Record<string, string>} */
@@ -119,8 +166,8 @@ const SHARED_BY_LABELS = {
 
 /** @type {Record<string, string>} */
 const UNSHARED_LABELS = {
-  user: 'by you, or its site is blocked or not shared automatically', stopped: 'Stop all', closed: 'the tab was closed', locked: 'the screen was locked', idle: 'inactive', moved: 'moved out of the group',
-  other_server: 'used by another agent', debugger: "Cancel in Chrome's debugging bar",
+  user: 'by you, or its site is blocked or not shared automatically', released: 'closed by an agent', stopped: 'Stop all', closed: 'the tab was closed', locked: 'the screen was locked', idle: 'the machine was idle', moved: 'moved out of the group',
+  expired: `no call for ${SHARE_MINUTES} minutes`, other_server: 'used by another agent', debugger: "Cancel in Chrome's debugging bar",
 };
 
 /** @type {Record<string, string>} */
@@ -136,6 +183,10 @@ export function sharingEndedText(ended) {
       return 'Sharing ended because the screen was locked.';
     case 'debugger':
       return "Sharing ended because Cancel was pressed in Chrome's debugging bar.";
+    case 'expired':
+      return `Sharing ended because no agent used the tab for ${SHARE_MINUTES} minutes.`;
+    case 'idle':
+      return 'Sharing ended because the machine was idle.';
     case 'moved':
       return 'Sharing ended because the tab was moved out of its group.';
     default:
@@ -218,4 +269,15 @@ export function promptText({ kind, tool }) {
     wants: [' wants to run scripts on ', '.'],
     follows: 'A script can read and change everything that the site\'s pages can, as you: what they show, and what your login allows. "This session" and "No" last until Chrome closes.',
   };
+}
+
+/**
+ * Returns the texts about a question of a handover. message is what the agent wrote, on one line.
+ *
+ * @param {{server: string, origin: string, message: string}} question
+ * @returns {{title: string, text: string, message: string}}
+ */
+export function handoverText({ server, origin, message }) {
+  const what = sanitizeLine(message, MAX_HANDOVER_MESSAGE);
+  return { title: 'An agent asks you to take over', text: `${sanitizeLine(server, 60)}, on ${origin || 'a page without a site'}: \u201c${what}\u201d`, message: what };
 }

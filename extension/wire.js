@@ -44,10 +44,16 @@ export const LABELS = Object.freeze(/** @type {const} */ ({ server: "chrome-mcp 
 export const REASONS = Object.freeze(/** @type {const} */ (["bad_proof", "bad_version", "timeout", "bad_hello", "not_paired"]));
 
 /** The reasons for which a tab is no longer shared. */
-export const UNSHARED_REASONS = Object.freeze(/** @type {const} */ (["user", "stopped", "closed", "locked", "idle", "moved", "other_server", "debugger"]));
+export const UNSHARED_REASONS = Object.freeze(/** @type {const} */ (["user", "released", "stopped", "closed", "locked", "idle", "moved", "other_server", "debugger", "expired"]));
 
 /** The states of a download. */
 export const DOWNLOAD_STATES = Object.freeze(/** @type {const} */ (["in_progress", "complete", "interrupted"]));
+
+/** The maximum length of an agent's message to the user, in characters. */
+export const MAX_HANDOVER_MESSAGE = 500;
+
+/** The user's answers to the question of a handover. */
+export const HANDOVER_ANSWERS = Object.freeze(/** @type {const} */ (["done", "cannot"]));
 
 /** The error codes. */
 export const CODES = Object.freeze(/** @type {const} */ ({
@@ -104,6 +110,10 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 		timeoutMs: 30000,
 		params: { tabId: "integer" },
 	},
+	tab_used: {
+		timeoutMs: 30000,
+		params: { tabId: "integer" },
+	},
 	tabs_opened: {
 		timeoutMs: 30000,
 		params: {},
@@ -116,11 +126,24 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 			method: "string",
 			"params?": "any",
 			"maxString?": "integer",
+			"client?": "string",
 		},
 	},
 	consent: {
 		timeoutMs: 60000,
 		params: { kind: "string", origin: "string", "tool?": "string", "client?": "string", call: "string" },
+	},
+	cdp_clients: {
+		timeoutMs: 30000,
+		params: { clients: "CDPClient[]" },
+	},
+	handover: {
+		timeoutMs: 60000,
+		params: { id: "string", tabId: "integer", message: "string", again: "boolean" },
+	},
+	handover_end: {
+		timeoutMs: 30000,
+		params: { id: "string" },
 	},
 	download_cancel: {
 		timeoutMs: 30000,
@@ -137,6 +160,12 @@ export const INPUT_BLOCK_SCRIPTS = Object.freeze(/** @type {const} */ (["// bloc
 /** The scripts that hide a document's content, wait until that is drawn and show it again. */
 export const CONTENT_HIDING_SCRIPTS = Object.freeze(/** @type {const} */ (["// hideContent hides the content of a document for 30 seconds or until showContent\n// runs, and returns whether it is hidden. The page around a denied frame controls where\n// the frame is drawn, so a screenshot can exclude its content only if the frame\n// draws none.\n//\n// Unlike visibility and display, opacity preserves the focus and scroll positions.\n// Elements in the top layer are not children of the root and are hidden\n// separately. An important declaration in a cascade layer overrides the page's\n// important declarations outside of layers. If the page has such a layer itself,\n// the style attribute overrides both.\nfunction hideContent() {\n  globalThis.__cmShow?.();\n  const roots = [document];\n  // A shadow root has its own styles, dialogs and popovers, which outer styles do not\n  // reach. Custom elements may have a closed shadow root, which inherits.\n  const names = new Set();\n  const find = (root) =\u003e {\n    for (const e of root.querySelectorAll('*')) {\n      if (e.shadowRoot) { roots.push(e.shadowRoot); find(e.shadowRoot); }\n      else if (e.localName.includes('-')) names.add(CSS.escape(e.localName));\n    }\n  };\n  find(document);\n  const top = ':modal, :popover-open, :fullscreen';\n  const all = [':root', top, '::backdrop', '::view-transition'].join();\n  const closed = [...names].join();\n  const css = all + '{ opacity: 0 !important; transition: none !important; }'\n    + (closed \u0026\u0026 closed + '{ visibility: hidden !important; transition: none !important; }');\n  const sheet = new CSSStyleSheet();\n  sheet.replaceSync('@layer {' + css + '}' + css);\n  for (const root of roots) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];\n  const parts = () =\u003e [document.documentElement, ...roots.flatMap((root) =\u003e [...root.querySelectorAll(top)])].filter((e) =\u003e e);\n  const clear = (e) =\u003e getComputedStyle(e).opacity === '0';\n  const inline = [];\n  for (const e of parts()) {\n    if (clear(e) || !e.style) continue;\n    for (const name of ['transition', 'opacity']) {\n      inline.push([e, name, e.style.getPropertyValue(name), e.style.getPropertyPriority(name)]);\n      e.style.setProperty(name, name === 'opacity' ? '0' : 'none', 'important');\n    }\n  }\n  const hidden = () =\u003e roots[0].adoptedStyleSheets.includes(sheet) \u0026\u0026 parts().every(clear);\n  const drawn = new Promise((resolve) =\u003e {\n    // The second frame starts when the first was submitted, the third when it was drawn.\n    let frames = 0;\n    const step = () =\u003e { if (++frames === 3) resolve(true); else requestAnimationFrame(step); };\n    requestAnimationFrame(step);\n  });\n  const timer = setTimeout(() =\u003e globalThis.__cmShow?.(), 30000);\n  const show = () =\u003e {\n    const was = hidden();\n    clearTimeout(timer);\n    delete globalThis.__cmShow;\n    delete globalThis.__cmDrawn;\n    // A transition of the page must not fade its content in.\n    sheet.replaceSync([all, ...names].join() + '{ transition: none !important; }');\n    for (const [e, name, value, priority] of inline) if (name === 'opacity') e.style.setProperty(name, value, priority);\n    for (const e of parts()) clear(e);\n    for (const [e, name, value, priority] of inline) if (name !== 'opacity') e.style.setProperty(name, value, priority);\n    for (const root of roots) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((s) =\u003e s !== sheet);\n    return was;\n  };\n  Object.defineProperty(globalThis, '__cmShow', { configurable: true, value: show });\n  Object.defineProperty(globalThis, '__cmDrawn', { configurable: true, value: drawn });\n  return hidden();\n}\n", "// waitHidden waits until the document has been drawn after hideContent. A document\n// outside of the viewport is not drawn.\nfunction waitHidden() {\n  return globalThis.__cmDrawn;\n}\n", "// showContent undoes hideContent, and returns whether the document was still hidden.\nfunction showContent() {\n  return globalThis.__cmShow?.() ?? false;\n}\n"]));
 
+/** The name of the isolated world of the tools' scripts in each document. */
+export const WORLD_NAME = "chrome-mcp";
+
+/** The name of the binding through which these scripts report to the server. */
+export const BINDING_NAME = "__cmReport";
+
 /** The events, with the keys of their data. */
 export const EVENTS = Object.freeze(/** @type {const} */ ({
 	tab_shared: {
@@ -149,6 +178,7 @@ export const EVENTS = Object.freeze(/** @type {const} */ ({
 		index: "integer",
 		"openerTabId?": "integer",
 		"chosen?": "integer",
+		"renewable?": "boolean",
 	},
 	tab_updated: {
 		tabId: "integer",
@@ -160,10 +190,18 @@ export const EVENTS = Object.freeze(/** @type {const} */ ({
 		index: "integer",
 		"openerTabId?": "integer",
 		"chosen?": "integer",
+		"renewable?": "boolean",
 	},
 	tab_unshared: { tabId: "integer", reason: "string" },
 	detached: { tabId: "integer", reason: "string" },
-	cdp: { tabId: "integer", "sessionId?": "string", method: "string", "params?": "any" },
+	cdp: {
+		tabId: "integer",
+		"sessionId?": "string",
+		method: "string",
+		"params?": "any",
+		"denied?": "boolean",
+		"noConsent?": "boolean",
+	},
 	download: {
 		id: "integer",
 		"tabId?": "integer",
@@ -177,7 +215,9 @@ export const EVENTS = Object.freeze(/** @type {const} */ ({
 		"error?": "string",
 		"opened?": "boolean",
 	},
+	element_sent: { tabId: "integer", "frame?": "string" },
 	stopped: {},
+	client_stopped: { client: "string" },
 }));
 
 /** The message types: who sends them, and their keys in addition to type and v. */
@@ -445,6 +485,14 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {number} index position in its window
  * @property {number} [openerTabId]
  * @property {number} [chosen]
+ * @property {boolean} [renewable]
+ */
+
+/**
+ * TabUnshared reports that a tab is no longer shared.
+ * @typedef {object} TabUnshared
+ * @property {number} tabId
+ * @property {string} reason one of UNSHARED_REASONS
  */
 
 /**
@@ -452,6 +500,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @typedef {object} TabsList
  * @property {Tab[]} tabs
  * @property {number} [elsewhere]
+ * @property {TabUnshared[]} [ended]
  */
 
 /**
@@ -481,6 +530,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string} method
  * @property {any} [params] an object
  * @property {number} [maxString]
+ * @property {string} [client]
  */
 
 /**
@@ -501,16 +551,43 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  */
 
 /**
- * A DownloadRef refers to a download.
- * @typedef {object} DownloadRef
- * @property {number} id the browser's download id
+ * A CDPClient is a connected CDP client.
+ * @typedef {object} CDPClient
+ * @property {string} id as in CDPCommand.Client
+ * @property {string} name shown to the user
  */
 
 /**
- * TabUnshared reports that a tab is no longer shared.
- * @typedef {object} TabUnshared
+ * CDPClients are the CDP clients of a server, in the order in which they connected. A new connection has none.
+ * @typedef {object} CDPClients
+ * @property {CDPClient[]} clients
+ */
+
+/**
+ * HandoverParams is a question to the user about a tab. The extension itself names the site and the agent.
+ * @typedef {object} HandoverParams
+ * @property {string} id of the question, chosen by the server
  * @property {number} tabId
- * @property {string} reason one of UNSHARED_REASONS
+ * @property {string} message what the user is asked to do, written by the agent
+ * @property {boolean} again
+ */
+
+/**
+ * A HandoverResult is the user's answer to the question of a handover.
+ * @typedef {object} HandoverResult
+ * @property {string} answer one of HANDOVER_ANSWERS
+ */
+
+/**
+ * A HandoverRef refers to the question of a handover.
+ * @typedef {object} HandoverRef
+ * @property {string} id
+ */
+
+/**
+ * A DownloadRef refers to a download.
+ * @typedef {object} DownloadRef
+ * @property {number} id the browser's download id
  */
 
 /**
@@ -527,6 +604,8 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string} [sessionId] CDP session of a frame or worker; empty means the tab itself
  * @property {string} method
  * @property {any} [params]
+ * @property {boolean} [denied]
+ * @property {boolean} [noConsent]
  */
 
 /**
@@ -543,6 +622,19 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string} mime
  * @property {string} [error] as reported by the browser, if interrupted
  * @property {boolean} [opened]
+ */
+
+/**
+ * ElementSent reports that the user chose "Send to agent" in the context menu of a shared tab. The server knows the element, from the contextmenu event.
+ * @typedef {object} ElementSent
+ * @property {number} tabId
+ * @property {string} [frame] URL of the document of the frame; missing for the top document
+ */
+
+/**
+ * A ClientRef refers to a CDP client.
+ * @typedef {object} ClientRef
+ * @property {string} client id
  */
 
 /**

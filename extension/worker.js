@@ -4,12 +4,16 @@
 // the worker only for events that it listened to when it last started. Everything else is in the
 // modules.
 
-import { ALARM } from './alarm.js';
+import { ALARM, EXPIRY_ALARM } from './alarm.js';
 import { Broker } from './broker.js';
+import { Chats } from './chats.js';
+import { ASK_ITEM, SEND_ITEM } from './context_menu.js';
+import { showQuestion } from './notifications.js';
 import { Pages } from './messages.js';
 
 const broker = new Broker();
 const pages = new Pages(broker);
+const chats = new Chats(broker);
 
 /** Runs work after the stored values were read. @param {() => unknown} work */
 function then(work) {
@@ -18,28 +22,37 @@ function then(work) {
 
 chrome.runtime.onInstalled.addListener(() => then(() => broker.tabs.autoShareAll()));
 chrome.runtime.onStartup.addListener(() => then(() => broker.tabs.autoShareAll()));
-chrome.runtime.onConnect.addListener((port) => pages.onConnect(port));
+chrome.runtime.onConnect.addListener((port) => {
+  if (!chats.onConnect(port)) pages.onConnect(port);
+});
 
 chrome.alarms.onAlarm.addListener((alarm) => {
   if (alarm.name === ALARM) then(() => broker.tick());
+  if (alarm.name === EXPIRY_ALARM) then(() => broker.expire());
 });
 
 chrome.tabs.onCreated.addListener((tab) => {
   broker.newTabs.created(tab);
   broker.recentTabs.add(tab.id);
 });
-chrome.tabs.onUpdated.addListener((tabId, change, tab) => then(() => broker.tabs.onUpdated(tabId, change, tab)));
+chrome.tabs.onUpdated.addListener((tabId, change, tab) => {
+  then(() => broker.tabs.onUpdated(tabId, change, tab));
+  if (change.url !== undefined || change.title !== undefined) void chats.update();
+});
 chrome.tabs.onActivated.addListener(() => then(() => {
   broker.changed();
   broker.servers.rescanIfStale();
 }));
 chrome.windows.onFocusChanged.addListener((windowId) => then(() => {
-  if (windowId !== chrome.windows.WINDOW_ID_NONE) broker.servers.rescanIfStale();
+  if (windowId === chrome.windows.WINDOW_ID_NONE) return;
+  broker.changed();
+  broker.servers.rescanIfStale();
 }));
 chrome.tabs.onRemoved.addListener((tabId) => then(() => {
   broker.downloads.closed(tabId);
   broker.tabs.onRemoved(tabId);
   broker.forget(tabId);
+  void chats.update();
 }));
 chrome.tabs.onReplaced.addListener((added, removed) => {
   broker.newTabs.renamed(added, removed);
@@ -64,14 +77,28 @@ chrome.debugger.onDetach.addListener((source, reason) => then(() => broker.relay
 chrome.downloads.onCreated.addListener((item) => broker.downloads.onCreated(item));
 chrome.downloads.onChanged.addListener((delta) => broker.downloads.onChanged(delta));
 
+chrome.notifications?.onClicked.addListener((id) => then(() => {
+  const q = broker.handovers.find(id);
+  if (q) return showQuestion(q.shown);
+}));
+
 chrome.idle.onStateChanged.addListener((state) => then(() => {
   if (state === 'locked' && broker.settings.value.stopOnLock) broker.tabs.unshareAll('locked');
+  if (state !== 'active') broker.tabs.machineIdle(); // a locked screen counts as idle
   if (state === 'active') broker.tabs.unlocked();
 }));
 
-chrome.commands.onCommand.addListener((command, tab) => then(async () => {
-  if (command === 'stop-all') broker.stopAll();
-  if (command !== 'share-tab') return;
-  const id = tab?.id ?? (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id;
-  if (id !== undefined) await broker.toggle(id);
-}));
+chrome.contextMenus.onClicked.addListener((info, tab) => {
+  if (info.menuItemId === ASK_ITEM) chats.ask(info, tab); // opens the panel, before any await
+  if (info.menuItemId === SEND_ITEM) then(() => broker.sendElement(info, tab));
+});
+
+chrome.commands.onCommand.addListener((command, tab) => {
+  if (command === 'open-panel' && tab) chats.openPanel(tab.windowId); // before any await
+  then(async () => {
+    if (command === 'stop-all') broker.stopAll();
+    if (command !== 'share-tab') return;
+    const id = tab?.id ?? (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id;
+    if (id !== undefined) await broker.toggle(id);
+  });
+});

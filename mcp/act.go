@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -41,11 +42,12 @@ type typeArgs struct {
 	Clear      bool   `json:"clear,omitempty" jsonschema:"empty it first"`
 	PressEnter bool   `json:"pressEnter,omitempty"`
 	KeyEvents  bool   `json:"keyEvents,omitempty" jsonschema:"a key press for each character"`
+	DelayMS    int    `json:"delayMs,omitempty" min:"1" max:"30000" unit:"milliseconds" jsonschema:"between key presses"`
 	tabArg
 }
 
 func (a typeArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
-	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents}
+	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents, Delay: time.Duration(a.DelayMS) * time.Millisecond}
 	act, err := p.Type(ctx, a.target(), a.Text, opts)
 	return actionResult{act}, err
 }
@@ -139,7 +141,7 @@ func (r selectResult) render(t *text) {
 	for i, v := range r.Selected {
 		names[i] = quote(v, maxTitle)
 	}
-	t.line("selected %s", cmp.Or(join(names, ", "), "nothing"))
+	t.line("selected %s", cmp.Or(join(names), "nothing"))
 	t.changes(&r.Changes)
 }
 
@@ -150,10 +152,6 @@ type fillFormArgs struct {
 	tabArg
 }
 
-func (a fillFormArgs) submit() executor.Target {
-	return newTarget(a.SubmitSelector, a.SubmitRef)
-}
-
 func (a fillFormArgs) check() error {
 	if a.SubmitSelector != "" && a.SubmitRef != "" {
 		return badArgs("Give only one of them.", "both submitSelector and submitRef given")
@@ -162,7 +160,7 @@ func (a fillFormArgs) check() error {
 }
 
 func (a fillFormArgs) run(ctx context.Context, p executor.Page) (fillResult, error) {
-	res, err := p.FillForm(ctx, a.Fields, &executor.FillOptions{Submit: a.submit()})
+	res, err := p.FillForm(ctx, a.Fields, &executor.FillOptions{Submit: newTarget(a.SubmitSelector, a.SubmitRef)})
 	if err == nil {
 		res.Filled = nonNil(res.Filled)
 	}

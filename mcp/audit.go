@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -9,13 +8,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -51,13 +50,15 @@ type auditClient struct{}
 // begin returns a context for the requests of a client, whose name may be empty. The first client
 // starts the session, which begin records.
 func (a *auditor) begin(ctx context.Context, client string) context.Context {
-	if a == nil || client == "" {
+	if client == "" {
 		return ctx
 	}
 	client = pagetext.Truncate(oneLine(client), maxClient)
-	a.once.Do(func() {
-		a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
-	})
+	if a != nil {
+		a.once.Do(func() {
+			a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
+		})
+	}
 	return context.WithValue(ctx, auditClient{}, client)
 }
 
@@ -69,22 +70,48 @@ func clientOf(ctx context.Context) string {
 
 // nameOf returns the name and version of an MCP client, or "" before it sent them.
 func nameOf(conn *sdk.ServerSession) string {
-	if conn == nil {
-		return ""
-	}
-	p := conn.InitializeParams()
+	p := initializeParams(conn)
 	if p == nil || p.ClientInfo == nil {
 		return ""
 	}
 	return strings.TrimSpace(cmp.Or(p.ClientInfo.Name, p.ClientInfo.Title) + " " + p.ClientInfo.Version)
 }
 
-// checkWritable returns an error for a call that acts while the audit log is not writable.
-func (a *auditor) checkWritable(t *tool, args any) error {
-	if a == nil || t.kind.hints.readOnly && !runsScript(args) {
+// initializeParams returns what an MCP client sent about itself, or nil before it did.
+func initializeParams(conn *sdk.ServerSession) *sdk.InitializeParams {
+	if conn == nil {
 		return nil
 	}
-	if a.to.Ready() == nil {
+	return conn.InitializeParams()
+}
+
+// consentEntry returns the base of the entries about one question to the user.
+func (a *auditor) consentEntry(ctx context.Context, tool string, tab executor.TabID, site string) audit.Entry {
+	e := audit.Entry{Event: audit.EventConsent, Tool: tool, Tab: string(tab), Origin: audit.Origin(site), Client: clientOf(ctx)}
+	if a != nil {
+		e.Session = a.session
+	}
+	return e
+}
+
+// consent records a question to the user, or the answer, which is a decision.
+func (a *auditor) consent(e audit.Entry, decision, detail string) {
+	if a == nil {
+		return
+	}
+	e.Decision, e.Detail = decision, detail
+	if decision != "" {
+		e.Rule = "user"
+	}
+	a.to.Record(e)
+}
+
+// writes reports whether the audit log is writable or disabled.
+func (a *auditor) writes() bool { return a == nil || a.to.Ready() == nil }
+
+// checkWritable returns an error for a call that acts while the audit log is not writable.
+func (a *auditor) checkWritable(t *tool, args any) error {
+	if t.kind.hints.readOnly && !runsScript(args) || a.writes() {
 		return nil
 	}
 	e := executor.Errorf(executor.ErrPolicyDenied,
@@ -103,16 +130,8 @@ func runsScript(args any) bool {
 // hash returns the keyed hash of a call's arguments. It does not depend on the order of keys or on
 // white space.
 func (a *auditor) hash(raw json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) == nil {
-		if canonical, err := json.Marshal(v); err == nil { // maps are sorted
-			raw = canonical
-		}
-	}
 	h := hmac.New(sha256.New, a.key)
-	h.Write(raw)
+	h.Write(pagetext.RewriteJSON(raw, func(v any) any { return v })) // with the keys sorted
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -214,7 +233,7 @@ func (r *callRecord) end(out result, err error) {
 	r.a.to.Record(e)
 }
 
-var tabName = regexp.MustCompile(`^(cdp|ext):[a-z0-9]{1,10}:[0-9]{1,10}$`)
+var tabName = lazyregexp.New(`^(cdp|ext):[a-z0-9]{1,10}:[0-9]{1,10}$`)
 
 // namedTabAndURL returns the tab and the URL in the arguments of a call, if they can be parsed.
 // Entries use them if the call ended before a policy decision.
@@ -226,11 +245,8 @@ func namedTabAndURL(raw json.RawMessage) (tab, url string) {
 	if json.Unmarshal(raw, &named) != nil {
 		return "", ""
 	}
-	if !tabName.MatchString(named.Tab) {
+	if !tabName().MatchString(named.Tab) {
 		named.Tab = "" // do not log arbitrary text
 	}
 	return named.Tab, named.URL
 }
-
-// writes reports whether the audit log is writable or disabled.
-func (a *auditor) writes() bool { return a == nil || a.to.Ready() == nil }

@@ -79,11 +79,9 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 		case seen[m.key]:
 			return call, fmt.Errorf("has %s twice", quoteShort(m.key))
 		case m.key == "tool":
-			if jsonKind(m.value) != "a string" {
+			var ok bool
+			if call.name, ok = jsonString(m.value); !ok {
 				return call, fmt.Errorf("has %s as tool", jsonKind(m.value))
-			}
-			if err := json.Unmarshal(m.value, &call.name); err != nil {
-				return call, err
 			}
 		case m.key == "args":
 			call.args = m.value
@@ -111,26 +109,26 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 		}
 		plan[i] = t
 	}
-	results := make([]batchResult, len(a.Calls))
-	for i, call := range a.Calls {
-		results[i] = batchResult{Tool: call.name, NotRun: true}
+	var out batchResults
+	for _, call := range a.Calls {
+		out.Results = append(out.Results, batchResult{Tool: call.name, NotRun: true})
 	}
 	// The results together must not exceed the size limit either. An eighth is reserved for the
 	// text between them.
 	var budget atomic.Int64
-	budget.Store(s.maxResult - s.maxResult/8)
+	budget.Store(s.opts.MaxResultBytes - s.opts.MaxResultBytes/8)
 	inOrder := func(calls []int) {
 		for _, i := range calls {
 			if ctx.Err() != nil {
 				return
 			}
-			res := s.runTool(ctx, plan[i], a.Calls[i].args, s.structured, nil)
+			res := s.runTool(ctx, plan[i], a.Calls[i].args, s.opts.Structured, nil)
 			if n := sizeOf(res); budget.Add(-n) < 0 {
 				budget.Add(n) // shorter results may still fit
 				res = omittedResult(res)
 			}
-			results[i].set(res)
-			if !results[i].OK && !a.ContinueOnError {
+			out.Results[i].set(res)
+			if res.IsError && !a.ContinueOnError {
 				return
 			}
 		}
@@ -145,9 +143,8 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 		})
 	}
 	running.Wait()
-	out := batchResults{Results: results}
-	for i := range results {
-		if out.Results[i].OK {
+	for _, res := range out.Results {
+		if res.OK {
 			out.Done++
 		}
 	}
@@ -181,8 +178,8 @@ func (s *toolSession) nestedTool(name string) (*tool, error) {
 // errorInCall returns err, an argument error of call i of a batch, with a message that names the
 // call.
 func errorInCall(i int, name string, err error) error {
-	var e *executor.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok {
 		return err
 	}
 	return badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, quoteShort(name), e.Message())

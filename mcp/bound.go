@@ -28,7 +28,7 @@ func boundJSON(raw []byte) []byte {
 	if !hasLongString(raw) {
 		return raw
 	}
-	return rewriteJSON(raw, func(v any) any { return boundValue(v, "") })
+	return pagetext.RewriteJSON(raw, func(v any) any { return boundValue(v, "") })
 }
 
 // hasLongString reports whether a string in raw may have more than maxField

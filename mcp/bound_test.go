@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestEveryResultIsBounded fills each string of each tool's result with long page text and checks
 // the size of the result that a client receives.
 func TestEveryResultIsBounded(t *testing.T) {
+	tier.Slow(t)
 	const long = 50_000
 	page := strings.Repeat("é", long)
 	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)

@@ -2,12 +2,22 @@ package mcp
 
 import "context"
 
-// A callSlot is the place of a call among those that run at the same time, see Options.Limit. The
-// calls within another call use its slot.
+// A callSlot is the use that a call makes of a place in the queue of Options.Limit. The calls within a
+// call use its place. While some of them wait for the user and no other one runs, the place is free.
 type callSlot struct {
-	limit   func(context.Context) (release func(), err error) // nil means no limit
-	release func()                                            // nil while the call has no place
+	place   *queuePlace
 	nested  bool
+	counter *int // of place, which counts the call; nil if none does
+}
+
+// A queuePlace is a place in the queue of Options.Limit, of a call and of the calls within it.
+type queuePlace struct {
+	limit func(context.Context) (release func(), err error) // nil means no limit
+
+	lock      chan struct{} // guards the fields below; occupied while a call waits for the place
+	release   func()        // nil while the place is free
+	inside    int           // calls within the call that run
+	suspended int           // calls within the call that wait for the user
 }
 
 type callSlotKey struct{}
@@ -15,9 +25,11 @@ type callSlotKey struct{}
 // withCallSlot returns the slot of a call, and a context that contains it. The call has no place
 // yet.
 func withCallSlot(ctx context.Context, limit func(context.Context) (func(), error)) (context.Context, *callSlot) {
-	slot := &callSlot{limit: limit}
-	if _, nested := ctx.Value(callSlotKey{}).(*callSlot); nested {
-		slot = &callSlot{nested: true}
+	slot := new(callSlot)
+	if outer, nested := ctx.Value(callSlotKey{}).(*callSlot); nested {
+		slot.place, slot.nested = outer.place, true
+	} else {
+		slot.place = &queuePlace{limit: limit, lock: make(chan struct{}, 1)}
 	}
 	return context.WithValue(ctx, callSlotKey{}, slot), slot
 }
@@ -30,18 +42,53 @@ func callSlotOf(ctx context.Context) *callSlot {
 // outermost reports whether the call is not part of another call.
 func (c *callSlot) outermost() bool { return !c.nested }
 
-// enter waits for a place.
-func (c *callSlot) enter(ctx context.Context) (err error) {
-	if c.limit != nil {
-		c.release, err = c.limit(ctx)
+// enter waits for the place, at the beginning of a call and after suspend.
+func (c *callSlot) enter(ctx context.Context) error {
+	p := c.place
+	select {
+	case p.lock <- struct{}{}:
+		defer func() { <-p.lock }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	return err
+	if p.release == nil && p.limit != nil {
+		release, err := p.limit(ctx)
+		if err != nil {
+			return err
+		}
+		p.release = release
+	}
+	c.countIn(&p.inside)
+	return nil
 }
 
-// leave frees the place, if the call has one.
-func (c *callSlot) leave() {
-	if c.release != nil {
-		c.release()
-		c.release = nil
+// suspend frees the place, unless other calls use it, while the call waits for the user.
+func (c *callSlot) suspend() { c.end(&c.place.suspended) }
+
+// leave frees the place at the end of the call. The place of a nested call is that of the call around
+// it, which still runs.
+func (c *callSlot) leave() { c.end(nil) }
+
+func (c *callSlot) end(counter *int) {
+	p := c.place
+	p.lock <- struct{}{}
+	defer func() { <-p.lock }()
+	c.countIn(counter)
+	if p.release != nil && (!c.nested || p.inside == 0 && p.suspended > 0) {
+		p.release()
+		p.release = nil
+	}
+}
+
+// countIn makes counter count a nested call, or no counter if counter is nil. The place must be locked.
+func (c *callSlot) countIn(counter *int) {
+	if !c.nested {
+		return
+	}
+	if c.counter != nil {
+		*c.counter--
+	}
+	if c.counter = counter; counter != nil {
+		*counter++
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,6 +172,10 @@ func canned(r *recorder) *fake {
 			r.note("HandleDialog", tab, a)
 			return &executor.DialogResult{Type: executor.DialogPrompt, Message: "Name?", Handled: true, Changes: executor.Changes{URL: shop + "done", Title: "Done"}}, nil
 		},
+		handOver: func(_ context.Context, tab executor.TabID) (*executor.HandedOver, error) {
+			r.note("HandOver", tab)
+			return &executor.HandedOver{Tab: tab, URL: shop, Title: "Shop", Origin: shopOrigin, Visible: true, Show: func(context.Context) { r.note("Show") }, End: func() { r.note("End") }}, nil
+		},
 		screenshot: func(_ context.Context, tab executor.TabID, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 			r.note("Screenshot", tab, o)
 			return &executor.Screenshot{Data: []byte("picture"), MIMEType: "image/png", Width: 1280, Height: 16384, Truncated: true, FullHeight: 20000}, nil
@@ -272,14 +278,25 @@ func canned(r *recorder) *fake {
 		},
 		emulate: func(_ context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
 			r.note("Emulate", tab, o)
+			var names []executor.OriginHeaders
+			for origin, headers := range o.Headers {
+				names = append(names, executor.OriginHeaders{Origin: origin, Names: slices.Collect(maps.Keys(headers))})
+			}
+			var grants []executor.PageGrant
+			for _, p := range o.Permissions {
+				grants = append(grants, executor.PageGrant{Origin: shopOrigin, Permission: p})
+			}
 			return &executor.Emulation{Device: o.Device, ColorScheme: o.ColorScheme, ReducedMotion: o.ReducedMotion, Media: o.Media,
 				Locale: o.Locale, Timezone: o.Timezone, Network: o.Network, CPUThrottling: o.CPUThrottling,
+				UserAgent: o.UserAgent, Geolocation: o.Geolocation, Permissions: grants, Headers: names,
 				Viewport: executor.Viewport{Width: 412, Height: 915, Scale: 2.625}}, nil
 		},
 		status: func(context.Context) executor.Status {
 			return executor.Status{
 				Ready: true, Backend: executor.BackendCDP, ActiveTabID: tab1, CDPAttached: true, Detail: "Chromium 156",
-				Policy: &executor.PolicyStatus{AllowDomains: []string{"shop.example"}, BlockDomains: []string{"ads.example"}, Mutations: true, Subresources: "public"},
+				FilesURL:   "http://name.localhost:4000/",
+				CDPClients: []executor.CDPClient{{Name: "Playwright\n1.58", Since: noon}},
+				Policy:     &executor.PolicyStatus{AllowDomains: []string{"shop.example"}, BlockDomains: []string{"ads.example"}, Mutations: true, Subresources: "public"},
 			}
 		},
 	}
@@ -297,4 +314,13 @@ func everyChange() *executor.Action {
 		Diff:      "[+] heading \"Paid\" [ref=e20]\n[-] button \"Pay\" [ref=e6]",
 		Note:      "3 elements match; the first visible one was used",
 	}}
+}
+
+// A popupAnswer is a HandoverPrompter whose user gives this answer immediately.
+type popupAnswer executor.HandoverOutcome
+
+func (popupAnswer) CanAsk(executor.TabID) bool { return true }
+
+func (p popupAnswer) AskAbout(context.Context, executor.HandoverQuestion) (executor.HandoverOutcome, error) {
+	return executor.HandoverOutcome(p), nil
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"strings"
@@ -25,6 +26,10 @@ func (a screenshotArgs) check() error {
 	switch {
 	case a.FullPage && !a.target().IsZero():
 		return badArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
+	case a.File != "" && a.extension() != "" && imageFormats[a.extension()] == "":
+		return badArgs("Let file end in .png, .jpg, .jpeg or .webp, or omit the extension.", "file ends in %s, which is not an image format of screenshot", quoteShort(a.extension()))
+	case a.Format != "" && a.extension() != "" && imageFormats[a.extension()] != a.Format:
+		return badArgs("Omit format, or let file end in it.", "file ends in %s, but format is %s", quoteShort(a.extension()), a.Format)
 	case a.Quality != 0 && (a.format() == "" || a.format() == executor.FormatPNG):
 		return badArgs("Omit quality, or set format to jpeg or webp.", "quality needs format to be jpeg or webp")
 	}
@@ -33,17 +38,16 @@ func (a screenshotArgs) check() error {
 
 // format returns the format of the image. Its default is that of the file's extension.
 func (a screenshotArgs) format() executor.ImageFormat {
-	if a.Format != "" {
-		return a.Format
-	}
-	switch strings.ToLower(path.Ext(string(a.File))) {
-	case ".jpg", ".jpeg":
-		return executor.FormatJPEG
-	case ".webp":
-		return executor.FormatWebP
-	}
-	return ""
+	return cmp.Or(a.Format, imageFormats[a.extension()])
 }
+
+// imageFormats are the formats of image files, by extension.
+var imageFormats = map[string]executor.ImageFormat{
+	".png": executor.FormatPNG, ".jpg": executor.FormatJPEG, ".jpeg": executor.FormatJPEG, ".webp": executor.FormatWebP,
+}
+
+// extension returns the extension of the file in lower case, or "".
+func (a screenshotArgs) extension() string { return strings.ToLower(path.Ext(string(a.File))) }
 
 func (a screenshotArgs) run(ctx context.Context, p executor.Page) (screenshotResult, error) {
 	shot, err := p.Screenshot(ctx, &executor.ScreenshotOptions{

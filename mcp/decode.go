@@ -54,8 +54,7 @@ func decode(tool string, raw json.RawMessage, args any) error {
 			continue
 		}
 		if err := p.decode(m.value, v.FieldByIndex(p.index)); err != nil {
-			var e *executor.Error
-			if errors.As(err, &e) {
+			if e, ok := errors.AsType[*executor.Error](err); ok {
 				return e
 			}
 			return badArgs("", "%s %v", m.key, err)
@@ -127,14 +126,10 @@ func (p *param) decode(raw json.RawMessage, v reflect.Value) error {
 }
 
 func (p *param) decodeString(raw json.RawMessage) (string, error) {
-	if jsonKind(raw) != "a string" {
-		return "", p.mismatch(raw)
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", p.mismatch(raw)
-	}
+	s, ok := jsonString(raw)
 	switch {
+	case !ok:
+		return "", p.mismatch(raw)
 	case len(p.enum) > 0 && !slices.Contains(p.enum, s):
 		return "", fmt.Errorf("%s, got %s", p.expected(), quoteShort(s))
 	case s == "" && !p.empty:
@@ -150,23 +145,13 @@ func (p *param) decodeString(raw json.RawMessage) (string, error) {
 }
 
 func (p *param) decodeStrings(raw json.RawMessage) ([]string, error) {
-	if jsonKind(raw) != "an array" {
-		return nil, p.mismatch(raw)
+	ss, err := jsonStrings(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s, got %w", p.expected(), err)
 	}
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, p.mismatch(raw)
-	}
-	ss := make([]string, len(items))
-	for i, item := range items {
-		if jsonKind(item) != "a string" {
-			return nil, fmt.Errorf("%s, got one with %s in it", p.expected(), jsonKind(item))
-		}
-		if err := json.Unmarshal(item, &ss[i]); err != nil {
-			return nil, p.mismatch(item)
-		}
-		if len(p.enum) > 0 && !slices.Contains(p.enum, ss[i]) {
-			return nil, fmt.Errorf("%s, got %s", p.expected(), quoteShort(ss[i]))
+	for _, s := range ss {
+		if len(p.enum) > 0 && !slices.Contains(p.enum, s) {
+			return nil, fmt.Errorf("%s, got %s", p.expected(), quoteShort(s))
 		}
 	}
 	return ss, nil
@@ -262,6 +247,29 @@ func jsonKind(raw json.RawMessage) string {
 	return "a number"
 }
 
+// jsonString returns the value of a JSON string. It reports false for any other value.
+func jsonString(raw json.RawMessage) (s string, ok bool) {
+	ok = jsonKind(raw) == "a string" && json.Unmarshal(raw, &s) == nil
+	return s, ok
+}
+
+// jsonStrings returns the elements of a JSON array of strings. Its error describes any other value.
+func jsonStrings(raw json.RawMessage) ([]string, error) {
+	var items []json.RawMessage
+	if jsonKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
+		return nil, errors.New(jsonKind(raw))
+	}
+	list := make([]string, len(items))
+	for i, item := range items {
+		s, ok := jsonString(item)
+		if !ok {
+			return nil, fmt.Errorf("an array with %s in it", jsonKind(item))
+		}
+		list[i] = s
+	}
+	return list, nil
+}
+
 // A member is one key of a JSON object and its value.
 type member struct {
 	key   string
@@ -282,14 +290,14 @@ func object(raw json.RawMessage) ([]member, error) {
 	var ms []member
 	for dec.More() {
 		key, err := dec.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = dec.Decode(&value)
+		}
 		if err != nil {
 			return nil, errors.New("must be a JSON object")
 		}
-		m := member{key: key.(string)}
-		if err := dec.Decode(&m.value); err != nil {
-			return nil, errors.New("must be a JSON object")
-		}
-		ms = append(ms, m)
+		ms = append(ms, member{key.(string), value})
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, errors.New("must be a JSON object")
@@ -305,24 +313,21 @@ func argumentList(tool string, params []param) string {
 	if len(params) == 0 {
 		return tool + " takes no arguments."
 	}
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.name
+	return tool + " takes " + strings.Join(namesOf(params), ", ") + "."
+}
+
+func namesOf(params []param) (names []string) {
+	for _, p := range params {
+		names = append(names, p.name)
 	}
-	return tool + " takes " + strings.Join(names, ", ") + "."
+	return names
 }
 
 // unknownArg returns the error for an unknown argument. Its hint suggests the nearest name.
 func unknownArg(tool, key string, params []param) error {
-	best, distance := "", 4
-	for _, p := range params {
-		if d := nameDistance(key, p.name); d < distance {
-			best, distance = p.name, d
-		}
-	}
 	hint := argumentList(tool, params)
-	if best != "" {
-		hint = "Did you mean " + best + "? " + hint
+	if near := nearestName(key, namesOf(params)); near != "" {
+		hint = "Did you mean " + near + "? " + hint
 	}
 	return badArgs(hint, "unknown argument %s", quoteShort(key))
 }
@@ -330,26 +335,34 @@ func unknownArg(tool, key string, params []param) error {
 // unknown returns the error for the name of a tool that the session does not offer. It names the
 // toolset that has the tool, or suggests the nearest name.
 func (s *toolSession) unknown(name string) error {
-	message := "unknown tool " + quoteShort(name)
 	if set := toolsetOf(name); set != "" {
 		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not enabled; the user can enable it with --tools")
 	}
-	return errors.New(message + s.suggestTool(name))
+	return errors.New("unknown tool " + quoteShort(name) + s.suggestTool(name))
 }
 
 // suggestTool returns the end of a message that suggests the tool nearest to name, or "" if no name
 // is similar.
 func (s *toolSession) suggestTool(name string) string {
-	best, distance := "", 4
+	var names []string
 	for _, t := range s.tools {
-		if d := nameDistance(name, t.name); d < distance {
-			best, distance = t.name, d
+		names = append(names, t.name)
+	}
+	if near := nearestName(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// nearestName returns the first of the names that differ least from name, or "" if none is similar.
+func nearestName(name string, names []string) string {
+	best, distance := "", 4
+	for _, n := range names {
+		if d := nameDistance(name, n); d < distance {
+			best, distance = n, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return best
 }
 
 // nameDistance returns how different a is from b: 0 if they differ only in case and separators, 1

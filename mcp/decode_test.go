@@ -18,6 +18,7 @@ import (
 var validArgs = map[string]string{
 	"tab_select":    `{"tabId":"cdp:b7:1"}`,
 	"tab_close":     `{"tabId":"cdp:b7:1"}`,
+	"ask_user":      `{"message":"a"}`,
 	"navigate":      `{"url":"https://shop.example/"}`,
 	"click":         `{"ref":"e1"}`,
 	"type":          `{"ref":"e1","text":"a"}`,
@@ -77,7 +78,7 @@ type property struct {
 func TestBadArguments(t *testing.T) {
 	wrong := map[string]string{"string": `"x"`, "boolean": `true`, "number": `1.5`, "array": `["x"]`, "object": `{"x":"y"}`}
 	var rec recorder
-	cs := connect(t, NewServer(canned(&rec), &Options{Tools: Toolsets()}), nil)
+	cs := connect(t, NewServer(canned(&rec), &Options{Tools: Toolsets(), Handover: &HandoverOptions{Prompter: popupAnswer("done")}}), nil)
 	cases := 0
 	rejected := func(tool, name, args string) {
 		t.Helper()
@@ -187,6 +188,12 @@ func TestDecodeErrors(t *testing.T) {
 		{"fill_form", `{"fields":{"#a":["x",1]}}`, `fields must have a string, a boolean or an array of strings for "#a", got an array with a number in it`},
 		{"fill_form", `{"fields":{"e1":"a","@e1":"b"}}`, `fields must name each field once, got "@e1" twice`},
 		{"fill_form", `{"fields":{"#a":"x"},"submitRef":"e1","submitSelector":"#b"}`, "both submitSelector and submitRef given"},
+		{"emulate", `{"geolocation":"Oslo"}`, `geolocation must be a latitude and a longitude, got "Oslo"`},
+		{"emulate", `{"headers":{"https://a":"x"}}`, `headers must have an object for "https://a", got a string`},
+		{"emulate", `{"headers":{"https://a":{"X-Lamp":1}}}`, `headers must have a string for "X-Lamp", got a number`},
+		{"emulate", `{"headers":{"https://a":{},"https://a":{}}}`, `headers must have "https://a" only once`},
+		{"tab_select", `{}`, "exactly one of tabId and url is needed"},
+		{"type", `{"ref":"e1","text":"a","delayMs":0}`, "delayMs must be an integer number of milliseconds from 1 to 30000, got 0"},
 		{"tabs_list", `7`, "arguments must be an object, got a number"},
 		{"tabs_list", `{`, "arguments must be a JSON object"},
 		{"tabs_list", `{} {}`, "arguments must be one JSON object"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // devtoolsTools are the tools of [ToolsDevtools].
@@ -18,7 +19,7 @@ var devtoolsTools = []tool{
 	onPage("page_errors", reads, pageErrorsArgs.run, "Uncaught errors and rejections in the tab, newest last."),
 	onPage("network_requests", reads, requestsArgs.run, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are omitted."),
 	onPage("resize", navigates, resizeArgs.run, "Set the viewport size of the tab, in CSS pixels, until the session ends. The window does not change."),
-	onPage("emulate", navigates, emulateArgs.run, "Emulate another device, preferences or network for the tab, until the session ends. Adds to what is emulated. locale, timezone, cpu: managed browser only."),
+	onPage("emulate", emulates, emulateArgs.run, "Emulate another device, preferences or network for the tab, until the session ends. Adds to what is emulated. locale, timezone, cpu, permissions, headers: managed browser only."),
 }
 
 // limitArg is the argument limit.
@@ -148,7 +149,7 @@ func (r requestsResult) file(outputPath) (fileContent, bool) {
 	c := fileContent{ext: ".json", facts: plural(len(r.Requests.Requests), "request"), field: "requests"}
 	raw, err := json.Marshal(r)
 	if err == nil {
-		c.data = rewriteJSON(raw, cleanValue)
+		c.data = pagetext.RewriteJSON(raw, cleanValue)
 	}
 	return c, err == nil
 }
@@ -180,10 +181,13 @@ func (t *text) request(q executor.Request) {
 		line += " " + quote(q.MIMEType, maxName)
 	}
 	if q.Status != 0 {
-		t.line("%s %d, %s, %d ms%s", line, q.Status, byteCount(q.Bytes), q.Duration, running(q))
-		return
+		line += ownf(" %d, %s", q.Status, byteCount(q.Bytes))
 	}
-	t.line("%s, %d ms%s", line, q.Duration, running(q))
+	running := own("")
+	if q.Running {
+		running = ", running"
+	}
+	t.line("%s, %d ms%s", line, q.Duration, running)
 }
 
 // method returns the method of a request, quoted unless it is a standard method.
@@ -197,13 +201,6 @@ func method(name string) own {
 
 // maxMethod is the maximum number of characters of a quoted method.
 const maxMethod = 20
-
-func running(q executor.Request) own {
-	if q.Running {
-		return ", running"
-	}
-	return ""
-}
 
 // headers adds the headers of a request or of its response. side says which.
 func (t *text) headers(origin string, side own, h map[string]string) {

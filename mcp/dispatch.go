@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,55 +18,47 @@ import (
 // A toolSession is one MCP session. All handlers are its methods. It is safe for concurrent use.
 type toolSession struct {
 	ex             executor.Executor
+	opts           *Options // of the server
 	tools          []*tool
-	log            *slog.Logger
-	version        string
-	structured     bool
 	fence          fence
-	browserStarted atomic.Bool                                       // a call has succeeded, so the browser is running
-	audit          *auditor                                          // nil means no audit log
-	calls          *rate.Limiter                                     // nil means no limit
-	limit          func(context.Context) (release func(), err error) // Options.Limit
-	prompter       *prompter                                         // nil means no permission prompts
-	client         string                                            // random id of the session, for permission prompts
-	maxResult      int64                                             // bytes
+	browserStarted atomic.Bool   // a call has succeeded, so the browser is running
+	audit          *auditor      // nil means no audit log
+	calls          *rate.Limiter // nil means no limit
+	prompter       *prompter     // nil means no permission prompts
+	client         string        // random id of the session, for permission prompts
 	lost           *lostResults
+	handovers      *handovers
 	output         *outputDir
-	onClient       func(name string)
-	notified       sync.Once // calls onClient
+	notified       sync.Once // calls Options.OnClient
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
 // with the cause of life.
 func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+		ctx, cancel := withLife(ctx, life)
+		defer cancel()
 		return s.call(ctx, t, req), nil
 	}
 }
 
 // reportClient calls Options.OnClient for the first client.
 func (s *toolSession) reportClient(name string) {
-	if s.onClient != nil {
-		s.notified.Do(func() { s.onClient(oneLine(name)) })
+	if s.opts.OnClient != nil {
+		s.notified.Do(func() { s.opts.OnClient(oneLine(name)) })
 	}
 }
 
 // tool returns the tool with a name, or nil if the session does not offer it.
-func (s *toolSession) tool(name string) *tool {
-	if i := slices.IndexFunc(s.tools, func(t *tool) bool { return t.name == name }); i >= 0 {
-		return s.tools[i]
-	}
-	return nil
-}
+func (s *toolSession) tool(name string) *tool { return findTool(s.tools, name) }
 
 // call handles one tools/call request.
 func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	ctx = s.audit.begin(ctx, nameOf(req.Session))
-	ctx = s.prompter.begin(ctx, t, req)
-	return s.runTool(ctx, t, req.Params.Arguments, s.structured, func(args any) (stop func()) {
+	by := elicitationSupportOf(t, req)
+	ctx = s.prompter.begin(ctx, t, by, req.Params)
+	ctx = s.handovers.beginCall(ctx, by, req)
+	return s.runTool(ctx, t, req.Params.Arguments, s.opts.Structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)
 	})
 }
@@ -81,12 +71,14 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	var err error
 	var out result
 	ctx, record := s.audit.record(ctx, t, raw)
-	ctx, slot := withCallSlot(ctx, s.limit)
+	ctx, slot := withCallSlot(ctx, s.opts.Limit)
+	ended := s.observe(ctx, t, raw, !slot.outermost())
 	var notes []string
 	options := executor.CallOptions{
-		Client:      s.client,
-		OnSwitch:    func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
-		OnSharedTab: func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
+		Client:        s.client,
+		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
+		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
+		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,7 +97,9 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, oneLine(strings.Join(notes, "; ")))
 		}
-		s.log.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
+		s.maskResult(res)
+		ended(res, err) // with the masked result
+		s.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
 	args, err := t.decode(raw)
 	if err != nil {
@@ -160,6 +154,22 @@ func sharedNote(t executor.Tab) string {
 	return string(what + ", which is not the active tab; pass its tabId or select it with tab_select to use it")
 }
 
+// maxSelection is the maximum length of a selected text in a note, in characters.
+const maxSelection = 500
+
+// sentNote returns the note about an element that the user sent.
+func sentNote(e executor.SentElement) string {
+	if e.Ref == "" {
+		return string(ownf("the user sent you an element of tab %s, but which one is unknown: no call used its page before the user pointed at it, "+
+			"or it was removed; ask the user to send it again", e.Tab))
+	}
+	what := ownf("the user sent you %s %s [ref=%s] of tab %s", roleOf(e.Role), quote(e.Name, maxName), e.Ref, e.Tab)
+	if e.Selection != "" {
+		what += ", with the selected text " + quote(e.Selection, maxSelection)
+	}
+	return string(what)
+}
+
 // metaNote is the key of a note in a result's _meta, for programs that do not parse the text.
 const metaNote = "chrome-mcp/note"
 
@@ -186,7 +196,7 @@ type imager interface{ images() []sdk.Content }
 
 // succeeded renders the result of a handler.
 func (s *toolSession) succeeded(out result, structured bool) (*sdk.CallToolResult, error) {
-	t := &text{fence: s.fence}
+	t := &text{fence: s.fence, asks: s.tool("ask_user") != nil, secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil}
 	out.render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}
 	if img, ok := out.(imager); ok {

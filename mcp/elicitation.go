@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"time"
@@ -10,23 +11,30 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// supportsElicitation reports whether a client supports form elicitation.
-func supportsElicitation(conn *sdk.ServerSession) bool {
-	if conn == nil {
-		return false
-	}
-	p := conn.InitializeParams()
-	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
-		return false
-	}
-	e := p.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil // neither means forms: the only mode of earlier protocol versions
+// An elicitationSupport describes how the client of a call can show forms. The zero value is a client
+// that cannot.
+type elicitationSupport struct {
+	conn *sdk.ServerSession
+	form bool
+	// inputRequests returns forms in the result of the call. The client repeats the call with the
+	// answers. This applies since protocol version firstStateless.
+	inputRequests bool
 }
 
-// usesInputRequests reports whether the protocol version requires that a server returns its
-// elicitation requests in the result of a call instead of sending them to the client.
-func usesInputRequests(conn *sdk.ServerSession) bool {
-	return conn.InitializeParams().ProtocolVersion >= "2026-07-28"
+// elicitationSupportOf returns the elicitationSupport of a call of t.
+func elicitationSupportOf(t *tool, req *sdk.CallToolRequest) elicitationSupport {
+	e := elicitationSupport{conn: req.Session}
+	p := initializeParams(req.Session)
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return e
+	}
+	modes := p.Capabilities.Elicitation
+	e.form = modes.Form != nil || modes.URL == nil // neither means forms: the only mode of earlier protocol versions
+	e.inputRequests = e.form && p.ProtocolVersion >= firstStateless
+	if e.inputRequests && t.kind == batches {
+		e.form = false // the client would repeat the call, and with it the completed actions
+	}
+	return e
 }
 
 // parseElicitResult converts a client's elicitation result.
@@ -37,9 +45,9 @@ func parseElicitResult(res *sdk.ElicitResult) promptResult {
 	case "cancel":
 		return answerNone
 	case "accept":
-		switch answer, _ := res.Content["answer"].(string); promptResult(answer) {
+		switch answer := promptResult(formAnswer(res)); answer {
 		case answerOnce, answerSession, answerNo:
-			return promptResult(answer)
+			return answer
 		}
 	}
 	return answerInvalid
@@ -48,7 +56,7 @@ func parseElicitResult(res *sdk.ElicitResult) promptResult {
 // acceptReply accepts the reply to a pending prompt that a client sent with a call. ok reports
 // whether the call is the one that the user was prompted about. If it is not, the reply does not
 // apply to it.
-func (a *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, req *sdk.CallToolRequest) (p executor.Permission, res promptResult, ok bool) {
+func (a *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, raw json.RawMessage) (p executor.Permission, res promptResult, ok bool) {
 	a.mu.Lock()
 	q := a.pending[id]
 	delete(a.pending, id)
@@ -65,14 +73,17 @@ func (a *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, r
 		res = parseElicitResult(elicited)
 	}
 	a.complete(q, res)
-	args, err := t.decode(req.Params.Arguments)
+	args, err := t.decode(raw)
 	return q.missing, res, err == nil && t == q.tool && reflect.DeepEqual(args, q.args)
 }
 
 // inputRequired is the error of a call that its client must repeat with the user's answer.
-type inputRequired struct{ q *prompt }
+type inputRequired struct {
+	id   string
+	form *sdk.ElicitParams
+}
 
-func (e *inputRequired) Error() string { return "waiting for the user to answer: " + e.q.message }
+func (e *inputRequired) Error() string { return "waiting for the user to answer: " + e.form.Message }
 
 func (e *inputRequired) Unwrap() error { return executor.ErrConsentRequired }
 
@@ -83,22 +94,31 @@ func inputFor(err error) *sdk.CallToolResult {
 	if !ok {
 		return nil
 	}
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{e.q.id: e.q.form()}}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{e.id: e.form}}
 }
 
 // form returns the elicitation request that the client shows.
 func (q *prompt) form() *sdk.ElicitParams {
+	return answerForm(q.message, "Allow it?",
+		[]string{string(answerOnce), string(answerSession), string(answerNo)}, []string{"Once, for this call", "For this session", "No"})
+}
+
+// answerForm returns an elicitation request with one question. labels are what the client shows for
+// the answers.
+func answerForm(message, title string, answers, labels []string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{
-		Mode:    "form",
-		Message: q.message,
+		Mode: "form", Message: message,
 		RequestedSchema: map[string]any{
-			"type": "object",
-			"properties": map[string]any{"answer": map[string]any{
-				"type": "string", "title": "Allow it?",
-				"enum":      []string{string(answerOnce), string(answerSession), string(answerNo)},
-				"enumNames": []string{"Once, for this call", "For this session", "No"},
-			}},
-			"required": []string{"answer"},
+			"type": "object", "required": []string{"answer"},
+			"properties": map[string]any{
+				"answer": map[string]any{"type": "string", "title": title, "enum": answers, "enumNames": labels},
+			},
 		},
 	}
+}
+
+// formAnswer returns the answer in the result of an answerForm.
+func formAnswer(res *sdk.ElicitResult) string {
+	answer, _ := res.Content["answer"].(string)
+	return answer
 }

@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -47,21 +51,91 @@ type emulateArgs struct {
 	Timezone      string                     `json:"timezone,omitempty" jsonschema:"such as Asia/Tokyo"`
 	Network       executor.NetworkConditions `json:"network,omitempty" enum:"online|offline|slow3g|fast3g|fast4g"`
 	CPU           float64                    `json:"cpu,omitempty" jsonschema:"slower by, 1 to 20"`
+	UserAgent     string                     `json:"userAgent,omitempty"`
+	Geolocation   string                     `json:"geolocation,omitempty" jsonschema:"latitude,longitude such as 59.91,10.75"`
+	Permissions   []executor.PagePermission  `json:"permissions,omitempty" enum:"geolocation|notifications" jsonschema:"granted to the page's origin"`
+	Headers       headersArg                 `json:"headers,omitempty" jsonschema:"origin to object of names and values, added to requests to it; needs --enable-mutations"`
 	Reset         bool                       `json:"reset,omitempty" jsonschema:"undo all other emulation"`
 	tabArg
 }
 
 func (a emulateArgs) check() error {
-	if (a == emulateArgs{tabArg: a.tabArg}) {
+	if reflect.DeepEqual(a, emulateArgs{tabArg: a.tabArg}) {
 		return badArgs("Specify what to emulate, or reset.", "nothing to emulate")
+	}
+	if _, err := a.position(); err != nil {
+		return err
+	}
+	_, err := a.Headers.byOrigin()
+	return err
+}
+
+// position returns the argument geolocation, or nil.
+func (a emulateArgs) position() (*executor.Geolocation, error) {
+	if a.Geolocation == "" {
+		return nil, nil
+	}
+	before, after, _ := strings.Cut(a.Geolocation, ",")
+	latitude, err1 := strconv.ParseFloat(strings.TrimSpace(before), 64)
+	longitude, err2 := strconv.ParseFloat(strings.TrimSpace(after), 64)
+	if err1 != nil || err2 != nil {
+		return nil, badArgs("Write it like 59.91,10.75.", "geolocation must be a latitude and a longitude, got %s", quoteShort(a.Geolocation))
+	}
+	return &executor.Geolocation{Latitude: latitude, Longitude: longitude}, nil
+}
+
+// A headersArg maps each origin to an object of header names and values.
+type headersArg []member
+
+func (h *headersArg) decodeArg(raw json.RawMessage) (err error) {
+	if *h, err = object(raw); err != nil {
+		return fmt.Errorf("must be an object, got %s", jsonKind(raw))
 	}
 	return nil
 }
 
+func (*headersArg) argSchema() string { return `"type":"object"` }
+func (*headersArg) expected() string  { return "an object" }
+
+// byOrigin returns the headers of each origin, or nil if the argument is not given.
+func (h headersArg) byOrigin() (map[string]map[string]string, error) {
+	if h == nil {
+		return nil, nil
+	}
+	all := make(map[string]map[string]string, len(h))
+	for _, o := range h {
+		headers, err := object(o.value)
+		if err != nil {
+			return nil, badArgs("", "headers must have an object for %s, got %s", quoteShort(o.key), jsonKind(o.value))
+		}
+		if all[o.key] != nil {
+			return nil, badArgs("", "headers must have %s only once", quoteShort(o.key))
+		}
+		all[o.key] = make(map[string]string, len(headers))
+		for _, m := range headers {
+			value, ok := jsonString(m.value)
+			if !ok {
+				return nil, badArgs("", "headers must have a string for %s, got %s", quoteShort(m.key), jsonKind(m.value))
+			}
+			all[o.key][m.key] = value
+		}
+	}
+	return all, nil
+}
+
 func (a emulateArgs) run(ctx context.Context, p executor.Page) (emulateResult, error) {
+	position, err := a.position()
+	if err != nil {
+		return emulateResult{}, err
+	}
+	headers, err := a.Headers.byOrigin()
+	if err != nil {
+		return emulateResult{}, err
+	}
 	e, err := p.Emulate(ctx, executor.EmulateOptions{
 		Reset: a.Reset, Device: a.Device, ColorScheme: a.ColorScheme, ReducedMotion: a.ReducedMotion, Media: a.Media,
 		Locale: a.Locale, Timezone: a.Timezone, Network: a.Network, CPUThrottling: a.CPU,
+		UserAgent: a.UserAgent, Geolocation: position, Permissions: a.Permissions, Headers: headers,
 	})
 	return emulateResult{e}, err
 }
@@ -87,9 +161,23 @@ func (r emulateResult) render(t *text) {
 	if r.CPUThrottling != 0 {
 		add("cpu", fmt.Sprintf("slower by %v", r.CPUThrottling))
 	}
+	if r.UserAgent != "" {
+		facts = append(facts, "userAgent "+quote(r.UserAgent, maxTitle))
+	}
+	if g := r.Geolocation; g != nil {
+		add("geolocation", fmt.Sprintf("%v,%v", g.Latitude, g.Longitude))
+	}
+	for _, g := range r.Permissions {
+		facts = append(facts, "permission "+own(g.Permission)+" of "+address(g.Origin))
+	}
+	for _, h := range r.Headers {
+		for _, name := range h.Names {
+			facts = append(facts, "header "+quote(name, maxName)+" to "+address(h.Origin))
+		}
+	}
 	if len(facts) == 0 {
 		facts = []own{"nothing"}
 	}
-	t.line("emulated: %s", join(facts, ", "))
+	t.line("emulated: %s", join(facts))
 	t.viewport(r.Viewport)
 }

@@ -24,9 +24,11 @@ type errorMeta struct {
 	Hint       string               `json:"hint,omitempty"`
 	Retryable  bool                 `json:"retryable"`
 	Candidates []executor.Candidate `json:"candidates,omitempty"`
+	Tabs       []executor.Tab       `json:"tabs,omitempty"`
 	ID         string               `json:"id,omitempty"` // of an internal error; the log entry has the same id
 
-	retryAfter time.Duration // how long the client must wait; 0 if that is unknown
+	tabsHeading string        // of Tabs in the text
+	retryAfter  time.Duration // how long the client must wait; 0 if that is unknown
 }
 
 // Limits of error texts. Names of elements are page text and can be arbitrarily long.
@@ -34,24 +36,26 @@ const (
 	maxErrorText  = 2000 // characters
 	maxName       = 100  // characters
 	maxCandidates = 5
+	maxErrorTabs  = 50
 )
 
 // classifyError returns the error to report for err, the error of a call with context ctx. If the
 // call was canceled, an unclassified error, such as the EOF that ended the session, is a result of
 // the cancellation and not a bug. A panic is always a bug.
 func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) error {
-	var p *panicError
+	_, panicked := errors.AsType[*panicError](err)
 	code := executor.CodeOf(err)
-	ended := context.Cause(ctx) == error(errSessionEnded)
+	cause := context.Cause(ctx)
+	ended := executor.CodeOf(cause) == executor.ErrSessionEnded
 	switch {
-	case ctx.Err() == nil || errors.As(err, &p):
+	case ctx.Err() == nil || panicked:
 		return err
 	case ended && (code == executor.ErrInternal || code == executor.ErrTimeout):
-		return errSessionEnded
+		return cause
 	case code != executor.ErrInternal:
 		return err
 	}
-	s.log.Debug("call canceled", "tool", t.name, "error", err)
+	s.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
 	return &executor.Error{Code: executor.ErrTimeout, Err: errCanceled, Retryable: true}
 }
 
@@ -65,6 +69,13 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	case errors.As(err, &e):
 		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), t.hint(e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
+		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
+			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, openTabsHeading
+		}
+		if choice, ok := errors.AsType[*tabChoiceError](e.Err); ok {
+			m.Tabs, m.tabsHeading = choice.tabs, choice.heading
+		}
+		m.Tabs = m.Tabs[:min(len(m.Tabs), maxErrorTabs)]
 	case errors.Is(err, context.Canceled):
 		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCanceled.Error(), true
 	case errors.Is(err, context.DeadlineExceeded):
@@ -82,11 +93,10 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	if m.Code == executor.ErrInternal {
 		m.ID = strings.ToLower(rand.Text()[:10])
 		attrs := []any{"id", m.ID, "tool", t.name, "error", err}
-		var p *panicError
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*panicError](err); ok {
 			attrs = append(attrs, "stack", string(p.stack))
 		}
-		s.log.Error("internal error", attrs...)
+		s.opts.Logger.Error("internal error", attrs...)
 		if m.Message == "" {
 			m.Message = "internal error in chrome-mcp"
 		}
@@ -97,6 +107,7 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	for i, c := range m.Candidates {
 		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: pagetext.Truncate(clean(c.Name), maxErrorText), Ref: c.Ref}
 	}
+	m.Tabs = cleanTabs(m.Tabs)
 	return &sdk.CallToolResult{
 		IsError: true,
 		Content: []sdk.Content{&sdk.TextContent{Text: m.text(t)}},
@@ -122,7 +133,23 @@ func (m *errorMeta) text(t *tool) string {
 		}
 		fmt.Fprintf(&b, "\n%s %s [ref=%s]", roleOf(c.Role), quote(c.Name, maxName), c.Ref)
 	}
+	if len(m.Tabs) > 0 {
+		var list text
+		tabsResult{m.Tabs}.render(&list)
+		b.WriteString("\n" + m.tabsHeading + ":\n" + list.String())
+	}
 	return b.String()
+}
+
+// cleanTabs returns a copy of tabs whose page text is cleaned and truncated.
+func cleanTabs(tabs []executor.Tab) []executor.Tab {
+	tabs = slices.Clone(tabs)
+	for i, t := range tabs {
+		tabs[i].URL = pagetext.Truncate(clean(t.URL), maxURL)
+		tabs[i].Title = pagetext.Truncate(clean(t.Title), maxErrorText)
+		tabs[i].Note = oneLine(t.Note)
+	}
+	return tabs
 }
 
 // maxRole is the length of the longest role, menuitemcheckbox.
@@ -152,7 +179,7 @@ func capitalize(s string) string {
 			return s
 		}
 	}
-	if s == "" || strings.HasPrefix(s[len(word):], ` "`) || isTool(word) {
+	if s == "" || strings.HasPrefix(s[len(word):], ` "`) || toolsetOf(word) != "" {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -165,8 +192,6 @@ func withPeriod(s string) string {
 	}
 	return s + "."
 }
-
-func isTool(name string) bool { return toolsetOf(name) != "" }
 
 func (t *tool) hasParam(name string) bool {
 	return slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.name == name })

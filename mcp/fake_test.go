@@ -39,6 +39,7 @@ type fake struct {
 	selectOption func(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Selection, error)
 	fillForm     func(context.Context, executor.TabID, []executor.Field, *executor.FillOptions) (*executor.FillResult, error)
 	handleDialog func(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error)
+	handOver     func(context.Context, executor.TabID) (*executor.HandedOver, error)
 	screenshot   func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error)
 	download     func(context.Context, executor.TabID, executor.DownloadOptions) (*executor.DownloadedFiles, error)
 	drag         func(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error)
@@ -452,4 +453,11 @@ func textOf(res *sdk.CallToolResult) string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+func (p fakePage) HandOver(ctx context.Context) (*executor.HandedOver, error) {
+	if p.f.handOver == nil {
+		return nil, unexpected("HandOver")
+	}
+	return p.f.handOver(ctx, p.tab)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -235,41 +234,16 @@ func cleanJSON(raw []byte) []byte {
 	if isPlain(string(raw)) && !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) {
 		return raw
 	}
-	return rewriteJSON(raw, cleanValue)
+	return pagetext.RewriteJSON(raw, cleanValue)
 }
 
-// rewriteJSON returns raw with its value replaced by what f returns for it. Numbers
-// keep their digits. If raw is not JSON, rewriteJSON returns it unchanged.
-func rewriteJSON(raw []byte, f func(any) any) []byte {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(f(v)) != nil {
-		return raw
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
+func cleanValue(v any) any { return pagetext.MapTexts(v, clean) }
 
-func cleanValue(v any) any {
-	switch v := v.(type) {
-	case string:
-		return clean(v)
-	case []any:
-		for i := range v {
-			v[i] = cleanValue(v[i])
-		}
-	case map[string]any:
-		cleaned := make(map[string]any, len(v))
-		for k, e := range v {
-			cleaned[clean(k)] = cleanValue(e)
-		}
-		return cleaned
-	}
-	return v
-}
+// CleanPageText returns page text without control characters and other invisible characters, as in
+// the results of tools.
+func CleanPageText(text string) string { return clean(text) }
+
+// FencePageText returns page text, cleaned, between two marker lines as in the results of tools. The
+// first line names the origin of the text. The markers have a random nonce that does not occur in
+// the text.
+func FencePageText(origin, text string) string { return newFence("").wrap(origin, text) }

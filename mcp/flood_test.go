@@ -13,6 +13,6 @@ func TestFloods(t *testing.T) {
 		_ = clean(text)
 		_ = quote(text, 100)
 		_ = f.wrap(text, text)
-		_ = undefinedName.FindStringSubmatch(text)
+		_ = undefinedName().FindStringSubmatch(text)
 	})
 }

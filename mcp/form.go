@@ -44,32 +44,16 @@ func (f *formFields) decodeArg(raw json.RawMessage) error {
 	return nil
 }
 
-// fieldValue decodes the value of a field. Its error describes the value if the type is wrong.
+// fieldValue decodes the value of a field. Its error describes a value of another type.
 func fieldValue(raw json.RawMessage) (any, error) {
 	switch jsonKind(raw) {
 	case "a string":
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err
+		s, _ := jsonString(raw)
+		return s, nil
 	case "a boolean":
 		return string(raw) == "true", nil
-	case "an array":
-		var items []json.RawMessage
-		if err := json.Unmarshal(raw, &items); err != nil {
-			return nil, err
-		}
-		values := make([]string, len(items))
-		for i, item := range items {
-			if jsonKind(item) != "a string" {
-				return nil, fmt.Errorf("an array with %s in it", jsonKind(item))
-			}
-			if err := json.Unmarshal(item, &values[i]); err != nil {
-				return nil, err
-			}
-		}
-		return values, nil
 	}
-	return nil, errors.New(jsonKind(raw))
+	return jsonStrings(raw)
 }
 
 // goneArg is the type of wait_for's argument gone: a selector or ref. Some models send true in
@@ -91,13 +75,11 @@ func (g *goneArg) decodeArg(raw json.RawMessage) error {
 	case "false":
 		return nil
 	}
-	if jsonKind(raw) != "a string" {
-		return fmt.Errorf("must be a string, got %s", jsonKind(raw))
-	}
-	if err := json.Unmarshal(raw, &g.what); err != nil {
-		return errors.New("must be a string")
-	}
-	if g.what == "" {
+	var ok bool
+	switch g.what, ok = jsonString(raw); {
+	case !ok:
+		return fmt.Errorf("must be %s, got %s", g.expected(), jsonKind(raw))
+	case g.what == "":
 		return errors.New("must not be empty")
 	}
 	if ref, err := executor.ParseRef(g.what); err == nil {

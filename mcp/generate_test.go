@@ -89,7 +89,7 @@ func toolsetsTable() string {
 // descriptions.
 var sharedArguments = map[string]string{
 	"tabId":     "default: the active tab",
-	"selector":  "CSS, `text=Sign in` or `role=button[name=\"Save\"]`",
+	"selector":  "CSS, `text=Sign in`, `role=button[name=\"Save\"]` or [another](using-tools.md#elements)",
 	"ref":       "from `snapshot`, such as `e12`",
 	"timeoutMs": "default 5000 for actions, 30000 for navigation, 120000 for `run_script`",
 	"maxChars":  "default 20000",

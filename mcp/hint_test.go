@@ -13,7 +13,7 @@ import (
 // TestHintsNameOwnArguments checks that hints about time and size, and hints that name arguments of
 // any tool, name only arguments that the tool has.
 func TestHintsNameOwnArguments(t *testing.T) {
-	s := &toolSession{log: slog.New(slog.DiscardHandler)}
+	s := &toolSession{opts: &Options{Logger: slog.New(slog.DiscardHandler)}}
 	render := func(tool *tool, hint string) errorMeta {
 		t.Helper()
 		return s.failed(tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
@@ -55,7 +55,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 
 // TestHintsNameTools checks that hints which refer to a method name the tool and its arguments.
 func TestHintsNameTools(t *testing.T) {
-	s := &toolSession{log: slog.New(slog.DiscardHandler)}
+	s := &toolSession{opts: &Options{Logger: slog.New(slog.DiscardHandler)}}
 	for hint, want := range map[string]string{
 		"Open a tab with Executor.NewPage or Executor.Navigate.":              "Open a tab with tab_new or navigate.",
 		"Give a value, or call Page.Type with TypeOptions.KeyEvents.":         "Give a value, or call type with keyEvents: true.",

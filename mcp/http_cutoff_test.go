@@ -20,7 +20,7 @@ type cuttable struct {
 	url    string
 	client *http.Client  // all connections of a client
 	ended  chan struct{} // receives once for each call that the server has finished with
-	broken chan struct{} // receives once for each request whose connection broke
+	broken chan struct{} // receives once for each call whose connection broke
 	clicks atomic.Int32  // the beacon: completed actions
 
 	mu       sync.Mutex // guards the fields below
@@ -48,11 +48,13 @@ func openCuttable(t *testing.T) *cuttable {
 		t.Fatal(err)
 	}
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") != "tools/call" {
+			h.ServeHTTP(w, r)
+			return
+		}
 		defer context.AfterFunc(r.Context(), func() { c.broken <- struct{}{} })()
 		h.ServeHTTP(w, r)
-		if r.Header.Get("Mcp-Method") == "tools/call" {
-			c.ended <- struct{}{}
-		}
+		c.ended <- struct{}{}
 	}))
 	web.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if state == http.StateNew {

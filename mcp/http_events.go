@@ -19,50 +19,40 @@ const (
 // An eventStore keeps the last messages to the clients of one session, for clients that reconnect
 // with Last-Event-ID. It keeps those that belong to a request. sdk.MemoryEventStore keeps an entry
 // for each response until the client ends its MCP session; clients that never do that would fill
-// the memory.
+// the memory. The zero value is ready to use. It implements sdk.EventStore.
 type eventStore struct {
 	mu      sync.Mutex // guards the fields below
 	bytes   int
-	streams map[eventStream]*streamEvents
-	order   []eventStream // the streams with an entry, the oldest first
+	streams []*eventStream // the oldest first
 }
 
-// An eventStream is the stream of messages in the responses to one request.
-type eventStream struct{ session, stream string }
+// An eventStream is the messages in the responses to one request.
+type eventStream struct {
+	session, name string
+	data          [][]byte
+	bytes         int
+}
 
 // standalone is the name of the stream of messages that belong to no request.
 const standalone = ""
 
-// streamEvents are the messages of a stream.
-type streamEvents struct {
-	data  [][]byte
-	bytes int
-}
-
-func newEventStore() *eventStore { return &eventStore{streams: map[eventStream]*streamEvents{}} }
-
-// Open implements sdk.EventStore.
 func (e *eventStore) Open(_ context.Context, session, stream string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := eventStream{session, stream}
-	if stream == standalone || e.streams[key] != nil {
-		return nil
+	if stream != standalone && e.find(session, stream) == nil {
+		e.streams = append(e.streams, &eventStream{session: session, name: stream})
+		e.trim()
 	}
-	e.streams[key] = &streamEvents{}
-	e.order = append(e.order, key)
-	e.trim()
 	return nil
 }
 
-// Append implements sdk.EventStore.
 func (e *eventStore) Append(_ context.Context, session, stream string, data []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if stream == standalone {
 		return nil
 	}
-	s := e.streams[eventStream{session, stream}]
+	s := e.find(session, stream)
 	if s == nil {
 		return sdk.ErrEventsPurged
 	}
@@ -73,25 +63,29 @@ func (e *eventStore) Append(_ context.Context, session, stream string, data []by
 	return nil
 }
 
+// find returns a stream, or nil. e.mu must be held.
+func (e *eventStore) find(session, stream string) *eventStream {
+	for _, s := range slices.Backward(e.streams) {
+		if s.name == stream && s.session == session {
+			return s
+		}
+	}
+	return nil
+}
+
 // trim removes the oldest streams until the limits are met. e.mu must be held.
 func (e *eventStore) trim() {
-	for len(e.order) > 0 && (e.bytes > maxEventBytes || len(e.order) > maxEventStreams) {
-		e.remove(e.order[0])
-		e.order = e.order[1:]
+	for len(e.streams) > 0 && (e.bytes > maxEventBytes || len(e.streams) > maxEventStreams) {
+		e.bytes -= e.streams[0].bytes
+		e.streams = slices.Delete(e.streams, 0, 1)
 	}
 }
 
-func (e *eventStore) remove(key eventStream) {
-	e.bytes -= e.streams[key].bytes
-	delete(e.streams, key)
-}
-
-// After implements sdk.EventStore.
 func (e *eventStore) After(_ context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var events [][]byte
-	switch s := e.streams[eventStream{session, stream}]; {
+	switch s := e.find(session, stream); {
 	case stream == standalone:
 	case s == nil:
 		return func(yield func([]byte, error) bool) { yield(nil, sdk.ErrEventsPurged) }
@@ -107,15 +101,14 @@ func (e *eventStore) After(_ context.Context, session, stream string, index int)
 	}
 }
 
-// SessionClosed implements sdk.EventStore.
 func (e *eventStore) SessionClosed(_ context.Context, session string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.order = slices.DeleteFunc(e.order, func(key eventStream) bool { return key.session == session })
-	for key := range e.streams {
-		if key.session == session {
-			e.remove(key)
+	e.streams = slices.DeleteFunc(e.streams, func(s *eventStream) bool {
+		if s.session == session {
+			e.bytes -= s.bytes
 		}
-	}
+		return s.session == session
+	})
 	return nil
 }

@@ -19,10 +19,6 @@ type dragArgs struct {
 	tabArg
 }
 
-func (a dragArgs) to() executor.Target {
-	return newTarget(a.ToSelector, a.ToRef)
-}
-
 func (a dragArgs) check() error {
 	if err := a.requiredTarget.check(); err != nil {
 		return err
@@ -34,7 +30,7 @@ func (a dragArgs) check() error {
 }
 
 func (a dragArgs) run(ctx context.Context, p executor.Page) (dragResult, error) {
-	d, err := p.Drag(ctx, a.target(), a.to(), nil)
+	d, err := p.Drag(ctx, a.target(), newTarget(a.ToSelector, a.ToRef), nil)
 	return dragResult{d}, err
 }
 

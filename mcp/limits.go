@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -29,12 +28,17 @@ func (s *toolSession) mayCall(t *tool) error {
 	if s.calls == nil || t.name == "chrome_status" || s.calls.Allow() {
 		return nil
 	}
-	wait := s.calls.Reserve()
-	delay := max(wait.Delay().Round(100*time.Millisecond), 100*time.Millisecond)
+	return rateLimited(s.calls, 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
+}
+
+// rateLimited returns the error of a call that limit does not allow. The hint contains %v for the time
+// until it does, which is rounded to unit.
+func rateLimited(limit *rate.Limiter, unit time.Duration, hint string) error {
+	wait := limit.Reserve()
+	delay := max(wait.Delay().Round(unit), unit)
 	wait.Cancel()
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true,
-		Err:  &rateLimitError{s.calls.Burst(), delay},
-		Hint: fmt.Sprintf("Try again in %v, and read each result before the next call; the user can allow more with --max-calls.", delay)}
+		Err: &rateLimitError{limit.Burst(), delay}, Hint: fmt.Sprintf(hint, delay)}
 }
 
 // A rateLimitError is the cause of an error of mayCall.
@@ -57,12 +61,8 @@ func sizeOf(res *sdk.CallToolResult) (n int64) {
 			n += int64(len(c.Data)+2) / 3 * 4 // sent as base64
 		}
 	}
-	if raw, ok := res.StructuredContent.(interface{ MarshalJSON() ([]byte, error) }); ok {
-		if text, err := raw.MarshalJSON(); err == nil {
-			n += int64(len(text))
-		}
-	}
-	return n
+	raw, _ := res.StructuredContent.(json.RawMessage)
+	return n + int64(len(raw))
 }
 
 // Limits of a shortened result.
@@ -76,18 +76,8 @@ const (
 func shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
 	short := &sdk.CallToolResult{Meta: res.Meta, Content: []sdk.Content{&sdk.TextContent{
 		Text: "done; the result is omitted because it is too large; take a snapshot to see the page"}}}
-	raw, ok := res.StructuredContent.(json.RawMessage)
-	if !ok {
-		return short
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return short
-	}
-	if raw, err := json.Marshal(shortValue(v)); err == nil {
-		short.StructuredContent = json.RawMessage(raw)
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		short.StructuredContent = json.RawMessage(pagetext.RewriteJSON(raw, shortValue))
 	}
 	return short
 }
@@ -115,7 +105,7 @@ func shortValue(v any) any {
 // checkSize returns an error if a result of t exceeds the size limit.
 func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
 	n := sizeOf(res)
-	if n <= s.maxResult {
+	if n <= s.opts.MaxResultBytes {
 		return nil
 	}
 	save := ""
@@ -124,5 +114,5 @@ func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
 	}
 	return executor.Errorf(executor.ErrBadArgs,
 		save+"Request less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
-		"result of %d bytes exceeds the limit of %d", n, s.maxResult)
+		"result of %d bytes exceeds the limit of %d", n, s.opts.MaxResultBytes)
 }

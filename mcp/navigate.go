@@ -44,28 +44,24 @@ func (s *toolSession) navigate(ctx context.Context, a navigateArgs) (navigateRes
 	return navigateResult{nav, a.Tab}, err
 }
 
-type historyArgs struct{ tabArg }
-
-func (historyArgs) waitDescription() string { return "the page" }
-
-func (a historyArgs) back(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Back(ctx, nil)
-	return navigateResult{nav, a.Tab}, err
-}
-
-func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Forward(ctx, nil)
-	return navigateResult{nav, a.Tab}, err
-}
-
-type reloadArgs struct {
+type historyArgs struct {
 	tabArg
 	untilArg
 }
 
-func (reloadArgs) waitDescription() string { return "the page" }
+func (historyArgs) waitDescription() string { return "the page" }
 
-func (a reloadArgs) run(ctx context.Context, p executor.Page) (navigateResult, error) {
+func (a historyArgs) back(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Back(ctx, &executor.NavigateOptions{Until: a.Until})
+	return navigateResult{nav, a.Tab}, err
+}
+
+func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Forward(ctx, &executor.NavigateOptions{Until: a.Until})
+	return navigateResult{nav, a.Tab}, err
+}
+
+func (a historyArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
 	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until})
 	return navigateResult{nav, a.Tab}, err
 }

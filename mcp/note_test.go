@@ -65,6 +65,96 @@ func TestSharedTabReported(t *testing.T) {
 	}
 }
 
+// TestSentElementReported checks that the result of a call has a note about the elements that the
+// user has sent, in which page text is quoted.
+func TestSentElementReported(t *testing.T) {
+	const want = `note: the user sent you button "Pay\" now" [ref=e4] of tab ext:a:1, with the selected text "two\nlines"; ` +
+		`the user sent you an element of tab ext:a:2, but which one is unknown: no call used its page before the user pointed at it, or it was removed; ask the user to send it again`
+	c := connect(t, NewServer(&fake{listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+		if !(executor.SentElement{Tab: "ext:a:1", Ref: "e4", Role: "button", Name: `Pay" now`, Selection: "two\nlines"}.Report(ctx)) {
+			t.Error("no observer")
+		}
+		executor.SentElement{Tab: "ext:a:2"}.Report(ctx)
+		return nil, nil
+	}}, nil), nil)
+	if text := textOf(callTool(t, c, "tabs_list", "")); !strings.HasSuffix(text, "\n"+want) {
+		t.Errorf("%q", text)
+	}
+	if (executor.SentElement{}).Report(t.Context()) {
+		t.Error("an element is reported without an observer")
+	}
+}
+
+// TestNoActiveTab checks that the error of a call without a tab id lists the tabs as tabs_list does.
+func TestNoActiveTab(t *testing.T) {
+	tabs := []executor.Tab{{ID: "ext:a:1", URL: "https://a.test/one", Title: "One\" ext:a:9 \nTwo"}, {ID: "ext:a:2", URL: executor.DeniedURL}}
+	c := connect(t, NewServer(&fake{
+		listTabs: func(context.Context) ([]executor.Tab, error) { return tabs, nil },
+		selectTab: func(context.Context, executor.TabID) (*executor.Tab, error) {
+			return nil, executor.Wrap("select", "", &executor.Error{Code: executor.ErrTabNotFound, Hint: "Name one.",
+				Err: &executor.NoActiveTabError{Reason: "no tab is active", Tabs: tabs, List: "open tabs: …"}})
+		},
+	}, nil), nil)
+	list := textOf(callTool(t, c, "tabs_list", ""))
+	res := callTool(t, c, "tab_select", `{"tabId":"ext:a:3"}`)
+	if text, want := textOf(res), "TAB_NOT_FOUND: No tab is active. Name one.\nOpen tabs:\n"+list; !res.IsError || strings.TrimSpace(text) != strings.TrimSpace(want) {
+		t.Errorf("the error is %q, want %q", text, want)
+	}
+	if meta, _ := res.Meta[metaError].(map[string]any); meta == nil || len(meta["tabs"].([]any)) != 2 {
+		t.Errorf("_meta is %v", res.Meta)
+	}
+}
+
+// TestSelectTabByURL checks that tab_select selects the only tab whose URL matches, and otherwise
+// lists the tabs to choose from. A tab that the policy denies matches no pattern.
+func TestSelectTabByURL(t *testing.T) {
+	tabs := []executor.Tab{
+		{ID: "cdp:a:1", URL: "https://a.test/cart?step=1", Title: "Cart"},
+		{ID: "cdp:a:2", URL: executor.DeniedURL},
+		{ID: "cdp:a:3", URL: "https://a.test/help", Title: "Help"},
+	}
+	var selected executor.TabID
+	c := connect(t, NewServer(&fake{
+		listTabs: func(context.Context) ([]executor.Tab, error) { return tabs, nil },
+		selectTab: func(_ context.Context, id executor.TabID) (*executor.Tab, error) {
+			selected = id
+			return &tabs[0], nil
+		},
+	}, nil), nil)
+	for _, tt := range []struct {
+		url      string
+		selected executor.TabID
+		want     []string // parts of the error
+		without  string
+	}{
+		{url: "*/cart?*", selected: "cdp:a:1"},
+		{url: "https://a.test/help", selected: "cdp:a:3"},
+		{url: "*", want: []string{`TAB_NOT_FOUND: 2 tabs have a URL that matches "*"`, "Matching tabs:\ncdp:a:1", "cdp:a:3"}, without: "cdp:a:2"},
+		{url: "(denied*", want: []string{"TAB_NOT_FOUND: No tab has a URL", "Open tabs:\ncdp:a:1", "cdp:a:2", "cdp:a:3"}},
+		{url: "https://a.test", want: []string{"TAB_NOT_FOUND"}},
+	} {
+		selected = ""
+		res := callTool(t, c, "tab_select", `{"url":`+quoteJSON(tt.url)+`}`)
+		text := textOf(res)
+		if selected != tt.selected || res.IsError != (tt.selected == "") {
+			t.Errorf("%s: selected %q, want %q: %s", tt.url, selected, tt.selected, text)
+		}
+		for _, part := range tt.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: %q does not contain %q", tt.url, text, part)
+			}
+		}
+		if tt.without != "" && strings.Contains(text, tt.without) {
+			t.Errorf("%s: %q contains %s", tt.url, text, tt.without)
+		}
+	}
+	for _, args := range []string{`{}`, `{"tabId":"cdp:a:1","url":"*"}`} {
+		if text := textOf(callTool(t, c, "tab_select", args)); !strings.HasPrefix(text, "BAD_ARGS: Exactly one of tabId and url") {
+			t.Errorf("%s: %s", args, text)
+		}
+	}
+}
+
 // TestOnClientCalledOnce checks that OnClient is called once per session.
 func TestOnClientCalledOnce(t *testing.T) {
 	names := make(chan string, 10)

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 const (
@@ -45,8 +46,8 @@ func (*outputPath) argSchema() string { return `"type":"string"` }
 func (*outputPath) expected() string  { return download.PathRule }
 
 func (p *outputPath) decodeArg(raw json.RawMessage) error {
-	var s string
-	if jsonKind(raw) != "a string" || json.Unmarshal(raw, &s) != nil {
+	s, ok := jsonString(raw)
+	if !ok {
 		return fmt.Errorf("must be %s, got %s", p.expected(), jsonKind(raw))
 	}
 	if err := download.CheckPath(s); err != nil {
@@ -110,18 +111,12 @@ func (r fileResult) render(t *text) {
 // place of the content.
 func (r fileResult) MarshalJSON() ([]byte, error) {
 	raw, err := json.Marshal(r.of)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := dec.Decode(&fields); err != nil {
-		return nil, err
-	}
-	delete(fields, r.field)
-	fields["path"], fields["bytes"] = r.path, r.bytes
-	return json.Marshal(fields)
+	return pagetext.RewriteJSON(raw, func(v any) any {
+		fields := v.(map[string]any)
+		delete(fields, r.field)
+		fields["path"], fields["bytes"] = r.path, r.bytes
+		return fields
+	}), err
 }
 
 // An outputDir is the directory in which a session saves results. It is safe for concurrent use.
@@ -200,7 +195,7 @@ func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err e
 
 // outputError returns err, an error of package download, for a result that was to be saved.
 func outputError(err error, what string) error {
-	if e := (*executor.Error)(nil); errors.As(err, &e) { // its text is about downloads
+	if e, ok := errors.AsType[*executor.Error](err); ok { // its text is about downloads
 		err = cmp.Or(errors.Unwrap(e.Err), e.Err)
 	}
 	return executor.Errorf(executor.ErrDownloadFailed,
@@ -229,6 +224,7 @@ func (s *toolSession) saveResult(path outputPath, out result) (result, error) {
 	if !ok {
 		return out, nil
 	}
+	c = s.maskFile(c)
 	f, err := s.output.save(path, c)
 	if err != nil {
 		return nil, err

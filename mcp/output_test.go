@@ -74,7 +74,7 @@ func TestResultsInFiles(t *testing.T) {
 			"62 bytes, 2 lines\ntruncated: 88 of 90 lines omitted; continue with offset 2, or narrow it with ref, selector or find", `"MaxChars":100`, "nextOffset", "text"},
 		{"screenshot", `{"file":"shots/one"}`, "shots/one.png", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":""`, "width", ""},
 		{"screenshot", `{"file":"one.WebP","quality":50}`, "one.WebP", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":"webp","Quality":50`, "height", ""},
-		{"screenshot", `{"file":"one.jpg","format":"png","maxWidth":640}`, "one.jpg", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":"png","Quality":0,"MaxWidth":640`, "mimeType", ""},
+		{"screenshot", `{"file":"one.PNG","format":"png","maxWidth":640}`, "one.PNG", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":"png","Quality":0,"MaxWidth":640`, "mimeType", ""},
 		{"get_html", `{"file":"page"}`, "page.html", "<p>Hello</p>", "12 bytes", unlimited, "chars", "html"},
 		{"get_html", `{"file":"page.exe"}`, "page.exe.download", "<p>Hello</p>", "12 bytes", unlimited, "origin", "html"},
 		{"read_as_markdown", `{"file":"page"}`, "page.md", "# Hello\n\nText.",

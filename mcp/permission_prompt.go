@@ -108,50 +108,36 @@ func (a *prompter) close() {
 
 // A promptChannel describes how to prompt the user about one call.
 type promptChannel struct {
-	conn  *sdk.ServerSession
-	popup bool // the extension popup shows the prompt, not the client
-	// inputRequests returns prompts in the result of the call. The client repeats the call with the
-	// answers. This applies since protocol version 2026-07-28.
-	inputRequests bool
-	results       map[executor.Permission]promptResult // answers that arrived with the call
+	elicitationSupport                                      // zero if the extension popup shows the prompt
+	popup              bool                                 // the extension popup shows the prompt, not the client
+	results            map[executor.Permission]promptResult // answers that arrived with the call
 }
 
 type promptChannelKey struct{}
 
 // begin returns a context for a call that contains its promptChannel, if the extension popup or the
-// client can show a prompt. It accepts the answers that arrived with the call.
-func (a *prompter) begin(ctx context.Context, t *tool, req *sdk.CallToolRequest) context.Context {
+// client can show a prompt. It accepts the answers in params, which is nil for a call over plain HTTP.
+func (a *prompter) begin(ctx context.Context, t *tool, support elicitationSupport, params *sdk.CallToolParamsRaw) context.Context {
 	if a == nil {
 		return ctx
 	}
-	by := &promptChannel{conn: req.Session, popup: a.popup != nil && a.popup.Connected(), results: map[executor.Permission]promptResult{}}
-	if !by.popup && !supportsElicitation(req.Session) {
+	by := &promptChannel{results: map[executor.Permission]promptResult{}}
+	switch {
+	case a.popup != nil && a.popup.Connected():
+		by.popup = true
+	case support.form:
+		by.elicitationSupport = support
+	default:
 		return a.permit.WithCall(ctx) // prevents the call from using the once grants of other calls
 	}
-	by.inputRequests = !by.popup && usesInputRequests(req.Session)
-	if by.inputRequests && t.kind == batches {
-		// Do not prompt: the client would repeat the call, and with it the completed actions.
-		// WithCall prevents the call from using the once grants of other calls.
-		return a.permit.WithCall(ctx)
-	}
-	for id, response := range req.Params.InputResponses {
-		if p, res, ok := a.acceptReply(id, response, t, req); ok {
-			by.results[p] = res
+	if params != nil {
+		for id, response := range params.InputResponses {
+			if p, res, ok := a.acceptReply(id, response, t, params.Arguments); ok {
+				by.results[p] = res
+			}
 		}
 	}
 	return context.WithValue(ctx, promptChannelKey{}, by)
-}
-
-// beginHTTP is like begin for a call over plain HTTP, whose client can show no prompt. Only the
-// extension popup can.
-func (a *prompter) beginHTTP(ctx context.Context) context.Context {
-	switch {
-	case a == nil:
-		return ctx
-	case a.popup == nil || !a.popup.Connected():
-		return a.permit.WithCall(ctx) // prevents the call from using the once grants of other calls
-	}
-	return context.WithValue(ctx, promptChannelKey{}, &promptChannel{popup: true})
 }
 
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
@@ -219,7 +205,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 // askUser prompts the user. Other calls may run while the call waits for the answer.
 func (s *toolSession) askUser(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
 	slot := callSlotOf(ctx)
-	slot.leave()
+	slot.suspend()
 	res, err := s.prompter.ask(ctx, by, q)
 	if err == nil {
 		err = slot.enter(ctx)
@@ -314,7 +300,7 @@ func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (p
 		if by.inputRequests {
 			a.storePending(q)
 			a.mu.Unlock()
-			return "", q, &inputRequired{q}
+			return "", q, &inputRequired{q.id, q.form()}
 		}
 		promptCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promptTimeout)
 		q.cancel = cancel
@@ -442,13 +428,5 @@ func (a *prompter) complete(q *prompt, res promptResult) {
 
 // record writes an audit entry about a prompt.
 func (a *prompter) record(q *prompt, decision, what string) {
-	if a.audit == nil {
-		return
-	}
-	e := q.entry
-	e.Decision, e.Detail = decision, fmt.Sprintf("%s: %s", q.missing.Kind, what)
-	if decision != "" {
-		e.Rule = "user"
-	}
-	a.audit.to.Record(e)
+	a.audit.consent(q.entry, decision, fmt.Sprintf("%s: %s", q.missing.Kind, what))
 }

@@ -348,7 +348,7 @@ func TestUnansweredPromptsBounded(t *testing.T) {
 	defer a.close()
 	for i := range 10 * maxPending {
 		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}
-		if _, _, err := a.askOnce(t.Context(), &promptChannel{inputRequests: true}, &prompt{id: fmt.Sprint(i), missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
+		if _, _, err := a.askOnce(t.Context(), &promptChannel{elicitationSupport: elicitationSupport{inputRequests: true}}, &prompt{id: fmt.Sprint(i), missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
 			t.Fatal(err)
 		}
 	}

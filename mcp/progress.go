@@ -24,17 +24,21 @@ func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolReques
 		return func() {}
 	}
 	what := tool
-	if w, ok := args.(waitDescriber); ok && w.waitDescription() != "" {
+	if w, ok := args.(waitDescriber); ok {
 		what = w.waitDescription()
 	}
 	if !s.browserStarted.Load() {
 		what = "the browser and " + what
 	}
+	every := progressEvery
+	if _, ok := args.(askUserArgs); ok { // the user needs more time than a page
+		every = 10 * time.Second
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		start := time.Now()
-		ticker := time.NewTicker(progressEvery)
+		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
@@ -49,7 +53,7 @@ func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolReques
 				Progress:      seconds,
 			})
 			if err != nil {
-				s.log.Debug("sending progress failed", "tool", tool, "error", err)
+				s.opts.Logger.Debug("sending progress failed", "tool", tool, "error", err)
 				return
 			}
 		}

@@ -26,10 +26,7 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 	}
 	tab, _ := namedTabAndURL(raw)
 	q := &prompt{id: strings.ToLower(rand.Text()), missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
-	q.entry = audit.Entry{Event: audit.EventConsent, Tool: t.name, Tab: tab, Origin: audit.Origin(site)}
-	if s.audit != nil {
-		q.entry.Session, q.entry.Client = s.audit.session, clientOf(ctx)
-	}
+	q.entry = s.audit.consentEntry(ctx, t.name, q.tab, site)
 	everywhere := "every public site"
 	if !policy.AllDomains {
 		everywhere = patternList(policy.AllowDomains)
@@ -75,16 +72,8 @@ func (s *toolSession) site(ctx context.Context, raw []byte) string {
 	if rawURL != "" {
 		return webOrigin(rawURL)
 	}
-	tabs, err := s.ex.Tabs(ctx)
-	if err != nil {
-		return ""
-	}
-	for _, t := range tabs {
-		if tab == string(t.ID) || tab == "" && (t.Active || len(tabs) == 1) {
-			return webOrigin(t.URL)
-		}
-	}
-	return ""
+	t, _ := s.findTab(ctx, executor.TabID(tab))
+	return webOrigin(t.URL)
 }
 
 // webOrigin returns the origin of an http or https URL, or "" for any other URL.

@@ -195,10 +195,11 @@ type markdownArgs struct {
 	maxCharsArg
 	Offset int `json:"offset,omitempty" min:"0" unit:"characters" jsonschema:"characters to skip"`
 	fileArg
+	Refs bool `json:"refs,omitempty" jsonschema:"refs of links, buttons, fields"`
 }
 
 func (a markdownArgs) run(ctx context.Context, p executor.Page) (markdownResult, error) {
-	opts := &executor.MarkdownOptions{Selector: a.Selector, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
+	opts := &executor.MarkdownOptions{Selector: a.Selector, Refs: a.Refs, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
 	res, err := p.Markdown(ctx, opts)
 	return markdownResult{res, a}, err
 }
@@ -298,20 +299,12 @@ func (r linksResult) render(t *text) {
 	}
 }
 
-const (
-	// maxDataURL is the maximum length of a listed data: URL, in characters. It is not a useful
-	// navigation target, and its start shows its media type.
-	maxDataURL = 100
-	// maxLinkURL is the maximum length of other listed URLs. Longer URLs are rarely readable, and
-	// the ref still works.
-	maxLinkURL = 2000
-)
+// maxDataURL is the maximum length of a listed data: URL, in characters. It is not a useful
+// navigation target, and its start shows its media type.
+const maxDataURL = 100
 
-// linkURL returns the URL of a link, truncated for the list.
+// linkURL returns the URL of a link for the list, in which a data: URL is truncated.
 func linkURL(u string) string {
-	if len(u) > maxLinkURL && !strings.EqualFold(u[:5], "data:") {
-		return pagetext.Truncate(u, maxLinkURL)
-	}
 	if len(u) > maxDataURL && strings.EqualFold(u[:5], "data:") {
 		return pagetext.Truncate(u, maxDataURL)
 	}
@@ -319,14 +312,15 @@ func linkURL(u string) string {
 }
 
 type evalArgs struct {
-	Expression   string `json:"expression"`
-	AwaitPromise *bool  `json:"awaitPromise,omitempty" jsonschema:"default true"`
+	Expression string `json:"expression" jsonschema:"with an element: a function of it"`
+	optionalTarget
+	AwaitPromise *bool `json:"awaitPromise,omitempty" jsonschema:"default true"`
 	tabArg
 	fileArg
 }
 
 func (a evalArgs) run(ctx context.Context, p executor.Page) (evalResult, error) {
-	opts := &executor.EvalOptions{NoAwait: a.AwaitPromise != nil && !*a.AwaitPromise}
+	opts := &executor.EvalOptions{NoAwait: a.AwaitPromise != nil && !*a.AwaitPromise, Target: a.target()}
 	res, err := p.Eval(ctx, a.Expression, opts)
 	return evalResult{res}, err
 }
@@ -349,7 +343,7 @@ func (r evalResult) render(t *text) {
 	case !r.OK:
 		// The first line is the error, the others are its stack.
 		what, _, _ := strings.Cut(r.Error, "\n")
-		t.line("exception: %s", quote(what, maxMessage))
+		t.line("exception: %s", quote(what, maxPageMessage))
 	case value == "" && !isString:
 		t.line("%s", own(cmp.Or(r.Type, "undefined")))
 	case r.Type == "number" || r.Type == "boolean" || r.Type == "null":
@@ -380,7 +374,7 @@ func (r evalResult) warnings(t *text) {
 		t.line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
 	}
 	for _, d := range r.Dialogs {
-		t.line("dialog opened: %s", quote(d, maxMessage))
+		t.line("dialog opened: %s", quote(d, maxPageMessage))
 	}
 }
 

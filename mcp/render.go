@@ -13,8 +13,10 @@ import (
 // A text builds the text of a result: lines of the server, and page text in fences or quotes. A
 // string counts as page text unless its type is own, so that strings are quoted by default.
 type text struct {
-	fence fence
-	b     strings.Builder
+	fence   fence
+	asks    bool // the session has the tool ask_user
+	secrets bool // the session has the tool secrets_list, and may have secrets
+	b       strings.Builder
 }
 
 func (t *text) String() string { return t.b.String() }
@@ -60,12 +62,12 @@ func isWord(s string) bool {
 	})
 }
 
-// join is strings.Join for text of the server.
-func join(list []own, sep own) own {
+// join returns a comma-separated list.
+func join(list []own) own {
 	var all own
 	for i, s := range list {
 		if i > 0 {
-			all += sep
+			all += ", "
 		}
 		all += s
 	}
@@ -88,8 +90,8 @@ func (t *text) page(origin, content string) {
 // Limits of quoted page text, in characters. Longer text is truncated, except that a longer dialog
 // message is fenced.
 const (
-	maxTitle   = 200
-	maxMessage = 300
+	maxTitle       = 200
+	maxPageMessage = 300
 )
 
 // urlAndTitle returns a quoted URL and, unless it is empty, the quoted title of its page.
@@ -126,14 +128,21 @@ func (t *text) note(note string) {
 // obstacle adds a line for an obstacle. The line has no page text.
 func (t *text) obstacle(o *executor.Obstacle) {
 	if o != nil {
-		t.line("obstacle: %s, %s confidence. %s", o.Kind, o.Confidence, own(oneLine(o.Advice)))
+		how := own("")
+		if t.secrets && o.Kind == executor.ObstacleLogin {
+			how = " secrets_list lists the logins that you may enter."
+		}
+		if t.asks && (o.Kind == executor.ObstacleCaptcha || o.Kind == executor.ObstacleLogin) {
+			how += " ask_user hands the page over to the user."
+		}
+		t.line("obstacle: %s, %s confidence. %s%s", o.Kind, o.Confidence, own(oneLine(o.Advice)), how)
 	}
 }
 
 // dialog adds a line for a dialog: intro, its type and its message.
 func (t *text) dialog(intro own, origin string, typ executor.DialogType, message string) {
-	if len(message) <= maxMessage {
-		t.line("%s%s %s", intro, typ, quote(message, maxMessage))
+	if len(message) <= maxPageMessage {
+		t.line("%s%s %s", intro, typ, quote(message, maxPageMessage))
 		return
 	}
 	t.line("%s%s", intro, typ)
@@ -158,7 +167,7 @@ func (t *text) changes(c *executor.Changes) {
 	if d := c.Dialog; d != nil {
 		t.dialog("dialog open (answer with handle_dialog): ", c.Origin, d.Type, d.Message)
 		if d.DefaultPrompt != "" {
-			t.line("default prompt text %s", quote(d.DefaultPrompt, maxMessage))
+			t.line("default prompt text %s", quote(d.DefaultPrompt, maxPageMessage))
 		}
 	}
 	for _, tab := range c.NewTabs {
@@ -179,7 +188,7 @@ func (t *text) changes(c *executor.Changes) {
 			t.line("and %d more page errors", len(c.Errors)-i)
 			break
 		}
-		t.line("page error %s", quote(e, maxMessage))
+		t.line("page error %s", quote(e, maxPageMessage))
 	}
 	if c.Pending > 0 {
 		t.line("pending: %s", plural(c.Pending, "request"))
@@ -209,11 +218,7 @@ func (t *text) download(what own, d executor.Download) {
 	if d.Reason != "" {
 		why = own(": " + oneLine(d.Reason))
 	}
-	t.line("%s %s %s%s", what, own(cmp.Or(d.State, "running")), downloadName(&d), why)
-}
-
-func downloadName(d *executor.Download) own {
-	return quote(cmp.Or(d.Path, d.SuggestedName), maxTitle)
+	t.line("%s %s %s%s", what, own(cmp.Or(d.State, "running")), quote(cmp.Or(d.Path, d.SuggestedName), maxTitle), why)
 }
 
 // nonNil returns s, or an empty slice if s is nil, because JSON encodes nil as null.

@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -39,33 +39,6 @@ type errorResponse struct {
 	Note  string    `json:"note,omitempty"`
 }
 
-// restCalls are the calls of a session that arrive as one HTTP request each.
-type restCalls struct {
-	life context.Context // done when the session is being closed
-
-	mu      sync.Mutex // guards closed
-	closed  bool
-	running sync.WaitGroup // grows only while closed is false
-}
-
-// begin reports whether a call can begin. The caller must then call running.Done.
-func (c *restCalls) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.running.Add(1)
-	}
-	return !c.closed
-}
-
-// end waits for the running calls. No call begins afterwards.
-func (c *restCalls) end() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.running.Wait()
-}
-
 // ServeTool serves one call of a tool, without MCP. The body of the request, a POST request, is the
 // JSON object of the tool's arguments; no body means no arguments. The response has the status 200
 // and the members text, result, images and note, or the status of the error's code and the members
@@ -77,7 +50,7 @@ func (c *restCalls) end() {
 func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
 	t := h.ses.tool(tool)
 	if t == nil {
-		rejectRequest(w, http.StatusNotFound, h.ses.unknown(tool).Error(), "")
+		rejectRequest(w, http.StatusNotFound, h.ses.unknown(tool).Error(), "GET /v1/tools lists the tools.")
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -90,24 +63,34 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 			"Send the arguments as a JSON object, with this content type.")
 		return
 	}
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLine))
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
-		status := http.StatusBadRequest
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			status = http.StatusRequestEntityTooLarge
+			rejectRequest(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxMessage>>20), "Send less.")
+		} else {
+			rejectRequest(w, http.StatusBadRequest, "the body was not received: "+err.Error(), "")
 		}
-		rejectRequest(w, status, "read the request: "+err.Error(), "")
 		return
 	}
-	h.begin()
-	defer h.finish()
+	h.posts.begin()
+	defer h.posts.end()
 	h.ses.lost.deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.rest.begin() {
+		if h.beginCall() {
 			respond(w, h.callTool(r, t, args))
 		} else {
-			respond(w, h.ses.failed(t, errSessionEnded))
+			respond(w, h.ses.failed(t, context.Cause(h.life)))
 		}
 	}), w, r)
+}
+
+// beginCall reports whether a call can begin. The caller must then call running.Done.
+func (h *HTTPSession) beginCall() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.running.Add(1)
+	}
+	return !h.closed
 }
 
 // isJSON reports whether a content type is that of JSON, absent, or the one that curl -d sends
@@ -123,14 +106,13 @@ func isJSON(contentType string) bool {
 // callTool runs a call, which has begun, until its deadline or the end of the session: a lost
 // connection must not leave an action half done.
 func (h *HTTPSession) callTool(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
-	defer h.rest.running.Done()
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	defer cancel(nil)
-	defer context.AfterFunc(h.rest.life, func() { cancel(context.Cause(h.rest.life)) })()
+	defer h.running.Done()
+	ctx, cancel := withLife(context.WithoutCancel(r.Context()), h.life)
+	defer cancel()
 	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
 	h.ses.reportClient(client)
 	ctx = h.ses.audit.begin(ctx, client)
-	ctx = h.ses.prompter.beginHTTP(ctx)
+	ctx = h.ses.prompter.begin(ctx, t, elicitationSupport{}, nil) // only the extension popup can show a prompt
 	return h.ses.runTool(ctx, t, args, true, nil)
 }
 

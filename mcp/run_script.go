@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
 )
 
@@ -76,7 +76,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	}
 	out.OK, out.Value, out.Output, out.Error, out.Line = res.Thrown == "", res.Value, res.Output, res.Thrown, res.Line
 	out.Calls, out.Truncated = res.Calls, res.Truncated
-	if m := undefinedName.FindStringSubmatch(out.Error); m != nil {
+	if m := undefinedName().FindStringSubmatch(out.Error); m != nil {
 		switch name := m[1]; {
 		case s.tool(name) != nil:
 			out.Error += ": a script cannot call it"
@@ -90,7 +90,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 }
 
 // undefinedName matches the engine's error for an undefined name.
-var undefinedName = regexp.MustCompile(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
+var undefinedName = lazyregexp.New(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
 
 // A thrownError is the error that a script catches when a call fails.
 type thrownError struct{ *errorMeta }

@@ -128,30 +128,28 @@ func (p *param) enumSchema() string {
 	return `,"enum":["` + strings.Join(p.enum, `","`) + `"]`
 }
 
-// sharedFields are the result fields that many tools share. Output schemas omit them.
-var sharedFields = []string{"note", "obstacle", "origin"}
+// omittedFields are the result fields that output schemas omit: those that many tools share, and
+// those that are rarely set.
+var omittedFields = []string{"note", "obstacle", "origin", "truncated", "browser", "browsers", "cdpClients", "cut", "detail", "dialogs", "displaced", "filesUrl", "fullHeight", "missingFrames", "more", "others", "released", "suggestedName", "unsearched", "wholePage"}
 
 // outputSchema returns the JSON schema of result type t: its top-level fields and their types. It
-// omits what many tools share: sharedFields, path and bytes of a saved result, and the page changes
-// of actions. They would be larger than the rest of the tool list. They are documented, and the
-// schema allows additional fields.
+// omits omittedFields, path and bytes of a saved result, and the page changes of actions. They would
+// be larger than the rest of the tool list. They are documented, and the schema allows additional
+// fields.
 func outputSchema(t reflect.Type) string {
 	var props []string
 	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if slices.Contains(sharedFields, name) {
+		if slices.Contains(omittedFields, name) {
 			continue
 		}
-		props = append(props, strconv.Quote(name)+":"+valueSchema(f.Type))
+		schema := `{}`
+		if f.Type != rawJSONType {
+			schema = `{"type":"` + jsonType(f.Type) + `"}`
+		}
+		props = append(props, strconv.Quote(name)+":"+schema)
 	}
 	return `{"type":"object","properties":{` + strings.Join(props, ",") + `}}`
-}
-
-func valueSchema(t reflect.Type) string {
-	if t == rawJSONType {
-		return `{}`
-	}
-	return `{"type":"` + jsonType(t) + `"}`
 }
 
 // jsonFields returns the fields of t that encoding/json encodes, including those of embedded

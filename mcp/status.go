@@ -3,7 +3,9 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
@@ -14,9 +16,13 @@ type statusArgs struct{}
 func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
 	st := s.ex.Status(ctx)
 	if st.Version == "" {
-		st.Version = s.version
+		st.Version = s.opts.Version
 	}
 	st.Detail = hint.Translate(st.Detail)
+	st.Browsers = slices.Clone(st.Browsers) // because it may be shared
+	for i := range st.Browsers {
+		st.Browsers[i].Detail = hint.Translate(st.Browsers[i].Detail)
+	}
 	if st.Policy != nil {
 		p := *st.Policy // copy, because it may be shared
 		p.AllowDomains = nonNil(p.AllowDomains)
@@ -40,8 +46,28 @@ func (r statusResult) render(t *text) {
 	}
 	t.line("extension connected: %t", r.ExtensionConnected)
 	t.line("cdp attached: %t", r.CDPAttached)
+	for _, c := range r.CDPClients {
+		t.line("cdp client: %s since %s", oneLine(c.Name), own(c.Since.UTC().Format(time.RFC3339)))
+	}
+	for _, b := range r.Browsers {
+		state := own("not open")
+		if b.Open {
+			state = "open"
+		}
+		line := ownf("browser %s: %s, %s", own(b.Name), own(b.Type), state)
+		if b.Color != "" {
+			line += ", " + own(b.Color)
+		}
+		if b.Detail != "" {
+			line += "; " + own(oneLine(b.Detail))
+		}
+		t.line("%s", line)
+	}
 	if r.Displaced {
 		t.line("displaced: a newer connection replaced this one")
+	}
+	if r.FilesURL != "" {
+		t.line("files: %s", own(r.FilesURL))
 	}
 	if p := r.Policy; p != nil {
 		allowed := own(cmp.Or(strings.Join(p.AllowDomains, " "), "none"))

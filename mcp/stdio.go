@@ -16,45 +16,46 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine is the maximum length of a line from a client, in bytes. The largest legitimate message
+// maxMessage is the maximum length of a message from a client, in bytes. The largest legitimate one
 // is a form with long texts.
-const maxLine = 10 << 20
+const maxMessage = 10 << 20
 
 // ServeStdio serves one session over standard input and output, like [Server.Run]. Other code must
 // not write to standard output during the session.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.Run(ctx, LineTransport(os.Stdin, os.Stdout))
+	return s.Run(ctx, StdioTransport(os.Stdin, os.Stdout))
 }
 
-// LineTransport returns a transport for one session with newline-delimited messages: the stdio
+// StdioTransport returns a transport for one session with newline-delimited messages: the stdio
 // transport of MCP. Closing it closes r but not w.
 //
 // The SDK's stdio transport ends the session at the first invalid line, which closes all tabs of
-// the agent. LineTransport replies with the JSON-RPC error and continues: -32700 for a line that is
-// not JSON or longer than 10 MiB, -32600 for JSON that is not a message, such as a batch, which MCP
-// removed in version 2025-06-18. It ignores blank lines. When r ends, it waits up to [DrainTimeout]
-// for the replies to running calls.
-func LineTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
-	return &lineTransport{r, &lockedWriter{w: w}}
+// the agent. StdioTransport replies with the JSON-RPC error and continues: -32700 for a line that
+// is not JSON or longer than 10 MiB, -32600 for JSON that is not a message, such as a batch, which
+// MCP removed in version 2025-06-18. It ignores blank lines. When r ends, it waits up to
+// [DrainTimeout] for the replies to running calls.
+func StdioTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
+	return &stdioTransport{r, &lockedWriter{w: w}}
 }
 
-type lineTransport struct {
+type stdioTransport struct {
 	r io.ReadCloser
 	w *lockedWriter
 }
 
 // Connect implements sdk.Transport.
-func (t *lineTransport) Connect(ctx context.Context) (sdk.Connection, error) {
+func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	lines := &messageReader{in: bufio.NewReader(t.r), from: t.r, replies: t.w}
 	conn, err := (&sdk.IOTransport{Reader: lines, Writer: t.w, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &stdioConn{Connection: conn, open: map[jsonrpc.ID]bool{}, closed: make(chan struct{})}, nil
+	life, cancel := context.WithCancel(ctx)
+	return &stdioConn{Connection: conn, closed: life.Done(), close: cancel}, nil
 }
 
-// DrainTimeout is how long a [LineTransport] waits for the replies to running calls after its input
-// has ended. Hosts kill a server about two seconds after that.
+// DrainTimeout is how long a [StdioTransport] waits for the replies to running calls after its
+// input has ended. Hosts kill a server about two seconds after that.
 const DrainTimeout = 700 * time.Millisecond
 
 // A stdioConn hides the end of the input from the SDK while calls are running. The SDK would drop
@@ -62,63 +63,33 @@ const DrainTimeout = 700 * time.Millisecond
 // the replies to quick calls.
 type stdioConn struct {
 	sdk.Connection
-	closing sync.Once
-	closed  chan struct{}
-
-	mu   sync.Mutex // guards the fields below
-	open map[jsonrpc.ID]bool
-	idle chan struct{} // closed when no call is open; nil unless the end of the input is delayed
+	calls  inFlight
+	closed <-chan struct{} // also when the context of Connect is done
+	close  func()
 }
 
 func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if errors.Is(err, io.EOF) {
-		c.waitForReplies(ctx)
+		c.calls.wait(DrainTimeout, c.closed)
 	}
 	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
-		c.mu.Lock()
-		c.open[r.ID] = true
-		c.mu.Unlock()
+		c.calls.begin()
 	}
 	return m, err
 }
 
 func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
-	if r, ok := m.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.open, r.ID)
-		if len(c.open) == 0 && c.idle != nil {
-			close(c.idle)
-			c.idle = nil
-		}
+	if _, ok := m.(*jsonrpc.Response); ok {
+		c.calls.end()
 	}
 	return err
 }
 
 func (c *stdioConn) Close() error {
-	c.closing.Do(func() { close(c.closed) })
+	c.close()
 	return c.Connection.Close()
-}
-
-// waitForReplies waits until all calls have been replied to, c is closed, ctx is done, or
-// DrainTimeout has passed.
-func (c *stdioConn) waitForReplies(ctx context.Context) {
-	c.mu.Lock()
-	if len(c.open) == 0 {
-		c.mu.Unlock()
-		return
-	}
-	idle := make(chan struct{})
-	c.idle = idle
-	c.mu.Unlock()
-	select {
-	case <-idle:
-	case <-c.closed:
-	case <-ctx.Done():
-	case <-time.After(DrainTimeout):
-	}
 }
 
 // A lockedWriter serializes writes. The SDK and messageReader both write a complete message with
@@ -175,8 +146,8 @@ func (r *messageReader) line() (line []byte, fault *jsonrpc.Error, err error) {
 		part, err := r.in.ReadSlice('\n')
 		switch {
 		case fault != nil:
-		case len(line)+len(part) > maxLine:
-			line, fault = nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", maxLine)}
+		case len(line)+len(part) > maxMessage:
+			line, fault = nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", maxMessage)}
 		default:
 			line = append(line, part...)
 		}

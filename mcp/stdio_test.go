@@ -33,7 +33,7 @@ func startLines(t *testing.T) *lineClient {
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- NewServer(&fake{}, nil).Run(t.Context(), LineTransport(inR, outW))
+		ended <- NewServer(&fake{}, nil).Run(t.Context(), StdioTransport(inR, outW))
 	}()
 	c := &lineClient{t, inW, bufio.NewReader(outR)}
 	t.Cleanup(func() {
@@ -127,7 +127,8 @@ func TestUnexpectedMessagesDoNotEndTheSession(t *testing.T) {
 	}
 }
 
-// TestOversizedLine sends a line of ten times maxLine and checks the memory that reading it takes.
+// TestOversizedLine sends a line of ten times maxMessage and checks the memory that reading it
+// takes.
 func TestOversizedLine(t *testing.T) {
 	c := startLines(t)
 	var before, after runtime.MemStats
@@ -135,7 +136,7 @@ func TestOversizedLine(t *testing.T) {
 	go func() {
 		fmt.Fprint(c.in, `{"jsonrpc":"2.0","id":1,"method":"`)
 		mega := bytes.Repeat([]byte("x"), 1<<20)
-		for range 10 * maxLine >> 20 {
+		for range 10 * maxMessage >> 20 {
 			c.in.Write(mega)
 		}
 		fmt.Fprint(c.in, `"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
@@ -143,7 +144,7 @@ func TestOversizedLine(t *testing.T) {
 	c.expect(`"code":-32700`, "longer than 10485760 bytes")
 	c.expect(`"id":2`)
 	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxLine {
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxMessage {
 		t.Errorf("allocated %d MiB for a discarded line", grown>>20)
 	}
 }
@@ -186,7 +187,7 @@ func TestRepliesAfterEOF(t *testing.T) {
 `
 				var out bytes.Buffer
 				start := time.Now()
-				if err := NewServer(ex, nil).Run(t.Context(), LineTransport(io.NopCloser(strings.NewReader(lines)), &out)); err != nil {
+				if err := NewServer(ex, nil).Run(t.Context(), StdioTransport(io.NopCloser(strings.NewReader(lines)), &out)); err != nil {
 					t.Errorf("the session ended with %v", err)
 				}
 				if took := time.Since(start); took != tt.ends {

@@ -19,7 +19,7 @@ var coreTools = []tool{
 	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL in a tab and wait for it."),
 	onPage("back", navigates, historyArgs.back, "Go back in a tab's history."),
 	onPage("forward", navigates, historyArgs.forward, "Go forward in a tab's history."),
-	onPage("reload", navigates, reloadArgs.run, "Load the page again."),
+	onPage("reload", navigates, historyArgs.reload, "Load the page again."),
 	onPage("click", mutates, clickArgs.run, "Click an element: ref from snapshot, or selector (CSS, text=Sign in, role=button[name=\"Save\"]). Waits until it can be clicked and reports what changed."),
 	onPage("type", mutates, typeArgs.run, "Type text into an element."),
 	onPage("press", mutates, pressArgs.run, "Press a key or chord."),
@@ -106,6 +106,7 @@ var (
 	navigates = kind{"N", hints{openWorld: true}}
 	mutates   = kind{"M", hints{destructive: true, openWorld: true}}
 	answers   = kind{"N, M to accept", hints{destructive: true, openWorld: true}}
+	emulates  = kind{"N, M with headers", navigates.hints}
 	evaluates = kind{"E", hints{destructive: true, openWorld: true}}
 	downloads = kind{"D", hints{openWorld: true}}
 	stores    = kind{"R, S for values and changes", hints{destructive: true, openWorld: true}}

@@ -19,6 +19,7 @@ const (
 	ToolsInput   Toolset = "input"   // dragging, and the mouse at coordinates
 	ToolsFiles   Toolset = "files"   // uploads, and pages as PDF files
 	ToolsStorage Toolset = "storage" // cookies, web storage and storage state
+	ToolsPeople  Toolset = "people"  // what needs the user
 
 	// ToolsDevtools lists console messages, errors and requests, and emulates devices. The lists
 	// need an Executor that records an activity log (SessionOptions.Record).
@@ -42,6 +43,7 @@ func init() {
 		{ToolsBatch, "Several calls in one, as a list or as a script.", batchTools},
 		{ToolsFiles, "Uploads, and pages as PDF files.", filesTools},
 		{ToolsStorage, "Cookies, local and session storage, and storage state files.", storageTools},
+		{ToolsPeople, "Hands a tab over to the user, and lists the user's secrets.", peopleTools},
 		{ToolsInput, "Dragging, and the mouse at a point of the viewport.", inputTools},
 		{ToolsDevtools, "The activity log of a tab (console, errors, requests), and device emulation.", devtoolsTools},
 	}
@@ -111,6 +113,14 @@ func toolsOf(sets []Toolset) []*tool {
 
 // allTools returns the tools of all toolsets.
 func allTools() []*tool { return toolsOf(Toolsets()) }
+
+// findTool returns the tool with a name, or nil.
+func findTool(tools []*tool, name string) *tool {
+	if i := slices.IndexFunc(tools, func(t *tool) bool { return t.name == name }); i >= 0 {
+		return tools[i]
+	}
+	return nil
+}
 
 // toolsetOf returns the toolset that has the tool with a name, or "" if no toolset has it.
 func toolsetOf(name string) Toolset {

@@ -71,6 +71,11 @@ func (n *Network) CheckDocument(url string) error {
 	return n.guard.Policy().CheckDocument(url)
 }
 
+// CheckCookies is like [Policy.CheckCookies], and records no denials.
+func (n *Network) CheckCookies(scheme, host string) error {
+	return n.guard.Policy().CheckCookies(scheme, host)
+}
+
 // AddOwnPort is like [Policy.AddOwnPort].
 func (n *Network) AddOwnPort(port int) {
 	if n.guard.policy != nil {

@@ -103,24 +103,37 @@ const (
 	grantState
 )
 
+// grants describe the grants.
+var grants = map[grant]struct {
+	name   string // in the name of the rule that denies a call without it
+	has    func(*Config) bool
+	denial error
+	hint   string
+	prompt executor.PermissionKind // that the user can be prompted for; empty means none
+}{
+	grantMutations: {"mutations", func(c *Config) bool { return c.Mutations }, errors.New("changing pages is not enabled"),
+		"The user can allow changing pages with Config.Mutations.", executor.PermitMutations},
+	grantDownloads: {"downloads", func(c *Config) bool { return c.Downloads }, errors.New("downloads are not enabled"),
+		"The user can allow downloads with Config.Downloads.", executor.PermitDownloads},
+	grantEval: {"eval", func(c *Config) bool { return c.Eval }, errNoEval,
+		"The user can see with `chrome-mcp doctor` how running JavaScript is granted.", ""},
+	grantUploads: {"uploads", func(c *Config) bool { return c.UploadsDir != "" }, errors.New("uploads are not enabled"),
+		"The user can allow uploads from one directory with Config.UploadsDir.", ""},
+	grantStorage: {"storage", func(c *Config) bool { return c.Storage }, errors.New("reading and changing cookies and web storage is not enabled"),
+		"The user can allow it with Config.Storage. Cookies and storage items can be listed without their values.", ""},
+	grantState: {"state", func(c *Config) bool { return c.StateDir != "" }, errors.New("state files are not enabled"),
+		"The user can allow saving and loading logins with Config.StateDir.", ""},
+}
+
+func (p *Policy) granted(g grant) bool { return p != nil && grants[g].has(&p.config) }
+
 func deniedGrant(g grant) error {
-	switch g {
-	case grantMutations:
-		e := deny(g.rule(), "The user can allow changing pages with Config.Mutations.", "changing pages is not enabled")
-		e.Missing = &executor.Permission{Kind: executor.PermitMutations}
-		return e
-	case grantDownloads:
-		e := deny(g.rule(), "The user can allow downloads with Config.Downloads.", "downloads are not enabled")
-		e.Missing = &executor.Permission{Kind: executor.PermitDownloads}
-		return e
-	case grantUploads:
-		return deny(g.rule(), "The user can allow uploads from one directory with Config.UploadsDir.", "uploads are not enabled")
-	case grantState:
-		return deny(g.rule(), "The user can allow saving and loading logins with Config.StateDir.", "state files are not enabled")
-	case grantStorage:
-		return deny(g.rule(), "The user can allow it with Config.Storage. Cookies and storage items can be listed without their values.", "reading and changing cookies and web storage is not enabled")
+	missing := grants[g]
+	e := deny("no-grant:"+missing.name, missing.hint, "%w", missing.denial)
+	if missing.prompt != "" {
+		e.Missing = &executor.Permission{Kind: missing.prompt}
 	}
-	return deny(g.rule(), "The user can see with `chrome-mcp doctor` how running JavaScript is granted.", "%w", errNoEval)
+	return e
 }
 
 // errNoEval identifies this denial for the log.

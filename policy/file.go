@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,24 +29,9 @@ const maxFile = 1 << 20
 // On Unix, a file that users other than the current user and root can change or replace is an
 // error.
 func ParseFile(name string) (Config, error) {
-	f, err := os.Open(name)
+	data, err := owneronly.ReadTrusted(name, maxFile)
 	if err != nil {
 		return Config{}, err // contains the file name
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil {
-		err = owneronly.CheckTrusted(name, info)
-	}
-	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return Config{}, err
-	}
-	if len(data) > maxFile {
-		return Config{}, fmt.Errorf("%s:1: is larger than %d bytes", name, maxFile)
 	}
 	return parseConfig(name, data)
 }

@@ -72,63 +72,36 @@ func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	return err
 }
 
+// operationGrants are the grants that operations need.
+var operationGrants = map[executor.Operation]grant{
+	executor.OpEval: grantEval, executor.OpCDP: grantEval, executor.OpUpload: grantUploads,
+	executor.OpStorage: grantStorage, executor.OpState: grantState, executor.OpDownload: grantDownloads,
+}
+
 func (g *Guard) check(ctx context.Context, a executor.Access) error {
 	p := g.policyForCall(ctx)
 	if p.deniesAll() {
 		return p.deniedAll(a.Origin)
 	}
+	if needs, ok := operationGrants[a.Op]; ok && !p.granted(needs) {
+		return deniedGrant(needs)
+	}
+	leavable := a.OpenedBySession || a.Origin == executor.OriginInternal
 	switch a.Op {
-	case executor.OpList, executor.OpRead, executor.OpAct:
+	case executor.OpList, executor.OpRead, executor.OpAct, executor.OpEval, executor.OpCDP, executor.OpUpload:
 		return p.CheckOrigin(a.Origin, a.URL)
-	case executor.OpEval, executor.OpCDP:
-		if !p.granted(grantEval) {
-			return deniedGrant(grantEval)
-		}
-		return p.CheckOrigin(a.Origin, a.URL)
-	case executor.OpUpload:
-		if !p.granted(grantUploads) {
-			return deniedGrant(grantUploads)
-		}
-		return p.CheckOrigin(a.Origin, a.URL)
-	case executor.OpStorage:
-		if !p.granted(grantStorage) {
-			return deniedGrant(grantStorage)
-		}
-		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
-			return err
-		}
-		return p.checkSerializedURL(a.Destination)
-	case executor.OpState:
-		if !p.granted(grantState) {
-			return deniedGrant(grantState)
-		}
-		if err := p.CheckOrigin(a.Origin, a.URL); err != nil || a.Destination == "" {
-			return err
-		}
-		return p.checkSerializedURL(a.Destination)
 	case executor.OpDismiss:
-		if a.OpenedBySession || a.Origin == executor.OriginInternal {
+		if leavable {
 			return nil
 		}
 		return p.CheckOrigin(a.Origin, a.URL)
-	case executor.OpNavigate:
-		if !a.OpenedBySession && a.Origin != executor.OriginInternal {
+	case executor.OpNavigate, executor.OpDownload, executor.OpStorage, executor.OpState:
+		if a.Op != executor.OpNavigate || !leavable {
 			if err := p.CheckOrigin(a.Origin, a.URL); err != nil {
 				return err
 			}
 		}
-		if a.Destination != "" {
-			return p.checkSerializedURL(a.Destination)
-		}
-		return nil
-	case executor.OpDownload:
-		if !p.granted(grantDownloads) {
-			return deniedGrant(grantDownloads)
-		}
-		if err := p.CheckOrigin(a.Origin, a.URL); err != nil {
-			return err
-		}
-		if a.Destination == "" || strings.HasPrefix(a.Destination, "data:") {
+		if a.Destination == "" || a.Op == executor.OpDownload && strings.HasPrefix(a.Destination, "data:") {
 			return nil // a data: URL is the allowed document's own content
 		}
 		return p.checkSerializedURL(a.Destination)

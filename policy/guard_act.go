@@ -7,35 +7,19 @@ import (
 )
 
 func (p *guardedPage) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
-	if err := p.x.checkCall(ctx, "click", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	a, err := p.next.Click(ctx, target, opts)
-	return p.x.redactAction(ctx, a), err
+	return p.action(ctx, "click", func() (*executor.Action, error) { return p.next.Click(ctx, target, opts) })
 }
 
 func (p *guardedPage) Type(ctx context.Context, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
-	if err := p.x.checkCall(ctx, "type", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	a, err := p.next.Type(ctx, target, text, opts)
-	return p.x.redactAction(ctx, a), err
+	return p.action(ctx, "type", func() (*executor.Action, error) { return p.next.Type(ctx, target, text, opts) })
 }
 
 func (p *guardedPage) Press(ctx context.Context, key string, opts *executor.PressOptions) (*executor.Action, error) {
-	if err := p.x.checkCall(ctx, "press", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	a, err := p.next.Press(ctx, key, opts)
-	return p.x.redactAction(ctx, a), err
+	return p.action(ctx, "press", func() (*executor.Action, error) { return p.next.Press(ctx, key, opts) })
 }
 
 func (p *guardedPage) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
-	if err := p.x.checkCall(ctx, "hover", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	a, err := p.next.Hover(ctx, target, opts)
-	return p.x.redactAction(ctx, a), err
+	return p.action(ctx, "hover", func() (*executor.Action, error) { return p.next.Hover(ctx, target, opts) })
 }
 
 // Scroll needs no grant: it changes what is visible, not the page. Its result contains only
@@ -48,29 +32,13 @@ func (p *guardedPage) Scroll(ctx context.Context, opts executor.ScrollOptions) (
 }
 
 func (p *guardedPage) SelectOption(ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
-	if err := p.x.checkCall(ctx, "select_option", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	s, err := p.next.SelectOption(ctx, target, values, opts)
-	if s != nil {
-		c := *s
-		c.Changes = p.x.redactChanges(ctx, c.Changes)
-		s = &c
-	}
-	return s, err
+	return act(ctx, p, "select_option", func() (*executor.Selection, error) { return p.next.SelectOption(ctx, target, values, opts) },
+		func(r *executor.Selection) *executor.Changes { return &r.Changes }, grantMutations)
 }
 
 func (p *guardedPage) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
-	if err := p.x.checkCall(ctx, "fill_form", p.tab, grantMutations); err != nil {
-		return nil, err
-	}
-	f, err := p.next.FillForm(ctx, fields, opts)
-	if f != nil {
-		c := *f
-		c.Changes = p.x.redactChanges(ctx, c.Changes)
-		f = &c
-	}
-	return f, err
+	return act(ctx, p, "fill_form", func() (*executor.FillResult, error) { return p.next.FillForm(ctx, fields, opts) },
+		func(r *executor.FillResult) *executor.Changes { return &r.Changes }, grantMutations)
 }
 
 // HandleDialog needs the mutations grant to accept a dialog, and no grant to dismiss it.
@@ -79,27 +47,32 @@ func (p *guardedPage) HandleDialog(ctx context.Context, answer executor.DialogAn
 	if answer.Accept {
 		needs = append(needs, grantMutations)
 	}
-	if err := p.x.checkCall(ctx, "handle_dialog", p.tab, needs...); err != nil {
-		return nil, err
-	}
-	d, err := p.next.HandleDialog(ctx, answer)
-	if d != nil {
-		c := *d
-		if c.Changes = p.x.redactChanges(ctx, c.Changes); c.URL == executor.DeniedURL {
-			c.Message = "" // the session may dismiss a denied page's dialog, but not read it
-		}
-		d = &c
+	d, err := act(ctx, p, "handle_dialog", func() (*executor.DialogResult, error) { return p.next.HandleDialog(ctx, answer) },
+		func(r *executor.DialogResult) *executor.Changes { return &r.Changes }, needs...)
+	if d != nil && d.URL == executor.DeniedURL {
+		d.Message = "" // the session may dismiss a denied page's dialog, but not read it
 	}
 	return d, err
 }
 
-func (x *guarded) redactAction(ctx context.Context, a *executor.Action) *executor.Action {
-	if a == nil {
-		return nil
+// act forwards one call that acts in a page, and redacts the changes in a copy of its result.
+func act[R any](ctx context.Context, p *guardedPage, op string,
+	call func() (*R, error), changes func(*R) *executor.Changes, needs ...grant) (*R, error) {
+	if err := p.x.checkCall(ctx, op, p.tab, needs...); err != nil {
+		return nil, err
 	}
-	c := *a
-	c.Changes = x.redactChanges(ctx, c.Changes)
-	return &c
+	r, err := call()
+	if r == nil {
+		return nil, err
+	}
+	c := *r
+	*changes(&c) = p.x.redactChanges(ctx, *changes(&c))
+	return &c, err
+}
+
+// action is act for the calls whose result has only changes.
+func (p *guardedPage) action(ctx context.Context, op string, call func() (*executor.Action, error)) (*executor.Action, error) {
+	return act(ctx, p, op, call, func(r *executor.Action) *executor.Changes { return &r.Changes }, grantMutations)
 }
 
 // redactChanges returns c without what the policy denies. If the action navigated the tab to a

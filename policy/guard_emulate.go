@@ -6,7 +6,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Emulation does not change the page, so it needs no grant. The Gate is queried about the page.
+// Emulation does not change the page, so it needs no grant, except for additional headers: they can
+// make a server act on a request that only reads. The Gate is queried about the page, and about
+// each origin that gets headers.
 
 func (p *guardedPage) Resize(ctx context.Context, opts executor.ResizeOptions) (*executor.Viewport, error) {
 	if err := p.x.checkCall(ctx, "resize", p.tab); err != nil {
@@ -16,7 +18,11 @@ func (p *guardedPage) Resize(ctx context.Context, opts executor.ResizeOptions) (
 }
 
 func (p *guardedPage) Emulate(ctx context.Context, opts executor.EmulateOptions) (*executor.Emulation, error) {
-	if err := p.x.checkCall(ctx, "emulate", p.tab); err != nil {
+	var needs []grant
+	if len(opts.Headers) > 0 {
+		needs = append(needs, grantMutations)
+	}
+	if err := p.x.checkCall(ctx, "emulate", p.tab, needs...); err != nil {
 		return nil, err
 	}
 	return p.next.Emulate(ctx, opts)

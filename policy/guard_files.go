@@ -9,16 +9,8 @@ import (
 // Upload needs the uploads grant in addition to the mutations grant, because the files leave this
 // machine.
 func (p *guardedPage) Upload(ctx context.Context, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
-	if err := p.x.checkCall(ctx, "upload_file", p.tab, grantUploads, grantMutations); err != nil {
-		return nil, err
-	}
-	u, err := p.next.Upload(ctx, target, paths, opts)
-	if u != nil {
-		c := *u
-		c.Changes = p.x.redactChanges(ctx, c.Changes)
-		u = &c
-	}
-	return u, err
+	return act(ctx, p, "upload_file", func() (*executor.Upload, error) { return p.next.Upload(ctx, target, paths, opts) },
+		func(r *executor.Upload) *executor.Changes { return &r.Changes }, grantUploads, grantMutations)
 }
 
 // SavePDF needs the downloads grant. As for screenshots, the Gate decides what the file shows.

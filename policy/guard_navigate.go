@@ -21,40 +21,28 @@ func (x *guarded) navigate(ctx context.Context, tab executor.TabID, url string, 
 	if err != nil {
 		return nil, err
 	}
-	if err := x.checkCall(ctx, "navigate", tab); err != nil {
-		return nil, err
-	}
-	n, err := load(url)
-	return x.checkNavigation(ctx, "navigate", tab, n, err)
+	return x.navigateTo(ctx, "navigate", tab, func() (*executor.Navigation, error) { return load(url) })
 }
 
 func (p *guardedPage) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := p.x.checkCall(ctx, "back", p.tab); err != nil {
-		return nil, err
-	}
-	n, err := p.next.Back(ctx, opts)
-	return p.x.checkNavigation(ctx, "back", p.tab, n, err)
+	return p.x.navigateTo(ctx, "back", p.tab, func() (*executor.Navigation, error) { return p.next.Back(ctx, opts) })
 }
 
 func (p *guardedPage) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := p.x.checkCall(ctx, "forward", p.tab); err != nil {
-		return nil, err
-	}
-	n, err := p.next.Forward(ctx, opts)
-	return p.x.checkNavigation(ctx, "forward", p.tab, n, err)
+	return p.x.navigateTo(ctx, "forward", p.tab, func() (*executor.Navigation, error) { return p.next.Forward(ctx, opts) })
 }
 
 func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	if err := p.x.checkCall(ctx, "reload", p.tab); err != nil {
-		return nil, err
-	}
-	n, err := p.next.Reload(ctx, opts)
-	return p.x.checkNavigation(ctx, "reload", p.tab, n, err)
+	return p.x.navigateTo(ctx, "reload", p.tab, func() (*executor.Navigation, error) { return p.next.Reload(ctx, opts) })
 }
 
-// checkNavigation returns a denial in place of a navigation that ended on a denied page, so that
-// the caller receives neither its URL nor its title nor its status.
-func (x *guarded) checkNavigation(ctx context.Context, op string, tab executor.TabID, n *executor.Navigation, err error) (*executor.Navigation, error) {
+// navigateTo forwards one navigation. It returns a denial in place of one that ended on a denied page,
+// so that the caller receives neither its URL nor its title nor its status.
+func (x *guarded) navigateTo(ctx context.Context, op string, tab executor.TabID, load func() (*executor.Navigation, error)) (*executor.Navigation, error) {
+	if err := x.checkCall(ctx, op, tab); err != nil {
+		return nil, err
+	}
+	n, err := load()
 	if n == nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ import (
 //     part of the result is redacted (in Tabs and executor.Changes).
 //   - Status returns the policy.
 //
-// The result is also an executor.PermissionGranter. Closing it closes next.
+// The result is also an executor.PermissionGranter and an executor.Watcher. Closing it closes next.
 func (g *Guard) Wrap(next executor.Executor) executor.Executor {
 	return &guarded{guard: g, next: next}
 }
@@ -106,6 +106,22 @@ func (x *guarded) Status(ctx context.Context) executor.Status {
 }
 
 func (x *guarded) Close() error { return x.next.Close() }
+
+// HandOver needs no grant: the user acts, and the client reads the URL and title afterwards.
+func (p *guardedPage) HandOver(ctx context.Context) (*executor.HandedOver, error) {
+	if err := p.x.checkCall(ctx, "hand_over", p.tab); err != nil {
+		return nil, err
+	}
+	h, err := p.next.HandOver(ctx)
+	if h == nil {
+		return nil, err
+	}
+	if denied := p.x.checkOrigin(ctx, "hand_over", p.tab, h.Origin); denied != nil {
+		h.End()
+		return nil, denied
+	}
+	return h, err
+}
 
 // CDP needs the eval grant: a raw command can do everything that a script can.
 func (p *guardedPage) CDP(ctx context.Context, method string, params any) (executor.RawJSON, error) {

@@ -379,6 +379,11 @@ func TestFinalURLCheckedForEveryMethod(t *testing.T) {
 	}
 }
 
+func (s spyPage) HandOver(context.Context) (*executor.HandedOver, error) {
+	s.call("HandOver")
+	return &executor.HandedOver{URL: s.at, Title: "secret", Origin: s.origin, Show: func(context.Context) {}, End: func() {}}, s.err
+}
+
 // TestEveryMethodIsGuarded calls each method of the interface, so that a new method must be denied
 // by default or the test fails.
 func TestEveryMethodIsGuarded(t *testing.T) {
@@ -437,6 +442,10 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	denied(t, "cookie values", err)
 	_, err = pagetest.Of(x, "").Items(t.Context(), executor.StorageLocal, &executor.ItemsOptions{Values: true})
 	denied(t, "storage values", err)
+	_, err = pagetest.Of(x, "").Emulate(t.Context(), executor.EmulateOptions{Headers: map[string]map[string]string{"https://example.com": {"X-HTTP-Method-Override": "DELETE"}}})
+	if e := denied(t, "headers", err); !strings.Contains(e.Hint, "Config.Mutations") {
+		t.Error(e.Hint)
+	}
 	if len(s.calls) != 0 {
 		t.Errorf("called %q", s.calls)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Denied paths. Servers read a path in different ways: they decode it once or
@@ -44,17 +45,17 @@ var ambiguousPaths = []string{
 // parameters that some servers remove from the end of a segment.
 const between = `(?:(?:\.|%20)*(?:(?:[;:]|%3a)[^/?#]*)?/)`
 
-var ambiguous = func() []*regexp.Regexp {
+var ambiguous = sync.OnceValue(func() []*regexp.Regexp {
 	var list []*regexp.Regexp
 	for _, expression := range ambiguousPaths {
 		list = append(list, regexp.MustCompile("(?i)^"+expression))
 	}
 	return list
-}()
+})
 
 // isAmbiguous reports whether servers may read path in more than one way.
 func isAmbiguous(path string) bool {
-	for _, e := range ambiguous {
+	for _, e := range ambiguous() {
 		if e.MatchString(path) {
 			return true
 		}

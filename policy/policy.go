@@ -218,26 +218,6 @@ func (p *Policy) deniesAll() bool {
 	return p == nil || (len(p.allow) == 0 && !p.config.AllDomains)
 }
 
-func (p *Policy) granted(g grant) bool {
-	switch {
-	case p == nil:
-		return false
-	case g == grantMutations:
-		return p.config.Mutations
-	case g == grantDownloads:
-		return p.config.Downloads
-	case g == grantEval:
-		return p.config.Eval
-	case g == grantUploads:
-		return p.config.UploadsDir != ""
-	case g == grantState:
-		return p.config.StateDir != ""
-	case g == grantStorage:
-		return p.config.Storage
-	}
-	return false
-}
-
 // CheckURL decides on a URL that a caller passes, and returns the form to send to the browser, as
 // [ParseURL] does. about:blank is allowed if any site is.
 func (p *Policy) CheckURL(raw string) (canonical string, err error) {
@@ -310,6 +290,22 @@ func (p *Policy) checkSerializedURL(url string) error {
 // CheckDocument decides whether a tab may navigate to url, which is as the browser serializes it.
 // It is for intercepted requests of the browser. For URLs of callers, use CheckURL.
 func (p *Policy) CheckDocument(url string) error { return p.checkSerializedURL(url) }
+
+// CheckCookies decides whether the cookies of a host may be read and changed. The host is as in a
+// cookie, without a leading dot. The browser sends its cookies to all ports of the host, so it is
+// enough that a document of one port is allowed.
+func (p *Policy) CheckCookies(scheme, host string) error {
+	err := p.CheckDocument(scheme + "://" + host + "/")
+	if err == nil || p == nil {
+		return err
+	}
+	for _, a := range p.allow {
+		if a.port != 0 && p.CheckDocument(fmt.Sprintf("%s://%s:%d/", scheme, host, a.port)) == nil {
+			return nil
+		}
+	}
+	return err
+}
 
 // checkInternalDocument accepts the URLs that a document of the internal origin can have.
 func (p *Policy) checkInternalDocument(url string) error {

@@ -26,23 +26,6 @@ const (
 	ruleFinalURL      = "denied-page" // a call ended on a page that the gate had denied
 )
 
-// rule returns the name of the rule that denies a call without g.
-func (g grant) rule() string {
-	switch g {
-	case grantMutations:
-		return "no-grant:mutations"
-	case grantDownloads:
-		return "no-grant:downloads"
-	case grantUploads:
-		return "no-grant:uploads"
-	case grantState:
-		return "no-grant:state"
-	case grantStorage:
-		return "no-grant:storage"
-	}
-	return "no-grant:eval"
-}
-
 // allowRule returns the name of the rule that allowed a.
 func (p *Policy) allowRule(a executor.Access) string {
 	where := a.Destination

@@ -80,6 +80,11 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 	default:
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "unknown permission %q", p.Kind)
 	}
+	return g.addGrant(added), nil
+}
+
+// addGrant adds a grant, which applies until revoke is called.
+func (g *Guard) addGrant(added *runtimeGrant) (revoke func()) {
 	g.change(func() { g.permitted = append(g.permitted, added) })
 	return func() {
 		g.change(func() {
@@ -88,7 +93,18 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 			}
 			g.permitted = slices.DeleteFunc(slices.Clone(g.permitted), func(p *runtimeGrant) bool { return p == added })
 		})
-	}, nil
+	}
+}
+
+// AllowSite allows the site of a URL that the user chose, such as that of an open page, until revoke
+// is called. Unlike a grant of [Guard.Grant], it can be private: the user knows the page. AllowSite returns ErrBadArgs if
+// no pattern allows the site.
+func (g *Guard) AllowSite(u *URL) (revoke func(), err error) {
+	pattern, err := ParsePattern(u.Pattern())
+	if err != nil || g.policy == nil {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Choose a page of a website.", "the site of the page cannot be allowed")
+	}
+	return g.addGrant(&runtimeGrant{Permission: executor.Permission{Kind: executor.PermitSite, Origin: u.Origin()}, pattern: pattern}), nil
 }
 
 // change calls change to update g.permitted, and then updates the current policies.

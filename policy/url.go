@@ -41,6 +41,14 @@ func (u *URL) Origin() string {
 	return u.site.scheme + "://" + u.site.host + portSuffix(u.site.scheme, u.site.port)
 }
 
+// Pattern returns the narrowest pattern that allows the site of the URL, or "" if no pattern does.
+func (u *URL) Pattern() string {
+	if u.blank {
+		return ""
+	}
+	return u.site.pattern()
+}
+
 // IsBlank reports whether the URL is about:blank.
 func (u *URL) IsBlank() bool { return u.blank }
 

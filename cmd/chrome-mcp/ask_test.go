@@ -219,3 +219,39 @@ func wantAnswers(t *testing.T, record string) {
 		t.Errorf("the log contains\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestAskUserInHost checks that the MCP host asks the user to act on a page, with both elicitation
+// modes of the protocol, and that no other call reads the page until the user has answered.
+func TestAskUserInHost(t *testing.T) {
+	needChromium(t)
+	for _, version := range []string{"2025-06-18", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			net, user := newInternet(t), &person{}
+			var s *mcpServer
+			meanwhile := make(chan string, 1)
+			answer := func(ctx context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+				text, _, err := s.try(ctx, "wait_for", map[string]any{"text": "This is", "timeoutMs": 200})
+				if err != nil {
+					text = err.Error()
+				}
+				meanwhile <- text
+				return user.answer(ctx, req)
+			}
+			s = startMCPWith(t, &sdk.ClientOptions{ElicitationHandler: answer}, &sdk.ClientSessionOptions{ProtocolVersion: version},
+				"--headless", "--isolated", "--data", t.TempDir(), "--prefer=cdp", "--proxy", net.URL, "--tools=core,people",
+				"--allow-domain", "http://shop.example.com", "--enable-mutations", "--subresources=same")
+			s.call(t, "navigate", map[string]any{"url": "http://shop.example.com/pay"}, "shop.example.com")
+			for _, tt := range []struct{ answer, want string }{{"done", "the user is done"}, {"cannot", "cannot"}} {
+				user.setAnswers(says(tt.answer))
+				s.call(t, "ask_user", map[string]any{"message": "Please pay."}, tt.want, "http://shop.example.com/pay")
+				q := user.asked()
+				if len(q) != 1 {
+					t.Fatalf("the questions are %q", q)
+				}
+				wants(t, "the question", q[0], []string{"http://shop.example.com", "Please pay."})
+				wants(t, "wait_for during the handover", <-meanwhile, []string{"TIMEOUT", "the page is handed over to the user"})
+				s.call(t, "get_text", nil, "This is shop.example.com")
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"slices"
@@ -30,13 +31,25 @@ func (s *settings) openAudit(log *slog.Logger) (audit.Recorder, func(), error) {
 	}
 	record, err := audit.Open(s.auditLog, &audit.Options{Logger: log})
 	if err != nil {
-		return nil, nil, usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.flagOrVariable("audit-log"), err)
+		return nil, nil, usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.nameOf("audit-log"), err)
 	}
 	return record, func() {
 		if err := record.Close(); err != nil {
 			log.Error("audit log is incomplete", "error", err)
 		}
 	}, nil
+}
+
+// A namedRecorder adds the session of a server and its principal to each entry.
+type namedRecorder struct {
+	audit.Recorder
+	name, principal string
+}
+
+// Record implements audit.Recorder.
+func (r namedRecorder) Record(e audit.Entry) {
+	e.Name, e.Principal = r.name, r.principal
+	r.Recorder.Record(e)
 }
 
 const (
@@ -84,38 +97,32 @@ func printAudit(ctx context.Context, s *settings, path string, stdout io.Writer)
 			return err
 		}
 	}
-	if !s.follow {
-		for line := range r.lines {
+	printAll := func(lines iter.Seq[[]byte]) error {
+		for line := range lines {
 			if err := print(stdout, line); err != nil {
 				return err
 			}
 		}
 		return r.err
 	}
+	if !s.follow {
+		return printAll(r.lines)
+	}
 	var last [][]byte
 	for line := range r.lines {
-		if last = append(last, line); len(last) > auditTail {
-			last = last[1:]
-		}
+		last = append(last, line)
+		last = last[max(0, len(last)-auditTail):]
 	}
-	for _, line := range last {
-		if err := print(stdout, line); err != nil {
-			return err
-		}
-	}
-	for r.err == nil {
+	err := printAll(slices.Values(last))
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(auditPoll):
 		}
-		for line := range r.readNew {
-			if err := print(stdout, line); err != nil {
-				return err
-			}
-		}
+		err = printAll(r.readNew)
 	}
-	return r.err
+	return err
 }
 
 // An auditReader reads the lines of an audit log and follows it across rotations.
@@ -166,9 +173,8 @@ func (r *auditReader) lines(yield func([]byte) bool) {
 
 // readNew yields the lines that were added since the last read, including those of newer files.
 func (r *auditReader) readNew(yield func([]byte) bool) {
-	going := true
 	for line := range r.lines {
-		if going = yield(line); !going {
+		if !yield(line) {
 			return
 		}
 	}
@@ -247,7 +253,12 @@ func printEntry(w io.Writer, line []byte) error {
 	add("%s", e.Detail, e.Detail != "")
 	add("%s", e.Backend, e.Backend != "" && e.Tab == "")
 	add("args %s", e.Args, e.Args != "")
-	add("[%s]", strings.TrimSpace(e.Client+" "+e.Session), e.Session != "")
+	name := e.Name
+	if e.Principal != "" {
+		name += "@" + e.Principal
+	}
+	who := strings.Join(strings.Fields(e.Client+" "+e.Session+" "+name), " ")
+	add("[%s]", who, who != "")
 	_, err := fmt.Fprintf(w, "%s  %-16s %-13s  %s\n", e.Time.Local().Format(time.DateTime), printable(what), printable(outcome), strings.Join(rest, "  "))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -18,32 +20,39 @@ import (
 // newBridge returns the server for the extension, which does not listen yet. Policy closes its port
 // to the agent in both backends before any extension receives the policy.
 func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
-	var server *bridge.Server
-	server, err := bridge.New(bridge.Options{
-		DataDir:     s.data,
-		ExtensionID: extension.ID(),
-		Port:        s.port.option(),
-		Version:     programVersion(),
+	port := s.port.option()
+	if s.chatAgent != "" {
+		port = bridge.AnyPort
+	}
+	var bridgeServer *bridge.Server
+	bridgeServer, err := bridge.New(bridge.Options{
+		DataDir:      s.data,
+		ExtensionID:  extension.ID(),
+		StoreID:      extension.StoreID,
+		Port:         port,
+		Name:         s.chatAgent,
+		Installation: s.installation,
+		Version:      programVersion(),
 		Policy: func() bridge.Policy {
-			guard.Policy().AddOwnPort(server.Port())
+			guard.Policy().AddOwnPort(bridgeServer.Port())
 			return wireRules(guard.Policy())
 		},
 		Logger: log,
 	})
 	if err == nil {
-		guard.OnChange(server.PolicyChanged)
+		guard.OnChange(bridgeServer.PolicyChanged)
 	}
-	return server, err
+	return bridgeServer, err
 }
 
 // openBridge starts the server for the extension. The program continues if that fails: tool calls
 // and chrome_status report the error.
-func openBridge(server *bridge.Server, rules *policy.Policy, log *slog.Logger) error {
-	if err := server.Start(); err != nil {
+func openBridge(bridgeServer *bridge.Server, rules *policy.Policy, log *slog.Logger) error {
+	if err := bridgeServer.Start(); err != nil {
 		log.Error("starting the bridge failed; the extension cannot connect", "error", err)
 		return err
 	}
-	rules.AddOwnPort(server.Port())
+	rules.AddOwnPort(bridgeServer.Port())
 	return nil
 }
 
@@ -52,25 +61,33 @@ func openBridge(server *bridge.Server, rules *policy.Policy, log *slog.Logger) e
 const ownPortsAge = time.Second
 
 // ownPorts returns a function that lists the ports of all running servers of a data directory, by
-// which pages could reach them: those for the extension, and that of the server for many clients.
+// which pages could reach them: those for the extension and for CDP clients, those of dashboards,
+// and that of the server for many clients.
 func ownPorts(data string) func() []int {
 	var mu sync.Mutex // guards the variables below
 	var ports []int
+	var listening int // of the server for many clients
 	var listed time.Time
 	return func() []int {
 		mu.Lock()
 		defer mu.Unlock()
 		if !listed.IsZero() && time.Since(listed) < ownPortsAge {
-			return ports
+			return slices.Concat(ports, dashboard.Ports(data))
 		}
 		ports, listed = nil, time.Now()
 		for _, s := range bridge.RunningServers(data) {
 			ports = append(ports, s.Port)
 		}
-		if port := server.ListeningPort(data); port != 0 {
-			ports = append(ports, port)
+		for _, e := range runningCDPEndpoints(data) {
+			ports = append(ports, e.Port)
 		}
-		return ports
+		if port, err := server.ListeningPort(data); err == nil { // otherwise the last one may still be in use
+			listening = port
+		}
+		if listening != 0 {
+			ports = append(ports, listening)
+		}
+		return slices.Concat(ports, dashboard.Ports(data)) // not kept: a login opens the page immediately
 	}
 }
 

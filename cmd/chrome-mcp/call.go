@@ -14,7 +14,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -30,14 +32,14 @@ The arguments are one JSON object, or one word for each: NAME=VALUE, or NAME:=JS
 "-" to read them from stdin. With --json the complete results are printed, including
 images.
 
-The exit code is 0 on success, 2 for a wrong flag or argument, and otherwise the
-reason why a tool failed, also in a batch or a script: 3 invalid arguments, 4 denied,
+The exit code is 0 on success, 2 for a wrong flag, and otherwise the reason why a tool
+failed, also in a batch or a script: 3 unknown tool or invalid arguments, 4 denied,
 5 tab or element not found, 6 element not actionable, 7 timeout, 8 limit reached,
 9 no browser, 1 anything else.`,
 		Example: `  chrome-mcp call navigate url=https://example.com --allow-domain example.com
   chrome-mcp call read_as_markdown`,
 		ValidArgsFunction: completeCall,
-		RunE:              func(cmd *cobra.Command, words []string) error { return call(cmd, s, words) },
+		RunE:              func(cmd *cobra.Command, words []string) error { return withExitCode(call(cmd, s, words)) },
 	}
 	s.addJSONFlag(cmd)
 	return cmd
@@ -49,13 +51,14 @@ func shellCommand(s *settings) *cobra.Command {
 		Short: "call the tools that lines of stdin name",
 		Long: `Calls the tools that the lines of stdin name, one after another, in the session that
 call uses. A line is split into words like the line of a POSIX shell, with quotes and
-backslashes. help lists the tools, help TOOL the arguments of a tool, exit quits. The
-exit code is that of call, for the last tool that failed.`,
+backslashes. help lists the tools, help TOOL the arguments of a tool, exit quits. With
+--json each line of the output is a JSON object, also that of help. The exit code is
+that of call, for the last line that failed.`,
 		Example: `  navigate url=https://example.com
   type selector="#street" text="Main Street 1"
   click {"selector": "text=Sign in"}`,
 		Args: s.maxArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return shell(cmd, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return withExitCode(shell(cmd, s)) },
 	}
 	s.addJSONFlag(cmd)
 	return cmd
@@ -63,7 +66,7 @@ exit code is that of call, for the last tool that failed.`,
 
 // addJSONFlag adds --json to a command.
 func (s *settings) addJSONFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.json, "json", false, "with audit, call and shell: print JSON lines")
+	cmd.Flags().BoolVar(&s.json, "json", false, "with audit, call, doctor, read and shell: print JSON lines")
 }
 
 // call calls the named tool and those after each "then" until one fails, and prints their results.
@@ -87,10 +90,10 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 	for _, c := range calls {
 		if slices.Equal(c[1:], []string{"-"}) {
 			var text []byte
-			if text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxLine+1)); err != nil {
+			if text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxArguments+1)); err != nil {
 				break
 			}
-			if len(text) > maxLine {
+			if len(text) > maxArguments {
 				err = tooLong()
 				break
 			}
@@ -101,13 +104,6 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 		}
 	}
 	return t.finish(failed, err)
-}
-
-// maxLine is the maximum size of the arguments of one call, in bytes.
-const maxLine = 1 << 20
-
-func tooLong() error {
-	return usagef("Split it into several calls.", "the arguments of one call exceed %d bytes", maxLine)
 }
 
 // shell calls, one after another, the tools that the lines of stdin name.
@@ -130,7 +126,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 	lines, scanned := make(chan string), make(chan error, 1)
 	go func() {
 		in := bufio.NewScanner(stdin)
-		in.Buffer(nil, maxLine)
+		in.Buffer(nil, maxArguments)
 		for in.Scan() {
 			select {
 			case lines <- in.Text():
@@ -155,7 +151,9 @@ func shell(cmd *cobra.Command, s *settings) error {
 			case name == "exit" || name == "quit":
 				return t.finish(failed, nil)
 			case name == "help":
-				t.help(strings.TrimSpace(rest))
+				if err := t.help(strings.TrimSpace(rest)); err != nil {
+					return t.finish(failed, err)
+				}
 				continue
 			}
 			words, err := arguments(rest)
@@ -164,7 +162,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 				bad, err = t.call(ctx, name, words)
 			}
 			if usage, ok := errors.AsType[*usageError](err); ok {
-				bad, err = &toolFailure{errclass.ExitBadArgs}, t.reject(usage)
+				bad, err = &toolFailure{usage.exitCode()}, t.reject(usage)
 			}
 			if bad != nil {
 				failed = bad
@@ -186,25 +184,18 @@ func (t *terminal) reject(usage *usageError) error {
 		fail(t.stderr, usage)
 		return nil
 	}
-	return t.print(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.hint)}}})
-}
-
-// arguments splits the text after a tool's name into arguments. A JSON object is one argument.
-func arguments(rest string) ([]string, error) {
-	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "{") {
-		return []string{rest}, nil
-	}
-	words, err := splitWords(rest)
-	if err != nil {
-		return nil, usagef(`Write a text with spaces or quotes as text="it's here", or all arguments as one JSON object.`, "%w", err)
-	}
-	return words, nil
+	return t.print(&sdk.CallToolResult{
+		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.hint)}},
+		Meta: sdk.Meta{metaError: map[string]any{"code": executor.ErrBadArgs, "message": usage.Error(), "hint": usage.hint, "retryable": false}},
+	})
 }
 
 // A terminal is an MCP client for users and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
-	listed         []*sdk.Tool // nil until tools needs it
+	name           string        // of the session of the server; empty with --no-server
+	data           string        // directory
+	toolsets       []mcp.Toolset // of the session
 	json           bool
 	stdout, stderr io.Writer
 	end            func() error // disconnects, and ends what startTerminal started
@@ -217,8 +208,11 @@ const terminalCloseTimeout = 10 * time.Second
 // startTerminal connects to the session of the settings. With --no-server, it starts a separate
 // browser.
 func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
+	if err := s.listenersUnused(cmd.Flags(), "on "+cmd.Name()); err != nil {
+		return nil, err
+	}
 	ctx := cmd.Context()
-	t := &terminal{json: s.json, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	t := &terminal{json: s.json, data: s.data, toolsets: mcp.Toolsets(), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	var transport sdk.Transport
 	if s.noServer {
 		transport = t.startInProcess(ctx, s)
@@ -227,7 +221,9 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.name = s.session
 		url, web := client.MCP(s.session)
+		web.Transport = errorTransport{web.Transport}
 		transport = &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: -1}
 		t.end = func() error {
 			if t.session != nil {
@@ -238,18 +234,9 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 		}
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: programVersion()}, nil)
-	session, err := client.Connect(ctx, transport, nil)
-	if err == nil {
-		t.session = session
-		if s.noServer {
-			var list *sdk.ListToolsResult
-			if list, err = session.ListTools(ctx, nil); err == nil {
-				t.listed = list.Tools
-			}
-		}
-		if err == nil {
-			return t, nil
-		}
+	var err error
+	if t.session, err = client.Connect(ctx, transport, nil); err == nil {
+		return t, nil
 	}
 	if ended := t.end(); ended != nil {
 		return nil, ended // the reason why connecting failed
@@ -257,33 +244,17 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 	return nil, err
 }
 
-// tools returns the tools of the session. A session of the server has all of them, and the server has
-// the version of this program, so it is not asked.
-func (t *terminal) tools() []*sdk.Tool {
-	if t.listed == nil {
-		for _, info := range mcp.Tools() {
-			t.listed = append(t.listed, toolOf(info))
-		}
-	}
-	return t.listed
+// tools returns the tools of the session. The server has the version of this program, so it is not
+// asked.
+func (t *terminal) tools() []mcp.ToolInfo {
+	return slices.DeleteFunc(mcp.Tools(), func(tool mcp.ToolInfo) bool { return !slices.Contains(t.toolsets, tool.Toolset) })
 }
 
-// tool returns a tool of the session, or nil. It is fast: call needs only one.
-func (t *terminal) tool(name string) *sdk.Tool {
-	if t.listed == nil {
-		if info, ok := mcp.FindTool(name); ok {
-			return toolOf(info)
-		}
-		return nil
-	}
-	if i := slices.IndexFunc(t.listed, func(tool *sdk.Tool) bool { return tool.Name == name }); i >= 0 {
-		return t.listed[i]
-	}
-	return nil
-}
-
-func toolOf(info mcp.ToolInfo) *sdk.Tool {
-	return &sdk.Tool{Name: info.Name, Description: info.Description, InputSchema: info.InputSchema}
+// tool returns a tool of the session, and reports false if the session has no tool of that name. It
+// is fast: call needs only one.
+func (t *terminal) tool(name string) (mcp.ToolInfo, bool) {
+	tool, ok := mcp.FindTool(name)
+	return tool, ok && slices.Contains(t.toolsets, tool.Toolset)
 }
 
 // startInProcess starts an MCP server in this process and returns a transport to it.
@@ -292,6 +263,7 @@ func (t *terminal) startInProcess(ctx context.Context, s *settings) sdk.Transpor
 	if !s.given("tools") {
 		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
 	}
+	t.toolsets = s.tools
 	s.closeTimeout = terminalCloseTimeout
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
@@ -320,8 +292,8 @@ func (t *terminal) finish(failed *toolFailure, err error) error {
 // call calls a tool and prints its result: as text, or with --json completely. A failure of the
 // tool was printed.
 func (t *terminal) call(ctx context.Context, name string, words []string) (*toolFailure, error) {
-	tool := t.tool(name)
-	if tool == nil {
+	tool, ok := t.tool(name)
+	if !ok {
 		return nil, t.unknown(name)
 	}
 	args, err := toolArguments(tool, words)
@@ -332,33 +304,70 @@ func (t *terminal) call(ctx context.Context, name string, words []string) (*tool
 	if ctx.Err() != nil {
 		return &toolFailure{exitFailed}, nil // interrupted
 	}
+	if remote, ok := errors.AsType[*remoteError](err); ok {
+		err = remote // without what the SDK and net/http add
+	}
 	if err != nil {
 		return nil, err
 	}
+	t.explainDenial(res)
+	t.explainProfile(ctx, res)
 	return failureOf(name, res), t.print(res)
 }
 
-func (t *terminal) unknown(name string) error {
+// explainDenial adds to a denial that names a flag how to set the flag for a session that is open.
+func (t *terminal) explainDenial(res *sdk.CallToolResult) {
+	meta, _ := res.Meta[metaError].(map[string]any)
+	hint, _ := meta["hint"].(string)
+	if code, _ := mcp.ErrorCode(res); t.name != "" && code == executor.ErrPolicyDenied && strings.Contains(hint, " --") {
+		extendHint(res, fmt.Sprintf("Close the session with `chrome-mcp sessions close %s`, which closes its pages, and pass the flag to the next command.", t.name))
+	}
+}
+
+// explainProfile adds to the error about a profile in use that the server of the same data
+// directory may use it.
+func (t *terminal) explainProfile(ctx context.Context, res *sdk.CallToolResult) {
+	meta, _ := res.Meta[metaError].(map[string]any)
+	message, _ := meta["message"].(string)
+	if t.name != "" || !strings.HasPrefix(message, "profile ") || !strings.Contains(message, " "+chromium.ErrProfileInUse.Error()+" by ") {
+		return
+	}
+	client := server.NewClient(server.SocketPath(t.data))
+	defer client.Close()
+	if st, err := client.Status(ctx); err == nil && st.Sessions > 0 {
+		extendHint(res, "The server of call and shell has open sessions: omit --no-server to use them, or stop it with `chrome-mcp serve stop`.")
+	}
+}
+
+// extendHint adds a sentence to the hint of a result that is an error.
+func extendHint(res *sdk.CallToolResult, sentence string) {
+	meta, _ := res.Meta[metaError].(map[string]any)
+	hint, _ := meta["hint"].(string)
+	meta["hint"] = strings.TrimSpace(hint + " " + sentence)
+	if text, ok := res.Content[0].(*sdk.TextContent); ok {
+		first, rest, _ := strings.Cut(text.Text, "\n")
+		text.Text = strings.TrimSuffix(first+" "+sentence+"\n"+rest, "\n")
+	}
+}
+
+func (t *terminal) unknown(name string) *usageError {
 	hint := "`help` in chrome-mcp shell lists the tools."
 	for _, tool := range t.tools() {
 		if typo.Distance(tool.Name, name) <= 2 {
 			hint = "Did you mean " + tool.Name + "?"
 		}
 	}
-	return usagef(hint, "unknown tool %q", name)
+	return badCallf(hint, "unknown tool %q", name)
 }
 
 func (t *terminal) print(res *sdk.CallToolResult) error {
 	if t.json {
-		line, err := json.Marshal(struct {
+		return json.NewEncoder(t.stdout).Encode(struct {
 			Content    []sdk.Content `json:"content"`
 			Structured any           `json:"structuredContent,omitempty"`
 			IsError    bool          `json:"isError,omitempty"`
-		}{res.Content, res.StructuredContent, res.IsError})
-		if err == nil {
-			_, err = fmt.Fprintf(t.stdout, "%s\n", line)
-		}
-		return err
+			Meta       sdk.Meta      `json:"_meta,omitempty"`
+		}{res.Content, res.StructuredContent, res.IsError, res.Meta})
 	}
 	w := t.stdout
 	if res.IsError {
@@ -380,7 +389,13 @@ func (t *terminal) print(res *sdk.CallToolResult) error {
 }
 
 // help lists the tools, or the arguments of the named tool.
-func (t *terminal) help(name string) {
+func (t *terminal) help(name string) error {
+	if _, ok := t.tool(name); name != "" && !ok {
+		return t.reject(t.unknown(name))
+	}
+	if t.json {
+		return t.helpJSON(name)
+	}
 	for _, tool := range t.tools() {
 		switch name {
 		case "":
@@ -401,77 +416,21 @@ func (t *terminal) help(name string) {
 			}
 		}
 	}
-	if name != "" && t.tool(name) == nil {
-		fail(t.stderr, t.unknown(name))
-	}
+	return nil
 }
 
-// A schema is the part of a tool's input schema that the terminal uses.
-type schema struct {
-	Properties map[string]struct {
-		Type        any    `json:"type"`
-		Description string `json:"description"`
-	} `json:"properties"`
-	Required []string `json:"required"`
-}
-
-func schemaOf(tool *sdk.Tool) schema {
-	var s schema
-	if data, err := json.Marshal(tool.InputSchema); err == nil {
-		_ = json.Unmarshal(data, &s) // the schema is ours
+// helpJSON prints the description and the schema of the tools, or of the named tool, as one line.
+func (t *terminal) helpJSON(name string) error {
+	type description struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	return s
-}
-
-// names returns the properties in alphabetical order, required ones first.
-func (s schema) names() []string {
-	var names []string
-	for name := range s.Properties {
-		names = append(names, name)
+	tools := []description{}
+	for _, tool := range t.tools() {
+		if name == "" || name == tool.Name {
+			tools = append(tools, description{tool.Name, tool.Description, tool.InputSchema})
+		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if x, y := slices.Contains(s.Required, a), slices.Contains(s.Required, b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	return names
-}
-
-// toolArguments parses the arguments of a tool: one JSON object, or words such as
-// url=https://example.com. A value is JSON after :=, or if the tool does not expect a string.
-func toolArguments(tool *sdk.Tool, words []string) (map[string]any, error) {
-	args := map[string]any{}
-	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
-		if err := json.Unmarshal([]byte(words[0]), &args); err != nil {
-			return nil, usagef("Write them as {\"url\": \"https://example.com\"}, in single quotes if a shell reads them.", "invalid JSON arguments: %v", err)
-		}
-		return args, nil
-	}
-	s := schemaOf(tool)
-	for _, word := range words {
-		name, text, ok := strings.Cut(word, "=")
-		name, isJSON := strings.CutSuffix(name, ":")
-		p, known := s.Properties[name]
-		switch {
-		case !ok:
-			return nil, usagef("Write name=value, or all arguments as one JSON object.", "unexpected argument %q", word)
-		case !known:
-			return nil, usagef("Its arguments are "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
-		}
-		if _, twice := args[name]; twice {
-			return nil, usagef("Remove one.", "%s is given twice", name)
-		}
-		var value any = text
-		if isJSON || p.Type != "string" {
-			if err := json.Unmarshal([]byte(text), &value); err != nil {
-				return nil, usagef(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
-			}
-		}
-		args[name] = value
-	}
-	return args, nil
+	return json.NewEncoder(t.stdout).Encode(map[string]any{"tools": tools})
 }

@@ -21,9 +21,12 @@ func (s *settings) check() error {
 		return err
 	}
 	if s.browser != "" {
-		if _, err := chromium.Find(s.browser); err != nil {
+		if _, err := chromium.FindIn(s.data, s.browser); err != nil {
 			return s.flagValueError("browser", err)
 		}
+	}
+	if _, err := s.readHTTPCredentials(); err != nil {
+		return err
 	}
 	if s.cdpEndpoint == "" || s.given("data") { // otherwise only downloads use it
 		if err := s.checkData(); err != nil {
@@ -36,34 +39,45 @@ func (s *settings) check() error {
 // flagValueError returns err, about the value of a flag, as a *usageError.
 func (s *settings) flagValueError(flag string, err error) error {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
-		return usagef(hint.Translate(e.Hint), "%s: %s", s.flagOrVariable(flag), e.Message())
+		return usagef(hint.Translate(e.Hint), "%s: %s", s.nameOf(flag), e.Message())
 	}
-	return usagef("", "%s: %w", s.flagOrVariable(flag), err)
+	return usagef("", "%s: %w", s.nameOf(flag), err)
 }
 
-// checkEndpoint checks that the value of --cdp-endpoint is a URL with a host. Errors do not contain
-// the value: it gives access to the browser.
+// checkEndpoint checks that the value of --cdp-endpoint is a URL with a host, or a name. Errors do not
+// contain the value: it gives access to the browser.
 func (s *settings) checkEndpoint() error {
 	if s.cdpEndpoint == "" {
 		return nil
 	}
-	const hint = "Write it as http://127.0.0.1:9222 or as a ws:// URL."
-	u, err := url.Parse(s.cdpEndpoint)
+	if err := checkEndpointURL(s.cdpEndpoint); err != nil {
+		return usagef("Write it as http://127.0.0.1:9222, as a ws:// URL, or as "+list(chromium.RunningNames(), "or")+".", "%s: %w", s.nameOf("cdp-endpoint"), err)
+	}
+	return nil
+}
+
+// checkEndpointURL returns what is wrong with the URL of an endpoint, or nil. It can be the name of a
+// running browser instead.
+func checkEndpointURL(endpoint string) error {
+	if chromium.IsRunningName(endpoint) {
+		return nil
+	}
+	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil || u.Scheme == "":
-		return usagef(hint, "%s is not a URL", s.flagOrVariable("cdp-endpoint"))
+		return errors.New("not a URL")
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ws" && u.Scheme != "wss":
-		return usagef(hint, "%s: unsupported scheme %q", s.flagOrVariable("cdp-endpoint"), u.Scheme)
+		return fmt.Errorf("unsupported scheme %q", u.Scheme)
 	case u.Hostname() == "":
-		return usagef(hint, "%s has no host", s.flagOrVariable("cdp-endpoint"))
+		return errors.New("no host")
 	}
 	return nil
 }
 
 // checkData checks that the data directory exists or can be created.
 func (s *settings) checkData() error {
-	const another = "Choose another directory with --data."
-	name, hint := s.flagOrVariable("data"), another
+	const hint = "Choose another directory with --data."
+	name := s.nameOf("data")
 	if !s.given("data") {
 		name = "data directory"
 		if home := filepath.Dir(s.data); !exists(home) {

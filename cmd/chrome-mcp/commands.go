@@ -33,10 +33,15 @@ func newRoot(args, environ []string) (*cobra.Command, *settings) {
 			case s.version:
 				cmd.RunE = s.command("", "", printVersion).RunE
 				return nil
-			case slices.Contains([]string{"completion", "help", "version", cobra.ShellCompRequestCmd}, cmd.Name()):
+			case slices.Contains([]string{"completion", "help", "schema", "skill", "version", cobra.ShellCompRequestCmd}, cmd.Name()):
 				return nil // these read no settings
 			}
-			return s.load(cmd.Flags(), groups, environ)
+			err := s.load(cmd.Flags(), groups, environ)
+			if err != nil && cmd.Name() == "stop" && s.loadData(cmd.Flags(), groups, environ) == nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: the settings are ignored, because %v\n", err)
+				return nil
+			}
+			return err
 		},
 		RunE: s.runRoot,
 	}
@@ -49,11 +54,16 @@ func newRoot(args, environ []string) (*cobra.Command, *settings) {
 	other.SortFlags = false
 	help := helpCommand(append(groups, flagGroup{"Other", other}))
 	root.SetHelpCommand(help)
-	root.AddCommand(auditCommand(s), callCommand(s), completionCommand(s), doctorCommand(s), extensionCommand(s),
-		nativeHostCommand(s), serveCommand(s), sessionsCommand(s), shellCommand(s), stopCommand(s), s.command("version", "print the version", printVersion))
+	root.AddCommand(agentsCommand(s), auditCommand(s), callCommand(s), cdpURLCommand(s), completionCommand(s), configCommand(s, groups), dashboardCommand(s), doctorCommand(s), extensionCommand(s), installCommand(s),
+		nativeHostCommand(s), profileCommand(s), readCommand(s), secretsCommand(s), serveCommand(s), sessionsCommand(s), setupCommand(s), shellCommand(s), skillCommand(s), stopCommand(s), s.command("version", "print the version", printVersion))
 	help.ValidArgs = append(commandNames(root), "flags", "help")
 	for _, cmd := range root.Commands() {
 		other.AddFlagSet(cmd.Flags())
+		if cmd.Name() == "secrets" || cmd.Name() == "agents" {
+			for _, sub := range cmd.Commands() {
+				other.AddFlagSet(sub.Flags())
+			}
+		}
 	}
 	other.BoolVar(&s.printPairing, "print-pairing", false, "create a pairing string and print the path of its file")
 	other.BoolVar(&s.printExtensionPath, "print-extension-path", false, "print the extension directory (same as chrome-mcp extension path)")
@@ -73,15 +83,22 @@ func newRoot(args, environ []string) (*cobra.Command, *settings) {
 func (s *settings) runRoot(cmd *cobra.Command, _ []string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) { err = cmp.Or(err, misplaced(cmd, f.Name)) })
+	if s.connect != "" {
+		err = cmp.Or(err, s.listenersUnused(cmd.Flags(), "with --connect"))
+	}
 	switch {
 	case err != nil:
 		return err
 	case isURL(s.connect):
-		return bridgeURL(cmd, s)
+		return connectURL(cmd, s)
 	case s.connectToken != "":
-		return usagef("", "%s requires --connect URL", s.flagOrVariable("connect-token-file"))
+		return usagef("", "%s requires --connect URL", s.nameOf("connect-token-file"))
+	case s.connectHTTP:
+		return usagef("", "%s requires --connect URL", s.nameOf("unsafe-connect-http"))
 	case s.connect != "":
-		return bridgeStdio(cmd, s)
+		return connectSocket(cmd, s)
+	case s.principalFile != "":
+		return usagef("", "%s requires --connect SOCKET", s.nameOf("principal-file"))
 	case cmd.Flags().Changed("session") && s.sources["session"] == "":
 		return usagef("", "--session requires call, shell or --connect")
 	case s.printPairing && s.printExtensionPath:
@@ -91,13 +108,25 @@ func (s *settings) runRoot(cmd *cobra.Command, _ []string) error {
 	case s.printExtensionPath:
 		return printExtensionPath(s, cmd.OutOrStdout())
 	}
+	if s.given("cdp-clients") && s.cdpListen == "" {
+		return usagef("Set --cdp-listen 127.0.0.1:0.", "%s needs --cdp-listen", s.nameOf("cdp-clients"))
+	}
 	return serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
 
-// commandNames returns the names of the commands that are not hidden.
-func commandNames(root *cobra.Command) []string {
+// needsCommand is the error of a command that only has other commands below it.
+func needsCommand(cmd *cobra.Command, words []string) error {
+	hint := "The commands are " + cmd.Name() + " " + list(commandNames(cmd), "and") + "."
+	if len(words) == 0 {
+		return usagef(hint, "%s needs a command", cmd.Name())
+	}
+	return usagef(hint, "unknown command \"%s %s\"", cmd.Name(), words[0])
+}
+
+// commandNames returns the names of the commands below one that are not hidden.
+func commandNames(parent *cobra.Command) []string {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range parent.Commands() {
 		if !c.Hidden {
 			names = append(names, c.Name())
 		}
@@ -119,14 +148,18 @@ func (s *settings) maxArgs(n int) cobra.PositionalArgs {
 		}
 		word := words[n]
 		if hint := s.booleanHint(word); hint != "" || cmd.HasParent() {
-			return usagef(cmp.Or(hint, "Flags begin with --."), "unexpected argument %q", word)
+			if hint == "" {
+				path, _, _ := strings.Cut(cmd.UseLine(), " [flags]")
+				hint = "Write it as `" + path + "`; flags begin with --."
+				if cmd.Name() == "shell" {
+					hint += " call takes a tool and its arguments."
+				}
+			}
+			return usagef(hint, "unexpected argument %q", word)
 		}
 		names := commandNames(cmd)
 		hint := "The commands are " + list(names, "and") + "; without a command, it serves MCP on stdin and stdout."
-		if name := typo.Nearest(word, slices.Values(names)); name != "" {
-			hint = fmt.Sprintf("Did you mean %s? %s", name, hint)
-		}
-		return usagef(hint, "unknown command %q", word)
+		return usagef(hint, "unknown command %q", word).didYouMean(typo.Nearest(word, slices.Values(names)))
 	}
 }
 

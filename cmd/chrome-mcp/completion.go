@@ -3,11 +3,9 @@ package main
 import (
 	"strings"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
@@ -53,23 +51,13 @@ func completeFlags(root *cobra.Command) {
 	})
 }
 
-// completeCall completes the arguments of call: the word between two calls, or the names of tools. It
-// queries a server that has no browser.
-func completeCall(cmd *cobra.Command, words []string, _ string) (tools []string, _ cobra.ShellCompDirective) {
+// completeCall completes the arguments of call: the word between two calls, or the names of tools.
+func completeCall(_ *cobra.Command, words []string, _ string) (tools []string, _ cobra.ShellCompDirective) {
 	if len(words) > 0 && words[len(words)-1] != "then" {
 		return []string{"then"}, cobra.ShellCompDirectiveNoFileComp
 	}
-	here, there := sdk.NewInMemoryTransports()
-	go mcp.NewServer(executor.NewManager(executor.ManagerOptions{}), &mcp.Options{Tools: mcp.Toolsets()}).Run(cmd.Context(), there)
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp completion"}, nil).Connect(cmd.Context(), here, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer session.Close()
-	for tool, err := range session.Tools(cmd.Context(), nil) {
-		if err == nil {
-			tools = append(tools, cobra.CompletionWithDesc(tool.Name, tool.Description))
-		}
+	for _, tool := range mcp.Tools() {
+		tools = append(tools, cobra.CompletionWithDesc(tool.Name, tool.Description))
 	}
 	return tools, cobra.ShellCompDirectiveNoFileComp
 }

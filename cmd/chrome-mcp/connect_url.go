@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -28,24 +30,34 @@ func isURL(connect string) bool {
 	return strings.HasPrefix(connect, "http://") || strings.HasPrefix(connect, "https://")
 }
 
-// bridgeURL serves MCP on stdin and stdout with a session of a server on HTTP.
-func bridgeURL(cmd *cobra.Command, s *settings) error {
+// onlyConnectFlags returns an error if the command line has a flag other than more and those that
+// have an effect on every session of a token.
+func onlyConnectFlags(cmd *cobra.Command, s *settings, with string, more ...string) error {
+	allowed := append(more, "config", "connect", "session", "log-level", "log-file")
 	var misplaced error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "connect", "connect-token-file", "session", "log-level", "log-file":
-			return
-		}
-		if misplaced == nil && s.sources[f.Name] == "" {
-			misplaced = usagef("Omit it; the token determines the settings.", "--%s has no effect with --connect URL", f.Name)
+		if misplaced == nil && !slices.Contains(allowed, f.Name) && s.sources[f.Name] == "" {
+			misplaced = usagef("Omit it; the token determines the settings.", "--%s has no effect with %s", f.Name, with)
 		}
 	})
-	if misplaced != nil {
-		return misplaced
+	return misplaced
+}
+
+// connectURL serves MCP on stdin and stdout with a session of a server on HTTP.
+func connectURL(cmd *cobra.Command, s *settings) error {
+	if err := onlyConnectFlags(cmd, s, "--connect URL", "connect-token-file", "unsafe-connect-http"); err != nil {
+		return err
 	}
 	base, err := url.Parse(s.connect)
 	if err != nil || base.Hostname() == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return usagef("Write it as https://chrome.example.com.", "--connect: the URL must have a host, and no user, query or fragment")
+	}
+	if err := checkPort("--connect", base); err != nil {
+		return err
+	}
+	if base.Scheme == "http" && !isLoopback(base.Hostname()) && !s.connectHTTP {
+		return usagef("Use https, or set --unsafe-connect-http if only machines that you trust are on the network.",
+			"--connect: over http, others on the network between here and %s can read the token", base.Host)
 	}
 	if s.connectToken == "" {
 		return usagef("Set --connect-token-file FILE.", "--connect URL needs a token")
@@ -62,18 +74,24 @@ func bridgeURL(cmd *cobra.Command, s *settings) error {
 		return err
 	}
 	defer closeLog()
-	if base.Scheme == "http" && !isLoopback(base.Hostname()) {
-		log.Warn("the connection is not encrypted; others on the network can read the token", "host", base.Host)
-	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/mcp")
 	transport := &bearerTransport{next: http.DefaultTransport, token: token, session: s.session}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: errorTransport{transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	if err := checkReady(cmd.Context(), client, base.String()); err != nil {
 		return err
 	}
 	remote := &sdk.StreamableClientTransport{Endpoint: base.String() + "/mcp", HTTPClient: client, MaxEventSize: -1}
 	return relayMCP(cmd.Context(), transport, remote, cmd.InOrStdin(), cmd.OutOrStdout(), log)
+}
+
+// checkPort returns an error unless the port of the URL in a flag is missing or valid.
+func checkPort(flag string, u *url.URL) error {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	if u.Port() == "" || err == nil && n > 0 {
+		return nil
+	}
+	return usagef("Write the URL as https://chrome.example.com.", "%s: %q is not a port from 1 to 65535", flag, u.Port())
 }
 
 // isLoopback reports whether a host of a URL is this machine.
@@ -104,7 +122,7 @@ func checkReady(ctx context.Context, client *http.Client, base string) error {
 	case http.StatusUnauthorized:
 		return usagef("Use a token of that server.", "--connect-token-file: %s rejects the token", base)
 	}
-	return executor.Errorf(executor.ErrNoBackend, "Check the URL, and the log of the server.", "%s answers HTTP %d", base, resp.StatusCode)
+	return executor.Errorf(executor.ErrNoBackend, "Check the URL, and the log of the server.", "%s: %w", base, readRemoteError(resp))
 }
 
 // A bearerTransport adds to each request the token, the session, and the protocol version that the
@@ -112,10 +130,8 @@ func checkReady(ctx context.Context, client *http.Client, base string) error {
 type bearerTransport struct {
 	next           http.RoundTripper
 	token, session string
-
-	mu      sync.Mutex // guards the fields below
-	version string
-	gone    bool // the server has ended the MCP session
+	version        atomic.Value // string; nil before the response to initialize
+	gone           atomic.Bool  // the server has ended the MCP session
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -124,25 +140,14 @@ func (t *bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+t.token)
 	r.Header.Set(server.SessionHeader, t.session)
 	const header = "Mcp-Protocol-Version"
-	t.mu.Lock()
-	if t.version != "" && r.Header.Get(header) == "" {
-		r.Header.Set(header, t.version)
+	if version, ok := t.version.Load().(string); ok && r.Header.Get(header) == "" {
+		r.Header.Set(header, version)
 	}
-	t.mu.Unlock()
 	resp, err := t.next.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" {
-		t.mu.Lock()
-		t.gone = true
-		t.mu.Unlock()
+		t.gone.Store(true)
 	}
 	return resp, err
-}
-
-// ended reports whether the server has ended the MCP session.
-func (t *bearerTransport) ended() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.gone
 }
 
 // observe records the protocol version in a response to initialize.
@@ -155,8 +160,6 @@ func (t *bearerTransport) observe(m jsonrpc.Message) {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if json.Unmarshal(r.Result, &result) == nil && result.ProtocolVersion != "" {
-		t.mu.Lock()
-		t.version = result.ProtocolVersion
-		t.mu.Unlock()
+		t.version.Store(result.ProtocolVersion)
 	}
 }

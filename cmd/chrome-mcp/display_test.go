@@ -120,3 +120,15 @@ func (d *display) fake(t *testing.T, event, detail byte) {
 		t.Fatal(err)
 	}
 }
+
+// focus gives the window of a page the keyboard focus by a click, because the display has no window
+// manager.
+func (b *userBrowser) focus(t *testing.T, screen *display, page string) {
+	t.Helper()
+	userbrowser.Eventually(t, "the window to have the keyboard focus", func() bool {
+		screen.click(t, 400, 600)
+		var focused bool
+		b.EvalInTarget(t, page, "document.hasFocus()", &focused)
+		return focused
+	})
+}

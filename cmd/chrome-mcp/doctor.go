@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,62 +33,128 @@ const (
 	good    verdict = "ok  "
 	notice  verdict = "note" // not critical
 	missing verdict = "MISS" // nothing works without it
+	fixed   verdict = "FIX " // changed by --fix
 )
 
-// A report prints the findings of doctor, one per line, each with a hint below.
-type report struct {
-	w      io.Writer
-	failed bool
+// levels are the verdicts in JSON.
+var levels = map[verdict]string{good: "ok", notice: "note", missing: "missing", fixed: "fixed"}
+
+// A finding is a line of doctor --json. Its fields are a contract.
+type finding struct {
+	Check   string `json:"check"`
+	OK      bool   `json:"ok"`    // false if nothing works without it
+	Level   string `json:"level"` // ok, note, missing or fixed
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
 }
 
+// A report prints the findings of doctor, one per line: as text with a hint below, or as JSON.
+type report struct {
+	w      io.Writer
+	json   bool
+	failed bool
+	topic  string   // of the previous finding
+	last   *finding // not printed yet, because its hint may follow; nil without json
+}
+
+// say prints a finding. An empty topic means that of the previous one.
 func (r *report) say(v verdict, topic, format string, args ...any) {
+	r.flush()
 	r.failed = r.failed || v == missing
-	fmt.Fprintf(r.w, "%s  %-9s %s\n", v, topic, fmt.Sprintf(format, args...))
+	message := fmt.Sprintf(format, args...)
+	if topic != "" {
+		r.topic = topic
+	}
+	if r.json {
+		r.last = &finding{Check: r.topic, OK: v != missing, Level: levels[v], Message: message}
+		return
+	}
+	fmt.Fprintf(r.w, "%s  %-9s %s\n", v, topic, message)
 }
 
 // hint prints what to do about the previous finding.
 func (r *report) hint(text string) {
-	if text != "" {
+	switch {
+	case text == "":
+	case r.json:
+		r.last.Hint = text
+	default:
 		fmt.Fprintf(r.w, "                → %s\n", text)
+	}
+}
+
+// flush prints the previous finding as JSON.
+func (r *report) flush() {
+	if r.last != nil {
+		json.NewEncoder(r.w).Encode(r.last)
+		r.last = nil
 	}
 }
 
 // fault reports err and its hint.
 func (r *report) fault(topic string, err error) {
+	message, hint := explain(err)
+	r.say(missing, topic, "%s", message)
+	r.hint(hint)
+}
+
+// explain returns the text of an error and its hint, which may be empty.
+func explain(err error) (message, whatToDo string) {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
-		r.say(missing, topic, "%s", e.Message())
-		r.hint(hint.Translate(e.Hint))
-		return
+		return e.Message(), hint.Translate(e.Hint)
 	}
-	r.say(missing, topic, "%v", err)
 	if e, ok := errors.AsType[*usageError](err); ok {
-		r.hint(e.hint)
+		whatToDo = e.hint
 	}
+	return err.Error(), whatToDo
 }
 
 func doctorCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "doctor [--launch]",
+		Use:   "doctor [--launch] [--fix] [--json]",
 		Short: "check the installation",
 		Long: `Reports what is installed, what is missing and how to fix it, for a server with the
 same flags. It changes nothing; with --launch it starts the browser and reads
-a test page. The exit code is 1 if something essential is missing.`,
+a test page. The exit code is 1 if something essential is missing.
+
+With --fix it first repairs what it can, and prints what it did: it installs Chrome for
+Testing if no browser is found, updates the files and the registration of an installed
+extension, and removes what killed processes left in the data directory.
+
+With --json each line is an object with check, ok, level (ok, note, missing or fixed),
+message and hint.`,
 		Args: s.maxArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), s, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return doctor(cmd.Context(), s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
 	}
 	cmd.Flags().BoolVar(&s.launch, "launch", false, "with doctor: start the browser and drive one page")
+	cmd.Flags().BoolVar(&s.fix, "fix", false, "with doctor: repair what can be repaired safely")
+	s.addJSONFlag(cmd)
+	s.addVersionsURLFlag(cmd)
 	return cmd
 }
 
 // doctor reports what is installed, what is missing and how to fix it. It changes nothing, except
-// that --launch starts the browser. It returns errReported if something essential is missing.
-func doctor(ctx context.Context, s *settings, stdout io.Writer) error {
+// that --fix repairs and --launch starts the browser. It returns errReported if something essential
+// is missing.
+func doctor(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
 	rules, err := s.policy()
 	if err != nil {
 		return err
 	}
-	r := &report{w: stdout}
-	fmt.Fprintf(stdout, "chrome-mcp %s, %s/%s\n", programVersion(), runtime.GOOS, runtime.GOARCH)
+	if s.versionsURL != "" && !s.fix {
+		return usagef("", "--versions-url requires --fix")
+	}
+	r := &report{w: stdout, json: s.json}
+	if program := fmt.Sprintf("chrome-mcp %s, %s/%s", programVersion(), runtime.GOOS, runtime.GOARCH); s.json {
+		r.say(good, "program", "%s", program)
+	} else {
+		fmt.Fprintln(stdout, program)
+	}
+	if s.fix {
+		r.fix(ctx, s, stderr)
+	}
 	if s.cdpEndpoint != "" {
 		r.endpoint(ctx, s)
 	} else {
@@ -104,28 +172,30 @@ func doctor(ctx context.Context, s *settings, stdout io.Writer) error {
 	case s.launch:
 		r.launch(ctx, s)
 	}
+	r.flush()
+	summary, err := "Nothing essential is missing.", error(nil)
 	if r.failed {
-		fmt.Fprintln(stdout, "\nSomething essential is missing: see MISS above.")
-		return errReported
+		summary, err = "Something essential is missing: see MISS above.", errReported
 	}
-	fmt.Fprintln(stdout, "\nNothing essential is missing.")
-	return nil
+	if !s.json {
+		fmt.Fprintf(stdout, "\n%s\n", summary)
+	}
+	return err
 }
 
 func (r *report) browser(ctx context.Context, s *settings) {
-	path, err := chromium.Find(s.browser)
+	path, err := chromium.FindIn(s.data, s.browser)
 	if err != nil {
 		r.fault("browser", err)
 		return
 	}
-	switch version, known := browserVersion(ctx, path); {
-	case known:
+	if version, known := browserVersion(ctx, path); known {
 		r.say(good, "browser", "%s at %s", version, path)
-	default:
+	} else {
 		r.say(notice, "browser", "%s is %s, which may not be based on Chromium", path, version)
 		r.hint("Test it with doctor --launch, or choose another with --browser.")
 	}
-	for _, other := range chromium.Installed() {
+	for _, other := range chromium.InstalledIn(s.data) {
 		if other.Path != path {
 			r.say(good, "", "also installed: --browser %s, %s", other.Name, other.Path)
 		}
@@ -194,13 +264,14 @@ func (r *report) endpoint(ctx context.Context, s *settings) {
 		return
 	}
 	u, _ := url.Parse(s.cdpEndpoint) // checked above
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "wss": "443"}[u.Scheme]
+	if chromium.IsRunningName(s.cdpEndpoint) {
+		var err error
+		if u, err = chromium.FindRunning(s.cdpEndpoint); err != nil {
+			r.fault("browser", err)
+			return
+		}
 	}
-	if port == "" {
-		port = "80"
-	}
+	port := cmp.Or(u.Port(), map[string]string{"https": "443", "wss": "443"}[u.Scheme], "80")
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
@@ -241,7 +312,7 @@ func (r *report) directories(s *settings) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.data, "tmp", "profile-*")); len(left) > 0 {
 		r.say(notice, "leftovers", "%d temporary profiles, of running or killed servers", len(left))
-		r.hint("The next start removes unused profiles.")
+		r.hint("The next start removes unused profiles, and so does doctor --fix.")
 	}
 }
 
@@ -250,7 +321,7 @@ func (r *report) audit(s *settings) {
 		return
 	}
 	if err := audit.Check(s.auditLog); err != nil {
-		r.say(missing, "audit", "%s: %s %v", s.flagOrVariable("audit-log"), s.auditLog, err)
+		r.say(missing, "audit", "%s: %s %v", s.nameOf("audit-log"), s.auditLog, err)
 		r.hint("Name a file that you own, or a new file in an existing directory that you own.")
 		return
 	}
@@ -262,6 +333,8 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	switch {
 	case status.AllDomains:
 		r.say(notice, "policy", "all public hosts are allowed (--unsafe-all-domains)")
+	case len(status.AllowDomains) == 0 && s.serveDirectory != "":
+		r.say(good, "policy", "no site is allowed, except for the served directory")
 	case len(status.AllowDomains) == 0:
 		r.say(notice, "policy", "no site is allowed")
 		r.hint("Allow a site: --allow-domain example.com")
@@ -270,6 +343,9 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	}
 	if len(status.BlockDomains) > 0 {
 		r.say(good, "", "blocked sites: %s", strings.Join(status.BlockDomains, ", "))
+	}
+	if s.serveDirectory != "" {
+		r.say(good, "", "served directory: %s", s.serveDirectory)
 	}
 	grant := func(has bool, what, flag string) {
 		if has {
@@ -287,6 +363,11 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 		r.say(notice, "", "allowed: run JavaScript, which can do everything in a page that the user can (--unsafe-enable-eval)")
 	} else {
 		r.say(good, "", "not allowed: run JavaScript (needs --unsafe-enable-eval; use it only for sites that you trust the agent with)")
+	}
+	if err := s.checkCDPGrant(rules); err != nil {
+		r.fault("", err)
+	} else if s.servesCDP() {
+		r.say(notice, "", "CDP clients can drive the browser (--cdp-listen, --cdp-clients)")
 	}
 	r.say(good, "", "subresources: %s", status.Subresources)
 	for _, note := range rules.Notes() {

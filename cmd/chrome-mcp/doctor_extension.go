@@ -11,7 +11,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // extension reports whether the user's Chrome can be reached. It is not essential.
@@ -35,18 +34,14 @@ func (r *report) extension(s *settings) {
 	}
 	var registered []string
 	for _, b := range hostBrowsers {
-		path := filepath.Join(b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME")), "NativeMessagingHosts", wire.HostName+".json")
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		var m hostManifest
-		if json.Unmarshal(data, &m) != nil || !exists(m.Path) {
-			r.say(notice, "", "%s is registered to start %s, which does not exist", b.title, m.Path)
+		switch program, found := b.registered(home); {
+		case !found:
+		case !exists(program):
+			r.say(notice, "", "%s is registered to start %s, which does not exist", b.title, program)
 			r.hint(install)
-			continue
+		default:
+			registered = append(registered, b.title)
 		}
-		registered = append(registered, b.title)
 	}
 	switch {
 	case len(registered) > 0:
@@ -55,6 +50,20 @@ func (r *report) extension(s *settings) {
 		r.say(notice, "", "native messaging host is not registered in any browser")
 		r.hint(install)
 	}
+}
+
+// registered returns the program that the browser starts as the native messaging host, which may be
+// "" or no longer exist. found is false if none is registered, and on Windows.
+func (b hostBrowser) registered(home string) (program string, found bool) {
+	data, err := os.ReadFile(b.manifestFile(home))
+	if err != nil {
+		return "", false
+	}
+	var m hostManifest
+	if json.Unmarshal(data, &m) != nil {
+		return "", true
+	}
+	return m.Path, true
 }
 
 // servers lists the running servers that an extension can connect to, and counts the paired

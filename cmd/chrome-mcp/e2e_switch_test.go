@@ -101,7 +101,7 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	})
 	// The site is shared again automatically.
 	e.page = b.Find(t, "page", "about:blank").ID
-	b.goTo(t, e.page, e.site.URL+"/kept")
+	b.GoTo(t, e.page, e.site.URL+"/kept")
 	s.until(t, "/kept", "tabs_list", nil)
 	s.refused(t, "TAB_NOT_FOUND", "get_text", nil, "the active tab is gone", "/kept")
 	e.selectTab(t, "/kept")

@@ -99,7 +99,7 @@ func (e *endToEnd) pairByString(t *testing.T) {
 	b := e.browser
 	b.open()
 	e.page = b.Find(t, "page", "about:blank").ID
-	b.goTo(t, e.page, e.site.URL+"/first")
+	b.GoTo(t, e.page, e.site.URL+"/first")
 	stdout, stderr, err := execute(t, e.data, nil, "--print-pairing")
 	if err != nil {
 		t.Fatal(err, stderr)
@@ -153,7 +153,10 @@ func (e *endToEnd) pairByString(t *testing.T) {
 // pairByNativeMessaging pairs as after `chrome-mcp extension install`.
 func (e *endToEnd) pairByNativeMessaging(t *testing.T) {
 	b := e.browser
-	b.options(t, func(s string) { b.Click(t, s, "#pairings button", "Revoke") }) // the revoked key
+	b.options(t, func(s string) { // the revoked key
+		b.Click(t, s, "#pairings button", "Revoke")
+		b.holds(t, s, "!document.getElementById('no-keys').hidden")
+	})
 	b.register(t, e.data)
 	b.Popup(t, func(s string) { // the user may instead wait half a minute
 		b.Click(t, s, "#again", "Search again")
@@ -187,7 +190,7 @@ func (e *endToEnd) shareByGroup(t *testing.T) {
 	b := e.browser
 	b.press(t, "#share", "Share this tab")
 	e.server.until(t, "/first", "tabs_list", nil)
-	id := b.newTab(t, e.site.URL+"/dragged")
+	id := b.NewTab(t, e.site.URL+"/dragged")
 	first, dragged := b.number(t, "/first"), b.number(t, "/dragged")
 	userbrowser.Eventually(t, "the group", func() bool {
 		var grouped bool
@@ -200,6 +203,8 @@ func (e *endToEnd) shareByGroup(t *testing.T) {
 	b.Worker(t, fmt.Sprintf("chrome.tabs.ungroup(%d)", dragged), nil)
 	e.server.until(t, "1 tab shared", "chrome_status", nil)
 	b.Send("", "Target.closeTarget", map[string]any{"targetId": id})
+	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "the active tab is no longer shared", "the user moved the tab out", "/first")
+	e.selectTab(t, "/first")
 	e.server.call(t, "get_text", nil, "first")
 }
 
@@ -217,13 +222,13 @@ func (e *endToEnd) policy(t *testing.T) {
 	}
 	s.refused(t, "POLICY_DENIED", "get_text", nil, "localhost") // the tab shows the browser's error page
 	// The user's other tabs are not restricted.
-	id := e.browser.newTab(t, e.site.denied())
+	id := e.browser.NewTab(t, e.site.denied())
 	e.browser.Send("", "Target.closeTarget", map[string]any{"targetId": id})
 	if n := e.site.asked("localhost /denied"); n != 1 {
 		t.Errorf("%d requests by the user", n)
 	}
 	s.call(t, "tabs_list", nil, "(denied by policy)")
-	e.browser.goTo(t, e.page, e.site.URL+"/back")
+	e.browser.GoTo(t, e.page, e.site.URL+"/back")
 }
 
 // stopInMidCall checks that each way to end sharing also ends the running call.
@@ -293,7 +298,7 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 // agent has selected a tab before.
 func (e *endToEnd) share(t *testing.T) {
 	t.Helper()
-	e.browser.goTo(t, e.page, e.site.URL+"/shared")
+	e.browser.GoTo(t, e.page, e.site.URL+"/shared")
 	e.browser.Call(t, "", "Target.activateTarget", map[string]any{"targetId": e.page}, nil)
 	e.browser.press(t, "#share", "Share this tab")
 	e.server.until(t, "/shared", "tabs_list", nil)

@@ -34,6 +34,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	call("chrome_status", nil, "backend: extension", "1 tab shared", "cdp attached: true", "allowed domains: "+site)
 	tab := regexp.MustCompile(`ext:\S+`).FindString(call("tabs_list", nil, "ext:", site+"/first"))
 	call("tab_select", map[string]any{"tabId": tab}, tab)
+	call("tab_select", map[string]any{"url": "*/first"}, tab)
 
 	call("navigate", map[string]any{"url": site + "/second"}, "second")
 	sees("location.pathname", "/second")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/executor/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -21,17 +23,25 @@ import (
 type executorStack struct {
 	executor.Executor
 	executor.PermissionGranter
+	guard     *policy.Guard // of Executor
 	browser   *chromium.Backend
-	extension *extension.Backend // nil without a bridge
-	bridge    *bridge.Server     // nil if no extension can connect
+	extension *extension.Backend  // nil without a bridge
+	bridge    *bridge.Server      // nil if no extension can connect
+	cdp       *cdpEndpoint        // nil if no CDP client can connect
+	named     []*chromium.Backend // of the named browsers that are open; grows until the Executor is closed
+	filesURL  string              // of the served directory; empty means none
 }
 
-// open builds the executor stack: a guard around a manager of sessions; the guard is also the gate
-// of those sessions. open starts no browser. The extension that connects to server is one of the
-// backends. The stack closes server. server and record may be nil.
+// open builds the executor stack: a guard around the default browser, which is a manager of
+// sessions, and the named browsers; the guard is also the gate of their sessions. open starts no
+// browser. The extension that connects to server is one of the backends. The stack closes server.
+// server and record may be nil.
 func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*executorStack, error) {
 	if s.prefer == string(executor.BackendCDP) && s.noCDPFallback {
-		return nil, usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.flagOrVariable("prefer"), s.flagOrVariable("no-cdp-fallback"))
+		return nil, usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.nameOf("prefer"), s.nameOf("no-cdp-fallback"))
+	}
+	if err := s.checkDefaultProfile(); err != nil {
+		return nil, err
 	}
 	options, err := s.chromium(guard.Network(), log)
 	if err != nil {
@@ -41,7 +51,10 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 		guard.SetAudit(record)
 		options.Audit = record
 	}
-	b := &executorStack{PermissionGranter: guard, browser: chromium.New(options), bridge: server}
+	b := &executorStack{PermissionGranter: guard, guard: guard, browser: chromium.New(options), bridge: server}
+	if s.files != nil {
+		b.filesURL = s.files.URL()
+	}
 	var cdp executor.Backend = b.browser
 	if s.wrapBackend != nil {
 		cdp = s.wrapBackend(cdp)
@@ -55,7 +68,9 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 			AfterAction: executor.AfterAction(s.afterAction),
 			MaxTabs:     s.maxTabs,
 			StateDir:    guard.Policy().Config().StateDir,
+			State:       s.state,
 			UploadsDir:  guard.Policy().Config().UploadsDir,
+			Secrets:     s.sessionSecrets(),
 			Record:      slices.Contains(s.tools, mcp.ToolsDevtools),
 		},
 		Logger: log,
@@ -74,31 +89,147 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 			Expected:         s.extensionExpected,
 			Logger:           log,
 		})
-		layers.Extension = b.extension
+		if s.prefer != string(executor.BackendCDP) { // otherwise a named browser uses it
+			layers.Extension = b.extension
+		}
 	}
-	b.Executor = guard.Wrap(executor.NewManager(layers))
+	if s.watched != nil {
+		layers.Session.OnEvent = func(executor.Event) { s.watched.TabsChanged() }
+	}
+	manager := executor.NewManager(layers)
+	opener := &browserOpener{settings: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
+	b.Executor = guard.Wrap(opener.withNamed(manager))
+	if s.servesCDP() {
+		if b.cdp, err = newCDPEndpoint(s, guard, manager, log, record); err != nil {
+			return nil, err
+		}
+	}
 	return b, nil
+}
+
+// A browserOpener opens the named browsers of a session.
+type browserOpener struct {
+	settings *settings
+	guard    *policy.Guard
+	options  executor.SessionOptions // of the default browser
+	stack    *executorStack
+	record   audit.Recorder // may be nil
+	log      *slog.Logger
+}
+
+// settingsFor returns a copy of the settings of the session for a named browser, which CDP clients do
+// not reach. The settings that select a browser are empty.
+func (o *browserOpener) settingsFor(b *namedBrowser) *settings {
+	s := *o.settings
+	s.cdpListen, s.cdpEndpoint, s.attachDefaultContext, s.isolated, s.profile = "", "", false, false, ""
+	if !b.launchedHere() {
+		s.httpCredentials, s.acceptCertificates = "", nil
+	}
+	s.given = func(flag string) bool { return flag != "cdp-clients" && o.settings.given(flag) }
+	return &s
+}
+
+// session returns the options of the session on a browser.
+func (o *browserOpener) session(b *namedBrowser) executor.SessionOptions {
+	options := o.options
+	options.Browser = b.Name
+	if !b.launchedHere() {
+		options.State = "" // cookies go only to browsers of this program
+	}
+	return options
+}
+
+// openChromium returns the Executor for a browser that options select.
+func (o *browserOpener) openChromium(b *namedBrowser, options chromium.Options) (executor.Executor, error) {
+	options.Audit = o.record
+	options.Logger = o.log.With("browser", b.Name)
+	backend := chromium.New(options)
+	o.stack.named = append(o.stack.named, backend)
+	var cdp executor.Backend = backend
+	if b.Profile != "" && o.settings.wrapNamed != nil {
+		cdp = o.settings.wrapNamed(cdp, b.Profile)
+	}
+	return executor.NewManager(executor.ManagerOptions{CDP: cdp, Session: o.session(b), Logger: options.Logger}), nil
+}
+
+// openVault returns the secrets of the data directory. It does not read the file.
+func (s *settings) openVault() *secrets.Vault {
+	if s.vault == nil {
+		s.vault = secrets.Open(s.data)
+	}
+	return s.vault
+}
+
+// sessionVault returns the secrets of the session with these settings, or nil, which masks no
+// value, if it has none.
+func (s *settings) sessionVault() *secrets.Session {
+	if s.ownVault == nil && !s.secrets.none {
+		s.ownVault = s.openVault().Session(s.secrets.names)
+	}
+	return s.ownVault
+}
+
+// sessionSecrets returns the secrets that a session may use, or nil if there are none.
+func (s *settings) sessionSecrets() executor.Secrets {
+	if v := s.sessionVault(); v != nil {
+		return v
+	}
+	return nil
+}
+
+var _ executor.Watcher = (*executorStack)(nil)
+
+// WatchTabs implements executor.Watcher.
+func (b *executorStack) WatchTabs(ctx context.Context) []executor.Tab {
+	return executor.AsWatcher(b.Executor).WatchTabs(ctx)
+}
+
+// Watch implements executor.Watcher.
+func (b *executorStack) Watch(ctx context.Context, tab executor.TabID) (executor.LiveView, error) {
+	return executor.AsWatcher(b.Executor).Watch(ctx, tab)
+}
+
+// Status adds the connected CDP clients and the URL of the served directory to the status of the
+// executor.
+func (b *executorStack) Status(ctx context.Context) executor.Status {
+	status := b.Executor.Status(ctx)
+	status.CDPClients = b.cdp.clients()
+	status.FilesURL = b.filesURL
+	return status
 }
 
 // extensionCloseTimeout is the time that the extension has to close the tabs that the agent opened
 // and to detach from the user's tabs. Then the bridge closes and removes its handshake file.
 const extensionCloseTimeout = 700 * time.Millisecond
 
-// Close ends the session, and closes the browser if it was launched.
+// Close disconnects the CDP clients, ends the session, and closes the browser if it was launched.
 func (b *executorStack) Close() error {
+	clients := b.cdp.close()
 	if b.bridge == nil {
-		return errors.Join(b.Executor.Close(), b.browser.Close())
+		return errors.Join(clients, b.Executor.Close(), b.closeBrowsers())
 	}
 	late := time.AfterFunc(extensionCloseTimeout, func() { b.bridge.Close() })
 	defer late.Stop()
 	session := b.Executor.Close()
-	var browser error
+	var browsers error
 	var closing sync.WaitGroup
-	closing.Go(func() { browser = b.browser.Close() })
+	closing.Go(func() { browsers = b.closeBrowsers() })
 	extension := b.extension.Close()
 	server := b.bridge.Close()
 	closing.Wait()
-	return errors.Join(session, browser, extension, server)
+	return errors.Join(clients, session, browsers, extension, server)
+}
+
+// closeBrowsers closes the default browser and the named ones, except for that of the extension.
+func (b *executorStack) closeBrowsers() error {
+	all := append([]*chromium.Backend{b.browser}, b.named...)
+	errs := make([]error, len(all))
+	var closing sync.WaitGroup
+	for i, browser := range all {
+		closing.Go(func() { errs[i] = browser.Close() })
+	}
+	closing.Wait()
+	return errors.Join(errs...)
 }
 
 // chromium returns the options of the backend.
@@ -110,24 +241,32 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 		NoSandbox:            s.noSandbox,
 		Width:                s.viewport.width,
 		Height:               s.viewport.height,
+		ExtraArgs:            s.browserArgs,
+		AcceptCertificates:   s.acceptCertificates,
 		Network:              rules,
 		Proxy:                s.proxy,
 		NoProxy:              s.noProxy,
 		CDPEndpoint:          s.cdpEndpoint,
+		RemoteEgress:         s.remoteEgress,
 		AttachDefaultContext: s.attachDefaultContext,
 		MaxDownloadBytes:     int64(s.maxDownload),
 		MaxDownloads:         s.maxDownloads,
 		MaxDownloadTotal:     int64(s.maxDownloadTotal),
+		CDPClients:           s.servesCDP(),
 		Logger:               log,
 	}
 	if s.proxy != "" {
 		if _, err := egress.ParseUpstream(s.proxy); err != nil {
-			return options, usagef("Set --proxy http://proxy.example:3128, or --proxy none.", "%s: %w", s.flagOrVariable("proxy"), err)
+			return options, usagef("Set --proxy http://proxy.example:3128, or --proxy none.", "%s: %w", s.nameOf("proxy"), err)
 		}
+	}
+	var err error
+	if options.HTTPCredentials, err = s.readHTTPCredentials(); err != nil {
+		return options, err
 	}
 	if !s.isolated {
 		options.Profile = s.profile
-	} else if s.cdpEndpoint == "" {
+	} else if s.cdpEndpoint == "" && !s.servesCDP() && s.httpCredentials == "" && len(s.acceptCertificates) == 0 { // these affect the whole browser
 		options.Pool = s.pool
 	}
 	if s.given("headless") {

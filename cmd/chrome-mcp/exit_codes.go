@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,10 +19,36 @@ const (
 	exitUsage  = 2
 )
 
+// metaError is the key of the error in the _meta of a result.
+const metaError = "chrome-mcp/error"
+
 // A toolFailure is a failure of a tool that was already reported to the user.
 type toolFailure struct{ exit int }
 
 func (e *toolFailure) Error() string { return "a tool failed" }
+
+// A classifiedError is an error with an exit code.
+type classifiedError struct {
+	error
+	exit int
+}
+
+func (e *classifiedError) Unwrap() error { return e.error }
+
+// withExitCode returns err, an error of call or shell, with the exit code of its error code, such
+// as that of a session that cannot be opened.
+func withExitCode(err error) error {
+	var code executor.Code
+	if remote, ok := errors.AsType[*remoteError](err); ok {
+		code = remote.code()
+	} else if e, ok := errors.AsType[*executor.Error](err); ok {
+		code = e.Code
+	}
+	if _, usage := errors.AsType[*usageError](err); usage || code == "" {
+		return err
+	}
+	return &classifiedError{err, errclass.Of(code).Exit}
+}
 
 // failureOf returns the failure that a result reports, or nil: of the tool itself, of the first
 // failed call of a batch, or of a script.
@@ -36,10 +62,6 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 	if tool != "batch" && tool != "run_script" {
 		return nil
 	}
-	raw, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		return nil
-	}
 	var inner struct {
 		OK      *bool  `json:"ok"`    // of a script
 		Error   string `json:"error"` // of a script; begins with the code of the call that failed, if one did
@@ -49,7 +71,7 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 			} `json:"error"`
 		} `json:"results"` // of a batch
 	}
-	if json.Unmarshal(raw, &inner) != nil {
+	if structured(res, &inner) != nil {
 		return nil
 	}
 	for _, r := range inner.Results {

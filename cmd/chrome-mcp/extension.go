@@ -24,13 +24,7 @@ func extensionCommand(s *settings) *cobra.Command {
 		Short: "set up the extension for the user's own Chrome",
 		Long: `Sets up the extension for your own Chrome. --browser chrome|chromium|brave|edge selects
 one browser for install and uninstall, --data DIR the data directory.`,
-		RunE: func(_ *cobra.Command, words []string) error {
-			const hint = "The commands are extension install, path, unpair and uninstall."
-			if len(words) == 0 {
-				return usagef(hint, "extension needs a command")
-			}
-			return usagef(hint, "unknown command \"extension %s\"", words[0])
-		},
+		RunE: needsCommand,
 	}
 	cmd.AddCommand(
 		s.command("install", "write the extension to the data directory and register this program; also updates", installExtension),
@@ -84,11 +78,7 @@ func installExtension(s *settings, stdout io.Writer) error {
 	if err := extension.Write(s.extensionDir()); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("path of this program: %w", err)
-	}
-	program, err := hostProgram(self, s.data, s.data != filepath.Join(home, defaultDataName))
+	program, err := s.registeredProgram(home)
 	if err != nil {
 		return err
 	}
@@ -115,28 +105,42 @@ func installExtension(s *settings, stdout io.Writer) error {
 	return failed
 }
 
+// registeredProgram returns the path of the program that browsers start as the native messaging
+// host. It may write a script.
+func (s *settings) registeredProgram(home string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("path of this program: %w", err)
+	}
+	return hostProgram(self, s.data, s.data != filepath.Join(home, defaultDataName))
+}
+
 // hostBrowsers returns the browsers to register the native messaging host in: the one that
 // --browser names, or else those that are installed or have a configuration directory.
 func (s *settings) hostBrowsers(home string) ([]hostBrowser, error) {
 	if s.browser != "" {
 		at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == s.browser })
 		if at < 0 {
-			return nil, usagef("Choose chrome, chromium, brave or edge.", "%s: unsupported browser %q", s.flagOrVariable("browser"), s.browser)
+			return nil, usagef("Choose chrome, chromium, brave or edge.", "%s: unsupported browser %q", s.nameOf("browser"), s.browser)
 		}
 		return hostBrowsers[at : at+1], nil
 	}
+	return foundHostBrowsers(home), nil
+}
+
+// foundHostBrowsers returns the browsers that are installed or have a configuration directory.
+func foundHostBrowsers(home string) (browsers []hostBrowser) {
 	installed := map[string]bool{}
 	for _, found := range chromium.Installed() {
 		installed[found.Name] = true
 	}
-	var browsers []hostBrowser
 	for _, b := range hostBrowsers {
 		dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
 		if installed[b.name] || dir != "" && exists(dir) {
 			browsers = append(browsers, b)
 		}
 	}
-	return browsers, nil
+	return browsers
 }
 
 // list joins names with commas and a conjunction.

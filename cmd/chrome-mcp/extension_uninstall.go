@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
@@ -41,7 +42,7 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 	var unregistered []string
 	var failed error
 	for _, b := range browsers {
-		other, err := b.unregister(home, filepath.Join(s.data, "native-messaging"), self, script)
+		other, err := b.unregister(home, self, script)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -112,29 +113,23 @@ func containsExtension(dir string) bool {
 // unregister removes the native messaging host from a browser. If the browser has another program
 // registered, unregister changes nothing and returns the path of that program. It returns
 // fs.ErrNotExist if no host is registered.
-func (b hostBrowser) unregister(home, manifests string, programs ...string) (other string, err error) {
-	dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
-	if dir == "" { // Windows: the host is in the registry, and all browsers share one file
+func (b hostBrowser) unregister(home string, programs ...string) (other string, err error) {
+	path := b.manifestFile(home)
+	if path == "" { // Windows: the host is in the registry, and all browsers share one file
 		key := `HKCU\Software\` + b.registry + `\NativeMessagingHosts\` + wire.HostName
 		if exec.Command("reg", "query", key).Run() != nil {
 			return "", fs.ErrNotExist
 		}
 		return "", exec.Command("reg", "delete", key, "/f").Run()
 	}
-	path := filepath.Join(dir, "NativeMessagingHosts", wire.HostName+".json")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
 	var m hostManifest
-	if json.Unmarshal(data, &m) == nil && exists(m.Path) {
-		ours := false
-		for _, program := range programs {
-			ours = ours || sameFile(m.Path, program)
-		}
-		if !ours {
-			return m.Path, nil
-		}
+	ours := func(program string) bool { return sameFile(m.Path, program) }
+	if json.Unmarshal(data, &m) == nil && exists(m.Path) && !slices.ContainsFunc(programs, ours) {
+		return m.Path, nil
 	}
 	return "", os.Remove(path)
 }

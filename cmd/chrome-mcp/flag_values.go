@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,13 +32,11 @@ func (c *choice) Type() string   { return "WORD" }
 func (c *choice) allowed() []string { return c.words }
 
 func (c *choice) Set(s string) error {
-	for _, word := range c.words {
-		if s == word {
-			*c.value = s
-			return nil
-		}
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("%q is not %s", s, list(c.words, "or"))
 	}
-	return fmt.Errorf("%q is not %s", s, list(c.words, "or"))
+	*c.value = s
+	return nil
 }
 
 // A number is an integer from 1 to 1,000,000.

@@ -135,6 +135,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
 		"subresources": "list", "prefer": "cdp", "after-action": "none", "ask": "never", "tools": "all",
 		"cdp-endpoint": "http://127.0.0.1:9222", "attach-default-context": "",
+		"cdp-listen": "127.0.0.1:0", "egress-address": "10.0.0.5:3129", "cdp-clients": "single", "browser-arg": "--mute-audio", "accept-certificate": "shop.example", "secrets": "none", "config": "none",
 	}
 	_, groups := define()
 	for _, g := range groups {
@@ -190,6 +191,12 @@ func TestBadSettings(t *testing.T) {
 		{"bad profile", "--profile=../x", "", []string{`--profile: invalid name "../x"`}},
 		{"excluding", "--isolated --profile=x", "", []string{"--isolated and --profile are mutually exclusive"}},
 		{"alone", "--attach-default-context", "", []string{"needs --cdp-endpoint"}},
+		{"CDP address without a port", "--cdp-listen=127.0.0.1", "", []string{`--cdp-listen: "127.0.0.1" is not a host and port`}},
+		{"egress address of all interfaces", "--egress-address=0.0.0.0:3129", "", []string{`--egress-address: egress address "0.0.0.0:3129" is not a host and port to connect to`}},
+		{"bad CDP port", "--cdp-listen=127.0.0.1:x", "", []string{`--cdp-listen: "x" is not a port`}},
+		{"CDP address of all interfaces", "--cdp-listen=:9222", "", []string{`--cdp-listen: "" is not a loopback address`}},
+		{"CDP address of a network", "", "CHROME_MCP_CDP_LISTEN=192.0.2.1:0", []string{`CHROME_MCP_CDP_LISTEN: "192.0.2.1" is not a loopback address`}},
+		{"CDP clients of another program's browser", "--cdp-listen=[::1]:0 --cdp-endpoint=http://127.0.0.1:1", "", []string{"--cdp-endpoint and --cdp-listen are mutually exclusive"}},
 		{"bad variable", "", "CHROME_MCP_ENABLE_MUTATIONS=perhaps", []string{`CHROME_MCP_ENABLE_MUTATIONS: invalid boolean "perhaps"`}},
 		{"empty variable", "", "CHROME_MCP_POLICY=", []string{"CHROME_MCP_POLICY is empty"}},
 		{"variable without a list", "", "CHROME_MCP_ALLOW_DOMAIN=, ,", []string{"CHROME_MCP_ALLOW_DOMAIN is an empty list"}},

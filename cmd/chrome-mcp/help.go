@@ -26,12 +26,14 @@ func programVersion() string {
 // shortHelp fits on a screen of 24 lines and 80 columns.
 const shortHelp = `chrome-mcp lets an AI agent use a real Chrome, over MCP on stdin and stdout.
 
-  chrome-mcp [flags]        run the MCP server (started by an MCP host)
-  chrome-mcp doctor         check the installation
-  chrome-mcp extension install|path|unpair|uninstall   for your own Chrome
-  chrome-mcp audit|stop     print the audit log; disconnect from your Chrome
-  chrome-mcp call|shell|sessions   run tools from a terminal; list the sessions
-  chrome-mcp help flags     list all flags; help COMMAND, or help completion
+  chrome-mcp [flags]              run the MCP server (an MCP host starts it)
+  chrome-mcp setup|doctor|install add it to an MCP host; check; get a browser
+  chrome-mcp extension|stop       set up your own Chrome; disconnect it
+  chrome-mcp serve|cdp-url        serve many clients; the URL for Playwright
+  chrome-mcp call|shell|sessions  run tools from a terminal; list the sessions
+  chrome-mcp read|skill|audit     print a page, help for agents, the audit log
+  chrome-mcp secrets|dashboard    store passwords for agents; watch the agents
+  chrome-mcp help COMMAND|flags   help of a command; a list of all flags
 
 Allowed sites (none by default):
   --allow-domain PATTERN    example.com, *.example.com, http://localhost:3000
@@ -43,9 +45,7 @@ Permissions (reading and navigation are always allowed on allowed sites):
 Which browser:
   --browser NAME|PATH       default: the first Chrome or Chromium found
   --headless                no window; the default if there is no display
-  --isolated                a profile for this run only
   --cdp-endpoint URL        attach to a running browser
-
 Each flag is also a variable: CHROME_MCP_ALLOW_DOMAIN=example.com.
 Exit codes: 0 success, 1 runtime failure, 2 invalid flag, variable or policy.
 `
@@ -109,5 +109,6 @@ func printFlags(w io.Writer, groups []flagGroup) {
 	fmt.Fprintln(w, "\nEach flag, except those under Other, is also an environment variable: CHROME_MCP_ and its")
 	fmt.Fprintln(w, "name in capitals, with _ for -, as in CHROME_MCP_ALLOW_DOMAIN. The flag overrides it. If a")
 	fmt.Fprintln(w, "flag is repeatable, its variable is a comma-separated list. CHROME_MCP_USERDATA is another")
-	fmt.Fprintln(w, "name of CHROME_MCP_DATA, and CHROME_MCP_WS_PORT of CHROME_MCP_PORT.")
+	fmt.Fprintln(w, "name of CHROME_MCP_DATA, and CHROME_MCP_WS_PORT of CHROME_MCP_PORT. Flags and variables override the")
+	fmt.Fprintln(w, "file of --config, whose settings have the names of the flags without dashes.")
 }

@@ -45,6 +45,15 @@ func (b hostBrowser) manifestDir(goos, home, config string) string {
 	return filepath.Join(config, filepath.FromSlash(b.linux))
 }
 
+// manifestFile returns the path of the browser's native messaging host manifest, or "" on Windows.
+func (b hostBrowser) manifestFile(home string) string {
+	dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "NativeMessagingHosts", wire.HostName+".json")
+}
+
 // A hostManifest is a native messaging host manifest.
 type hostManifest struct {
 	Name        string   `json:"name"`
@@ -54,22 +63,26 @@ type hostManifest struct {
 	Origins     []string `json:"allowed_origins"`
 }
 
-// writeManifest writes the manifest for the program at path to directory dir and returns its path.
-func writeManifest(dir, path string) (string, error) {
+// writeManifest writes the manifest for a program to a file.
+func writeManifest(file, program string) error {
+	var origins []string
+	for _, id := range extension.IDs() {
+		origins = append(origins, "chrome-extension://"+id+"/")
+	}
 	data, err := json.MarshalIndent(hostManifest{
 		Name:        wire.HostName,
 		Description: "Lists running chrome-mcp servers for the extension",
-		Path:        path,
+		Path:        program,
 		Type:        "stdio",
-		Origins:     []string{"chrome-extension://" + extension.ID() + "/"},
+		Origins:     origins,
 	}, "", "  ")
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
 	}
-	return filepath.Join(dir, wire.HostName+".json"), replaceFile(filepath.Join(dir, wire.HostName+".json"), append(data, '\n'), 0o644)
+	return replaceFile(file, append(data, '\n'), 0o644)
 }
 
 // replaceFile writes a file atomically, and replaces a symbolic link instead of following it.
@@ -89,13 +102,11 @@ func replaceFile(path string, data []byte, mode os.FileMode) error {
 // register registers the native messaging host in one browser. On Windows, the manifest is written
 // to directory manifests.
 func (b hostBrowser) register(home, manifests, program string) error {
-	dir := b.manifestDir(runtime.GOOS, home, os.Getenv("XDG_CONFIG_HOME"))
-	if dir != "" {
-		_, err := writeManifest(filepath.Join(dir, "NativeMessagingHosts"), program)
-		return err
+	if file := b.manifestFile(home); file != "" {
+		return writeManifest(file, program)
 	}
-	path, err := writeManifest(manifests, program)
-	if err != nil {
+	path := filepath.Join(manifests, wire.HostName+".json")
+	if err := writeManifest(path, program); err != nil {
 		return err
 	}
 	key := `HKCU\Software\` + b.registry + `\NativeMessagingHosts\` + wire.HostName

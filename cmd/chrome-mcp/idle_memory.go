@@ -25,40 +25,31 @@ const (
 // An idleTrimmer observes the messages between client and server, and returns memory to the
 // operating system when there was none for idleDelay. Without it, the runtime keeps the garbage of
 // a large result for minutes while the process is idle.
-type idleTrimmer struct{ timer *time.Timer }
+type idleTrimmer struct {
+	in    io.Reader
+	out   io.Writer
+	timer *time.Timer
+}
 
-func newIdleTrimmer() *idleTrimmer {
-	return &idleTrimmer{time.AfterFunc(idleDelay, releaseMemory)}
+// newIdleTrimmer returns a trimmer whose Read and Write are the server's input and output.
+func newIdleTrimmer(in io.Reader, out io.Writer) *idleTrimmer {
+	return &idleTrimmer{in, out, time.AfterFunc(idleDelay, releaseMemory)}
 }
 
 // Close stops the trimmer.
 func (q *idleTrimmer) Close() { q.timer.Stop() }
 
-// reader and writer wrap the server's input and output.
-func (q *idleTrimmer) reader(r io.Reader) io.Reader { return trimmerReader{r, q} }
-func (q *idleTrimmer) writer(w io.Writer) io.Writer { return trimmerWriter{w, q} }
-
-type trimmerReader struct {
-	io.Reader
-	q *idleTrimmer
-}
-
-func (r trimmerReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
+func (q *idleTrimmer) Read(p []byte) (int, error) {
+	n, err := q.in.Read(p)
 	if err == nil {
-		r.q.timer.Reset(idleDelay)
+		q.timer.Reset(idleDelay)
 	}
 	return n, err
 }
 
-type trimmerWriter struct {
-	io.Writer
-	q *idleTrimmer
-}
-
-func (w trimmerWriter) Write(p []byte) (int, error) {
-	w.q.timer.Reset(idleDelay)
-	return w.Writer.Write(p)
+func (q *idleTrimmer) Write(p []byte) (int, error) {
+	q.timer.Reset(idleDelay)
+	return q.out.Write(p)
 }
 
 // releaseMemory collects garbage and returns free memory to the operating system if the process

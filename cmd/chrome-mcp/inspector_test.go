@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -30,11 +29,7 @@ func TestInspector(t *testing.T) {
 		}
 		t.Skipf("Node or the inspector not found (make inspector): %v", err)
 	}
-	_, address, stop, err := shop.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	address := openShop(t)
 	c := newCommandLine(t)
 	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--allow-domain", address)...)
 	token, err := server.ReadToken(server.TokenPath(c.data))

@@ -112,7 +112,7 @@ func TestSessionsShareExtension(t *testing.T) {
 	}
 	two.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": extensionTab.FindString(ofOne)})
 
-	chrome.goTo(t, shared, site.URL+"/shared")
+	chrome.GoTo(t, shared, site.URL+"/shared")
 	chrome.Call(t, "", "Target.activateTarget", map[string]any{"targetId": shared}, nil)
 	chrome.press(t, "#share", "Share this tab")
 	tab := func(s *mcpServer) map[string]any {

@@ -11,19 +11,13 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
-
-	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 )
 
 // TestSIGKILLLeavesNoBrowser kills the server. Its Chromium exits within five seconds, and the next
 // start removes the temporary profile.
 func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	needChromium(t)
-	_, address, stop, err := shop.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	address := openShop(t)
 	data := t.TempDir()
 
 	server := startServer(t, data, address)
@@ -149,12 +143,18 @@ func processesWith(t *testing.T, text string) []string {
 // not its children.
 func waitGone(t *testing.T, text string, limit time.Duration) {
 	t.Helper()
+	waitProcesses(t, text, 0, limit)
+}
+
+// waitProcesses waits until at most n processes have text in their command line.
+func waitProcesses(t *testing.T, text string, n int, limit time.Duration) {
+	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(limit)
 	for {
 		found := processesWith(t, text)
-		if len(found) == 0 {
+		if len(found) <= n {
 			return
 		}
 		select {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // listenFlags are the flags of serve for clients over HTTP.
@@ -30,7 +33,7 @@ func (l *listenFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&l.tokenFile, "token-file", "", "with --listen: read the tokens of the clients from a JSON `FILE` (default: one token, new for each run)")
 	fs.StringVar(&l.cert, "tls-cert", "", "with --listen: serve HTTPS with the certificate in a PEM `FILE`; also needs --tls-key")
 	fs.StringVar(&l.key, "tls-key", "", "with --listen: the key of --tls-cert, in a PEM `FILE`")
-	fs.BoolVar(&l.behindProxy, "behind-proxy", false, "with --listen: allow addresses other than loopback without TLS, which a reverse proxy ends")
+	fs.BoolVar(&l.behindProxy, "behind-proxy", false, "with --listen: allow addresses other than loopback without TLS; a reverse proxy terminates it")
 	fs.StringVar(&l.publicURL, "public-url", "", "with --listen: the `URL` that clients use, such as https://chrome.example.com")
 }
 
@@ -41,29 +44,67 @@ func (l *listenFlags) check(flags *pflag.FlagSet) error {
 			return usagef("Set --listen 127.0.0.1:8931.", "--%s needs --listen", name)
 		}
 	}
-	if (l.cert == "") != (l.key == "") {
-		return usagef("", "--tls-cert and --tls-key must be set together")
+	switch {
+	case l.cert != "" && l.key == "":
+		return usagef("Set --tls-key FILE.", "--tls-cert and --tls-key must be set together")
+	case l.key != "" && l.cert == "":
+		return usagef("Set --tls-cert FILE.", "--tls-cert and --tls-key must be set together")
 	}
 	return nil
 }
 
-// options returns the options of the listener.
-func (l *listenFlags) options(log *slog.Logger) (server.HTTPOptions, error) {
-	opts := server.HTTPOptions{Address: l.address, CertFile: l.cert, KeyFile: l.key, BehindProxy: l.behindProxy, Metrics: new(server.Metrics), Logger: log}
-	if l.publicURL == "" {
-		return opts, nil
+// certificate returns the certificate of --tls-cert and --tls-key, or nil without them.
+func (l *listenFlags) certificate() (*tls.Certificate, error) {
+	if l.cert == "" {
+		return nil, nil
 	}
-	u, err := url.Parse(l.publicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return opts, usagef("Write it as https://chrome.example.com.", "--public-url: %q is not an http or https URL without a path", l.publicURL)
+	cert, err := os.ReadFile(l.cert)
+	if err != nil {
+		return nil, usagef("Name a file with a certificate in PEM format.", "--tls-cert: %w", err)
 	}
-	opts.PublicURL = u
-	return opts, nil
+	key, err := os.ReadFile(l.key)
+	if err != nil {
+		return nil, usagef("Name a file with the key of the certificate in PEM format.", "--tls-key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, usagef("Name a certificate and its key in PEM format.", "--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)
+	}
+	return &pair, nil
 }
 
-// An httpFront is the HTTP listener of serve, with what the sessions share.
-type httpFront struct {
-	*server.Front
+// parsePublicURL returns the value of --public-url, with its host in lower case.
+func parsePublicURL(text string) (*url.URL, error) {
+	const hint = "Write it as https://chrome.example.com."
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, usagef(hint, "--public-url: %q is not an http or https URL without a path", text)
+	}
+	if err := checkPort("--public-url", u); err != nil {
+		return nil, err
+	}
+	u.Host = strings.ToLower(u.Host)
+	for _, host := range ownHosts("", u) { // they become patterns of the policy of each session
+		if _, err := policy.ParsePattern(host); err != nil || strings.Contains(host, "*") {
+			return nil, usagef(hint, "--public-url: %q is not a host name or address", u.Hostname())
+		}
+	}
+	return u, nil
+}
+
+// options returns the options of the listener.
+func (l *listenFlags) options(log *slog.Logger) (server.HTTPOptions, error) {
+	opts := server.HTTPOptions{Address: l.address, BehindProxy: l.behindProxy, Metrics: new(server.Metrics), Logger: log}
+	var err error
+	if opts.Certificate, err = l.certificate(); err == nil && l.publicURL != "" {
+		opts.PublicURL, err = parsePublicURL(l.publicURL)
+	}
+	return opts, err
+}
+
+// An httpListener is the HTTP listener of serve, with what the sessions share.
+type httpListener struct {
+	*server.HTTPListener
 	metrics  *server.Metrics
 	hasToken bool     // in files of the data directory
 	hosts    []string // hosts of the server that are not loopback; pages must not reach them
@@ -88,7 +129,7 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.C
 		values, err := s.principalSettings(e.Settings, e.Browsers)
 		if err != nil {
 			if usage, ok := errors.AsType[*usageError](err); ok {
-				err = usagef(usage.hint, "--token-file: token %q: %w", e.Name, usage.err)
+				err = usagef(usage.hint, "--token-file: %s: line %d: token %q: %w", l.tokenFile, e.Line, e.Name, usage.err)
 			}
 			return nil, nil, err
 		}
@@ -99,29 +140,29 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.C
 
 // open listens, and creates the token of p if p is not nil. The caller listens on the socket of the
 // data directory.
-func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions) (*httpFront, error) {
-	front, err := server.ListenHTTP(opts)
+func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions) (*httpListener, error) {
+	listener, err := server.ListenHTTP(opts)
 	if err != nil {
 		if errors.Is(err, executor.ErrBadArgs) {
 			err = s.flagValueError("listen", err)
 		}
 		return nil, err
 	}
-	front.AddTokens(all...)
-	err = front.PublishPort(s.data)
+	listener.AddTokens(all...)
+	err = listener.PublishPort(s.data)
 	if err == nil && p != nil {
-		err = front.NewToken(s.data, p)
+		err = listener.NewToken(s.data, p)
 	}
 	if err != nil {
-		front.Close()
+		listener.Close()
 		return nil, err
 	}
-	return &httpFront{front, opts.Metrics, p != nil, ownHosts(front.URL(), opts.PublicURL)}, nil
+	return &httpListener{listener, opts.Metrics, p != nil, ownHosts(listener.URL(), opts.PublicURL)}, nil
 }
 
 // ownHosts returns the hosts other than loopback by which clients reach the server: that of its
-// public URL, which may be nil, and that of its listener or, if it listens on all addresses, those of
-// the machine.
+// public URL, which may be nil, and that of its listener or, if it listens on all addresses, those
+// of the machine.
 func ownHosts(listener string, public *url.URL) (hosts []string) {
 	add := func(host string) {
 		ip := net.ParseIP(host)
@@ -156,7 +197,7 @@ func ownHosts(listener string, public *url.URL) (hosts []string) {
 }
 
 // print prints where the server listens, and where the token is, never the token.
-func (f *httpFront) print(w io.Writer, data string) {
+func (f *httpListener) print(w io.Writer, data string) {
 	switch {
 	case f == nil:
 	case f.hasToken:
@@ -166,17 +207,17 @@ func (f *httpFront) print(w io.Writer, data string) {
 	}
 }
 
-// front returns the listener for the options of a server, or nil.
-func (f *httpFront) front() *server.Front {
+// listener returns the listener for the options of a server, or nil.
+func (f *httpListener) listener() *server.HTTPListener {
 	if f == nil {
 		return nil
 	}
-	return f.Front
+	return f.HTTPListener
 }
 
 // record returns the recorder for the calls of a session: it counts them, and passes them on to the
 // audit log, which may be nil.
-func (f *httpFront) record(log audit.Recorder) audit.Recorder {
+func (f *httpListener) record(log audit.Recorder) audit.Recorder {
 	if f == nil {
 		return log
 	}
@@ -184,7 +225,7 @@ func (f *httpFront) record(log audit.Recorder) audit.Recorder {
 }
 
 // block adds the hosts of the server to the blocked sites of a session.
-func (f *httpFront) block(s *settings) {
+func (f *httpListener) block(s *settings) {
 	if f != nil {
 		s.blockDomain = append(s.blockDomain, f.hosts...)
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -31,9 +34,41 @@ func connectHTTP(t *testing.T, url, token, session string) (*mcpServer, error) {
 	return &mcpServer{client: cs}, err
 }
 
+// TestServerDocument runs the requests of docs/server.md to /mcp, with a site and a server of the
+// test.
+func TestServerDocument(t *testing.T) {
+	needChromium(t)
+	text, err := os.ReadFile("../../docs/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)## MCP with curl.*?```sh\n(.*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("no requests in docs/server.md")
+	}
+	address := restSite(t)
+	c := newCommandLine(t)
+	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--allow-domain", address)...)
+	script := strings.NewReplacer("https://example.com", address, "http://127.0.0.1:8931", url, "$HOME/.chrome-mcp", c.data).Replace(string(block[1]))
+	if strings.Contains(script, "example.com") || !strings.Contains(script, c.data) {
+		t.Fatalf("unexpected commands:\n%s", script)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-c", script)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Contains(string(out), `"error"`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, want := range []string{`"title":"Counter"`, `"protocolVersion":"2025-11-25"`, `link \"Start again\"`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output does not contain %s:\n%s", want, out)
+		}
+	}
+}
+
 // TestTenClients uses ten sessions of one browser at the same time, each from its own client over
-// HTTP. All set the same cookie and type into a field, each in its own page, and then read them back:
-// none has the cookie, the text or the tab of another one.
+// HTTP. All set the same cookie and type into a field, each in its own page, and then read them
+// back: none has the cookie, the text or the tab of another one.
 func TestTenClients(t *testing.T) {
 	needChromium(t)
 	const clients = 10
@@ -90,6 +125,8 @@ func TestTenClients(t *testing.T) {
 		_, err := c.want("navigate", map[string]any{"url": site.URL + "/second/" + c.name}, "/second/"+c.name)
 		return err
 	})
+	mu.Lock() // the browser may still ask for the site's icon
+	defer mu.Unlock()
 	for _, c := range all {
 		for path, want := range map[string]string{"/first/": "", "/second/": "who=" + c.name} {
 			if got, ok := cookies[path+c.name]; !ok || got != want {

@@ -49,8 +49,8 @@ func (c *commandLine) serveOn(address string, args ...string) (url string, log *
 	return url, log
 }
 
-// startServe is serveOn. It also returns a channel that receives the error of the process when it has
-// exited and its log is complete.
+// startServe is serveOn. It also returns a channel that receives the error of the process when it
+// has exited and its log is complete.
 func (c *commandLine) startServe(address string, args ...string) (url string, log *testlog.Buffer, ended <-chan error) {
 	c.t.Helper()
 	cmd := exec.Command(binary, append([]string{"serve", "--listen", address, "--log-level", "debug", "--data", c.data}, args...)...)
@@ -131,7 +131,7 @@ func TestPagesCannotReachServer(t *testing.T) {
 		fmt.Fprint(w, "<body>page")
 	}))
 	t.Cleanup(web.Close)
-	url, _ := c.serveOn("127.0.0.1:0", append(rootNeedsNoSandbox(), "--behind-proxy", "--public-url", "https://chrome.example.com", "--headless", "--unsafe-all-domains", "--allow-domain", "127.0.0.1:*", "--unsafe-enable-eval")...)
+	url, _ := c.serveOn("127.0.0.1:0", append(rootNeedsNoSandbox(), "--behind-proxy", "--public-url", "https://Chrome.Example.COM", "--headless", "--unsafe-all-domains", "--allow-domain", "127.0.0.1:*", "--unsafe-enable-eval")...)
 	call := func(tool, arg, value string) (status, body string) {
 		return curl(t, "-H", c.header(), "--data", fmt.Sprintf(`{%q:%q}`, arg, value), url+"/v1/sessions/default/tools/"+tool)
 	}
@@ -196,10 +196,11 @@ func TestServeHTTP(t *testing.T) {
 		{[]string{"-H", c.header(), "/readyz"}, "200", "ok"},
 		{[]string{"-H", "Authorization: Bearer wrong", "/readyz"}, "401", "no valid token"},
 		{[]string{"-H", c.header(), "-H", "Host: evil.example", "/readyz"}, "403", "--public-url"},
-		{[]string{"-H", c.header(), "-H", "Origin: https://evil.example", "/readyz"}, "403", "Origin"},
-		{[]string{"-H", c.header(), "-H", "Sec-Fetch-Site: cross-site", "/readyz"}, "403", "Sec-Fetch-Site"},
+		{[]string{"-H", c.header(), "-H", "Origin: https://evil.example", "/readyz"}, "403", `Origin header is that of a page","hint":"Send it from a program that is not a page`},
+		{[]string{"-H", c.header(), "-H", "Sec-Fetch-Site: cross-site", "/readyz"}, "403", `Sec-Fetch-Site header is that of a page","hint":"Send it from a program`},
 		{[]string{"-H", "Host: evil.example", "/healthz"}, "403", ""},
-		{[]string{"-H", c.header(), "-X", "PUT", "--data-binary", "@" + big, "/v1/sessions/a"}, "413", "BAD_ARGS"},
+		{[]string{"-H", c.header(), "-X", "PUT", "--data-binary", "@" + big, "/v1/sessions/a"}, "413", "the body is larger than 4 MiB"},
+		{[]string{"-H", c.header(), "-X", "DELETE", "/v1/sessions/none"}, "404", "GET /v1/sessions list the open ones"},
 		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only on the Unix socket"},
 	} {
 		args := append([]string{}, tt.args...)
@@ -325,21 +326,29 @@ func TestServeErrors(t *testing.T) {
 		want string
 	}{
 		{"port in use", []string{"--listen", used.Addr().String()}, exitFailed, "cannot listen on " + used.Addr().String()},
-		{"not loopback", []string{"--listen", "0.0.0.0:0"}, exitUsage, "--tls-cert and --tls-key, or --behind-proxy"},
+		{"not loopback", []string{"--listen", "0.0.0.0:0"}, exitUsage, "Set --tls-cert and --tls-key or --behind-proxy"},
 		{"no port", []string{"--listen", "127.0.0.1"}, exitUsage, "not a host and port"},
-		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, exitUsage, "none.pem"},
+		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, exitUsage, "--tls-cert: open none.pem"},
+		{"no key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "none.pem"}, exitUsage, "--tls-key: open none.pem"},
+		{"not a certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "listen_test.go"}, exitUsage, "--tls-cert listen_test.go, --tls-key listen_test.go: tls: failed"},
+		{"port out of range", []string{"--listen", "127.0.0.1:99999"}, exitUsage, `--listen: "127.0.0.1:99999": the port is not a number from 0 to 65535`},
+		{"pattern as public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://*.example.com"}, exitUsage, `--public-url: "*.example.com" is not a host name`},
+		{"bad host of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://a_b..example.com"}, exitUsage, `--public-url: "a_b..example.com" is not a host name`},
+		{"port of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com:99999"}, exitUsage, `--public-url: "99999" is not a port`},
 		{"certificate without key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem"}, exitUsage, "must be set together"},
 		{"public URL with a path", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com/x"}, exitUsage, "--public-url"},
 		{"token file without --listen", []string{"--token-file", "x"}, exitUsage, "--token-file needs --listen"},
 		{"session flag without --listen", []string{"--allow-domain", "example.com"}, exitUsage, "--allow-domain has no effect on serve"},
+		{"CDP clients without --listen", []string{"--cdp-clients", "multi", "--unsafe-enable-eval"}, exitUsage, "Set --listen and --cdp-clients"},
 		{"session flag with a token file", append(with(file(0o600, entry(""))), "--allow-domain", "example.com"), exitUsage, "settings of a token"},
 		{"bad session flag", []string{"--listen", "127.0.0.1:0", "--allow-domain", "*.com"}, exitUsage, "*.com"},
 		{"no token file", with("none.json"), exitUsage, "none.json"},
 		{"wide permissions", with(file(0o644, entry(""))), exitUsage, "chmod 600"},
-		{"unknown key", with(file(0o600, entry(`, "x": 1`))), exitUsage, `unknown key "x"`},
+		{"unknown key", with(file(0o600, entry(`, "x": 1`))), exitUsage, `--token-file: `},
+		{"unknown key on the first line", with(file(0o600, entry(`, "x": 1`))), exitUsage, `tokens.json: line 1: tokens[0]: unknown key "x"`},
 		{"duplicate name", with(file(0o600, entry("")+","+entry(""))), exitUsage, `duplicate name "ci"`},
 		{"short token", with(file(0o600, `{"name": "ci", "token": "short"}`)), exitUsage, "shorter than 32"},
-		{"unknown setting", with(file(0o600, entry(`, "settings": {"x": ["y"]}`))), exitUsage, `token "ci": "x" is not a setting`},
+		{"unknown setting", with(file(0o600, entry(`, "settings": {"x": ["y"]}`))), exitUsage, `tokens.json: line 1: token "ci": "x" is not a setting`},
 		{"setting of the server", with(file(0o600, entry(`, "settings": {"data": ["/tmp"]}`))), exitUsage, `"data" is not a setting`},
 		{"bad pattern", with(file(0o600, entry(`, "settings": {"allow-domain": ["*.com"]}`))), exitUsage, `"*.com"`},
 		{"profile", with(file(0o600, entry(`, "settings": {"profile": ["work"]}`))), exitUsage, `"profile" needs the browser "profile"`},
@@ -380,12 +389,12 @@ func TestPrincipalSettings(t *testing.T) {
 		browsers []string
 		want     string
 	}{
-		{nil, nil, "map[--isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128]]"},
-		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--isolated:[true] --prefer:[cdp]]"},
-		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--prefer:[cdp] --profile:[work]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--isolated:[true] --no-cdp-fallback:[true]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--isolated:[true]]"},
-		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp]]"},
+		{nil, nil, "map[--isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--isolated:[true] --prefer:[cdp] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--prefer:[cdp] --profile:[work] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--isolated:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
 	} {
 		got, err := s.principalSettings(tt.given, tt.browsers)
 		if err != nil || fmt.Sprint(got) != tt.want {
@@ -465,7 +474,11 @@ func TestConnectURLErrors(t *testing.T) {
 		{[]string{"--connect", url, "--connect-token-file", wide}, exitUsage, "chmod 600"},
 		{append(token, "--connect", url, "--allow-domain", "example.com"), exitUsage, "--allow-domain has no effect with --connect URL"},
 		{append(token, "--connect", "http://127.0.0.1:1"), exitFailed, "cannot connect to http://127.0.0.1:1"},
+		{append(token, "--connect", "http://127.0.0.1:99999"), exitUsage, `"99999" is not a port from 1 to 65535`},
 		{append(token, "--connect", "http://user:pass@127.0.0.1:1"), exitUsage, "the URL must have a host"},
+		{append(token, "--connect", "http://chrome.example:8931"), exitUsage, "can read the token\nhint: Use https, or set --unsafe-connect-http"},
+		{append(token, "--connect", "http://192.0.2.1:1", "--unsafe-connect-http", "--session", ".x"), exitUsage, "invalid session name"}, // checked afterwards
+		{[]string{"--unsafe-connect-http"}, exitUsage, "--unsafe-connect-http requires --connect URL"},
 		{token, exitUsage, "requires --connect URL"},
 		{append(token, "--connect", url, "call", "chrome_status"), exitUsage, "cannot be combined with a command"},
 	} {

@@ -29,15 +29,14 @@ type logLimiter struct {
 type logCounts struct {
 	plain slog.Handler // writes the counts
 
-	mu      sync.Mutex // guards the fields below
-	end     time.Time  // of the window
-	lines   map[string]int
-	dropped map[string]int
-	timer   *time.Timer // flushes at end, if lines were dropped
+	mu    sync.Mutex     // guards the fields below
+	end   time.Time      // of the window
+	lines map[string]int // by message; those over logLimit were dropped
+	timer *time.Timer    // flushes at end, if lines were dropped
 }
 
 func newLogLimiter(h slog.Handler) *logLimiter {
-	return &logLimiter{h, &logCounts{plain: h, lines: map[string]int{}, dropped: map[string]int{}}}
+	return &logLimiter{h, &logCounts{plain: h, lines: map[string]int{}}}
 }
 
 func (l *logLimiter) Handle(ctx context.Context, r slog.Record) error {
@@ -68,11 +67,10 @@ func (c *logCounts) take(message string) bool {
 	if _, known := c.lines[message]; !known && len(c.lines) >= maxLogMessages {
 		message = "(other messages)"
 	}
-	if c.lines[message] < logLimit {
-		c.lines[message]++
+	c.lines[message]++
+	if c.lines[message] <= logLimit {
 		return true
 	}
-	c.dropped[message]++
 	if c.timer == nil {
 		c.timer = time.AfterFunc(c.end.Sub(now), c.close)
 	}
@@ -92,10 +90,14 @@ func (c *logCounts) flush() {
 		c.timer.Stop()
 		c.timer = nil
 	}
-	for _, message := range slices.Sorted(maps.Keys(c.dropped)) {
+	for _, message := range slices.Sorted(maps.Keys(c.lines)) {
+		dropped := c.lines[message] - logLimit
+		if dropped <= 0 {
+			continue
+		}
+		c.lines[message] = logLimit
 		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped", 0)
-		r.AddAttrs(slog.String("message", message), slog.Int("count", c.dropped[message]))
+		r.AddAttrs(slog.String("message", message), slog.Int("count", dropped))
 		_ = c.plain.Handle(context.Background(), r) // slog.Logger ignores errors as well
 	}
-	clear(c.dropped)
 }

@@ -77,10 +77,13 @@ func fail(stderr io.Writer, err error) int {
 		if usage.hint != "" {
 			fmt.Fprintf(stderr, "hint: %s\n", usage.hint)
 		}
-		return exitUsage
+		return usage.exitCode()
 	}
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Hint != "" {
 		fmt.Fprintf(stderr, "hint: %s\n", hint.Translate(e.Hint))
+	}
+	if class, ok := errors.AsType[*classifiedError](err); ok {
+		return class.exit
 	}
 	return exitFailed
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -14,6 +15,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	acpagent.Handle()
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -29,6 +31,11 @@ func buildAndRun(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "chrome-mcp")
+	// The tests do not read the configuration of the user who runs them, but the go command does.
+	if config, err := os.UserConfigDir(); err == nil && os.Getenv("GOENV") == "" {
+		os.Setenv("GOENV", filepath.Join(config, "go", "env"))
+	}
+	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

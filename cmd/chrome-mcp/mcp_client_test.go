@@ -56,7 +56,9 @@ func startProgram(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionO
 		stdin.Close()
 		force := time.AfterFunc(2*endsWithin, func() { s.cmd.Process.Kill() })
 		s.cmd.Wait()
-		force.Stop()
+		if !force.Stop() {
+			t.Errorf("the server did not exit within %v of the end of its input", 2*endsWithin)
+		}
 		if t.Failed() {
 			t.Logf("stderr of the server:\n%s", s.er)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
+	"github.com/chrome-mcp/chrome-mcp/internal/sidepanel"
 )
 
 // A nativeHostInvocation describes a start of this program by a browser as its native messaging
@@ -48,7 +51,8 @@ func nativeHostCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// nativeHost answers the extension's requests for running servers until the browser closes stdin.
+// nativeHost answers the extension's requests for running servers, or serves its side panels, until
+// the browser closes stdin.
 func nativeHost(call nativeHostInvocation, stdin io.Reader, stdout io.Writer) error {
 	data := cmp.Or(call.data, os.Getenv("CHROME_MCP_DATA"), os.Getenv("CHROME_MCP_USERDATA"))
 	if data == "" {
@@ -58,5 +62,13 @@ func nativeHost(call nativeHostInvocation, stdin io.Reader, stdout io.Writer) er
 		}
 		data = filepath.Join(home, defaultDataName)
 	}
-	return bridge.ServeNative(data, extension.ID(), call.origin, stdin, stdout)
+	in := bufio.NewReaderSize(stdin, maxFirstMessage)
+	var first sidepanel.Hello
+	if nativemessage.Peek(in, &first) == nil && first.Type == sidepanel.HelloType {
+		return serveChats(data, call.origin, in, stdout)
+	}
+	return bridge.ServeNative(data, extension.IDs(), call.origin, in, stdout)
 }
+
+// maxFirstMessage is the maximum size of the first message for the side panel, in bytes.
+const maxFirstMessage = 4 << 10

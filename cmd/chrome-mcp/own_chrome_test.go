@@ -39,7 +39,7 @@ func TestOwnChromeExample(t *testing.T) {
 	data := filepath.Join(b.root, "data")
 	b.register(t, data)
 	b.open()
-	b.newTab(t, site.URL+"/login")
+	b.NewTab(t, site.URL+"/login")
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "-data", data, site.URL+"/account")

@@ -101,6 +101,7 @@ func pageTextRounds(site string) []pageTextRound {
 		},
 		{ // popup windows; last, because more tabs are open afterwards
 			{"click", sel("#open"), ""}, {"tabs_list", nil, ""}, {"tab_select", args{"tabId": "{tab}"}, ""}, {"get_text", args{"tabId": "{gone}"}, "TAB_NOT_FOUND"},
+			{"ask_user", args{"message": "Please pay.", "tabId": "{gone}"}, "TAB_NOT_FOUND"}, {"secrets_list", nil, ""},
 			{"tab_close", args{"tabId": "{tab}"}, ""}, {"tab_close", args{"tabId": "{tab}"}, "?"}, {"get_text", nil, "?"},
 		},
 	}

@@ -26,22 +26,32 @@ var browserOfSetting = map[string]string{
 }
 
 // notOfSession are the flags that are not settings of a session.
-var notOfSession = []string{"data", "session", "connect", "connect-token-file", "no-server", "log-level", "log-file"}
+var notOfSession = []string{"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "log-level", "log-file", "config"}
 
-// principalSettings returns the settings for the sessions of a token, by flag with dashes. given are
-// those in the token file, by flag without dashes. It returns an error if they select a browser that
-// is not in browsers.
+// principalSettings returns the settings for the sessions of a token, by flag with dashes. given
+// are those in the token file, by flag without dashes. It returns an error if they select a browser
+// that is not in browsers, which may include named browsers.
 func (s *settings) principalSettings(given server.Settings, browsers []string) (server.Settings, error) {
 	if browsers == nil {
 		browsers = []string{browserManaged}
 	}
+	named, browsers := s.browsersOf(browsers)
 	known := []string{browserManaged, browserProfile, browserExtension, browserEndpoint}
 	for _, b := range browsers {
 		if !slices.Contains(known, b) {
+			for _, b := range s.browsers {
+				known = append(known, b.Name)
+			}
 			return nil, usagef("The browsers are "+list(known, "and")+".", "unknown browser %q", b)
 		}
 	}
+	if len(browsers) == 0 {
+		return nil, usagef("Add "+list(known, "or")+" to the browsers of the token.", "the browsers of the token do not include a default browser")
+	}
 	values := server.Settings{}
+	if named != nil {
+		values[browsersSetting] = named
+	}
 	flags := sessionFlags()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(flags, name) {
@@ -60,6 +70,9 @@ func (s *settings) principalSettings(given server.Settings, browsers []string) (
 		values["--"+name] = given[name]
 	}
 	s.selectBrowsers(values, browsers)
+	if values["--secrets"] == nil {
+		values["--secrets"] = []string{"none"}
+	}
 	if err := s.checkSession(values); err != nil {
 		return nil, err
 	}
@@ -127,6 +140,9 @@ func (s *settings) principalFlags(flags *pflag.FlagSet) (server.Settings, error)
 	}
 	if slices.Equal(given["prefer"], []string{"extension"}) {
 		browsers = append(browsers, browserExtension)
+	}
+	for _, b := range s.browsers {
+		browsers = append(browsers, b.Name)
 	}
 	return s.principalSettings(given, browsers)
 }

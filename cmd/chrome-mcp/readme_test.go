@@ -2,49 +2,36 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 var hostBlock = regexp.MustCompile("(?s)<!-- host: (\\w+) -->\n```(json|toml)\n(.*?)```")
 
-// TestReadmeHosts parses each configuration in the README, under the key that its MCP host reads,
+// TestReadmeHosts parses each configuration in the documents, under the key that its MCP host reads,
 // and checks that our flags and policy accept its arguments.
 func TestReadmeHosts(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var blocks [][]string
+	for _, file := range []string{"../../README.md", "../../docs/setup.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, hostBlock.FindAllStringSubmatch(string(text), -1)...)
 	}
-	blocks := hostBlock.FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != 3 {
-		t.Fatalf("the README has configurations for %d hosts, want 3", len(blocks))
-	}
-	type server struct {
-		Type    string
-		Command string
-		Args    []string
+		t.Fatalf("the documents have configurations for %d hosts, want 3", len(blocks))
 	}
 	for i, block := range blocks {
-		key, format, config := block[1], block[2], block[3]
-		parsed := map[string]map[string]server{}
-		if format == "toml" {
-			config, err = tomlToJSON(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		d := json.NewDecoder(strings.NewReader(config))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&parsed); err != nil {
-			t.Fatalf("host %d: %v\n%s", i+1, err, config)
-		}
-		s, ok := parsed[key]["chrome"]
+		servers := parseHost(t, block[1], block[3])
+		s, ok := servers["chrome"]
 		if !ok || s.Command == "" || (s.Type != "" && s.Type != "stdio") {
-			t.Errorf("host %d: no server under %s: %s", i+1, key, config)
+			t.Errorf("host %d: no server under %s: %s", i+1, block[1], block[3])
 		}
 		settings, command, err := parseCommand(s.Args, nil)
 		if err != nil {
@@ -61,25 +48,29 @@ func TestReadmeHosts(t *testing.T) {
 	}
 }
 
-// tomlToJSON converts the subset of TOML that the README uses: one table, whose values have the
-// same syntax in both formats.
-func tomlToJSON(text string) (string, error) {
-	table := map[string]json.RawMessage{}
-	var path []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "["); ok && path == nil {
-			path = strings.Split(strings.TrimSuffix(name, "]"), ".")
-			continue
-		}
-		key, value, ok := strings.Cut(line, " = ")
-		if !ok || !json.Valid([]byte(value)) || len(path) != 2 {
-			return "", fmt.Errorf("unexpected TOML: %q", line)
-		}
-		table[key] = json.RawMessage(value)
+// A hostServer is a server in the configuration of an MCP host.
+type hostServer struct {
+	Type    string   `json:"type" toml:"type"`
+	Command string   `json:"command" toml:"command"`
+	Args    []string `json:"args" toml:"args"`
+}
+
+// parseHost returns the servers in a configuration in JSON or TOML, which has only the key.
+func parseHost(t *testing.T, key, config string) map[string]hostServer {
+	t.Helper()
+	parsed := map[string]map[string]hostServer{}
+	var err error
+	if strings.HasPrefix(config, "[") {
+		err = toml.NewDecoder(strings.NewReader(config)).DisallowUnknownFields().Decode(&parsed)
+	} else {
+		d := json.NewDecoder(strings.NewReader(config))
+		d.DisallowUnknownFields()
+		err = d.Decode(&parsed)
 	}
-	out, err := json.Marshal(map[string]any{path[0]: map[string]any{path[1]: table}})
-	return string(out), err
+	if err != nil || len(parsed) != 1 || len(parsed[key]) != 1 {
+		t.Fatalf("%s: %v, %v\n%s", key, parsed, err, config)
+	}
+	return parsed[key]
 }
 
 // TestReadmeNamesRealFlags checks every --flag in the README.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +22,7 @@ import (
 func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	local, err := mcp.LineTransport(io.NopCloser(stdin), stdout).Connect(ctx)
+	local, err := mcp.StdioTransport(io.NopCloser(stdin), stdout).Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport,
 		return err
 	}
 	defer runWithTimeout(closeTimeout, remote.Close)
-	r := &relay{local: local, remote: remote, transport: transport, log: log, ended: make(chan error, 1)}
+	r := &mcpRelay{local: local, remote: remote, transport: transport, log: log, ended: make(chan error, 1)}
 	go r.receive(ctx)
 	go r.send(ctx)
 	select {
@@ -41,15 +42,22 @@ func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport,
 	}
 }
 
-// A relay connects an MCP host and a remote server.
-type relay struct {
+// An mcpRelay connects an MCP host and a remote server.
+type mcpRelay struct {
 	local, remote sdk.Connection
 	transport     *bearerTransport
 	log           *slog.Logger
 	ended         chan error // has the first error, or nil after the end of stdin
+	initialize    atomic.Pointer[pendingCall]
 }
 
-func (r *relay) end(err error) {
+// A pendingCall is a call whose response others wait for.
+type pendingCall struct {
+	id   jsonrpc.ID
+	done func()
+}
+
+func (r *mcpRelay) end(err error) {
 	select {
 	case r.ended <- err:
 	default:
@@ -57,7 +65,7 @@ func (r *relay) end(err error) {
 }
 
 // receive forwards the messages of the server.
-func (r *relay) receive(ctx context.Context) {
+func (r *mcpRelay) receive(ctx context.Context) {
 	for {
 		m, err := r.remote.Read(ctx)
 		if err != nil {
@@ -69,6 +77,11 @@ func (r *relay) receive(ctx context.Context) {
 			r.end(err)
 			return
 		}
+		if response, ok := m.(*jsonrpc.Response); ok {
+			if pending := r.initialize.Load(); pending != nil && pending.id == response.ID {
+				pending.done()
+			}
+		}
 	}
 }
 
@@ -77,7 +90,7 @@ func errGone(err error) error {
 }
 
 // send forwards the messages of the host.
-func (r *relay) send(ctx context.Context) {
+func (r *mcpRelay) send(ctx context.Context) {
 	for {
 		m, err := r.local.Read(ctx)
 		if errors.Is(err, io.EOF) {
@@ -88,36 +101,45 @@ func (r *relay) send(ctx context.Context) {
 			return
 		}
 		if call, ok := m.(*jsonrpc.Request); ok && call.IsCall() {
-			r.call(ctx, call)
+			if r.call(ctx, call); ctx.Err() != nil {
+				return
+			}
 		} else if err := r.remote.Write(ctx, m); err != nil {
-			r.log.Warn("message not sent", "error", err)
+			r.log.Warn("message not sent", "error", asRPCError(err))
 		}
 	}
 }
 
 // call forwards a call, and reports an error if it cannot be sent. It returns when the call is
 // sent, so that a message about it, such as its cancellation, does not overtake it. The response
-// may come much later.
-func (r *relay) call(ctx context.Context, call *jsonrpc.Request) {
+// may come much later. For initialize, call returns after the response: the messages that follow
+// need the id of the MCP session and the protocol version.
+func (r *mcpRelay) call(ctx context.Context, call *jsonrpc.Request) {
 	sent := make(chan struct{})
 	done := sync.OnceFunc(func() { close(sent) })
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { done() }})
+	initialize := call.Method == "initialize"
+	if initialize {
+		r.initialize.Store(&pendingCall{call.ID, done})
+	} else {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { done() }})
+	}
 	go func() {
-		defer done()
 		err := r.remote.Write(ctx, call)
+		if err != nil || !initialize {
+			defer done()
+		}
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		failure, ok := errors.AsType[*jsonrpc.Error](err)
-		if !ok {
-			failure = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-		}
-		if err := r.local.Write(ctx, &jsonrpc.Response{ID: call.ID, Error: failure}); err != nil {
+		if err := r.local.Write(ctx, &jsonrpc.Response{ID: call.ID, Error: asRPCError(err)}); err != nil {
 			r.end(err)
 		}
-		if r.transport.ended() {
+		if r.transport.gone.Load() {
 			r.end(errGone(err))
 		}
 	}()
-	<-sent
+	select {
+	case <-sent:
+	case <-ctx.Done():
+	}
 }

@@ -237,6 +237,68 @@ func TestREST(t *testing.T) {
 	})
 }
 
+// TestRESTSettings opens sessions with wrong settings: the errors name the setting, what is wrong
+// with it, and what to write, without texts internal to Go.
+func TestRESTSettings(t *testing.T) {
+	c := newRESTClient(t, newCommandLine(t))
+	put := "/v1/sessions/strict"
+	for _, tt := range []struct {
+		path, body string
+		want       []string
+	}{
+		{put, `{"--allow-domian": ["example.com"]}`, []string{`unknown setting \"--allow-domian\"`, "Did you mean --allow-domain?"}},
+		{put, `{"allow-domain": ["example.com"]}`, []string{`unknown setting \"allow-domain\"`, "Did you mean --allow-domain?"}},
+		{put, `{"--data": ["/tmp"]}`, []string{`unknown setting \"--data\"`}},
+		{put, `{"--headless": true}`, []string{`setting \"--headless\": is not a list of strings`, `[\"VALUE\"]`}},
+		{put, `{"--max-tabs": [3]}`, []string{`setting \"--max-tabs\": is not a list of strings`}},
+		{put, `{"--max-tabs": []}`, []string{`setting \"--max-tabs\": is not a list of strings`}},
+		{put, `{"--max-tabs": ["many"]}`, []string{`--max-tabs: \"many\" is not a number from 1 to 1000000`}},
+		{put, `{"--max-tabs": ["1", "2"]}`, []string{`--max-tabs has 2 values`}},
+		{put, `{"--headless": ["maybe"]}`, []string{`--headless: invalid boolean \"maybe\"`}},
+		{put, `{"--port": ["70000"]}`, []string{`--port: \"70000\" is not a port from 0 to 65535`}},
+		{put, `{"--headless": ["true"], "--headless": ["false"]}`, []string{`duplicate key \"--headless\"`}},
+		{put, `{"browsers": ["[{\"name\":\"work\",\"type\":\"firefox\"}]"]}`, []string{`browser \"work\": \"firefox\" is not managed, extension, endpoint or browserless`}},
+		{put, `{"browsers": ["{}"]}`, []string{"browsers is not a JSON list of browsers"}},
+		{put, `{"browsers": ["[{\"name\":\"work\",\"type\":\"managed\",\"profil\":\"w\"}]"]}`, []string{`browsers: unknown field \"profil\"`}},
+		{put, `["--headless"]`, []string{"is not a JSON object", "maps each setting to a list of strings"}},
+		{put, `{"--headless": ["true"]`, []string{"is not JSON"}},
+		{put + "?kep=true", `{}`, []string{`unknown query parameter \"kep\"`, "Did you mean keep?"}},
+		{put + "?keep=yes", `{}`, []string{`query parameter keep: \"yes\" is not true or false`, "keep=true or keep=false"}},
+	} {
+		r := c.send(http.MethodPut, tt.path, "--json", tt.body)
+		c.checkStatus(r, http.StatusBadRequest, tt.path+" "+tt.body)
+		for _, want := range append(tt.want, `"BAD_ARGS"`) {
+			if !strings.Contains(r.body, want) {
+				t.Errorf("%s %s: no %s in %s", tt.path, tt.body, want, r.body)
+			}
+		}
+		for _, internal := range []string{"json:", "strconv", "EOF", "Go value"} {
+			if strings.Contains(r.body, internal) {
+				t.Errorf("%s %s: %s", tt.path, tt.body, r.body)
+			}
+		}
+	}
+	if list := c.send(http.MethodGet, "/v1/sessions").body; strings.Contains(list, "strict") {
+		t.Errorf("a rejected request opened a session: %s", list)
+	}
+	c.checkStatus(c.send(http.MethodPut, put+"?keep=true"), http.StatusNoContent, "no body")
+	if list := c.send(http.MethodGet, "/v1/sessions").body; !strings.Contains(list, "strict") {
+		t.Errorf("sessions: %s", list)
+	}
+	named := "/v1/sessions/named"
+	c.checkStatus(c.send(http.MethodPut, named, "--json", `{"--allow-domain": ["example.com"], "browsers": ["[{\"name\":\"work\",\"type\":\"managed\",\"color\":\"#1a73e8\"}]"]}`), http.StatusNoContent, "browsers")
+	if r := c.send(http.MethodPost, named+"/tools/chrome_status"); !strings.Contains(string(r.Result), `"browsers":[{"name":"work","type":"managed","color":"#1a73e8","open":false}]`) {
+		t.Errorf("chrome_status: %s", r.body)
+	}
+	if r := c.send(http.MethodPost, named+"/tools/tab_new", "--json", `{"browser": "wrk"}`); r.StatusCode != http.StatusBadRequest || !strings.Contains(r.Error.Hint, "Did you mean work?") {
+		t.Errorf("tab_new: %s", r.body)
+	}
+	r := c.send(http.MethodPost, put+"/tools/chrome_statsu")
+	if c.checkStatus(r, http.StatusNotFound, "unknown tool"); !strings.Contains(r.Error.Message, "did you mean chrome_status?") || !strings.Contains(r.Error.Hint, "GET /v1/tools") {
+		t.Errorf("unknown tool: %s", r.body)
+	}
+}
+
 // missingTab returns the id of a tab that does not exist in the browser of the session.
 func missingTab(t *testing.T, c *restClient) string {
 	t.Helper()
@@ -317,7 +379,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 			}
 			operations++
 			r := c.send(strings.ToUpper(method), strings.ReplaceAll(path, "{name}", "none"))
-			if r.Header.Get("Content-Type") != "application/json" { // no route has this path and method
+			if r.Header.Get("Content-Type") != "application/json" && r.StatusCode != http.StatusNoContent { // no route has this path and method
 				t.Errorf("%s %s: %s\n%s", method, path, r.Status, r.body)
 			}
 		}

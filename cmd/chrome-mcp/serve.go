@@ -13,6 +13,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -51,7 +53,12 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	defer closeLog()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	mcpServer, closeServer, err := openMCP(ctx, s, rules, log)
+	board, desk := new(dashboard.Board), new(handover.Desk)
+	people := startDashboard(s, kindHost, board, desk, openDelay, log)
+	defer people.stop()
+	s.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
+	s.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
+	mcpServer, _, closeServer, err := openMCP(ctx, s, rules, log)
 	if err != nil {
 		return err
 	}
@@ -60,12 +67,14 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		err = errors.Join(err, closeServer())
 	}()
 
-	printInteractiveHint(stdin, stderr)
-	trimmer := newIdleTrimmer()
+	if isTerminal(stdin) {
+		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
+	}
+	trimmer := newIdleTrimmer(stdin, stdout)
 	defer trimmer.Close()
-	in := &eofNotifier{Reader: trimmer.reader(stdin), ended: func() { time.AfterFunc(mcp.DrainTimeout, cancel) }}
+	in := &eofNotifier{Reader: trimmer, ended: func() { time.AfterFunc(mcp.DrainTimeout, cancel) }}
 	ran := make(chan error, 1)
-	go func() { ran <- mcpServer.Run(ctx, mcp.LineTransport(in, trimmer.writer(stdout))) }()
+	go func() { ran <- mcpServer.Run(ctx, mcp.StdioTransport(in, trimmer)) }()
 	select {
 	case err = <-ran:
 	case <-ctx.Done():
@@ -85,79 +94,124 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 func (s *settings) validPolicy() (*policy.Policy, error) {
 	rules, err := s.policy()
 	if err == nil {
+		err = s.checkCDPGrant(rules)
+	}
+	if err == nil {
 		err = s.check()
 	}
 	return rules, err
 }
 
 // openMCP opens the executor stack of valid settings, and an MCP server on it. The returned
-// function closes both. No extension connects after ctx is done.
-func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, closeAll func() error, err error) {
+// function closes both. No extension connects after ctx is done. With --cdp-listen, CDP clients can
+// connect until then.
+func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *executorStack, closeAll func() error, err error) {
 	record, closeRecord, err := s.openAudit(log)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer func() {
 		if err != nil {
 			closeRecord()
 		}
 	}()
+	if s.serveDirectory != "" {
+		if rules, err = s.serveFiles(rules.Config().StateDir, log); err != nil {
+			return nil, nil, nil, err
+		}
+		defer func() {
+			if err != nil {
+				s.files.Close()
+			}
+		}()
+	}
 	if s.observe != nil {
 		record = s.observe(record)
 	}
-	for _, note := range rules.Notes() {
+	if record != nil {
+		record = maskedRecorder{record, s.openVault().Mask}
+	}
+	notes := rules.Notes()
+	for _, note := range notes {
 		log.Warn(note)
+	}
+	if s.files != nil {
+		notes = append(notes, fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.", s.files.URL(), filepath.Base(s.serveDirectory)))
 	}
 	rules.AddOwnPorts(ownPorts(s.data))
 	guard := policy.NewGuard(rules, log)
 	var extensions *bridge.Server
-	if s.prefer != string(executor.BackendCDP) { // otherwise no call would use the extension
+	if s.prefer != string(executor.BackendCDP) || s.namesExtension() { // otherwise no call would use the extension
 		if extensions, err = newBridge(s, guard, log); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
-	b, err := open(s, guard, extensions, log, record)
+	b, err = open(s, guard, extensions, log, record)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if s.cdpListen != "" {
+		if err := b.cdp.listen(s, rules, log); err != nil {
+			return nil, nil, nil, errors.Join(err, b.Close())
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	client := make(chan string, 1) // name of the first client
 	var background sync.WaitGroup
-	if extensions != nil {
+	switch {
+	case extensions == nil:
+	case s.chatAgent != "": // the extension finds it by its port
+		if err := openBridge(extensions, rules, log); err != nil {
+			cancel()
+			return nil, nil, nil, errors.Join(err, b.Close())
+		}
+	default:
 		background.Go(func() { connectExtension(ctx, extensions, rules, client, log) })
 	}
 	var popup executor.PermissionPrompter
+	handover := s.handover
 	if b.extension != nil {
-		popup = b.extension
+		popup, handover.Prompter = b.extension, b.extension
 	}
 	server = mcp.NewServer(b, &mcp.Options{
 		Version:             programVersion(),
 		Tools:               s.tools,
 		Structured:          s.structured,
 		Logger:              log,
-		Notes:               rules.Notes(),
+		Notes:               notes,
 		Audit:               record,
 		PromptForPermission: s.ask != "never",
 		Prompter:            popup,
+		Secrets:             s.sessionSecrets(),
+		Mask:                s.sessionVault().Mask,
+		Withhold:            s.sessionVault().Withhold,
+		Observer:            watchedCalls{s.watched},
+		Handover:            &handover,
 
 		Limit:          s.limit,
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
 		OutputDir:      filepath.Join(s.data, "output", s.outputName),
 		OnClient: func(name string) {
+			s.watched.AddClient(name)
 			select {
 			case client <- name:
 			default:
 			}
 		},
 	})
-	return server, func() error {
+	s.watched.SetExecutor(b)
+	return server, b, func() error {
+		s.watched.Close()
 		cancel()
 		background.Wait()
 		err := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
 		if errors.Is(err, errCloseTimeout) {
 			log.Warn("browser shutdown timed out; it exits with this process", "error", err)
 			err = nil // the shutdown itself succeeded
+		}
+		if s.files != nil {
+			s.files.Close()
 		}
 		closeRecord()
 		return err

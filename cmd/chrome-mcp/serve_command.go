@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -15,20 +14,25 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 const (
-	// startTimeout is the time that a server has to start.
+	// startTimeout is the time that a server has to start, after an earlier one has exited.
 	startTimeout = 10 * time.Second
-	// startPoll is the interval at which the start or the end of a server is checked.
+	// startPoll is the interval at which the start of a server is checked.
 	startPoll = 10 * time.Millisecond
+	// poolCloseTimeout is the time that the browsers of the sessions have to exit at the end.
+	poolCloseTimeout = 8 * time.Second
 	// startedIdleTimeout is the idle timeout of a server that call or shell started.
 	startedIdleTimeout = time.Hour
-	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its user,
-	// for minutes.
+	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its
+	// user, for minutes.
 	defaultSessionIdle = 15 * time.Minute
 	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
 	// bytes.
@@ -36,13 +40,13 @@ const (
 )
 
 func serveCommand(s *settings) *cobra.Command {
-	var lives lifetimes
+	var opts server.Options // with the lifetimes of the server and its sessions
 	var listen listenFlags
 	cmd := &cobra.Command{
 		Use:   "serve [--idle-timeout DURATION] [--listen ADDRESS]",
 		Short: "run the server that keeps the sessions of call and shell",
 		Long: `Runs the server that keeps the sessions of call and shell, until a signal or
-serve stop ends it. call and shell start it when none is running, with an idle timeout of
+serve stop stops it. call and shell start it when none is running, with an idle timeout of
 one hour. It listens on a socket in the data directory that only you can use. The
 settings of a session come from the call that opens it.
 
@@ -50,12 +54,12 @@ With --listen it also serves MCP over HTTP, at /mcp, to clients with a token. Th
 sessions have the flags of serve, or those of their token in --token-file.`,
 		Args: s.maxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveSessions(cmd.Context(), s, lives, &listen, cmd.Flags(), cmd.ErrOrStderr())
+			return serveSessions(cmd.Context(), s, opts, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&lives.server, "idle-timeout", 0, "with serve: end the server after this time without requests, such as 1h; 0 means never")
-	cmd.Flags().DurationVar(&lives.idle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
-	cmd.Flags().DurationVar(&lives.ttl, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
+	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0, "with serve: stop after this time without requests, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
+	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
@@ -64,43 +68,22 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 	return cmd
 }
 
-// lifetimes are the flags of serve that limit how long the server and its sessions live.
-type lifetimes struct {
-	server time.Duration // --idle-timeout
-	idle   time.Duration // --session-idle
-	ttl    time.Duration // --session-ttl
-}
-
-// check returns an error if a limit is negative.
-func (l *lifetimes) check() error {
-	for flag, value := range map[string]time.Duration{"idle-timeout": l.server, "session-idle": l.idle, "session-ttl": l.ttl} {
-		if value < 0 {
-			return usagef("", "--%s must not be negative", flag)
-		}
-	}
-	return nil
-}
-
 func sessionsCommand(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "sessions",
-		Short: "list or close the sessions of call and shell",
-		Args:  s.maxArgs(0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return printSessions(s, cmd.OutOrStdout()) },
-	}
+	cmd := s.command("sessions", "list or close the sessions of call and shell", printSessions)
+	var all bool
 	closeCommand := &cobra.Command{
 		Use:   "close NAME... | --all",
 		Short: "close sessions and their browsers",
-		RunE:  func(cmd *cobra.Command, names []string) error { return closeSessions(s, cmd.Flags(), names) },
+		RunE:  func(cmd *cobra.Command, names []string) error { return closeSessions(s, all, names, cmd.OutOrStdout()) },
 	}
-	closeCommand.Flags().Bool("all", false, "close all sessions")
+	closeCommand.Flags().BoolVar(&all, "all", false, "close all sessions")
 	cmd.AddCommand(s.command("list", "list the sessions", printSessions), closeCommand)
 	return cmd
 }
 
 // serverFlags are the flags that always have an effect on serve. Those of a session come from the
 // clients that open it, or from serve for clients over HTTP without a token file.
-var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "log-level", "log-file"}
+var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "egress-address", "log-level", "log-file", "config"}
 
 // checkServeFlags checks that the flags of serve have an effect.
 func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
@@ -115,6 +98,9 @@ func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) err
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && s.sources[f.Name] == "" && !slices.Contains(allowed, f.Name) {
+			if f.Name == "cdp-listen" || f.Name == "cdp-clients" && listen.tokenFile == "" {
+				hint = "Set --listen and --cdp-clients; CDP clients then use the address of --listen."
+			}
 			err = usagef(hint, "--%s has no effect on serve", f.Name)
 		}
 	})
@@ -122,46 +108,67 @@ func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) err
 }
 
 // serveSessions runs the server until ctx is done, a client stops it, or it was idle for
-// lives.server.
-func serveSessions(ctx context.Context, s *settings, lives lifetimes, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+// opts.IdleTimeout. opts has only the lifetimes.
+func serveSessions(ctx context.Context, s *settings, opts server.Options, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
 	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
-	if err := lives.check(); err != nil {
-		return err
+	for flag, value := range map[string]time.Duration{"idle-timeout": opts.IdleTimeout, "session-idle": opts.SessionIdle, "session-ttl": opts.SessionTTL} {
+		if value < 0 {
+			return usagef("", "--%s must not be negative", flag)
+		}
 	}
 	log, closeLog, err := newLogger(s, stderr)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	front, l, err := openListeners(s, listen, flags, log)
+	listener, l, err := openListeners(ctx, s, listen, flags, log)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stderr, "chrome-mcp serves sessions on "+server.SocketPath(s.data)+"; chrome-mcp serve stop ends it.")
-	front.print(stderr, s.data)
+	defer l.Release() // last, when the browsers have exited
+	fmt.Fprintf(stderr, "chrome-mcp listens on %s; `chrome-mcp serve stop` stops it.\n", server.SocketPath(s.data))
+	listener.print(stderr, s.data)
 	pool := &chromium.Pool{Logger: log}
-	opener := &sessionOpener{s.data, pool, newProfileUsers(), front, log}
-	err = server.New(server.Options{
-		Version:     programVersion(),
-		IdleTimeout: lives.server,
-		SessionIdle: lives.idle,
-		SessionTTL:  lives.ttl,
-		Logger:      log,
-		HTTP:        front.front(),
-		Tools:       func() any { return mcp.Tools() },
-		OpenAPI:     sync.OnceValue(func() any { return mcp.OpenAPI(programVersion()) }),
-		Open:        opener.open,
-	}).Serve(ctx, l)
-	return errors.Join(err, pool.Close())
+	opener := &sessionOpener{
+		data:     s.data,
+		pool:     pool,
+		egress:   s.remoteEgress,
+		vault:    s.openVault(),
+		profiles: newProfileLeases(),
+		listener: listener,
+		board:    new(dashboard.Board),
+		desk:     new(handover.Desk),
+		log:      log,
+	}
+	opts.Version = programVersion()
+	opts.Logger = log
+	opts.HTTP = listener.listener()
+	opts.Tools = func() any { return mcp.Tools() }
+	opts.OpenAPI = sync.OnceValue(func() any { return mcp.OpenAPI(programVersion()) })
+	opts.Open = opener.open
+	opts.CheckSettings = checkSettings
+	opener.dashboard = startDashboard(s, kindServer, opener.board, opener.desk, 0, log)
+	err = server.New(opts).Serve(ctx, l)
+	opener.dashboard.stop()
+	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))
+}
+
+// listenSocket listens on the Unix socket of the data directory.
+func listenSocket(ctx context.Context, s *settings) (*server.Socket, error) {
+	l, err := server.Listen(ctx, s.data)
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBackpressure {
+		e.Hint = "Stop it with `chrome-mcp serve stop`, which closes its sessions, or use another --data. call and shell start one if none is running."
+	}
+	return l, err
 }
 
 // openListeners opens the Unix socket and, with --listen, the HTTP listener and its token. After an
 // error, neither is open.
-func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpFront, net.Listener, error) {
+func openListeners(ctx context.Context, s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpListener, *server.Socket, error) {
 	if listen.address == "" {
-		l, err := server.Listen(s.data)
+		l, err := listenSocket(ctx, s)
 		return nil, l, err
 	}
 	opts, err := listen.options(log)
@@ -172,14 +179,14 @@ func openListeners(s *settings, listen *listenFlags, flags *pflag.FlagSet, log *
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := server.Listen(s.data)
+	l, err := listenSocket(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	front, err := listen.open(s, tokens, own, opts)
+	listener, err := listen.open(s, tokens, own, opts)
 	if err != nil {
-		l.Close()
+		l.Release()
 		return nil, nil, err
 	}
-	return front, l, nil
+	return listener, l, nil
 }

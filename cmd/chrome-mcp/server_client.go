@@ -17,7 +17,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // openServerSession returns a client of the server, which it starts if none is running, after
@@ -52,13 +51,9 @@ func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Clie
 			"the running server has version %s, this program %s", st.Version, programVersion())
 	}
 	if err == nil {
-		open := client.OpenSession
-		if keep {
-			open = client.KeepSession
-		}
-		err = open(ctx, s.session, values)
+		err = client.OpenSession(ctx, s.session, values, keep)
 		if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBadArgs {
-			err = usagef(fmt.Sprintf("Omit it, close the session with `chrome-mcp sessions close %s`, or choose another --session.", s.session), "%s", e.Message())
+			err = usagef(e.Hint, "%s", e.Message())
 		}
 	}
 	if err != nil {
@@ -68,10 +63,36 @@ func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Clie
 	return client, nil
 }
 
-// bridgeStdio serves MCP on stdin and stdout with a session of the server.
-func bridgeStdio(cmd *cobra.Command, s *settings) error {
+// openPrincipalSession returns a client for the session of the principal whose token is in
+// --principal-file. The server determines its settings.
+func openPrincipalSession(cmd *cobra.Command, s *settings, _ bool) (*server.Client, error) {
+	if err := onlyConnectFlags(cmd, s, "--principal-file", "principal-file"); err != nil {
+		return nil, err
+	}
+	token, err := server.ReadToken(s.principalFile)
+	if err != nil {
+		return nil, s.flagValueError("principal-file", err)
+	}
+	client := server.NewClient(s.connect)
+	client.SetToken(token)
+	switch _, err := client.Status(cmd.Context()); {
+	case errors.Is(err, server.ErrNotRunning):
+		return nil, usagef("Its session has ended.", "--connect: no server listens on %s", s.connect)
+	case err != nil:
+		client.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+// connectSocket serves MCP on stdin and stdout with a session of the server.
+func connectSocket(cmd *cobra.Command, s *settings) error {
 	ctx := cmd.Context()
-	client, err := openServerSession(cmd, s, false)
+	open := openServerSession
+	if s.principalFile != "" {
+		open = openPrincipalSession
+	}
+	client, err := open(cmd, s, false)
 	if err != nil {
 		return err
 	}
@@ -82,12 +103,12 @@ func bridgeStdio(cmd *cobra.Command, s *settings) error {
 	}
 	defer stream.Close()
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	in := &eofNotifier{Reader: cmd.InOrStdin(), ended: func() { stream.CloseWrite() }}
 	ended := make(chan struct{}) // stdin
-	go func() {
-		defer close(ended)
-		io.Copy(stream, in)
-	}()
+	in := &eofNotifier{Reader: cmd.InOrStdin(), ended: func() {
+		close(ended) // first: the server then closes the stream
+		stream.CloseWrite()
+	}}
+	go io.Copy(stream, in)
 	_, err = io.Copy(cmd.OutOrStdout(), stream)
 	select {
 	case <-ended: // the end of stdin ended the stream
@@ -110,7 +131,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 		return server.Status{}, err
 	}
 	path := filepath.Join(filepath.Dir(server.SocketPath(data)), "log")
-	log, err := owneronly.OpenAppend(path)
+	log, err := openLog(path)
 	if err != nil {
 		return server.Status{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -119,7 +140,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 	if err != nil {
 		return server.Status{}, err
 	}
-	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String())
+	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String(), "--config", noConfig)
 	cmd.Stderr = log
 	cmd.Dir = filepath.VolumeName(data) + string(filepath.Separator)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
@@ -132,7 +153,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
-	limit := time.NewTimer(startTimeout)
+	limit := time.NewTimer(startTimeout + server.StopTimeout) // it waits for one that is stopping
 	defer limit.Stop()
 	for ended := false; ; {
 		st, err := client.Status(ctx)
@@ -147,7 +168,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 			ended = true
 		case <-time.After(startPoll):
 		case <-limit.C:
-			return st, executor.Errorf(executor.ErrLaunchFailed, "The log of the server is "+path+".", "the server did not respond within %v", startTimeout)
+			return st, executor.Errorf(executor.ErrLaunchFailed, "The log of the server is "+path+".", "the server did not respond within %v", startTimeout+server.StopTimeout)
 		case <-ctx.Done():
 			return st, context.Cause(ctx)
 		}
@@ -184,32 +205,32 @@ func printServerStatus(s *settings, stdout io.Writer) error {
 	return err
 }
 
-// stopServer stops the server and waits for its end.
+// stopServer stops the server and waits until it has closed its browsers.
 func stopServer(s *settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.data))
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout+terminalCloseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), server.StopTimeout)
 	defer cancel()
-	switch err := client.Stop(ctx); {
-	case errors.Is(err, server.ErrNotRunning):
-		_, err = fmt.Fprintln(stdout, "not running")
-		return err
-	case err != nil:
+	st, err := client.Status(ctx)
+	if err == nil {
+		err = client.Stop(ctx)
+	}
+	result := "stopped"
+	if errors.Is(err, server.ErrNotRunning) {
+		result, err = "not running", nil
+	}
+	if err != nil {
 		return err
 	}
-	for {
-		_, err := client.Status(ctx)
-		if errors.Is(err, server.ErrNotRunning) {
-			_, err = fmt.Fprintln(stdout, "stopped")
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the server is still running: %w", context.Cause(ctx))
-		case <-time.After(startPoll):
-		}
+	if err := client.WaitStopped(ctx, st); err != nil {
+		return fmt.Errorf("the server is still running: %w", err)
 	}
+	_, err = fmt.Fprintln(stdout, result)
+	return err
 }
+
+// noSessions is what sessions prints if there are none.
+const noSessions = "no open sessions; chrome-mcp call and shell open them"
 
 // printSessions prints the open sessions, one per line.
 func printSessions(s *settings, stdout io.Writer) error {
@@ -218,6 +239,9 @@ func printSessions(s *settings, stdout io.Writer) error {
 	sessions, err := client.Sessions(context.Background())
 	if errors.Is(err, server.ErrNotRunning) {
 		err = nil
+	}
+	if err == nil && len(sessions) == 0 {
+		_, err = fmt.Fprintln(stdout, noSessions)
 	}
 	for _, one := range sessions {
 		line := fmt.Sprintf("%-20s since %s, last used %s", one.Name, one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
@@ -232,11 +256,7 @@ func printSessions(s *settings, stdout io.Writer) error {
 }
 
 // closeSessions closes the named sessions, or all.
-func closeSessions(s *settings, flags *pflag.FlagSet, names []string) error {
-	all, err := flags.GetBool("all")
-	if err != nil {
-		return err
-	}
+func closeSessions(s *settings, all bool, names []string, stdout io.Writer) error {
 	if all == (len(names) > 0) {
 		return usagef("`chrome-mcp sessions list` lists them.", "name the sessions to close, or close --all")
 	}
@@ -251,11 +271,18 @@ func closeSessions(s *settings, flags *pflag.FlagSet, names []string) error {
 		for _, one := range sessions {
 			names = append(names, one.Name)
 		}
+		if len(names) == 0 {
+			_, err := fmt.Fprintln(stdout, noSessions)
+			return err
+		}
 	}
 	for _, name := range names {
 		err := client.CloseSession(ctx, name)
 		if errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs) {
 			return usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(stdout, "closed %s\n", name)
 		}
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
@@ -42,6 +44,17 @@ func newCommandLine(t *testing.T) *commandLine {
 		os.RemoveAll(data)
 	})
 	return c
+}
+
+// openShop opens the example shop until the end of the test, and returns its URL.
+func openShop(t *testing.T) string {
+	t.Helper()
+	_, address, stop, err := shop.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return address
 }
 
 // run runs a command and returns its output.
@@ -96,24 +109,18 @@ func TestConcurrentCommandsStartOneServer(t *testing.T) {
 	if out, err := c.run("serve", "status"); err != nil || !strings.Contains(out, ", sessions of call and shell: 4") {
 		t.Errorf("serve status: %v\n%s", err, out)
 	}
-	if found := processesWith(t, c.data); len(found) != 1 {
-		t.Errorf("processes on the data directory: %q", found)
-	}
+	waitProcesses(t, c.data, 1, 5*time.Second) // the others exit when they find it
 }
 
 // restartLimit is the time in which a command starts a server and gets a result that needs no
 // browser, also after a server that was killed.
 const restartLimit = 2 * time.Second
 
-// TestKilledServer checks that a killed server leaves no browser, and that the next command replaces
-// its socket, starts another server in time, and removes the temporary profile.
+// TestKilledServer checks that a killed server leaves no browser, and that the next command
+// replaces its socket, starts another server in time, and removes the temporary profile.
 func TestKilledServer(t *testing.T) {
 	needChromium(t)
-	_, address, stop, err := shop.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	address := openShop(t)
 	c := newCommandLine(t)
 	c.navigate(address)
 	left := profiles(t, c.data)
@@ -129,7 +136,7 @@ func TestKilledServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // there is nothing to replace
 	}
-	if out, err := c.run("sessions"); err != nil || out != "" {
+	if out, err := c.run("sessions"); err != nil || out != noSessions+"\n" {
 		t.Errorf("sessions without a server: %v\n%s", err, out)
 	}
 	begin := time.Now()
@@ -159,11 +166,7 @@ func TestKilledServer(t *testing.T) {
 // TestTerminatedServer checks that SIGTERM ends the server, its browser and its socket.
 func TestTerminatedServer(t *testing.T) {
 	needChromium(t)
-	_, address, stop, err := shop.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	address := openShop(t)
 	c := newCommandLine(t)
 	c.navigate(address)
 	if err := c.server().Signal(syscall.SIGTERM); err != nil {
@@ -178,16 +181,51 @@ func TestTerminatedServer(t *testing.T) {
 	}
 }
 
+// TestServeStopWaitsForBrowsers checks that no browser is left when serve stop returns, and that a
+// server which starts at the same time waits until then.
+func TestServeStopWaitsForBrowsers(t *testing.T) {
+	needChromium(t)
+	address := openShop(t)
+	c := newCommandLine(t)
+	c.navigate(address)
+	browsers := func() []string {
+		return slices.DeleteFunc(processesWith(t, c.data), func(process string) bool { return strings.Contains(process, " serve ") })
+	}
+	if len(browsers()) == 0 {
+		t.Fatal("no browser is running")
+	}
+	if err := c.server().Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	waitNotRunning(t, c.data) // it no longer listens
+	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "status"); err != nil {
+		t.Errorf("call: %v\n%s", err, out)
+	}
+	for _, process := range browsers() {
+		t.Errorf("the next server started before the end of %s", process)
+	}
+	c.navigate(address)
+	if out, err := c.run("serve", "stop"); err != nil || out != "stopped\n" {
+		t.Errorf("serve stop: %v\n%s", err, out)
+	}
+	for _, process := range browsers() {
+		t.Errorf("serve stop left %s", process)
+	}
+}
+
 // TestServerOfAnotherVersion runs a command while a server of another version is running.
 func TestServerOfAnotherVersion(t *testing.T) {
 	c := newCommandLine(t)
-	l, err := server.Listen(c.data)
+	l, err := server.Listen(t.Context(), c.data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- server.New(server.Options{Version: "v9.9.9"}).Serve(ctx, l) }()
+	go func() {
+		defer l.Release()
+		ended <- server.New(server.Options{Version: "v9.9.9"}).Serve(ctx, l)
+	}()
 	out, err := c.run("call", "chrome_status")
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || exit.ExitCode() != exitUsage || !strings.Contains(out, "the running server has version v9.9.9, this program v0.0.0-test") || !strings.Contains(out, "serve stop") {
@@ -214,7 +252,8 @@ func TestSocketOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := c.run("call", "chrome_status")
-	if err == nil || !strings.Contains(out, socket) || !strings.Contains(out, "belongs to") {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != errclass.ExitNoBrowser || !strings.Contains(out, socket) || !strings.Contains(out, "belongs to") {
 		t.Errorf("call: %v\n%s", err, out)
 	}
 	if err := os.Chown(socket, 0, 0); err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -22,7 +24,7 @@ import (
 func openSessions(t *testing.T, n int, settings server.Settings) []server.Session {
 	t.Helper()
 	pool := new(chromium.Pool)
-	opener := &sessionOpener{t.TempDir(), pool, newProfileUsers(), nil, slog.New(slog.DiscardHandler)}
+	opener := &sessionOpener{data: t.TempDir(), pool: pool, profiles: newProfileLeases(), board: new(dashboard.Board), desk: new(handover.Desk), log: slog.New(slog.DiscardHandler)}
 	limit := func(context.Context) (func(), error) { return func() {}, nil }
 	all := make([]server.Session, n)
 	for i := range all {
@@ -34,7 +36,7 @@ func openSessions(t *testing.T, n int, settings server.Settings) []server.Sessio
 	}
 	t.Cleanup(func() {
 		for _, s := range all {
-			if err := s.Close(); err != nil {
+			if err := s.Close("the test ended"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -95,8 +95,8 @@ func junk(r *rand.Rand) string {
 	return texts[r.IntN(len(texts))]
 }
 
-// authorize returns junk for an HTTP front, with the host of the front or another one, and no token, a
-// wrong one or that of the server. What may open a session does not get the token.
+// authorize returns junk for an HTTP listener, with the host of the listener or another one, and no
+// token, a wrong one or that of the server. What may open a session does not get the token.
 func authorize(r *rand.Rand, text, host, token string) string {
 	headers := []string{
 		"Host: x\r\n",
@@ -291,8 +291,8 @@ func TestMCPSessionOfOtherName(t *testing.T) {
 	}
 }
 
-// TestTerminatedServerDrainsCalls sends SIGTERM during a call. The call finishes, and its client gets
-// the result: of HTTP, and of the stdio transport.
+// TestTerminatedServerDrainsCalls sends SIGTERM during a call. The call finishes, and its client
+// gets the result: of HTTP, and of the stdio transport.
 func TestTerminatedServerDrainsCalls(t *testing.T) {
 	needChromium(t)
 	for _, stdio := range []bool{false, true} {
@@ -363,8 +363,8 @@ func waitNotRunning(t *testing.T, data string) {
 	}
 }
 
-// TestStreamClientReadsNothing ends a server while a client of the stdio transport does not read its
-// results.
+// TestStreamClientReadsNothing ends a server while a client of the stdio transport does not read
+// its results.
 func TestStreamClientReadsNothing(t *testing.T) {
 	c := newCommandLine(t)
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil {
@@ -377,7 +377,7 @@ func TestStreamClientReadsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	stream.(net.Conn).SetWriteDeadline(time.Now().Add(time.Second))
+	stream.SetWriteDeadline(time.Now().Add(time.Second))
 	for i := 0; err == nil; i++ {
 		_, err = fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
 	}

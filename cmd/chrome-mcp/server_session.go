@@ -5,13 +5,21 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/spf13/pflag"
@@ -20,10 +28,14 @@ import (
 // A serverSession is a session of the server. It implements server.Session.
 type serverSession struct {
 	*mcp.HTTPSession
-	tools    *mcp.Server
+	stack    *executorStack
+	site     *siteRecorder // of a chat
 	closeAll func() error
-	ended    context.Context // done when the session is being closed
-	end      context.CancelFunc
+
+	principal, name string
+	desk            *handover.Desk
+	ended           context.Context // done when the session is being closed
+	end             context.CancelFunc
 
 	mu      sync.Mutex // guards streams.Add against Close
 	streams sync.WaitGroup
@@ -39,8 +51,8 @@ func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
 	s.streams.Add(1)
 	s.mu.Unlock()
 	defer s.streams.Done()
-	// When the session closes, the input of the stream ends, as stdin does. The results of calls that
-	// have just ended are still sent, unless the client does not read them.
+	// When the session closes, the input of the stream ends, as stdin does. The results of calls
+	// that have just ended are still sent, unless the client does not read them.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	stop := context.AfterFunc(s.ended, func() {
@@ -54,11 +66,20 @@ func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
 		}
 	})
 	defer stop()
-	err := s.tools.Run(ctx, mcp.LineTransport(&sessionInput{stream, s.ended}, stream))
+	err := s.HTTPSession.Run(ctx, mcp.StdioTransport(&sessionInput{stream, s.ended}, stream))
 	if s.ended.Err() != nil {
 		err = nil
 	}
 	return errors.Join(err, stream.Close())
+}
+
+// ServeDevTools implements server.Session.
+func (s *serverSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	if s.stack.cdp == nil {
+		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.", "CDP clients are not enabled for the session")
+	}
+	s.stack.cdp.relay.ServeDevTools(w, r, "")
+	return nil
 }
 
 // A sessionInput is the input of a stream. It ends when the session does.
@@ -75,62 +96,120 @@ func (i *sessionInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// HasBrowser implements server.Session.
+func (s *serverSession) HasBrowser() bool {
+	st := s.stack.Status(s.ended)
+	return st.CDPAttached || st.ActiveTabID != "" || slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
+}
+
+// HandedOver implements server.Session.
+func (s *serverSession) HandedOver() bool {
+	return slices.ContainsFunc(s.desk.Questions(), func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
+}
+
 // Close implements server.Session.
-func (s *serverSession) Close() error {
+func (s *serverSession) Close(reason string) error {
 	s.mu.Lock()
 	s.end()
 	s.mu.Unlock()
-	err := s.HTTPSession.Close()
+	err := s.HTTPSession.End(reason)
 	s.streams.Wait()
 	return errors.Join(err, s.closeAll())
 }
 
+// stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
+const stoppedByUser = "the user stopped it on the dashboard"
+
 // A sessionOpener opens the sessions of a server.
 type sessionOpener struct {
-	data     string         // directory
-	pool     *chromium.Pool // for sessions with a temporary profile
-	profiles *profileUsers
-	front    *httpFront // may be nil
-	log      *slog.Logger
+	data         string                 // directory
+	installation string                 // bridge.Options.Installation
+	pool         *chromium.Pool         // for sessions with a temporary profile
+	egress       *chromium.RemoteEgress // may be nil
+	vault        *secrets.Vault         // may be nil
+	profiles     *profileLeases
+	listener     *httpListener // may be nil
+	board        *dashboard.Board
+	dashboard    *dashboardService
+	desk         *handover.Desk
+	log          *slog.Logger
 }
 
 // open opens a session with the settings of its first client.
 func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
-	s, err := sessionSettings(r.Name, o.data, r.Settings)
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		err = executor.Errorf(executor.ErrBadArgs, usage.hint, "settings of the session: %w", usage)
-	}
+	session, err := o.openFor(r, "")
 	if err != nil {
 		return nil, err
 	}
-	s.limit, s.pool = r.Limit, o.pool
+	return session, nil
+}
+
+// openFor opens a session. If chatAgent is not empty, the session is that of a chat with this agent.
+func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*serverSession, error) {
+	s, err := sessionSettings(r.Name, o.data, r.Settings)
+	if err != nil {
+		return nil, asBadSettings(err)
+	}
+	s.chatAgent, s.installation = chatAgent, o.installation
+	s.limit, s.pool, s.remoteEgress, s.vault = r.Limit, o.pool, o.egress, o.vault
+	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
 	if r.Principal != "" {
 		s.outputName += "@" + r.Principal // names of sessions have no @
 	}
-	user := o.profiles.user(r.Principal, r.Name)
-	s.wrapBackend = user.wrap(s)
-	o.front.block(s)
+	lease := o.profiles.lease(r.Principal, r.Name)
+	s.wrapBackend = lease.wrap(s)
+	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
+		return lease.newSibling().wrapProfile(b, profile)
+	}
+	o.listener.block(s)
 	rules, err := s.validPolicy()
 	if err != nil {
-		return nil, err
+		return nil, asBadSettings(err)
 	}
-	s.observe = o.front.record
+	s.watched = o.board.Open(dashboard.SessionOptions{Principal: r.Principal, Name: r.Name, Stop: func() {
+		if err := r.Close(stoppedByUser); err != nil {
+			o.log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
+		}
+	}})
+	s.observe = func(log audit.Recorder) audit.Recorder {
+		if log != nil {
+			log = namedRecorder{log, r.Name, r.Principal}
+		}
+		return o.listener.record(log)
+	}
+	site := new(siteRecorder)
+	if chatAgent != "" {
+		record := s.observe
+		s.observe = func(log audit.Recorder) audit.Recorder {
+			site.next = record(log)
+			return site
+		}
+	}
 	ctx := context.Background()
-	tools, closeServer, err := openMCP(ctx, s, rules, o.log.With("session", r.Name, "principal", r.Principal))
+	tools, stack, closeServer, err := openMCP(ctx, s, rules, o.log.With("session", r.Name, "principal", r.Principal))
 	if err != nil {
+		s.watched.Close()
 		return nil, err
 	}
 	closeAll := func() error {
-		defer user.release() // after the browser has exited
+		defer lease.release() // after the browsers have exited
 		return closeServer()
 	}
 	h, err := tools.OpenHTTP(ctx)
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &serverSession{HTTPSession: h, tools: tools, closeAll: closeAll}
+	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, desk: o.desk, principal: r.Principal, name: r.Name}
 	one.ended, one.end = context.WithCancel(ctx)
 	return one, nil
+}
+
+// asBadSettings returns err with the code ErrBadArgs if it is a *usageError.
+func asBadSettings(err error) error {
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		return executor.Errorf(executor.ErrBadArgs, usage.hint, "settings of the session: %w", usage)
+	}
+	return err
 }
 
 // Settings that forServer computes, because their values can come from the environment.
@@ -146,7 +225,7 @@ func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "data", "session", "connect", "connect-token-file", "no-server", "json", "structured", "tools", "log-level", "log-file", "proxy":
+		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "json", "structured", "tools", "log-level", "log-file", "config", "proxy":
 			return // those of the client, of the server, or the same for all sessions
 		}
 		set := []string{f.Value.String()}
@@ -164,27 +243,63 @@ func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
 	if s.noProxy != "" {
 		values[noProxySetting] = []string{s.noProxy}
 	}
+	s.addBrowsers(values)
 	return values, err
 }
 
-// sessionSettings returns the settings of a session that a client opens with values. Only the
-// default session uses the default profile; others have temporary profiles unless they name one.
-func sessionSettings(name, data string, values server.Settings) (*settings, error) {
+// checkSettings checks the names and values of settings that a client sent.
+func checkSettings(values server.Settings) error {
+	_, _, err := parseSettings(values)
+	return asBadSettings(err)
+}
+
+// maxSettingName bounds the name of an unknown setting in an error, in characters.
+const maxSettingName = 60
+
+// parseSettings sets the flags that the settings of a session name.
+func parseSettings(values server.Settings) (*settings, *pflag.FlagSet, error) {
 	s, groups := define()
 	flags := pflag.NewFlagSet("session", pflag.ContinueOnError)
 	for _, g := range groups {
 		flags.AddFlagSet(g.flags)
 	}
-	for flag, set := range values {
-		if flag == noProxySetting {
-			s.noProxy = strings.Join(set, ",")
+	known := map[string]*pflag.Flag{}
+	for _, name := range sessionFlags() {
+		known["--"+name] = flags.Lookup(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name == noProxySetting {
+			s.noProxy = strings.Join(values[name], ",")
 			continue
 		}
-		for _, value := range set {
-			if err := flags.Set(strings.TrimPrefix(flag, "--"), value); err != nil {
-				return nil, usagef("", "%s: %s", flag, reason(err))
+		if name == browsersSetting {
+			if err := s.setBrowsers(values[name]); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		flag := known[name]
+		if flag == nil {
+			return nil, nil, usagef("Settings are the flags of a session, with dashes; see `chrome-mcp help flags`.", "unknown setting %q", pagetext.Truncate(name, maxSettingName)).suggest(name, known)
+		}
+		if _, list := flag.Value.(pflag.SliceValue); !list && len(values[name]) > 1 {
+			return nil, nil, usagef("Send one.", "%s has %d values", name, len(values[name]))
+		}
+		for _, value := range values[name] {
+			if err := flags.Set(flag.Name, value); err != nil {
+				return nil, nil, usagef("", "%s: %s", name, reason(err))
 			}
 		}
+	}
+	return s, flags, nil
+}
+
+// sessionSettings returns the settings of a session that a client opens with values. Only the
+// default session uses the default profile; others have temporary profiles unless they name one.
+func sessionSettings(name, data string, values server.Settings) (*settings, error) {
+	s, flags, err := parseSettings(values)
+	if err != nil {
+		return nil, err
 	}
 	s.given = flags.Changed
 	s.data = data
@@ -193,6 +308,9 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 	}
 	if name != server.DefaultSession && !s.given("profile") && !s.given("cdp-endpoint") {
 		s.isolated = true
+	}
+	if err := s.checkDefaultProfile(); err != nil {
+		return nil, err
 	}
 	if !s.given("tools") {
 		s.tools = mcp.Toolsets()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ func BenchmarkSessions(b *testing.B) {
 	for _, mode := range []string{"separate", "shared"} {
 		b.Run(mode, func(b *testing.B) {
 			var took time.Duration
-			var servers, browsers int
+			var servers, browsers usage
 			for b.Loop() {
 				data, err := os.MkdirTemp("", "bench") // the path of a socket is limited
 				if err != nil {
@@ -59,7 +60,7 @@ func BenchmarkSessions(b *testing.B) {
 				}
 				running.Wait()
 				took += time.Since(begin)
-				servers, browsers = memoryOf(b, data)
+				servers, browsers = usageOf(b, data)
 				for _, s := range clients {
 					if s != nil {
 						s.client.Close()
@@ -75,15 +76,77 @@ func BenchmarkSessions(b *testing.B) {
 				os.RemoveAll(data)
 			}
 			b.ReportMetric(took.Seconds()/float64(b.N), "s/8-sessions")
-			b.ReportMetric(float64(servers)/1024, "server-MiB")
-			b.ReportMetric(float64(browsers)/1024, "browser-MiB")
+			b.ReportMetric(servers.mib(), "server-MiB")
+			b.ReportMetric(browsers.mib(), "browser-MiB")
 		})
 	}
 }
 
-// memoryOf returns the proportional set size of the servers and the browsers on a data directory, in
-// KiB.
-func memoryOf(tb testing.TB, data string) (servers, browsers int) {
+// BenchmarkScale reports what sessions of one server cost, each with a page: the memory of the server
+// and of its browsers, the CPU time of both in a second without calls, and that of a navigation with a
+// snapshot in one of the sessions.
+func BenchmarkScale(b *testing.B) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, orderPage)
+	}))
+	defer web.Close()
+	for _, sessions := range []int{1, 4, 16} {
+		b.Run(fmt.Sprint("sessions=", sessions), func(b *testing.B) {
+			data, err := os.MkdirTemp("", "bench") // the path of a socket is limited
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer os.RemoveAll(data)
+			c := &commandLine{b, data}
+			run := func(args ...string) {
+				if out, err := c.run(args...); err != nil {
+					b.Fatalf("%v\n%s", err, out)
+				}
+			}
+			call := func(session int, args ...string) {
+				flags := append(rootNeedsNoSandbox(), "--session", fmt.Sprint("s", session), "--headless", "--isolated", "--prefer", "cdp", "--allow-domain", "127.0.0.1:*")
+				run(slices.Concat([]string{"call"}, flags, args)...)
+			}
+			for i := range sessions {
+				call(i, "navigate", "url="+web.URL)
+			}
+			defer run("serve", "stop")
+			servers, browsers := usageOf(b, data)
+			const idle = 5 * time.Second
+			time.Sleep(idle)
+			idleServers, idleBrowsers := usageOf(b, data)
+			for b.Loop() {
+				call(0, "navigate", "url="+web.URL)
+				call(0, "snapshot")
+			}
+			endServers, endBrowsers := usageOf(b, data)
+			b.ReportMetric((idleServers.cpu+idleBrowsers.cpu-servers.cpu-browsers.cpu)*1000/idle.Seconds(), "idle-cpu-ms/s")
+			b.ReportMetric(idleServers.mib(), "server-MiB")
+			b.ReportMetric(idleBrowsers.mib(), "browser-MiB")
+			b.ReportMetric((endServers.cpu-idleServers.cpu)*1000/float64(b.N), "server-cpu-ms/op")
+			b.ReportMetric((endBrowsers.cpu-idleBrowsers.cpu)*1000/float64(b.N), "browser-cpu-ms/op")
+		})
+	}
+}
+
+// A usage is what processes use.
+type usage struct {
+	kib int     // proportional set size
+	cpu float64 // CPU time in seconds, since they started
+}
+
+func (u usage) mib() float64 { return float64(u.kib) / 1024 }
+
+func (u *usage) add(p *process.Process) {
+	u.kib += pss(p.Pid)
+	if times, err := p.Times(); err == nil {
+		u.cpu += times.User + times.System
+	}
+}
+
+// usageOf returns what the servers and the browsers on a data directory use.
+func usageOf(tb testing.TB, data string) (servers, browsers usage) {
 	all, err := process.Processes()
 	if err != nil {
 		tb.Fatal(err)
@@ -98,9 +161,9 @@ func memoryOf(tb testing.TB, data string) (servers, browsers int) {
 		switch browser := strings.Contains(line, "--user-data-dir="+data) || inBrowser[parent]; {
 		case browser:
 			inBrowser[p.Pid] = true
-			browsers += pss(p.Pid)
+			browsers.add(p)
 		case strings.HasPrefix(line, binary) && strings.Contains(line, data) && !strings.Contains(line, "--connect"):
-			servers += pss(p.Pid)
+			servers.add(p)
 		}
 	}
 	return servers, browsers

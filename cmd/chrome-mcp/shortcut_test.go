@@ -3,8 +3,6 @@ package main
 import (
 	"path/filepath"
 	"testing"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestShortcut presses real keys: in a Chrome window with the extension, the shortcut that the
@@ -19,17 +17,10 @@ func TestShortcut(t *testing.T) {
 	b.register(t, data)
 	server := startMCP(t, "--data", data, "--port=0", "--allow-domain", site.URL, "--enable-mutations", "--no-cdp-fallback")
 	b.open()
-	b.goTo(t, b.Find(t, "page", "about:blank").ID, site.URL+"/first")
+	b.GoTo(t, b.Find(t, "page", "about:blank").ID, site.URL+"/first")
 	server.until(t, "no tab shared", "chrome_status", nil)
 
-	// A click gives the window the keyboard focus: this display has no window manager.
-	page := b.Find(t, "page", site.URL+"/first")
-	userbrowser.Eventually(t, "the window to have the keyboard focus", func() bool {
-		screen.click(t, 400, 600)
-		var focused bool
-		b.EvalInTarget(t, page.ID, "document.hasFocus()", &focused)
-		return focused
-	})
+	b.focus(t, screen, b.Find(t, "page", site.URL+"/first").ID)
 	screen.press(t, keyAlt, keyShift, 's')
 	server.until(t, "/first", "tabs_list", nil)
 	server.call(t, "get_text", nil, "Lamps of walnut")

@@ -1,21 +1,10 @@
 package main
 
-import (
-	"fmt"
-	"io"
-	"os"
-)
+import "os"
 
-// printInteractiveHint prints a hint to stderr if a user started the server in a terminal.
-func printInteractiveHint(stdin io.Reader, stderr io.Writer) {
-	if isTerminal(stdin) {
-		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
-	}
-}
-
-// isTerminal reports whether r is a terminal.
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
+// isTerminal reports whether stream, an io.Reader or io.Writer, is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

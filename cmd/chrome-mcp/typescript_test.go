@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
@@ -30,11 +29,7 @@ func TestTypeScriptClient(t *testing.T) {
 	// HTTP sessions have all toolsets and structured results.
 	for mode, tools := range map[string]int{"text": 26, "structured": 26, "http": 0} {
 		t.Run(mode, func(t *testing.T) {
-			_, address, stop, err := shop.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stop()
+			address := openShop(t)
 			flags := append(rootNeedsNoSandbox(), "--headless", "--allow-domain", address, "--enable-mutations")
 			args := []string{"../../tools/typescript-client.mjs", address}
 			switch mode {

@@ -67,34 +67,6 @@ func (b *userBrowser) open() {
 	})
 }
 
-// goTo opens a URL in a tab and waits for it.
-func (b *userBrowser) goTo(t *testing.T, id, url string) {
-	t.Helper()
-	b.WithSession(t, id, func(s string) {
-		b.Call(t, s, "Page.navigate", map[string]any{"url": url}, nil)
-		userbrowser.Eventually(t, url, func() bool {
-			var at string
-			b.Eval(t, s, "document.readyState + location.href", &at)
-			return at == "complete"+url
-		})
-	})
-}
-
-// newTab opens a tab in the foreground and waits for it.
-func (b *userBrowser) newTab(t *testing.T, url string) (id string) {
-	t.Helper()
-	var made struct {
-		TargetID string `json:"targetId"`
-	}
-	b.Call(t, "", "Target.createTarget", map[string]any{"url": url}, &made)
-	userbrowser.Eventually(t, url, func() bool {
-		var at string
-		b.EvalInTarget(t, made.TargetID, "document.readyState + location.href", &at)
-		return at == "complete"+url
-	})
-	return made.TargetID
-}
-
 // number returns the tab id of the extension API.
 func (b *userBrowser) number(t *testing.T, urlPart string) (id int) {
 	t.Helper()
@@ -108,7 +80,7 @@ func (b *userBrowser) number(t *testing.T, urlPart string) (id int) {
 // options opens the options page, calls work and closes the page.
 func (b *userBrowser) options(t *testing.T, work func(session string)) {
 	t.Helper()
-	id := b.newTab(t, "chrome-extension://"+extension.ID()+"/options.html")
+	id := b.NewTab(t, "chrome-extension://"+extension.ID()+"/options.html")
 	b.WithSession(t, id, work)
 	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": id})
 }

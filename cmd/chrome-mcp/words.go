@@ -3,8 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 var (
@@ -13,7 +14,7 @@ var (
 )
 
 // jsonStart matches the beginning of a word with a value that may be JSON.
-var jsonStart = regexp.MustCompile(`^[A-Za-z]+(:=|=)[\[{"]`)
+var jsonStart = lazyregexp.New(`^[A-Za-z]+(:=|=)[\[{"]`)
 
 // splitWords splits a line into words like a POSIX shell: white space separates them, single quotes
 // preserve everything, double quotes everything except \" \\ \$ and \`, and a backslash outside of
@@ -40,7 +41,7 @@ func splitWords(line string) ([]string, error) {
 
 // cutJSON cuts a word whose value is JSON from the start of line.
 func cutJSON(line string) (word, rest string, ok bool) {
-	start := jsonStart.FindString(line)
+	start := jsonStart().FindString(line)
 	if start == "" || strings.HasSuffix(start, `="`) && !strings.HasSuffix(start, `:="`) {
 		return "", "", false
 	}

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,8 @@ import (
 const (
 	// discoverTimeout bounds the request for the WebSocket URL.
 	discoverTimeout = 5 * time.Second
+	// connectTimeout bounds the TCP connection.
+	connectTimeout = 5 * time.Second
 	// dialTimeout bounds the WebSocket handshake. A Chrome that is configured to prompt its user
 	// responds after the user has answered.
 	dialTimeout = 30 * time.Second
@@ -31,15 +34,39 @@ const (
 // An attachedBrowser describes a browser that we attached to.
 type attachedBrowser struct {
 	version version
-	url     string // WebSocket URL; it gives full control of the browser, so it must not be logged
+	endpoint
 }
 
-// dial connects to the browser at address, an [Options].CDPEndpoint, and returns when the browser
-// has responded. It returns ErrBadArgs for an invalid address, ErrNoBackend if nothing listens
+// An endpoint is the address of a browser with the headers of requests to it. It gives full control
+// of the browser, so it must not be logged.
+type endpoint struct {
+	URL    string      `json:"url"`
+	Header http.Header `json:"header,omitempty"`
+}
+
+// endpoint returns the endpoint that the options select.
+func (o *Options) endpoint() (endpoint, error) {
+	e := endpoint{URL: o.CDPEndpoint}
+	var err error
+	if o.CDPHeaders != nil {
+		e.Header, err = o.CDPHeaders()
+	}
+	return e, err
+}
+
+// dial connects to the browser at an [Options].CDPEndpoint, and returns when the browser has
+// responded. It returns ErrBadArgs for an invalid address, ErrNoBackend if nothing listens
 // there, and ErrLaunchFailed if the program there is not a browser that we can attach to. Closing
 // the transport detaches from the browser.
-func dial(ctx context.Context, address string) (transport, attachedBrowser, error) {
-	u, err := url.Parse(address)
+func dial(ctx context.Context, at endpoint) (transport, attachedBrowser, error) {
+	if IsRunningName(at.URL) {
+		u, err := FindRunning(at.URL)
+		if err != nil {
+			return nil, attachedBrowser{}, err
+		}
+		at.URL = u.String()
+	}
+	u, err := url.Parse(at.URL)
 	if err != nil || u.Hostname() == "" {
 		// The error of url.Parse contains the address, including its secrets.
 		return nil, attachedBrowser{}, badEndpoint("it is not a URL with a host")
@@ -47,7 +74,7 @@ func dial(ctx context.Context, address string) (transport, attachedBrowser, erro
 	switch u.Scheme {
 	case "ws", "wss":
 	case "http", "https":
-		if u, err = discover(ctx, u); err != nil {
+		if u, err = discover(ctx, u, at.Header); err != nil {
 			return nil, attachedBrowser{}, err
 		}
 	default:
@@ -55,12 +82,42 @@ func dial(ctx context.Context, address string) (transport, attachedBrowser, erro
 	}
 	u.Fragment = ""
 
-	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	conn, err := dialWebSocket(dialCtx, u.String())
-	if err != nil {
+	conn, v, err := openBrowser(ctx, u, at.Header, dialTimeout)
+	var notBrowser *notBrowserError
+	switch {
+	case err == nil:
+		return conn, attachedBrowser{v, endpoint{u.String(), at.Header}}, nil
+	case !errors.As(err, &notBrowser):
 		return nil, attachedBrowser{}, unreachable(ctx, u, err,
 			"Give the http:// address of the debugging port, which is queried for the WebSocket URL, or the complete ws:// URL.")
+	case ctx.Err() != nil:
+		return nil, attachedBrowser{}, attachCanceledError(ctx, u)
+	}
+	return nil, attachedBrowser{}, executor.Errorf(executor.ErrLaunchFailed,
+		"Give the address of the browser, not of one of its pages: http://host:port, or ws://…/devtools/browser/….",
+		"endpoint %s is not a browser-level CDP endpoint: %w", redactedURL(u), notBrowser.err)
+}
+
+// errNoHandshake is wrapped by the error of openBrowser if the server accepted the connection, and
+// did not answer the handshake in time.
+var errNoHandshake = fmt.Errorf("no answer to the handshake: %w", context.DeadlineExceeded)
+
+// A notBrowserError is the error for a WebSocket that does not respond as a browser does.
+type notBrowserError struct{ err error }
+
+func (e *notBrowserError) Error() string { return e.err.Error() }
+
+// openBrowser connects to the WebSocket of a browser, and returns when the browser has responded.
+// wait bounds the handshake.
+func openBrowser(ctx context.Context, u *url.URL, header http.Header, wait time.Duration) (*webSocketTransport, version, error) {
+	dialCtx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	conn, err := dialWebSocket(dialCtx, u.String(), header)
+	if err != nil {
+		if dialCtx.Err() != nil && ctx.Err() == nil {
+			err = errNoHandshake
+		}
+		return nil, version{}, err
 	}
 	// Read ignores its context, so closing the connection interrupts it.
 	answerCtx, cancelAnswer := context.WithTimeout(ctx, answerTimeout)
@@ -75,21 +132,16 @@ func dial(ctx context.Context, address string) (transport, attachedBrowser, erro
 		if answerCtx.Err() != nil {
 			err = fmt.Errorf("no answer within %s", answerTimeout)
 		}
-		if ctx.Err() != nil {
-			return nil, attachedBrowser{}, attachCanceledError(ctx, u)
-		}
-		return nil, attachedBrowser{}, executor.Errorf(executor.ErrLaunchFailed,
-			"Give the address of the browser, not of one of its pages: http://host:port, or ws://…/devtools/browser/….",
-			"endpoint %s is not a browser-level CDP endpoint: %w", redactedURL(u), err)
+		return nil, version{}, &notBrowserError{err}
 	}
-	return conn, attachedBrowser{version: v, url: u.String()}, nil
+	return conn, v, nil
 }
 
 // discover queries the debugging port at u for its WebSocket URL.
-func discover(ctx context.Context, u *url.URL) (*url.URL, error) {
+func discover(ctx context.Context, u *url.URL, header http.Header) (*url.URL, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
-	found, err := fetchVersion(ctx, u)
+	found, err := fetchVersion(ctx, u, header)
 	var rejected *hostRejected
 	if errors.As(err, &rejected) {
 		// Chrome responds only if the Host header is an IP address or localhost, so that no page
@@ -99,7 +151,7 @@ func discover(ctx context.Context, u *url.URL) (*url.URL, error) {
 			return nil, executor.Errorf(executor.ErrNoBackend, "Give its IP address instead of its name.", "endpoint %s: %w", redactedURL(u), lookupErr)
 		}
 		u = ip
-		found, err = fetchVersion(ctx, u)
+		found, err = fetchVersion(ctx, u, header)
 	}
 	if err != nil {
 		return nil, err
@@ -118,12 +170,15 @@ func discover(ctx context.Context, u *url.URL) (*url.URL, error) {
 type hostRejected struct{ error }
 
 // fetchVersion requests /json/version and returns the WebSocket URL in the response.
-func fetchVersion(ctx context.Context, u *url.URL) (*url.URL, error) {
+func fetchVersion(ctx context.Context, u *url.URL, header http.Header) (*url.URL, error) {
 	at := *u
 	at.Path, at.RawPath, at.Fragment = strings.TrimSuffix(u.Path, "/")+"/json/version", "", ""
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, badEndpoint("unsupported address")
+	}
+	if header != nil {
+		req.Header = header.Clone()
 	}
 	// Use a separate transport, so that no connection stays open after the request and no proxy of
 	// the environment sees the URL.
@@ -207,10 +262,7 @@ func unreachable(ctx context.Context, u *url.URL, err error, hint string) error 
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return executor.Errorf(executor.ErrNoBackend, start, "endpoint %s did not answer in time", redactedURL(u))
 	}
-	if hint == "" {
-		hint = start
-	}
-	return executor.Errorf(executor.ErrLaunchFailed, hint, "endpoint %s: %w", redactedURL(u), err)
+	return executor.Errorf(executor.ErrLaunchFailed, cmp.Or(hint, start), "endpoint %s: %w", redactedURL(u), err)
 }
 
 // connRefused is the Windows equivalent of ECONNREFUSED (WSAECONNREFUSED).

@@ -22,7 +22,7 @@ func TestDialRealChromium(t *testing.T) {
 	}
 	name := "localhost:" + u.Port()
 	for _, address := range []string{ws, "http://" + u.Host, "http://" + u.Host + "/", "http://" + name} {
-		tr, e, err := dial(t.Context(), address)
+		tr, e, err := dial(t.Context(), endpoint{URL: address})
 		if err != nil {
 			t.Fatalf("dial %s: %v", address, err)
 		}
@@ -44,7 +44,7 @@ func TestDialRealChromium(t *testing.T) {
 		"ws://" + u.Host:                       executor.ErrLaunchFailed,
 		"ws://" + u.Host + "/devtools/page/no": executor.ErrLaunchFailed,
 	} {
-		if _, _, err := dial(t.Context(), address); executor.CodeOf(err) != code {
+		if _, _, err := dial(t.Context(), endpoint{URL: address}); executor.CodeOf(err) != code {
 			t.Errorf("dial %s: %v, want %s", address, err, code)
 		}
 	}
@@ -89,7 +89,7 @@ func TestDialErrors(t *testing.T) {
 		{"no host", "http://", executor.ErrBadArgs, "not a URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr, _, err := dial(t.Context(), c.address)
+			tr, _, err := dial(t.Context(), endpoint{URL: c.address})
 			if err == nil {
 				tr.Close()
 			}
@@ -104,7 +104,7 @@ func TestDialErrorsOmitSecrets(t *testing.T) {
 	for _, address := range []string{
 		"ws://127.0.0.1:1/devtools/SECRET?token=SECRET", "http://user:SECRET@127.0.0.1:1/?token=SECRET", "http://[::1/SECRET", "x://SECRET",
 	} {
-		_, _, err := dial(t.Context(), address)
+		_, _, err := dial(t.Context(), endpoint{URL: address})
 		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), "SECRET") {
 			t.Errorf("dial %s: %v", address, err)
 		}
@@ -125,7 +125,7 @@ func TestDialRejectedHostName(t *testing.T) {
 	defer s.Close()
 	u, _ := url.Parse(s.URL)
 	u.Host = "localhost:" + u.Port()
-	ws, err := discover(t.Context(), u)
+	ws, err := discover(t.Context(), u, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,19 @@ func TestCancelledDial(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer s.Close()
-	if _, _, err := dial(ctx, s.URL); executor.CodeOf(err) != executor.ErrTimeout {
+	if _, _, err := dial(ctx, endpoint{URL: s.URL}); executor.CodeOf(err) != executor.ErrTimeout {
 		t.Errorf("canceled dial: %v", err)
+	}
+}
+func TestLocalEndpoint(t *testing.T) {
+	for endpoint, want := range map[string]bool{
+		"http://127.0.0.1:9222": true, "http://LOCALHOST:9222": true, "ws://localhost.:9222/": true, "http://127.0.0.2:1": true,
+		"http://[::1]:9222": true, "http://[0:0:0:0:0:0:0:1]:9222": true, "http://[::ffff:127.0.0.1]:1": true, "auto": true,
+		"http://10.0.0.1:9222": false, "http://localhost.example:9222": false, "http://[::]:1": false, "%": false,
+	} {
+		r := &instance{opts: Options{CDPEndpoint: endpoint}}
+		if got := r.local(); got != want {
+			t.Errorf("%s: %v, want %v", endpoint, got, want)
+		}
 	}
 }

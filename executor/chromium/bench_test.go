@@ -3,6 +3,7 @@ package chromium
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	cdptarget "github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -322,4 +325,50 @@ func firstPageRaw(ctx context.Context, o Options, url string, atEnd func(func() 
 		err = fmt.Errorf("the page is %q", title)
 	}
 	return err
+}
+
+// BenchmarkConnectCDP compares Runtime.evaluate through ConnectCDP with the raw pipe.
+func BenchmarkConnectCDP(b *testing.B) {
+	o := benchOptions(b)
+	o.CDPClients = true
+	backend := New(o)
+	defer backend.Close()
+	c, err := backend.ConnectCDP(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	command := func(id int64, session, method, params string) json.RawMessage {
+		if err := c.Send(b.Context(), executor.CDPMessage{ID: id, SessionID: session, Method: method, Params: json.RawMessage(params)}); err != nil {
+			b.Fatal(err)
+		}
+		for {
+			m, err := c.Receive(b.Context())
+			if err != nil || m.Error != nil {
+				b.Fatal(m.Error, err)
+			}
+			if m.Method == "" {
+				return m.Result
+			}
+		}
+	}
+	target := memberOf(command(1, "", "Target.createTarget", `{"url":"about:blank"}`), "targetId")
+	session := memberOf(command(2, "", "Target.attachToTarget", fmt.Sprintf(`{"targetId":%q,"flatten":true}`, target)), "sessionId")
+	b.Run("raw", func(b *testing.B) {
+		r := running(backend)
+		tab, err := r.awaitTab(b.Context(), cdptarget.ID(target))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if err := tab.Page.Session().Call(b.Context(), "Runtime.evaluate", map[string]any{"expression": "1"}, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("client", func(b *testing.B) {
+		for b.Loop() {
+			command(3, session, "Runtime.evaluate", `{"expression":"1"}`)
+		}
+	})
 }

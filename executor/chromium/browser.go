@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -58,11 +59,7 @@ type start struct {
 // New returns a Backend. It starts nothing. The first call that needs the browser reports options
 // that contradict each other.
 func New(opts Options) *Backend {
-	log := opts.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &Backend{opts: opts, log: log}
+	return &Backend{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 }
 
 // Kind returns executor.BackendCDP.
@@ -235,14 +232,15 @@ func (b *Backend) Status(context.Context) executor.Status {
 		s.Detail = "closed"
 	case b.lastErr != nil:
 		s.Detail = "the browser did not start: " + b.lastErr.Error()
-		var e *executor.Error
-		if errors.As(b.lastErr, &e) && e.Hint != "" {
+		if e, ok := errors.AsType[*executor.Error](b.lastErr); ok && e.Hint != "" {
 			s.Detail += " (" + e.Hint + ")"
 		}
 	case b.starting != nil:
 		s.Detail = "the browser is starting"
 	case b.lastExitErr != nil:
 		s.Ready, s.Detail = true, "browser exited; the next call starts a new one"
+	case b.opts.Browserless != nil:
+		s.Ready, s.Detail = true, "the first call that needs a browser launches one on browserless"
 	case b.opts.CDPEndpoint != "":
 		s.Ready, s.Detail = true, "the first call attaches to the browser at the CDP endpoint"
 	default:

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -88,15 +89,33 @@ func wantCode(t *testing.T, err error, want executor.Code) {
 }
 
 // TestKilledBrowserIsReplaced checks that the pending call fails with one clear error after the
-// browser is killed, and that the next call starts a new browser with other tabs.
+// browser is killed, and that the next call starts a new browser with other tabs and with the
+// storage state of the session.
 func TestKilledBrowserIsReplaced(t *testing.T) {
 	srv, ctx := pages(t), limited(t)
 	b := newBrowser(t, testOptions(t))
-	s := newSession(t, b)
+	dir := t.TempDir()
+	state := `{"cookies": [{"name": "customer", "value": "ann", "domain": "127.0.0.1", "path": "/", "expires": -1}], "origins": []}`
+	if err := os.WriteFile(filepath.Join(dir, "ann.json"), []byte(state), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	wantCookie := func() {
+		t.Helper()
+		res, err := pagetest.Of(s, "").Eval(ctx, "document.cookie", nil)
+		if err != nil || string(res.Value) != `"customer=ann"` {
+			t.Errorf("cookie: %+v, %v", res, err)
+		}
+	}
 	nav, err := s.Navigate(ctx, srv.URL+"/first", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantCookie()
 	pid := running(b).proc.pid
 	pending := make(chan error, 1)
 	go func() {
@@ -122,6 +141,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	if again.Title != "second" || running(b).proc.pid == pid {
 		t.Errorf("arrived at %+v in pid %d", *again, running(b).proc.pid)
 	}
+	wantCookie()
 	_, err = pagetest.Of(s, nav.TabID).Snapshot(ctx, nil)
 	wantCode(t, err, executor.ErrStaleTab)
 }
@@ -259,7 +279,12 @@ func TestAttachDefaultContext(t *testing.T) {
 	_, address := startForeign(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
-	o.Isolated, o.CDPEndpoint, o.AttachDefaultContext = false, address, true
+	o.Isolated, o.CDPEndpoint = false, address
+	// A tab in the separate context of another session is not the user's.
+	if _, _, err := newSession(t, New(o)).NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/separate"}); err != nil {
+		t.Fatal(err)
+	}
+	o.AttachDefaultContext = true
 	b := New(o)
 	s := newSession(t, b)
 	// The first call already returns the user's tabs.
@@ -275,8 +300,11 @@ func TestAttachDefaultContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tab := range tabs {
-		if tab.Title == "theirs" {
+		switch tab.Title {
+		case "theirs":
 			userTab = tab.ID
+		case "separate":
+			t.Errorf("a tab of another browser context is listed: %+v", tab)
 		}
 	}
 	text, err := pagetest.Of(s, userTab).Text(ctx, nil)

@@ -6,46 +6,29 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
 )
 
 var _ session.CookieJar = (*instance)(nil)
 
-// A partition is the top-level site to which a partitioned cookie is restricted.
-type partition struct {
-	Site     string `json:"topLevelSite"`
-	Ancestor bool   `json:"hasCrossSiteAncestor"`
-}
-
 // AllCookies implements session.CookieJar.
 func (r *instance) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
-	var res struct {
-		Cookies []struct {
-			Name      string            `json:"name"`
-			Value     string            `json:"value"`
-			Domain    string            `json:"domain"`
-			Path      string            `json:"path"`
-			Expires   float64           `json:"expires"`
-			HTTPOnly  bool              `json:"httpOnly"`
-			Secure    bool              `json:"secure"`
-			SameSite  executor.SameSite `json:"sameSite"`
-			Partition *partition        `json:"partitionKey"`
-			Opaque    bool              `json:"partitionKeyOpaque"`
-		} `json:"cookies"`
-	}
-	if err := r.conn.BrowserSession().Call(ctx, "Storage.getCookies", r.inContext(nil), &res); err != nil {
+	var res storage.GetCookiesResult
+	if err := r.conn.BrowserSession().Call(ctx, "Storage.getCookies", r.inContext(map[string]any{}), &res); err != nil {
 		return nil, err
 	}
 	var list []statefile.Cookie
 	for _, c := range res.Cookies {
-		if c.Opaque { // its partition cannot be saved
+		if c.PartitionKeyOpaque { // its partition cannot be saved
 			continue
 		}
 		saved := statefile.Cookie{
 			Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Expires: c.Expires,
-			HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
+			HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: executor.SameSite(c.SameSite),
 		}
-		if c.Partition != nil {
-			saved.Partition, saved.Ancestor = c.Partition.Site, c.Partition.Ancestor
+		if c.PartitionKey != nil {
+			saved.Partition, saved.Ancestor = c.PartitionKey.TopLevelSite, c.PartitionKey.HasCrossSiteAncestor
 		}
 		list = append(list, saved)
 	}
@@ -70,20 +53,9 @@ func (r *instance) AddCookies(ctx context.Context, cookies []statefile.Cookie) e
 			param["sameSite"] = c.SameSite
 		}
 		if c.Partition != "" {
-			param["partitionKey"] = partition{c.Partition, c.Ancestor}
+			param["partitionKey"] = network.CookiePartitionKey{TopLevelSite: c.Partition, HasCrossSiteAncestor: c.Ancestor}
 		}
 		list = append(list, param)
 	}
 	return r.conn.BrowserSession().Call(ctx, "Storage.setCookies", r.inContext(map[string]any{"cookies": list}), nil)
-}
-
-// inContext adds the id of the instance's browser context to params.
-func (r *instance) inContext(params map[string]any) map[string]any {
-	if params == nil {
-		params = map[string]any{}
-	}
-	if r.context != "" {
-		params["browserContextId"] = r.context
-	}
-	return params
 }

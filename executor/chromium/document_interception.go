@@ -6,30 +6,50 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
 // interceptDocuments makes the browser pause each request for a document, including each redirect
-// hop. The egress proxy sees only hosts: it cannot distinguish a document from its images.
-func interceptDocuments(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, error) {
-	return conn.BrowserSession().Start(ctx, "Fetch.enable", map[string]any{
-		"patterns": []map[string]any{{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}},
-	})
+// hop. The egress proxy sees only hosts: it cannot distinguish a document from its images. All
+// requests to the origins of credentials are paused as well, because the browser reports HTTP
+// authentication only for paused requests.
+func interceptDocuments(ctx context.Context, conn *cdpconn.Conn, credentials map[string]HTTPCredentials) error {
+	patterns := []map[string]any{{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Request"}}
+	for origin := range credentials {
+		patterns = append(patterns, map[string]any{"urlPattern": origin + "/*", "requestStage": "Request"})
+	}
+	return conn.BrowserSession().Call(ctx, "Fetch.enable", map[string]any{"patterns": patterns, "handleAuthRequests": len(credentials) > 0}, nil)
 }
 
-// handlePausedDocument answers the request for a document that the browser paused. It does not
-// block.
+// handlePausedDocument answers the request for a document that the browser paused. It continues
+// other requests, which the proxy checks. It does not block.
 func (r *instance) handlePausedDocument(e fetch.EventRequestPaused) {
 	if e.Request == nil {
 		r.browser.log.Warn("invalid event of a paused request")
 		return
 	}
+	if e.ResourceType != network.ResourceTypeDocument {
+		r.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		return
+	}
+	if done := r.clients.credentialsDone(target.ID(e.FrameID)); done != nil {
+		r.work.Go(func() {
+			<-done
+			r.answerPausedDocument(e)
+		})
+		return
+	}
+	r.answerPausedDocument(e)
+}
+
+// answerPausedDocument continues or fails the request for a document. It does not block.
+func (r *instance) answerPausedDocument(e fetch.EventRequestPaused) {
 	continueRequest := func() {
 		r.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 	}
@@ -39,12 +59,12 @@ func (r *instance) handlePausedDocument(e fetch.EventRequestPaused) {
 	}
 	reason := r.opts.Network.CheckDocument(e.Request.URL)
 	if reason == nil {
-		r.documentDenials.clear(e.Request.URL)
+		r.documentDenials.Remove(hostOf(e.Request.URL))
 		continueRequest()
 		return
 	}
 	r.work.Go(func() {
-		if r.isSubframe(string(e.FrameID)) {
+		if !r.opts.CDPClients && r.isSubframe(string(e.FrameID)) {
 			continueRequest() // a subresource, which the proxy checks
 			return
 		}
@@ -56,7 +76,7 @@ func (r *instance) handlePausedDocument(e fetch.EventRequestPaused) {
 }
 
 func (r *instance) recordDenial(document string, reason error) {
-	r.documentDenials.set(document, reason)
+	r.documentDenials.Add(hostOf(document), reason)
 	r.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
@@ -78,7 +98,7 @@ func (r *instance) requestFilter() *page.RequestFilter {
 		}
 		reason := r.opts.Network.CheckDocument(address)
 		if reason == nil {
-			r.documentDenials.clear(address)
+			r.documentDenials.Remove(hostOf(address))
 		} else {
 			r.recordDenial(address, reason)
 		}
@@ -112,14 +132,10 @@ func (r *instance) checkSubresource(u *url.URL) error {
 func (r *instance) isSubframe(frame string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 	defer cancel()
-	var res struct {
-		Info struct {
-			Type string `json:"type"`
-		} `json:"targetInfo"`
-	}
+	var res target.GetTargetInfoResult
 	err := r.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
 	if err == nil {
-		return res.Info.Type == "iframe"
+		return res.TargetInfo != nil && res.TargetInfo.Type == "iframe"
 	}
 	return isUnknownTarget(err)
 }
@@ -144,34 +160,3 @@ func hostOf(raw string) string {
 
 // maxCachedDenials bounds the hosts whose denial reasons are stored.
 const maxCachedDenials = 256
-
-// denialCache stores why the latest documents of each host were denied, because the browser only
-// reports that they were blocked. It is safe for concurrent use.
-type denialCache struct {
-	mu sync.Mutex
-	of map[string]error // by host:port
-}
-
-func (f *denialCache) set(url string, reason error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.of == nil || len(f.of) >= maxCachedDenials {
-		f.of = map[string]error{}
-	}
-	f.of[hostOf(url)] = reason
-}
-
-// clear removes the denial of a host. One of its documents was allowed, possibly at another path.
-func (f *denialCache) clear(url string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.of) > 0 {
-		delete(f.of, hostOf(url))
-	}
-}
-
-func (f *denialCache) find(host string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.of[host]
-}

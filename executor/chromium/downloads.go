@@ -17,14 +17,11 @@ import (
 // watchDownloads makes the browser write downloads to our staging directory, under generated names,
 // and send download events. Without a staging directory, downloads are denied.
 func (r *instance) watchDownloads(ctx context.Context) error {
-	params := map[string]any{"behavior": "deny", "eventsEnabled": true}
-	if r.context != "" {
-		params["browserContextId"] = r.context
-	}
+	params := r.inContext(map[string]any{"behavior": "deny", "eventsEnabled": true})
 	if r.proc != nil || r.local() {
-		if dir, err := r.files(); err != nil {
+		if _, staging, err := r.staging(); err != nil {
 			r.browser.log.Warn("downloads are disabled", "error", err)
-		} else if staging, err := dir.Staging(); err == nil {
+		} else {
 			params["behavior"], params["downloadPath"] = "allowAndName", staging
 		}
 	}
@@ -36,15 +33,22 @@ func (r *instance) watchDownloads(ctx context.Context) error {
 // download.
 func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 	tab, frame := r.downloader(string(e.FrameID))
-	if tab == nil || !r.mayDownload(tab, frame, e.URL) {
+	if tab == nil && r.opts.CDPClients {
+		r.clientDownloadStarted(e)
+		return
+	}
+	var denied error = executor.ErrPolicyDenied
+	if tab != nil {
+		denied = r.browser.sessions.MayDownload(tab, frame, e.URL)
+	}
+	if denied != nil {
+		if r.opts.CDPClients { // which get no reason
+			r.logDenied(e.URL, denied)
+		}
 		r.cancel(e.GUID)
+		r.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
 		if tab != nil {
-			name := e.SuggestedFilename
-			if !r.mayRead(tab, frame) {
-				name = "" // the name can contain any text
-			}
-			tab.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-				"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
+			r.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename)
 		}
 		return
 	}
@@ -52,6 +56,7 @@ func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 	share, err := r.quota.Begin()
 	if err != nil {
 		r.cancel(e.GUID)
+		r.clients.downloadResult(e.GUID).set("", err)
 		tr.End(download.File{}, err)
 		r.notifyDownload(tr)
 		return
@@ -82,41 +87,24 @@ func (r *instance) downloader(frame string) (*session.Tab, string) {
 	return nil, ""
 }
 
-// mayDownload reports whether the session that owns a tab allows one of its frames to download url.
-// For a tab without an owner, it reports whether any session does.
-func (r *instance) mayDownload(t *session.Tab, frame, url string) bool {
-	owner, may := t.Owner(), false
-	r.browser.sessions.Each(func(s *session.Session) {
-		if owner == nil || owner == s {
-			may = may || s.MayDownload(context.Background(), t, frame, url) == nil
-		}
-	})
-	return may
-}
-
-// mayRead reports whether all sessions that are notified of the tab's events may read one of its
-// frames.
-func (r *instance) mayRead(t *session.Tab, frame string) bool {
-	owner, may := t.Owner(), true
-	r.browser.sessions.Each(func(s *session.Session) {
-		if owner == nil || owner == s {
-			may = may && s.CanRead(context.Background(), t, frame)
-		}
-	})
-	return may
+// logDenied logs why a download was denied.
+func (r *instance) logDenied(url string, reason error) {
+	r.browser.log.Info("download denied", "host", hostOf(url), "reason", reason)
 }
 
 func (r *instance) cancel(guid string) {
-	params := map[string]any{"guid": guid}
-	if r.context != "" {
-		params["browserContextId"] = r.context
+	r.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", r.inContext(map[string]any{"guid": guid}))
+	for _, id := range r.clients.contextIDs() { // the events do not name the context
+		r.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", map[string]any{"guid": guid, "browserContextId": id})
 	}
-	r.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", params)
 }
 
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
 func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
+	if r.clientDownloadProgressed(e) {
+		return
+	}
 	r.mu.Lock()
 	tr := r.transfers[e.GUID]
 	if e.State != cdpbrowser.DownloadProgressStateInProgress {
@@ -125,14 +113,16 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 	r.mu.Unlock()
 	if tr == nil {
 		if e.State == cdpbrowser.DownloadProgressStateCompleted {
-			r.discard(e.GUID) // a denied download that was complete before it was canceled
+			r.work.Go(func() { r.unlink(e.GUID) }) // a denied download that was complete before it was canceled
 		}
 		return
 	}
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
 		r.work.Go(func() {
-			tr.End(r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes)))
+			f, err := r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes))
+			r.clients.downloadResult(e.GUID).set(f.Path, err)
+			tr.End(f, err)
 			r.notifyDownload(tr)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
@@ -166,6 +156,7 @@ func (r *instance) failTransfers() {
 	lost := r.transfers
 	r.transfers = make(map[string]*session.Transfer)
 	r.mu.Unlock()
+	r.failClientDownloads("browser exited", func(*clientDownload) bool { return true })
 	for guid, tr := range lost {
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "browser exited during the download of %q", tr.Name))
 		r.notifyDownload(tr)
@@ -173,16 +164,17 @@ func (r *instance) failTransfers() {
 	}
 }
 
-// discard removes the file of a denied download, asynchronously.
-func (r *instance) discard(guid string) { r.work.Go(func() { r.unlink(guid) }) }
+// staging returns the download directory and the path of its staging directory.
+func (r *instance) staging() (dir *download.Dir, path string, err error) {
+	if dir, err = r.files(); err == nil {
+		path, err = dir.Staging()
+	}
+	return dir, path, err
+}
 
 // unlink removes the files that the browser has written for a download.
 func (r *instance) unlink(guid string) {
-	dir, err := r.files()
-	if err != nil {
-		return
-	}
-	staging, err := dir.Staging()
+	_, staging, err := r.staging()
 	if err != nil {
 		return
 	}
@@ -194,20 +186,17 @@ func (r *instance) unlink(guid string) {
 // moveToDownloads moves a file to the download directory. written is the number of bytes that the
 // browser reports; a smaller file is incomplete and results in an error.
 func (r *instance) moveToDownloads(guid, name string, written int64) (download.File, error) {
-	dir, err := r.files()
+	dir, staging, err := r.staging()
 	if err != nil {
 		return download.File{}, err
 	}
-	staging, err := dir.Staging()
-	if err != nil {
-		return download.File{}, err
-	}
-	if info, err := os.Lstat(filepath.Join(staging, guid)); err == nil && info.Size() < written {
-		os.Remove(filepath.Join(staging, guid))
+	file := filepath.Join(staging, guid)
+	if info, err := os.Lstat(file); err == nil && info.Size() < written {
+		os.Remove(file)
 		return download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Check free disk space and retry.",
 			"%q is incomplete: %d of %d bytes", name, info.Size(), written)
 	}
-	f, err := dir.Adopt(filepath.Join(staging, guid), name)
+	f, err := dir.Adopt(file, name)
 	if err != nil && !errors.Is(err, executor.ErrDownloadFailed) {
 		err = executor.Errorf(executor.ErrDownloadFailed, "Check the download directory.", "saving %q: %w", name, err)
 	}
@@ -215,9 +204,5 @@ func (r *instance) moveToDownloads(guid, name string, written int64) (download.F
 }
 
 func (r *instance) notifyDownload(tr *session.Transfer) {
-	d := tr.Describe(executor.BackendCDP)
-	tr.Record(executor.NewTabID("cdp", r.id, tr.Tab().Raw), r.browser.record)
-	r.browser.sessions.Each(func(s *session.Session) {
-		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
-	})
+	r.browser.sessions.EmitDownload(tr, executor.BackendCDP, executor.NewTabID("cdp", r.id, tr.Tab().Raw), r.browser.record)
 }

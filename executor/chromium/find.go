@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,22 +12,43 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/chromefortesting"
 )
 
 // An InstalledBrowser is a browser that [Installed] found.
 type InstalledBrowser struct {
-	Name string // chrome, brave, edge or chromium, as in Options.Browser
+	Name string // chrome, brave, edge, chromium or chrome-for-testing, as in Options.Browser
 	Path string // of the executable
 }
 
 // Find returns the path of the browser to launch. nameOrPath is as in [Options].Browser. It returns
 // ErrNoBackend, with a hint on how to install a browser, if no such browser is installed, and
-// ErrLaunchFailed if the path is not that of an executable.
-func Find(nameOrPath string) (string, error) { return thisMachine().find(nameOrPath) }
+// ErrLaunchFailed if the path is not that of an executable. It searches for chrome-for-testing in
+// the default data directory.
+func Find(nameOrPath string) (string, error) { return FindIn("", nameOrPath) }
+
+// FindIn is like [Find] for the data directory of [Options].DataDir.
+func FindIn(dataDir, nameOrPath string) (string, error) { return thisMachine(dataDir).find(nameOrPath) }
 
 // Installed lists the installed browsers in the order of preference of [Find], at most one for each
 // name.
-func Installed() []InstalledBrowser { return thisMachine().installed() }
+func Installed() []InstalledBrowser { return InstalledIn("") }
+
+// InstalledIn is like [Installed] for the data directory of [Options].DataDir.
+func InstalledIn(dataDir string) []InstalledBrowser { return thisMachine(dataDir).installed() }
+
+// Install installs Chrome for Testing in the data directory of [Options].DataDir, unless it is
+// installed there, and returns the path of the executable. It downloads about 200 MB from servers of
+// the Chrome team. It returns ErrNoBackend if there is no build for this machine, and otherwise
+// ErrDownloadFailed.
+func Install(ctx context.Context, dataDir string) (path string, err error) {
+	dir, err := dataDirectory(dataDir)
+	if err != nil {
+		return "", err
+	}
+	b, _, err := chromefortesting.Install(ctx, chromefortesting.Options{DataDir: dir})
+	return b.Path, err
+}
 
 // A machine is the part of the operating system that Find uses.
 type machine struct {
@@ -34,15 +56,27 @@ type machine struct {
 	getenv   func(string) string
 	lookPath func(string) (string, error) // as exec.LookPath
 	stat     func(string) (fs.FileInfo, error)
+	testing  func() string // path of the installed Chrome for Testing, or ""
 }
 
-func thisMachine() *machine {
-	return &machine{goos: runtime.GOOS, getenv: os.Getenv, lookPath: exec.LookPath, stat: os.Stat}
+// thisMachine returns the machine that this process runs on. An empty dataDir means the default.
+func thisMachine(dataDir string) *machine {
+	return &machine{goos: runtime.GOOS, getenv: os.Getenv, lookPath: exec.LookPath, stat: os.Stat, testing: func() string {
+		dir, err := dataDirectory(dataDir)
+		if err != nil {
+			return ""
+		}
+		b, _ := chromefortesting.Find(dir)
+		return b.Path
+	}}
 }
+
+// chromeForTesting is the name of the browser that Install installs.
+const chromeForTesting = "chrome-for-testing"
 
 // browserNames are the browsers that Find searches for, in order of preference: first those for
 // everyday use, because they play more media and users know them.
-var browserNames = []string{"chrome", "brave", "edge", "chromium"}
+var browserNames = []string{"chrome", "brave", "edge", "chromium", chromeForTesting}
 
 // aliases are other spellings of the names.
 var aliases = map[string]string{
@@ -101,6 +135,9 @@ func (m *machine) windowsPaths(name string) []string {
 
 // lookup returns the path of the browser called name, or "".
 func (m *machine) lookup(name string) string {
+	if name == chromeForTesting {
+		return m.testing()
+	}
 	for _, candidate := range m.candidatePaths(name) {
 		if path, err := m.lookPath(candidate); err == nil {
 			return path
@@ -184,7 +221,7 @@ func (m *machine) othersInstalled() string {
 
 // installHint returns the hint for a machine without a browser.
 func (m *machine) installHint() string {
-	const orName = " Or name one by its path with Options.Browser."
+	const orName = " Or install Chrome for Testing with chromium.Install, or name a browser by its path with Options.Browser."
 	switch m.goos {
 	case "darwin":
 		return "Install one: brew install --cask google-chrome, or https://www.google.com/chrome/." + orName

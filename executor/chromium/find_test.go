@@ -32,6 +32,7 @@ func fakeMachine(goos string, env map[string]string, programs ...string) *machin
 			}
 			return fs.Stat(fstest.MapFS{"x": {Mode: 0o755}}, "x")
 		},
+		testing: func() string { return "" },
 	}
 }
 
@@ -101,6 +102,28 @@ func TestFindWithoutBrowser(t *testing.T) {
 				t.Errorf("find(%q) = %q, %v (%+v), want %s with hint %q", c.arg, path, err, e, c.code, c.hint)
 			}
 		})
+	}
+}
+
+// TestFindChromeForTesting checks that the browser in the data directory is the last choice.
+func TestFindChromeForTesting(t *testing.T) {
+	m := fakeMachine("linux", nil)
+	m.testing = func() string { return "/data/chrome" }
+	for _, name := range []string{"", "chrome-for-testing", "Chrome-for-Testing"} {
+		if path, err := m.find(name); err != nil || path != "/data/chrome" {
+			t.Errorf("find(%q) = %q, %v", name, path, err)
+		}
+	}
+	if path, err := m.find("chrome"); err == nil {
+		t.Errorf("find(chrome) = %q", path)
+	}
+	both := fakeMachine("linux", nil, "/usr/bin/chromium")
+	both.testing = m.testing
+	if path, err := both.find(""); err != nil || path != "/usr/bin/chromium" {
+		t.Errorf("with another browser, find = %q, %v", path, err)
+	}
+	if got := both.installed(); len(got) != 2 || got[1] != (InstalledBrowser{"chrome-for-testing", "/data/chrome"}) {
+		t.Errorf("installed = %v", got)
 	}
 }
 

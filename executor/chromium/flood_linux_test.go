@@ -31,6 +31,9 @@ func TestFlood(t *testing.T) {
 	t.Cleanup(site.Close)
 	for name, attached := range map[string]bool{"launched": false, "attached": true} {
 		t.Run(name, func(t *testing.T) {
+			if attached { // by another transport, with the same limits
+				tier.Long(t)
+			}
 			// The browser needs time for the messages of the page.
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()

@@ -7,16 +7,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // helperOf returns the process of a browser's group that has this switch, or 0.
@@ -101,25 +105,30 @@ func TestKilledHelpers(t *testing.T) {
 }
 
 // TestKilledBrowserLosesDownload checks that a download that is lost with its browser is reported
-// as failed, and that its file is removed.
+// as failed, and that its file is removed. A download that the server has not answered yet fails
+// with the tab.
 func TestKilledBrowserLosesDownload(t *testing.T) {
 	ctx := limited(t)
-	started := make(chan struct{}, 1)
+	requested := make(chan struct{})
+	request := sync.OnceFunc(func() { close(requested) })
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/file" {
-			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w, "<title>start</title><a href=/file>Get it</a>")
-			return
-		}
-		w.Header().Set("Content-Disposition", "attachment; filename=report.csv")
-		for r.Context().Err() == nil {
-			io.WriteString(w, strings.Repeat("a,b\n", 16<<10))
-			http.NewResponseController(w).Flush()
-			select {
-			case started <- struct{}{}:
-			case <-time.After(20 * time.Millisecond):
-			case <-r.Context().Done():
+		switch r.URL.Path {
+		case "/endless":
+			w.Header().Set("Content-Disposition", "attachment; filename=report.csv")
+			for r.Context().Err() == nil {
+				io.WriteString(w, strings.Repeat("a,b\n", 16<<10))
+				http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(20 * time.Millisecond):
+				case <-r.Context().Done():
+				}
 			}
+		case "/unanswered":
+			request()
+			<-r.Context().Done()
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<title>start</title><a id=endless href=/endless>1</a> <a id=unanswered href=/unanswered>2</a>")
 		}
 	}))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
@@ -134,33 +143,39 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make(chan error, 1)
-	go func() {
-		d, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "a"}})
-		if err == nil {
-			t.Errorf("the lost download returned %+v", d)
+	kill := func(link string, begun func(*instance) bool, want ...executor.Code) {
+		t.Helper()
+		got := make(chan error, 1)
+		go func() {
+			d, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: link}})
+			if err == nil {
+				t.Errorf("%s: the lost download returned %+v", link, d)
+			}
+			got <- err
+		}()
+		r := running(b)
+		if !poll(ctx, 5*time.Millisecond, func() bool { return begun(r) }) {
+			t.Fatalf("%s: the download did not begin: %v", link, <-got)
 		}
-		got <- err
-	}()
-	for range 3 { // wait until data has arrived
-		select {
-		case <-started:
-		case err := <-got:
-			t.Fatalf("before the first data: %v", err)
+		if err := syscall.Kill(r.proc.pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if code := executor.CodeOf(<-got); !slices.Contains(want, code) {
+			t.Errorf("%s: the download ended with %s, want %s", link, code, want)
+		}
+		if _, err := s.Navigate(ctx, srv.URL, nil); err != nil { // starts another browser
+			t.Errorf("%s: the call after it: %v", link, err)
+		}
+		if left := filesBelow(t, dir.Path()); len(left) > 0 {
+			t.Errorf("%s: files left: %v", link, left)
 		}
 	}
-	if err := syscall.Kill(running(b).proc.pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if code := executor.CodeOf(<-got); code != executor.ErrDownloadFailed && code != executor.ErrTargetGone {
-		t.Errorf("the download ended with %s", code)
-	}
-	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil { // starts another browser
-		t.Errorf("the call after it: %v", err)
-	}
-	if left := filesBelow(t, dir.Path()); len(left) > 0 {
-		t.Errorf("files left: %v", left)
-	}
+	kill("#endless", func(r *instance) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
+	}, executor.ErrDownloadFailed, executor.ErrTargetGone) // the latter during the click
+	kill("#unanswered", func(*instance) bool { return notify.IsClosed(requested) }, executor.ErrTargetGone)
 }
 
 // TestKilledWhileAttached kills a program that is attached to a browser and that
@@ -219,5 +234,30 @@ func TestKilledBeforePopupResumes(t *testing.T) {
 			s.kill()
 			users.awaitPaths(ctx, "/opened", "/popup")
 		})
+	}
+}
+
+// TestUsersOfProfile checks that the helper processes of a browser are found by its profile: also
+// those that Chromium forked, whose arguments are one string.
+func TestUsersOfProfile(t *testing.T) {
+	tier.Browser(t)
+	o := testOptions(t)
+	o.Isolated = true
+	p := mustLaunch(t, o)
+	newPage(t, p.transport, "about:blank")
+	types := map[string]bool{}
+	for _, pid := range usersOf(p.dir) {
+		args, _ := commandLine(pid)
+		for _, arg := range args {
+			if kind, ok := strings.CutPrefix(arg, "--type="); ok {
+				types[kind] = true
+			}
+		}
+	}
+	if !types["renderer"] || !types["utility"] {
+		t.Errorf("types of the processes on the profile: %v, want renderer and utility", types)
+	}
+	if err := p.close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

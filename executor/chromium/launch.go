@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto"
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 const (
@@ -40,13 +42,7 @@ const (
 type transport = chromedp.Transport
 
 // A version is the result of Browser.getVersion.
-type version struct {
-	Protocol   string `json:"protocolVersion"`
-	Product    string `json:"product"` // such as "Chrome/156.0.8078.79"
-	Revision   string `json:"revision"`
-	UserAgent  string `json:"userAgent"`
-	JavaScript string `json:"jsVersion"`
-}
+type version = cdpbrowser.GetVersionResult
 
 // A process is a browser process that we launched and own. Its methods are safe for concurrent use.
 type process struct {
@@ -69,7 +65,6 @@ type process struct {
 	swept   chan struct{}  // closed when the launch's sweep has finished
 
 	closeOnce sync.Once
-	closed    chan struct{} // closed when close has finished
 	closeErr  error
 }
 
@@ -86,7 +81,7 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 	if err != nil {
 		return nil, err
 	}
-	path, err := Find(o.Browser)
+	path, err := FindIn(o.DataDir, o.Browser)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +98,7 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 	}
 	p := &process{
 		path: path, dir: prof.dir, headless: headless, profile: prof, logger: o.Logger,
-		exited: make(chan struct{}), closed: make(chan struct{}), swept: make(chan struct{}),
+		exited: make(chan struct{}), swept: make(chan struct{}),
 	}
 	if err := o.prepareProfile(prof.dir); err != nil {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile preferences: %w", err)
@@ -232,7 +227,6 @@ func (p *process) failure() error {
 // is killed. All calls wait and return the same error, which says what could not be removed.
 func (p *process) close(ctx context.Context) error {
 	p.closeOnce.Do(func() {
-		defer close(p.closed)
 		p.profile.socket = socketOf(p.dir)
 		// Chromium exits when its command pipe is closed. The other direction stays open until
 		// then, so that Chromium does not block on a write.
@@ -247,39 +241,27 @@ func (p *process) close(ctx context.Context) error {
 		}
 		p.closeErr = p.end()
 	})
-	<-p.closed
 	return p.closeErr
 }
 
 // abort terminates a browser that failed to launch.
 func (p *process) abort() {
-	p.closeOnce.Do(func() {
-		defer close(p.closed)
-		p.closeErr = p.end()
-	})
+	p.closeOnce.Do(func() { p.closeErr = p.end() })
 }
 
 // end kills the remaining processes and cleans up.
 func (p *process) end() error {
-	select {
-	case <-p.exited:
-	default:
+	if !notify.IsClosed(p.exited) {
 		killTree(p.pid)
 		<-p.exited
 	}
 	_ = p.transport.Close() // both ends; close may have closed the first one
 	endHelpers(p.pid, p.profile)
-	ctx, cancel := cleanupContext(removeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 	defer cancel()
 	err := p.profile.release(ctx)
 	p.work.Wait()
 	return err
-}
-
-// cleanupContext returns a context for cleanup. It has its own timeout, independent of the current
-// call.
-func cleanupContext(limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), limit)
 }
 
 func launchCanceledError(ctx context.Context) error {

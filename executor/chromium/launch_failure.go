@@ -6,15 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // startError explains why the program at path could not be started.
@@ -56,15 +55,10 @@ type exitReport struct {
 // exitProfileInUse is Chromium's RESULT_CODE_PROFILE_IN_USE.
 const exitProfileInUse = 21
 
-// Patterns in the output of Chromium and the loader. They are compiled when a launch fails, not in
-// every program that imports the package.
+// Patterns in the output of Chromium and the loader.
 var (
-	otherComputer = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`in use by another \S+ process \((\d+)\) on another computer \(([^)]*)\)`)
-	})
-	sharedLibrary = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`error while loading shared libraries: ([^:\s]+)`)
-	})
+	otherComputer = lazyregexp.New(`in use by another \S+ process \((\d+)\) on another computer \(([^)]*)\)`)
+	sharedLibrary = lazyregexp.New(`error while loading shared libraries: ([^:\s]+)`)
 )
 
 // explain returns an ErrLaunchFailed that says in one sentence why a browser exited during launch.

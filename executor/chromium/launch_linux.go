@@ -1,9 +1,12 @@
 package chromium
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
+	"time"
 )
 
 // ownProcess makes the browser exit with this process, and starts it in a separate session. Ctrl-C
@@ -31,10 +34,17 @@ func killTree(pid int) {
 }
 
 // endHelpers kills the helper processes that outlived the browser with process pid on profile p,
-// because they would write to a profile that is being removed. Another browser may already have
-// started on a named profile, so there only the processes in our browser's group are killed.
+// because they would write to a profile that is being removed. On a named profile they first get
+// time to save their data, such as cookies. Another browser may already have started on it, so there
+// only the processes in our browser's group are killed.
 func endHelpers(pid int, p *profile) {
-	ctx, cancel := cleanupContext(removeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 	defer cancel()
-	killProfileUsers(ctx, p.dir, func(user int) bool { return p.temporary || processGroup(user) == pid })
+	ours := func(user int) bool { return p.temporary || processGroup(user) == pid }
+	if !p.temporary {
+		saving, cancel := context.WithTimeout(ctx, orphanGrace)
+		defer cancel()
+		poll(saving, 10*time.Millisecond, func() bool { return !slices.ContainsFunc(usersOf(p.dir), ours) })
+	}
+	killProfileUsers(ctx, p.dir, ours)
 }

@@ -1,6 +1,7 @@
 package chromium
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,12 +50,9 @@ var noise = []string{
 // exited, without Chromium's log prefixes.
 func lastErrorLines(text string, limit int) []string {
 	var lines []string
-next:
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
-		for _, n := range noise {
-			if strings.Contains(line, n) {
-				continue next
-			}
+		if slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(line, n) }) {
+			continue
 		}
 		line = withoutStamp(strings.TrimSpace(line))
 		if line == "" {

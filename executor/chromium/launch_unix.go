@@ -18,14 +18,3 @@ func ownProcess(cmd *exec.Cmd, _ bool) {
 func killTree(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }
-
-// endHelpers kills the helper processes that outlived the browser on a temporary profile. On a
-// named profile they exit automatically after their browser.
-func endHelpers(_ int, p *profile) {
-	if !p.temporary {
-		return
-	}
-	ctx, cancel := cleanupContext(removeLimit)
-	defer cancel()
-	killProfileUsers(ctx, p.dir, func(int) bool { return true })
-}

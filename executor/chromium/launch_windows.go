@@ -14,14 +14,3 @@ func ownProcess(cmd *exec.Cmd, _ bool) {
 
 // killTree kills the browser and its children.
 func killTree(pid int) { _ = killProcess(pid) }
-
-// endHelpers kills the helper processes that outlived the browser on a temporary profile: Windows
-// cannot remove a file that a process has open.
-func endHelpers(_ int, p *profile) {
-	if !p.temporary {
-		return
-	}
-	ctx, cancel := cleanupContext(removeLimit)
-	defer cancel()
-	killProfileUsers(ctx, p.dir, func(int) bool { return true })
-}

@@ -25,22 +25,30 @@ func TestLeaks(t *testing.T) {
 		if name == "pool" { // one that a tab's own CDP session cannot intercept
 			h.Routes = append([]string{"blank-target-control"}, h.Routes...)
 		}
-		t.Run(name, func(t *testing.T) { leaktest.Run(t, h) })
+		t.Run(name, func(t *testing.T) {
+			if name == "attached" { // shares most of its code with a managed browser
+				tier.Long(t)
+			}
+			leaktest.Run(t, h)
+		})
 	}
 }
 
-// TestLongLeaks tests all routes.
+// TestLongLeaks tests all routes in a managed browser, and every third in an attached one.
 func TestLongLeaks(t *testing.T) {
 	tier.Long(t)
-	for _, name := range []string{"chromium", "attached"} {
-		t.Run(name, func(t *testing.T) { leaktest.Full(t, leaky[name]) })
+	t.Run("chromium", func(t *testing.T) { leaktest.Full(t, leaky["chromium"], 1) })
+	n := 3 // it shares most of its code with a managed browser
+	if tier.ExhaustiveEnabled() {
+		n = 1
 	}
+	t.Run("attached", func(t *testing.T) { leaktest.Full(t, leaky["attached"], n) })
 }
 
 // TestPoolLeaks tests all routes in a shared browser. It takes ten minutes with the race detector.
 func TestPoolLeaks(t *testing.T) {
 	tier.Exhaustive(t)
-	leaktest.Full(t, leaky["pool"])
+	leaktest.Full(t, leaky["pool"], 1)
 }
 
 // TestDeniedPaths opens many spellings of a denied path.

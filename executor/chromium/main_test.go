@@ -54,7 +54,8 @@ func TestMain(m *testing.M) {
 			// from its profile leaves the directory behind. It cannot be assigned to a profile.
 			continue
 		}
-		fmt.Fprintln(os.Stderr, "leaked directory:", e.Name())
+		files, _ := os.ReadDir(filepath.Join(root, e.Name()))
+		fmt.Fprintln(os.Stderr, "leaked:", e, files)
 		code = 1
 	}
 	os.RemoveAll(root)

@@ -1,9 +1,15 @@
 package chromium
 
 import (
+	"cmp"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // CDP does not report Chromium's own dialogs, unlike those of a page. Such a dialog takes the input
@@ -22,14 +28,32 @@ var dialogFeatures = []string{
 // a screen.
 var noScreenCapture = preference{"hardware", "screen_capture_enabled", false}
 
-// noServerAuth disables HTTP authentication, which prompts the user for a name and a password. A
-// page receives the 401 response itself. Authentication to the egress proxy still works.
-func noServerAuth(proxy string) []preference {
-	origins := []string{}
+// serverAuth disables HTTP authentication, which prompts the user for a name and a password, except
+// for the origins of credentials. A page receives the 401 response itself. Authentication to the
+// egress proxy still works.
+func serverAuth(proxy string, credentials map[string]HTTPCredentials) []preference {
+	filters := []string{}
 	if proxy != "" {
-		origins = append(origins, "http://"+proxy)
+		filters = append(filters, "http://"+proxy)
 	}
-	return []preference{{"auth", "schemes", ""}, {"auth", "http_auth_allowed_for_origins", origins}}
+	for _, origin := range slices.Sorted(maps.Keys(credentials)) {
+		filters = append(filters, exactFilter(origin))
+	}
+	return []preference{{"auth", "schemes", ""}, {"auth", "http_auth_allowed_for_origins", filters}}
+}
+
+// exactFilter returns the URL filter, in the format of Chromium's policies, that matches an origin.
+// Without the dot it would also match subdomains, and without a port all ports.
+func exactFilter(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return origin // matches nothing
+	}
+	address := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil {
+		address = "." + address
+	}
+	return u.Scheme + "://" + address
 }
 
 // blocksPrograms reports whether we can prevent a browser that we start from

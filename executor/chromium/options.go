@@ -1,17 +1,19 @@
 package chromium
 
 import (
+	"cmp"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // The defaults of [Options].
@@ -25,7 +27,8 @@ const (
 // profile "default", headed if a display is available.
 type Options struct {
 	// Browser is the path of a browser, or a name: chrome, brave, edge, chromium, or a program on
-	// the PATH. Empty means the first of those four that is installed.
+	// the PATH, or chrome-for-testing, which is in the data directory. Empty means the first of
+	// those five that is installed.
 	Browser string
 
 	// Headless selects headless mode. nil means headed if a display is available, otherwise
@@ -36,7 +39,8 @@ type Options struct {
 	Isolated bool
 
 	// Pool, if not nil, runs the browser together with those of other Backends: each Backend has its
-	// own browser context. Pool requires Isolated and Network, and excludes CDPEndpoint.
+	// own browser context. Pool requires Isolated and Network, and excludes CDPEndpoint. A browser
+	// whose window has a Color does not use it.
 	Pool *Pool
 
 	// Profile names the profile that stores cookies and logins. Only one running browser can use a
@@ -47,6 +51,10 @@ type Options struct {
 	// directory.
 	DataDir string
 
+	// Color is the color of the window, as #rrggbb, by which its user distinguishes browsers. Empty
+	// keeps that of the profile.
+	Color string
+
 	// NoSandbox disables Chromium's sandbox. Chromium does not run as root with its sandbox. For
 	// other users it should stay enabled.
 	NoSandbox bool
@@ -55,8 +63,8 @@ type Options struct {
 	// DefaultHeight.
 	Width, Height int
 
-	// Network decides on every connection of a launched browser, and of our browser context in an
-	// attached browser on this machine. The browser then uses an egress proxy in this process,
+	// Network decides on every connection of a launched browser, of our browser context in an
+	// attached browser on this machine, and, with RemoteEgress, of a browser of Browserless. The browser then uses an egress proxy in this process,
 	// which overrides ProxyServer. nil does not change the browser's network.
 	Network NetworkPolicy
 
@@ -77,12 +85,43 @@ type Options struct {
 	ExtraArgs []string
 
 	// CDPEndpoint is the address of a running browser to attach to instead of launching one: a
-	// ws:// or wss:// URL, which is used as it is, or the http:// address of its debugging port.
+	// ws:// or wss:// URL, which is used as it is, or the http:// address of its debugging port. A
+	// name of RunningNames, such as "chrome", selects the user's running browser on this machine,
+	// whose address is in the file DevToolsActivePort of its user data directory; "auto" is the
+	// first one that is found.
 	CDPEndpoint string
+
+	// CDPHeaders, if not nil, returns the headers of the requests to CDPEndpoint. It is called
+	// before each connection. Redirects are then not followed.
+	CDPHeaders func() (http.Header, error)
+
+	// Browserless, if not nil, launches the browser on a browserless service. It excludes Pool,
+	// CDPEndpoint and AttachDefaultContext.
+	Browserless *Browserless
+
+	// RemoteEgress, if not nil, is the address of the egress proxy for a browser of Browserless,
+	// which is then launched with arguments that select it. Without it, and for a CDPEndpoint on
+	// another machine, Network applies only to the requests that CDP reports.
+	RemoteEgress *RemoteEgress
 
 	// AttachDefaultContext uses the existing tabs of an attached browser, with its user's logins,
 	// instead of a separate browser context.
 	AttachDefaultContext bool
+
+	// CDPClients allows CDP clients to connect; see Backend.ConnectCDP. The documents of subframes
+	// are then checked like those of tabs, because clients can read all frames, and the
+	// back/forward cache is disabled. CDPClients excludes Pool, CDPEndpoint and Browserless.
+	CDPClients bool
+
+	// HTTPCredentials answer challenges of HTTP authentication with the schemes Basic and Digest, by
+	// origin, as browsers serialize it. Without credentials, pages get the response with status 401.
+	// HTTPCredentials requires Network, and excludes Pool, CDPEndpoint, Browserless and CDPClients.
+	HTTPCredentials map[string]HTTPCredentials
+
+	// AcceptCertificates lists servers, as host:port, whose certificates a launched browser does not
+	// check, such as self-signed ones. It requires Network, and excludes Pool, CDPEndpoint and
+	// Browserless.
+	AcceptCertificates []string
 
 	// MaxDownloadBytes bounds the size of one download. Default
 	// executor.DefaultMaxDownloadBytes.
@@ -100,14 +139,24 @@ type Options struct {
 	// Logger logs starts, exits and cleanup. nil discards.
 	Logger *slog.Logger
 
+	certificateKey string // hash of the key that a launched browser trusts; see egress.Proxy.CertificateKey
+
 	resolver egress.Resolver // of the egress proxy; nil means the system's resolver
+
+	popupWindowTimeout time.Duration // 0 means the constant popupWindowTimeout
 }
 
 // profileName matches valid profile names. A profile name becomes a directory name on every
 // operating system, so it must not contain special characters of any of them.
-var profileName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
-})
+var profileName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
+
+// windowColor matches values of Options.Color.
+var windowColor = lazyregexp.New(`^#[0-9a-fA-F]{6}$`)
+
+// IsProfileName reports whether name can be the name of a profile.
+func IsProfileName(name string) bool {
+	return profileName().MatchString(name) && !strings.HasSuffix(name, ".")
+}
 
 // withDefaults returns o with its defaults set, or ErrBadArgs.
 func (o Options) withDefaults() (Options, error) {
@@ -119,43 +168,66 @@ func (o Options) withDefaults() (Options, error) {
 		return o, executor.Errorf(executor.ErrBadArgs, "Set Isolated and Network, and no CDPEndpoint.",
 			"the options do not fit a browser of a pool")
 	}
-	if o.Profile == "" {
-		o.Profile = DefaultProfile
+	if o.Color != "" && !windowColor().MatchString(o.Color) {
+		return o, executor.Errorf(executor.ErrBadArgs, "Write it as #1a73e8.", "color %q is not valid", o.Color)
 	}
-	if !profileName().MatchString(o.Profile) || strings.HasSuffix(o.Profile, ".") {
+	if o.Color != "" && o.Pool != nil {
+		// Chromium shows the color only in windows of the default browser context.
+		if headless, err := o.ownHeadless(); err == nil && !headless {
+			o.Pool = nil
+		}
+	}
+	if o.Browserless != nil {
+		if o.Pool != nil || o.CDPEndpoint != "" || o.AttachDefaultContext || o.CDPClients {
+			return o, executor.Errorf(executor.ErrBadArgs, "Set neither Pool, CDPEndpoint, AttachDefaultContext nor CDPClients.", "the options exclude a browser of browserless")
+		}
+		if err := o.Browserless.Check(); err != nil {
+			return o, err
+		}
+	}
+	if o.CDPClients && (o.Pool != nil || o.CDPEndpoint != "") {
+		return o, executor.Errorf(executor.ErrBadArgs, "Set neither Pool nor CDPEndpoint.", "CDPClients excludes Pool and CDPEndpoint")
+	}
+	if len(o.HTTPCredentials) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil || o.CDPClients) {
+		return o, executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint, Browserless nor CDPClients.", "the options exclude HTTPCredentials")
+	}
+	if len(o.AcceptCertificates) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil) {
+		return o, executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint nor Browserless.", "the options exclude AcceptCertificates")
+	}
+	o.Profile = cmp.Or(o.Profile, DefaultProfile)
+	if !IsProfileName(o.Profile) {
 		return o, executor.Errorf(executor.ErrBadArgs,
 			"Use up to 63 letters, digits, dots, dashes and underscores.", "profile %q is not a usable name", o.Profile)
 	}
 	if o.Width < 0 || o.Height < 0 || o.Width > maxWindow || o.Height > maxWindow {
 		return o, executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d is not between 1 and %d pixels", o.Width, o.Height, maxWindow)
 	}
-	if o.Width == 0 {
-		o.Width = DefaultWidth
-	}
-	if o.Height == 0 {
-		o.Height = DefaultHeight
-	}
+	o.Width, o.Height = cmp.Or(o.Width, DefaultWidth), cmp.Or(o.Height, DefaultHeight)
 	if o.MaxDownloadBytes <= 0 {
 		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.DataDir == "" {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	var err error
+	o.DataDir, err = dataDirectory(o.DataDir)
+	return o, err
+}
+
+// dataDirectory returns the absolute path of a data directory; empty means the default. Chromium is
+// later recognized by the path of the profile in its command line, so the path must not depend on
+// the working directory.
+func dataDirectory(dir string) (string, error) {
+	if dir == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return o, executor.Errorf(executor.ErrBadArgs, "Specify a data directory.", "no home directory: %w", err)
+			return "", executor.Errorf(executor.ErrBadArgs, "Specify a data directory.", "no home directory: %w", err)
 		}
-		o.DataDir = filepath.Join(home, ".chrome-mcp")
+		dir = filepath.Join(home, ".chrome-mcp")
 	}
-	// Chromium is later recognized by the path of the profile in its command line, so the path must
-	// not depend on the working directory.
-	dir, err := filepath.Abs(o.DataDir)
+	path, err := filepath.Abs(dir)
 	if err != nil {
-		return o, executor.Errorf(executor.ErrBadArgs, "", "data directory %q: %w", o.DataDir, err)
+		return "", executor.Errorf(executor.ErrBadArgs, "", "data directory %q: %w", dir, err)
 	}
-	o.DataDir = dir
-	return o, nil
+	return path, nil
 }
 
 // maxWindow is larger than any screen, and small enough for Chromium's integers.

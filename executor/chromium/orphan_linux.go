@@ -12,12 +12,20 @@ import (
 )
 
 // commandLine returns the arguments of a process.
+//
+// A helper process that Chromium forks replaces its arguments by a title, which joins them with
+// spaces. commandLine splits a title before each switch. See
+// base/process/set_process_title.cc in Chromium's source.
 func commandLine(pid int) ([]string, error) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
 		return nil, err
 	}
-	return strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00"), nil
+	args := strings.Split(string(bytes.TrimSuffix(b, []byte{0})), "\x00")
+	if len(args) == 1 {
+		args = strings.Split(strings.ReplaceAll(args[0], " --", "\x00--"), "\x00")
+	}
+	return args, nil
 }
 
 // usersOf lists the processes that have the profile in dir in their command line: a browser and the
@@ -29,22 +37,10 @@ func usersOf(dir string) []int {
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
-	want := []byte("--user-data-dir=" + dir)
 	var pids []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		b, err := os.ReadFile("/proc/" + name + "/cmdline")
-		if err != nil || !bytes.Contains(b, want) {
-			continue
-		}
-		for arg := range bytes.SplitSeq(b, []byte{0}) {
-			if bytes.Equal(arg, want) {
-				pids = append(pids, pid)
-				break
-			}
+		if pid, err := strconv.Atoi(name); err == nil && usesProfile(pid, dir) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids

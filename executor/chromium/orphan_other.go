@@ -3,6 +3,7 @@
 package chromium
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -70,4 +71,16 @@ func killProcess(pid int) error {
 		_ = killProcess(int(c.Pid))
 	}
 	return err
+}
+
+// endHelpers kills the helper processes that outlived the browser on a temporary profile: Windows
+// cannot remove a file that a process has open. On a named profile they exit automatically after
+// their browser.
+func endHelpers(_ int, p *profile) {
+	if !p.temporary {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+	defer cancel()
+	killProfileUsers(ctx, p.dir, func(int) bool { return true })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
@@ -25,12 +27,12 @@ const (
 	// maxContexts bounds the browser contexts that are open in one browser of a Pool at a time. A
 	// crash of the browser ends all of them.
 	maxContexts = 16
-	// maxContextsEver bounds the browser contexts that one browser of a Pool has ever had. After
-	// that another browser is launched, so that what Chromium leaks does not accumulate.
-	maxContextsEver = 200
-	// poolLinger is the time that a browser of a Pool without contexts keeps running, so that the
-	// next session does not have to launch it.
-	poolLinger = 30 * time.Second
+	// maxContextsCreated bounds the browser contexts that are created in one browser of a Pool.
+	// After that another browser is launched, so that what Chromium leaks does not accumulate.
+	maxContextsCreated = 200
+	// poolIdleTimeout is the time that a browser of a Pool without contexts keeps running, so that
+	// the next session does not have to launch it.
+	poolIdleTimeout = 30 * time.Second
 	// disposeTimeout bounds the disposal of a browser context. A browser that takes longer does not
 	// respond and is terminated.
 	disposeTimeout = 5 * time.Second
@@ -75,9 +77,10 @@ type pooledBrowser struct {
 	port    *egress.Port
 	err     error
 
-	users int         // instances that use the browser or wait for its start; guarded by pool.mu
-	ever  int         // instances that have ever used it; guarded by pool.mu
-	idle  *time.Timer // ends the browser after poolLinger without users; guarded by pool.mu
+	users   int         // instances that use the browser or wait for its start; guarded by pool.mu
+	created int         // instances that have used it; guarded by pool.mu
+	retired bool        // accepts no further instances; guarded by pool.mu
+	idle    *time.Timer // ends the browser after poolIdleTimeout without users; guarded by pool.mu
 
 	mu        sync.Mutex           // guards instances
 	instances map[string]*instance // by browser context
@@ -97,7 +100,7 @@ func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error
 		return nil, session.ErrClosed()
 	}
 	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool {
-		return b.key == key && b.users < maxContexts && b.ever < maxContextsEver && !b.hasExited()
+		return b.key == key && b.users < maxContexts && b.created < maxContextsCreated && !b.retired && !b.hasExited()
 	})
 	var b *pooledBrowser
 	if i >= 0 {
@@ -117,7 +120,7 @@ func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error
 		})
 	}
 	b.users++
-	b.ever++
+	b.created++
 	if b.idle != nil {
 		b.idle.Stop()
 	}
@@ -136,12 +139,7 @@ func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error
 
 // hasExited reports whether the browser has exited, or did not start.
 func (b *pooledBrowser) hasExited() bool {
-	select {
-	case <-b.started:
-		return b.err != nil || b.conn.Err() != nil
-	default:
-		return false
-	}
+	return notify.IsClosed(b.started) && (b.err != nil || b.conn.Err() != nil)
 }
 
 // leave ends one use of the browser.
@@ -149,15 +147,15 @@ func (b *pooledBrowser) leave() {
 	b.pool.mu.Lock()
 	defer b.pool.mu.Unlock()
 	if b.users--; b.users == 0 && slices.Contains(b.pool.browsers, b) && !b.pool.closed {
-		b.idle = time.AfterFunc(poolLinger, b.endIfIdle)
+		b.idle = time.AfterFunc(poolIdleTimeout, b.endIfIdle)
 	}
 }
 
-// retire keeps further instances from using the browser.
+// retire prevents further instances from using the browser.
 func (b *pooledBrowser) retire() {
 	b.pool.mu.Lock()
 	defer b.pool.mu.Unlock()
-	b.ever = maxContextsEver
+	b.retired = true
 }
 
 // endIfIdle ends the browser unless it has a user again.
@@ -187,7 +185,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 	}
 	var err error
 	if b.proc != nil {
-		limit, cancel := cleanupContext(closeGrace)
+		limit, cancel := context.WithTimeout(context.Background(), closeGrace)
 		defer cancel()
 		err = b.proc.close(limit)
 	}
@@ -207,8 +205,8 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 	}
 }
 
-// start launches the browser. Its own connections, and those of its default browser context, have no
-// credentials for the proxy and are rejected.
+// start launches the browser. Its own connections, and those of its default browser context, have
+// no credentials for the proxy and are rejected.
 func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 	var err error
 	if b.port, err = egress.NewPort(maxContexts*egress.DefaultMaxConns, opts.Logger); err != nil {
@@ -220,19 +218,15 @@ func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 	}
 	b.conn = cdpconn.New(b.proc.transport)
 	b.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
-	b.work.Go(b.follow)
+	b.work.Go(func() { follow(b.conn, b.handle) })
 	attach, err := autoAttach(ctx, b.conn)
 	if err != nil {
 		return err
 	}
-	interception, err := interceptDocuments(ctx, b.conn)
-	if err == nil {
-		err = interception.Wait(ctx, nil)
+	if err := interceptDocuments(ctx, b.conn, nil); err != nil {
+		return err
 	}
-	if err == nil {
-		err = attach.Wait(ctx, nil)
-	}
-	return err
+	return attach.Wait(ctx, nil)
 }
 
 // end terminates the browser. It does not wait for its exit.
@@ -265,57 +259,43 @@ func (p *Pool) Close() error {
 	return p.err
 }
 
-// follow passes the events of the browser's CDP session, in order, to the instances that they
-// concern.
-func (b *pooledBrowser) follow() {
-	for {
-		ev, err := b.conn.BrowserSession().Next(context.Background())
-		if err != nil {
-			return
+// handle passes an event of the browser's CDP session to the instances that it concerns.
+func (b *pooledBrowser) handle(ev cdpconn.Event) {
+	switch ev.Method {
+	case "Target.attachedToTarget":
+		onEvent(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
+			if ev.Child != nil {
+				b.attached(ev.Child, e)
+			}
+		})
+	case "Target.detachedFromTarget":
+		for _, r := range b.all() {
+			r.detached(ev.Child)
 		}
-		switch ev.Method {
-		case "Target.attachedToTarget":
-			b.attached(ev)
-		case "Target.detachedFromTarget":
-			for _, r := range b.all() {
-				r.detached(ev.Child)
-			}
-		case "Fetch.requestPaused":
-			if e, err := cdpconn.Decode(ev, fetch.RequestPaused); err == nil {
-				b.documentPaused(e)
-			}
-		case "Browser.downloadWillBegin":
-			if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
-				b.downloadBegan(e)
-			}
-		case "Browser.downloadProgress":
-			if e, err := cdpconn.Decode(ev, browser.DownloadProgress); err == nil {
-				b.downloadProgressed(e)
-			}
-		}
+	case "Fetch.requestPaused":
+		onEvent(ev, fetch.RequestPaused, b.documentPaused)
+	case "Browser.downloadWillBegin":
+		onEvent(ev, browser.DownloadWillBegin, b.downloadBegan)
+	case "Browser.downloadProgress":
+		onEvent(ev, browser.DownloadProgress, b.downloadProgressed)
 	}
 }
 
 // attached passes a page to the instance of its browser context. A page that belongs to no
-// instance is closed:
-// its context is being disposed of, or is the default one, which we do not use.
-func (b *pooledBrowser) attached(ev cdpconn.Event) {
-	e, err := cdpconn.Decode(ev, target.AttachedToTarget)
-	if err != nil || ev.Child == nil {
-		return
-	}
+// instance is closed: its context is being disposed of, or is the default one, which we do not use.
+func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	b.mu.Lock()
 	r := b.instances[string(e.TargetInfo.BrowserContextID)]
 	b.mu.Unlock()
 	if r != nil {
-		r.attached(ev.Child, e)
+		r.attached(s, e)
 		return
 	}
 	b.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": e.TargetInfo.TargetID})
 }
 
-// documentPaused passes the request for a document of a tab to the instance of the tab. The document
-// of a subframe is a subresource, which the proxy checks.
+// documentPaused passes the request for a document of a tab to the instance of the tab. The
+// document of a subframe is a subresource, which the proxy checks.
 func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
 	for _, r := range b.all() {
@@ -384,11 +364,7 @@ func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
 func (b *pooledBrowser) all() []*instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]*instance, 0, len(b.instances))
-	for _, r := range b.instances {
-		all = append(all, r)
-	}
-	return all
+	return slices.Collect(maps.Values(b.instances))
 }
 
 // release removes an instance from the browser.
@@ -426,7 +402,7 @@ func (r *instance) leavePool() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), disposeTimeout)
 	defer cancel()
-	err := r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+	err := r.disposeContext(ctx, r.context)
 	for _, t := range r.Tabs() {
 		select {
 		case <-t.Page.Gone():

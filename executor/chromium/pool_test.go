@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -232,6 +233,68 @@ func TestPoolAfterCrash(t *testing.T) {
 	mustNavigate(t, b, site.on("localhost", "/"))
 	if x, y := running(one).proc.pid, running(two).proc.pid; x != y || x == r.proc.pid {
 		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", r.proc.pid, x, y)
+	}
+}
+
+// TestPoolRetiresBrowser checks that a browser which responds, but did not close the browser
+// context of a Backend, gets no further ones, and that its other Backends continue.
+func TestPoolRetiresBrowser(t *testing.T) {
+	site := newPoolSite(t)
+	p, dir := newPool(t)
+	one, two := inPool(t, p, dir, "127.0.0.1"), inPool(t, p, dir, "localhost")
+	a, b := newSession(t, one), newSession(t, two)
+	mustNavigate(t, a, site.on("127.0.0.1", "/"))
+	mustNavigate(t, b, site.on("localhost", "/"))
+	r := running(one)
+	// Chromium rejects the second disposal of a context.
+	if err := r.conn.BrowserSession().Call(limited(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	three := inPool(t, p, dir, "127.0.0.1")
+	mustNavigate(t, newSession(t, three), site.on("127.0.0.1", "/"))
+	if x := running(three).proc.pid; x == r.proc.pid {
+		t.Errorf("a new Backend uses the process %d", x)
+	}
+	mustNavigate(t, b, site.on("localhost", "/"))
+	if x := running(two).proc.pid; x != r.proc.pid {
+		t.Errorf("another Backend moved from process %d to %d", r.proc.pid, x)
+	}
+}
+
+// TestPoolRequestsOfOtherPrograms checks that a request without credentials, which any program can
+// send to the port of the proxies, does not change the error of a session's own request.
+func TestPoolRequestsOfOtherPrograms(t *testing.T) {
+	p, dir := newPool(t)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := closed.Addr().String()
+	closed.Close()
+	b := inPool(t, p, dir, "127.0.0.1")
+	const refused = "net::ERR_CONNECTION_REFUSED"
+	if _, err := newSession(t, b).Navigate(limited(t), "http://"+host, nil); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Fatalf("%v, want %s", err, refused)
+	}
+	r := running(b)
+	other := &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: r.pooled.port.Addr()}), DisableKeepAlives: true,
+	}}
+	resp, err := other.Get("http://" + host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != http.StatusProxyAuthRequired {
+		t.Errorf("the other program got %s", resp.Status)
+	}
+	if _, ok := r.proxy.Challenged(host); !ok {
+		t.Error("the request of the other program is not recorded")
+	}
+	if err := r.networkError(host); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("after the request of another program: %v, want %s", err, refused)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // A preference is a setting of Chromium that no switch changes.
@@ -19,17 +21,24 @@ type preference struct {
 // policy is checked.
 var disableNetworkPrediction = preference{"net", "network_prediction_options", 2}
 
+// downloadDirectory is the directory of the downloads that no Browser.setDownloadBehavior applies to,
+// such as one that a CDP client starts immediately before it disconnects. By default, Chromium would
+// create the directory Downloads of the user for them.
+func downloadDirectory(profile string) preference {
+	return preference{"download", "default_directory", filepath.Join(profile, "Downloads")}
+}
+
 // prepareProfile sets the preferences that a browser with options o needs, in
 // the profile in dir. No browser may be using the profile.
 func (o *Options) prepareProfile(dir string) error {
-	profile := []preference{noScreenCapture}
+	profile := []preference{noScreenCapture, downloadDirectory(dir)}
 	if o.ProxyServer != "" {
 		profile = append(profile, disableNetworkPrediction)
 	}
 	if err := setPreferences(filepath.Join(dir, "Default", "Preferences"), profile); err != nil {
 		return err
 	}
-	return setPreferences(filepath.Join(dir, "Local State"), noServerAuth(o.ProxyServer))
+	return setPreferences(filepath.Join(dir, "Local State"), serverAuth(o.ProxyServer, o.HTTPCredentials))
 }
 
 // setPreferences sets preferences in a preferences file of Chromium.
@@ -71,17 +80,6 @@ func setPreferences(file string, list []preference) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-	}
+	_, err = owneronly.WriteFile(file, data)
 	return err
 }

@@ -113,6 +113,9 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 // checks the directory or by a start that has not written its record yet.
 const lockWait = 2 * time.Second
 
+// errLocked is returned by lockFile when another process holds the lock.
+var errLocked = errors.New("locked by another process")
+
 // lockProfile locks the profile in dir and reads the record of the last owner.
 func lockProfile(ctx context.Context, dir string) (*profile, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
@@ -228,7 +231,7 @@ func removeSocket(socket string) {
 	}
 	// The threads of a killed process may keep its socket open slightly longer than the process
 	// counts as alive.
-	ctx, cancel := cleanupContext(socketGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), socketGrace)
 	defer cancel()
 	if !poll(ctx, 5*time.Millisecond, func() bool { return !listens(socket) }) {
 		return
@@ -275,17 +278,12 @@ func makePrivate(dataDir, dir string) error {
 // false if there is no lock.
 func singleton(dir string) (host string, pid int, ok bool) {
 	target, err := os.Readlink(filepath.Join(dir, "SingletonLock"))
-	if err != nil {
-		return "", 0, false
-	}
 	i := strings.LastIndexByte(target, '-')
-	if i < 0 {
+	if err != nil || i < 0 {
 		return "", 0, false
 	}
-	if _, err := fmt.Sscanf(target[i+1:], "%d", &pid); err != nil {
-		return "", 0, false
-	}
-	return target[:i], pid, true
+	_, err = fmt.Sscanf(target[i+1:], "%d", &pid)
+	return target[:i], pid, err == nil
 }
 
 // checkSingleton returns ErrLaunchFailed if Chromium's own lock shows that another browser uses the
@@ -309,13 +307,16 @@ func checkSingleton(dir string) error {
 	return nil
 }
 
+// ErrProfileInUse is in the chain of the ErrLaunchFailed for a profile that another process uses.
+var ErrProfileInUse = errors.New("is in use")
+
 func inUseError(dir string, pid int) error {
 	by := "another browser"
 	if pid > 0 {
 		by = fmt.Sprintf("process %d", pid)
 	}
 	return executor.Errorf(executor.ErrLaunchFailed, "Use Options.Isolated or another Options.Profile, or end that process.",
-		"profile %s is in use by %s", dir, by)
+		"profile %s %w by %s", dir, ErrProfileInUse, by)
 }
 
 func lockedByOtherHostError(dir, host string, pid int) error {

@@ -8,12 +8,10 @@ import (
 	"syscall"
 )
 
-// errLocked is returned by lockFile when another process holds the lock.
-var errLocked = errors.New("locked by another process")
-
 // lockFile opens the file at path, creates it if necessary, and locks it without waiting. The lock
-// is released when the file is closed or this process exits; child processes do not inherit it. On
-// a file system without locks, lockFile always succeeds.
+// is released when the file is closed or this process exits; child processes do not inherit it. A file
+// that its owner has removed in the meantime counts as locked. On a file system without locks, lockFile
+// always succeeds.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -26,6 +24,8 @@ func lockFile(path string) (*os.File, error) {
 		}
 	}
 	switch {
+	case err == nil && !isAt(f, path):
+		err = errLocked
 	case err == nil, errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS):
 		return f, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
@@ -33,4 +33,14 @@ func lockFile(path string) (*os.File, error) {
 	}
 	f.Close()
 	return nil, err
+}
+
+// isAt reports whether f is the file at path.
+func isAt(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, now)
 }

@@ -6,9 +6,6 @@ import (
 	"syscall"
 )
 
-// errLocked is returned by lockFile when another process holds the lock.
-var errLocked = errors.New("locked by another process")
-
 // errSharingViolation is ERROR_SHARING_VIOLATION.
 const errSharingViolation = syscall.Errno(32)
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -35,7 +36,14 @@ func (r *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
 	defer cancel()
-	err := p.WithoutRequestFilter(ctx, func() error { return answerProxyChallenge(ctx, p.Session(), r.proxy.Credentials()) })
+	var challenged bool
+	err := p.WithoutRequestFilter(ctx, func() (err error) {
+		challenged, err = answerProxyChallenge(ctx, p.Session(), r.proxy.Credentials())
+		return err
+	})
+	if challenged {
+		r.challenged = time.Now()
+	}
 	if err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again, or with another browser.", "the browser does not use the egress proxy: %w", err)
 	}
@@ -43,26 +51,49 @@ func (r *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) e
 	return nil
 }
 
-// warmUpAgain makes the browser store the credentials again, with a blank tab that is closed
-// immediately. The network process stores them, and the browser starts a new one after a crash.
-func (r *instance) warmUpAgain() {
+// storeCredentials makes the browser store the proxy's credentials for its default context, unless a
+// tab has done so. It uses a blank tab, which it closes immediately.
+func (r *instance) storeCredentials(ctx context.Context) error {
+	r.waitForExistingTabs(ctx)
 	r.warming.Lock()
-	r.proxyCredentialsKnown = false
+	known := r.proxyCredentialsKnown
 	r.warming.Unlock()
-	ctx, cancel := cleanupContext(attachTimeout)
-	defer cancel()
+	if known || !r.filtered() {
+		return nil
+	}
 	t, err := r.NewTab(ctx, nil)
 	if err == nil {
 		_, err = r.CloseTab(ctx, t)
 	}
-	if err != nil {
-		r.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+	return err
+}
+
+// forgotCredentials reports whether a request without the credentials, which arrived at a time and
+// may come from any program, shows that the browser has forgotten them, and makes it store them
+// again. The network process stores them, and the browser starts a new one after a crash.
+func (r *instance) forgotCredentials(at time.Time) bool {
+	r.warming.Lock()
+	stored := at.Before(r.challenged)
+	r.proxyCredentialsKnown = r.proxyCredentialsKnown && stored
+	r.warming.Unlock()
+	if stored {
+		return true // after that request
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+	defer cancel()
+	if err := r.storeCredentials(ctx); err != nil {
+		r.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+		return true
+	}
+	r.warming.Lock()
+	defer r.warming.Unlock()
+	return at.Before(r.challenged)
 }
 
 // answerProxyChallenge makes the blank page of s send a request to the proxy, and answers the
-// challenge.
-func answerProxyChallenge(ctx context.Context, s *cdpconn.Session, credentials *url.Userinfo) error {
+// challenge, if there is one.
+func answerProxyChallenge(ctx context.Context, s *cdpconn.Session, credentials *url.Userinfo) (challenged bool, err error) {
+	var answered atomic.Bool
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	answer := func(method string, reply func(jsonv2.Value) (string, map[string]any, error)) func() {
@@ -88,29 +119,27 @@ func answerProxyChallenge(ctx context.Context, s *cdpconn.Session, credentials *
 	defer answer("Fetch.authRequired", func(raw jsonv2.Value) (string, map[string]any, error) {
 		var e fetch.EventAuthRequired
 		err := cdpconn.Unmarshal(raw, &e)
+		answered.Store(true)
 		password, _ := credentials.Password()
 		return "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": map[string]any{
 			"response": "ProvideCredentials", "username": credentials.Username(), "password": password,
 		}}, err
 	})()
 	if err := s.Call(ctx, "Fetch.enable", map[string]any{"handleAuthRequests": true}, nil); err != nil {
-		return err
+		return false, err
 	}
-	var res struct {
-		Result    runtime.RemoteObject      `json:"result"`
-		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
-	}
-	err := s.Call(ctx, "Runtime.evaluate", map[string]any{
+	var res runtime.EvaluateResult
+	err = s.Call(ctx, "Runtime.evaluate", map[string]any{
 		"expression":   fmt.Sprintf("fetch(%q, {mode: 'no-cors', cache: 'no-store'}).then(() => '')", egress.WarmUpURL),
 		"awaitPromise": true, "returnByValue": true,
 	}, &res)
 	switch {
 	case err != nil && context.Cause(ctx) != nil:
-		return context.Cause(ctx)
+		return answered.Load(), context.Cause(ctx)
 	case err != nil:
-		return err
-	case res.Exception != nil:
-		return errors.New(res.Exception.Text)
+		return answered.Load(), err
+	case res.ExceptionDetails != nil:
+		return answered.Load(), errors.New(res.ExceptionDetails.Text)
 	}
-	return s.Call(ctx, "Fetch.disable", nil, nil)
+	return answered.Load(), s.Call(ctx, "Fetch.disable", nil, nil)
 }

@@ -36,7 +36,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte(`<title>fine</title><a href="` + deniedURL + `/link">Elsewhere</a><img src="` + deniedURL + `/img"><iframe src="` + deniedURL + `/frame"></iframe>
-<script>fetch("` + deniedURL + `/fetch", {mode: "no-cors"}).catch(() => document.title = "denied")</script>`))
+<script>fetch("` + deniedURL + `/fetch", {mode: "no-cors"}).finally(() => document.title = "ended")</script>`))
 	}))
 	t.Cleanup(allowed.Close)
 
@@ -58,8 +58,8 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'denied'"}); err != nil {
-				t.Errorf("a denied request of the page: %v", err)
+			if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'ended'"}); err != nil || !res.Matched {
+				t.Errorf("a denied request of the page does not end: %+v, %v", res, err)
 			}
 			if a, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, nil); err != nil || !strings.Contains(a.Note, "not on the list") {
 				t.Errorf("a link to a denied host: %+v, %v", a, err)

@@ -28,10 +28,10 @@ func init() { child.Handle(resumerName, serveResumer) }
 // startResumer starts a process that resumes the popup windows of an attached browser if this
 // process exits without detaching. The browser pauses the opener together with its popup window,
 // and does not resume them when our connection closes.
-func startResumer(address string) (*child.Process, error) {
+func startResumer(at endpoint) (*child.Process, error) {
 	p, err := child.Start(resumerName)
 	if err == nil {
-		if err = p.Send(child.NewMessage("start", address)); err != nil {
+		if err = p.Send(child.NewMessage("start", at)); err != nil {
 			p.End()
 		}
 	}
@@ -49,12 +49,12 @@ func serveResumer(parent *child.Parent) error {
 	if m == nil {
 		return nil
 	}
-	var address string
-	if err := json.Unmarshal(m.Data, &address); err != nil {
+	var at endpoint
+	if err := json.Unmarshal(m.Data, &at); err != nil {
 		return err
 	}
 	parent.Receive() // returns when the parent exits
-	t, _, err := dial(context.Background(), address)
+	t, _, err := dial(context.Background(), at)
 	if err != nil {
 		return err // the browser has also exited
 	}

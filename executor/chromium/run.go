@@ -1,18 +1,22 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -20,6 +24,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
@@ -29,29 +34,40 @@ const attachTimeout = 15 * time.Second
 // An instance is one browser from launch or attachment to exit. It implements
 // session.BrowserInstance.
 type instance struct {
-	id              string
-	browser         *Backend
-	opts            Options
-	conn            *cdpconn.Conn
-	proc            *process       // nil for an attached browser
-	pooled          *pooledBrowser // nil without a Pool; owns conn and proc
-	proxy           *egress.Proxy  // nil without a NetworkPolicy
-	resumer         *child.Process // nil for a launched browser
-	version         version
-	context         string        // the browser context that we use; empty means the default one
-	ended           chan struct{} // closed when close has disposed of a context in a pool's browser
-	work            sync.WaitGroup
-	releaseOnce     sync.Once
-	cleanupDone     chan struct{}                 // closed when the cleanup after an unexpected exit is complete
-	files           func() (*download.Dir, error) // the download directory, created at first use
-	quota           *download.Quota               // for all downloads together
-	documentDenials denialCache
+	id           string
+	browser      *Backend
+	opts         Options
+	conn         *cdpconn.Conn
+	proc         *process       // nil for an attached browser
+	pooled       *pooledBrowser // nil without a Pool; owns conn and proc
+	proxy        *egress.Proxy  // nil without a NetworkPolicy
+	resumer      *child.Process // nil for a launched browser
+	version      version
+	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
+	replica      string        // the address that may be shown of the browserless server; otherwise empty
+	context      string        // the browser context that we use; empty means the default one
+	ended        chan struct{} // closed when close has disposed of a context in a pool's browser
+	work         sync.WaitGroup
+	releaseOnce  sync.Once
+	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete
+	files        func() (*download.Dir, error) // the download directory, created at first use
+	quota        *download.Quota               // for all downloads together
+	// documentDenials has, by host:port, why the latest documents of each host were denied, because the
+	// browser only reports that they were blocked. When a document of the host is allowed, possibly at
+	// another path, it is removed.
+	documentDenials *lru.Cache[string, error]
+	answered        []fetch.RequestID // the last requests that got HTTP credentials; used only by follow
+	clients         cdpClients
+	secrets         page.SecretGuard
+	defaultContext  string // id of the default browser context, if CDP clients can connect or with AttachDefaultContext
 
 	warming               sync.Mutex
-	proxyCredentialsKnown bool // the browser has stored the proxy's credentials; guarded by warming
+	proxyCredentialsKnown bool      // the browser has stored the proxy's credentials; guarded by warming
+	challenged            time.Time // when the browser last did not know them; guarded by warming
 
 	mu        sync.Mutex // guards the fields below
 	changed   notify.Broadcast
+	handovers notify.Broadcast // a handover has begun or ended
 	tabs      []*session.Tab
 	targets   map[target.ID]*session.Tab
 	attaching map[target.ID]bool
@@ -59,6 +75,8 @@ type instance struct {
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 	transfers map[string]*session.Transfer
+
+	clientDownloads map[string]*clientDownload // by GUID
 }
 
 var _ session.BrowserInstance = (*instance)(nil)
@@ -74,15 +92,12 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
-		transfers: make(map[string]*session.Transfer),
+		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
+		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
-		dir, err := download.Open(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes)
-		if err == nil {
-			dir.Share(r.quota)
-		}
-		return dir, err
+		return download.OpenShared(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes, r.quota)
 	})
 	if opts.Pool != nil {
 		err = r.joinPool(ctx)
@@ -94,7 +109,7 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	if limits := r.unenforced(); limits != "" {
-		b.log.Warn("policy is only partly enforced in the attached browser", "limits", limits)
+		b.log.Warn("policy is only partly enforced in the browser", "limits", limits)
 	}
 	return r, nil
 }
@@ -102,7 +117,10 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 // startProxy starts the egress proxy, which checks every connection with opts.Network and denies
 // pages its own port. If port is not nil, the proxy shares it.
 func startProxy(port *egress.Port, opts Options) (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(port, egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)
+	options := egress.Options{
+		Policy: opts.Network, NoProxy: opts.NoProxy, AcceptCertificates: opts.AcceptCertificates, Logger: opts.Logger, Resolver: opts.resolver,
+	}
+	p, err := egress.NewPrivate(port, options, opts.Proxy)
 	if err != nil && !errors.Is(err, executor.ErrBadArgs) {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
@@ -111,7 +129,15 @@ func startProxy(port *egress.Port, opts Options) (*egress.Proxy, error) {
 
 // connectAlone launches a browser or attaches to one, and starts to follow its targets.
 func (r *instance) connectAlone(ctx context.Context, opts Options) error {
-	if opts.Network != nil {
+	var remote []string // arguments of a browser on another machine
+	switch {
+	case opts.Network == nil:
+	case opts.Browserless != nil && opts.RemoteEgress != nil:
+		var err error
+		if remote, err = r.openRemoteEgress(opts); err != nil {
+			return err
+		}
+	default:
 		var err error
 		if r.proxy, err = startProxy(nil, opts); err != nil {
 			return err
@@ -119,18 +145,32 @@ func (r *instance) connectAlone(ctx context.Context, opts Options) error {
 		opts.ProxyServer = r.proxy.Addr()
 	}
 	var t transport
-	if opts.CDPEndpoint != "" {
-		tr, end, err := dial(ctx, opts.CDPEndpoint)
+	if opts.Browserless != nil {
+		var err error
+		if t, r.version, r.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
+			return err
+		}
+	} else if opts.CDPEndpoint != "" {
+		at, err := opts.endpoint()
+		if err != nil {
+			return err
+		}
+		tr, end, err := dial(ctx, at)
 		if err != nil {
 			return err
 		}
 		t, r.version = tr, end.version
-		if r.resumer, err = startResumer(end.url); err != nil {
+		if r.resumer, err = startResumer(end.endpoint); err != nil {
 			_ = tr.Close()
 			return err
 		}
 	} else {
-		p, err := launch(ctx, r.browser.opts.withProxy(opts.ProxyServer))
+		unset := r.browser.opts // launch sets the defaults
+		unset.ProxyServer = opts.ProxyServer
+		if r.proxy != nil {
+			unset.certificateKey = r.proxy.CertificateKey()
+		}
+		p, err := launch(ctx, unset)
 		if err != nil {
 			return err
 		}
@@ -138,45 +178,35 @@ func (r *instance) connectAlone(ctx context.Context, opts Options) error {
 	}
 	r.conn = cdpconn.New(t)
 	r.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
-	r.work.Go(r.follow)
+	r.work.Go(func() { follow(r.conn, r.handle) })
 	var err error
 	if r.proc != nil {
 		err = r.autoAttachLaunched(ctx)
 	} else {
 		err = r.followAttached(ctx)
 	}
-	if err == nil || r.proc == nil {
-		return err
-	}
-	select {
-	case <-r.proc.exited:
+	if err != nil && r.proc != nil && notify.IsClosed(r.proc.exited) {
 		return r.proc.failure()
-	default:
-		return err
 	}
-}
-
-// withProxy returns the options to launch with behind a proxy.
-func (o Options) withProxy(proxy string) Options {
-	if proxy != "" {
-		o.ProxyServer = proxy
-	}
-	return o
+	return err
 }
 
 // autoAttachLaunched makes each tab of a launched browser attach automatically before it runs, so
 // that no event is missed.
 func (r *instance) autoAttachLaunched(ctx context.Context) error {
+	if r.opts.CDPClients {
+		r.conn.DelayPopupWindows(cmp.Or(r.opts.popupWindowTimeout, popupWindowTimeout))
+		var err error
+		if r.defaultContext, _, err = r.browserContexts(ctx); err != nil {
+			return err
+		}
+	}
 	attach, err := autoAttach(ctx, r.conn)
 	if err != nil {
 		return err
 	}
 	if r.opts.Network != nil {
-		interception, err := interceptDocuments(ctx, r.conn)
-		if err == nil {
-			err = interception.Wait(ctx, nil)
-		}
-		if err != nil {
+		if err := interceptDocuments(ctx, r.conn, r.opts.HTTPCredentials); err != nil {
 			return err // fail closed
 		}
 	}
@@ -191,8 +221,13 @@ func (r *instance) autoAttachLaunched(ctx context.Context) error {
 // because the browser has no narrower filter. releaseTarget releases those immediately.
 func (r *instance) followAttached(ctx context.Context) error {
 	s := r.conn.BrowserSession()
-	if !r.opts.AttachDefaultContext {
-		if err := r.createContext(ctx, r.proxy != nil && r.local()); err != nil {
+	if r.opts.AttachDefaultContext {
+		var err error
+		if r.defaultContext, _, err = r.browserContexts(ctx); err != nil {
+			return err
+		}
+	} else {
+		if err := r.createContext(ctx, r.proxy != nil && r.reachesProxy()); err != nil {
 			return err
 		}
 		if err := r.watchDownloads(ctx); err != nil {
@@ -220,14 +255,20 @@ func (r *instance) createContext(ctx context.Context, proxied bool) error {
 	if proxied {
 		params["proxyServer"], params["proxyBypassList"] = "http://"+r.proxy.Addr(), "<-loopback>"
 	}
-	var res struct {
-		ID string `json:"browserContextId"`
-	}
+	var res target.CreateBrowserContextResult
 	if err := r.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
 		return err
 	}
-	r.context = res.ID
+	r.context = string(res.BrowserContextID)
 	return nil
+}
+
+// inContext adds the id of the instance's browser context to params, which it returns.
+func (r *instance) inContext(params map[string]any) map[string]any {
+	if r.context != "" {
+		params["browserContextId"] = r.context
+	}
+	return params
 }
 
 // pageTargets is the CDP target filter for tabs.
@@ -243,42 +284,38 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 // waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
 // that does not respond takes at most attachTimeout.
 func (r *instance) waitForExistingTabs(ctx context.Context) {
-	for {
-		r.mu.Lock()
-		left, changed := len(r.attaching), r.changed.Changed()
-		r.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-r.conn.Done():
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
+	_ = r.await(ctx, func() bool { return len(r.attaching) == 0 })
 }
 
 // filtered reports whether the browser's network goes through our proxy.
 func (r *instance) filtered() bool {
-	return r.proxy != nil && (r.proc != nil || (r.context != "" && r.local()))
+	return r.proxy != nil && (r.proc != nil || (r.context != "" && r.reachesProxy()))
 }
 
-// local reports whether the attached browser runs on this machine, so that it can reach our proxy.
+// reachesProxy reports whether a browser that we did not launch ourselves can connect to our proxy.
+func (r *instance) reachesProxy() bool { return r.local() || r.remoteEgress != nil }
+
+// local reports whether the attached browser runs on this machine.
 func (r *instance) local() bool {
+	if IsRunningName(r.opts.CDPEndpoint) {
+		return true
+	}
 	u, err := url.Parse(r.opts.CDPEndpoint)
 	if err != nil {
 		return false
 	}
-	h := u.Hostname()
-	return h == "localhost" || h == "127.0.0.1" || h == "::1"
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // describe describes the browser in a few words.
 func (r *instance) describe() string {
 	if r.proc == nil {
 		detail := "attached to " + r.version.Product
+		if r.replica != "" {
+			detail = "launched " + r.version.Product + " on browserless at " + r.replica
+		}
 		if limits := r.unenforced(); limits != "" {
 			detail += "; " + limits
 		}
@@ -295,9 +332,9 @@ func (r *instance) describe() string {
 }
 
 // unenforced describes what bypasses the network policy in an attached browser. It returns "" for a
-// browser that we launched.
+// browser that we launched, and for one of browserless whose arguments select our proxy.
 func (r *instance) unenforced() string {
-	if r.proc != nil || r.opts.Network == nil {
+	if r.proc != nil || r.opts.Network == nil || r.remoteEgress != nil {
 		return ""
 	}
 	const webRTC = "WebRTC bypasses the policy, unless the browser was started with --webrtc-ip-handling-policy=disable_non_proxied_udp"
@@ -327,9 +364,10 @@ func (r *instance) Fetcher() session.Fetcher {
 	t.Proxy = nil
 	if r.proxy != nil {
 		t.Proxy = http.ProxyURL(r.proxy.Client())
+		t.TLSClientConfig = r.proxy.ClientTLS()
 	}
 	t.DisableKeepAlives = true // each fetch is for one file, so no connection is reused
-	return session.Fetcher{Transport: t, UserAgent: r.version.UserAgent}
+	return session.Fetcher{Transport: &basicAuthTransport{t, r.opts.HTTPCredentials}, UserAgent: r.version.UserAgent}
 }
 
 // close terminates a launched browser, detaches from an attached one, or leaves that of a pool, and
@@ -348,7 +386,7 @@ func (r *instance) close() error {
 				p.Wait(ctx, nil)
 			}
 		case r.context != "":
-			r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+			r.disposeContext(ctx, r.context)
 		default:
 			for _, t := range r.Tabs() {
 				if t.Owner() != nil {
@@ -394,10 +432,14 @@ func (r *instance) release() error {
 }
 
 func (r *instance) closeProxy() error {
-	if r.proxy == nil {
-		return nil
+	var err error
+	if r.proxy != nil {
+		err = r.proxy.Close()
 	}
-	return r.proxy.Close()
+	if r.remoteEgress != nil {
+		err = errors.Join(err, r.remoteEgress.release())
+	}
+	return err
 }
 
 // networkError returns the policy's or the proxy's error for the latest request to a host, or nil.
@@ -405,21 +447,19 @@ func (r *instance) networkError(host string) error {
 	if r.proxy == nil {
 		return nil
 	}
-	reason, denied := r.proxy.Denied(host)
-	if documentDenial := r.documentDenials.find(host); documentDenial != nil {
-		reason, denied = documentDenial, true
+	reason, _ := r.documentDenials.Get(host)
+	if at, ok := r.proxy.Challenged(host); ok && reason == nil && r.filtered() && r.forgotCredentials(at) {
+		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
+			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}
-	if denied {
-		var e *executor.Error
-		if errors.As(reason, &e) {
+	if reason == nil {
+		reason, _ = r.proxy.Denied(host)
+	}
+	if reason != nil {
+		if e, ok := errors.AsType[*executor.Error](reason); ok {
 			return e
 		}
 		return executor.Errorf(executor.ErrPolicyDenied, "The user can allow the site with Config.AllowDomains.", "%s: %w", host, reason)
-	}
-	if r.filtered() && r.proxy.Challenged(host) {
-		r.warmUpAgain()
-		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
-			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}
 	if name, failed := r.proxy.Failed(host); failed {
 		hint := "Check that the server runs there, then try again."

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// unlockedAge is the minimum age of a temporary profile without a lock file that counts as
-// abandoned. A newer one may still be in creation.
-const unlockedAge = time.Minute
+// unownedAge is the minimum age of a temporary profile without a lock record that counts as
+// abandoned. A newer one may still be in creation: its owner may be about to lock it.
+const unownedAge = time.Minute
 
 // SweepResult is the result of [Sweep].
 type SweepResult struct {
@@ -68,9 +68,9 @@ func subdirectories(dir string) []string {
 // sweepTemporary removes the temporary profile in dir if its owner has exited.
 func sweepTemporary(ctx context.Context, dir string, swept *SweepResult) (removed bool, err error) {
 	path := filepath.Join(dir, lockName)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := readRecord(path); err != nil {
 		info, err := os.Stat(dir)
-		if err != nil || time.Since(info.ModTime()) < unlockedAge {
+		if err != nil || time.Since(info.ModTime()) < unownedAge {
 			return false, nil
 		}
 	}

@@ -30,7 +30,11 @@ func startServer(t *testing.T, o Options) *server {
 	if _, err := Find(o.Browser); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
-	spec, err := json.Marshal(o)
+	spec, err := json.Marshal(struct {
+		Options
+		CDPHeaders  any `json:"CDPHeaders,omitempty"`  // a function has no JSON
+		Browserless any `json:"Browserless,omitempty"` // has one
+	}{Options: o})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +229,12 @@ func TestSweepIgnoresForeignDirs(t *testing.T) {
 		return dir
 	}
 	fresh, old, foreign := mk("profile-fresh"), mk("profile-old"), mk("download-1")
-	past := time.Now().Add(-2 * unlockedAge)
+	// Between the creation of its lock file and the lock, a profile looks like this.
+	unowned := mk("profile-unowned")
+	if err := os.WriteFile(filepath.Join(unowned, lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-2 * unownedAge)
 	for _, dir := range []string{old, foreign} {
 		if err := os.Chtimes(dir, past, past); err != nil {
 			t.Fatal(err)
@@ -239,7 +248,7 @@ func TestSweepIgnoresForeignDirs(t *testing.T) {
 	if err != nil || !slices.Equal(swept.Profiles, []string{old}) {
 		t.Errorf("Sweep = %+v, %v, want only %s", swept, err, old)
 	}
-	if !exists(fresh) || !exists(foreign) || !exists(elsewhere) || exists(old) {
+	if !exists(fresh) || !exists(unowned) || !exists(foreign) || !exists(elsewhere) || exists(old) {
 		t.Error("the wrong directories are left")
 	}
 	if swept, err := Sweep(t.Context(), filepath.Join(data, "nothing")); err != nil || len(swept.Profiles) > 0 {

@@ -2,12 +2,13 @@ package chromium
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
@@ -16,7 +17,7 @@ import (
 func (r *instance) Tabs() []*session.Tab {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]*session.Tab(nil), r.tabs...)
+	return slices.Clone(r.tabs)
 }
 
 // Changed implements session.BrowserInstance.
@@ -24,10 +25,7 @@ func (r *instance) Changed() <-chan struct{} { return r.changed.Changed() }
 
 // NewTab implements session.BrowserInstance.
 func (r *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
-	params := map[string]any{"url": "about:blank"}
-	if r.context != "" {
-		params["browserContextId"] = r.context
-	}
+	params := r.inContext(map[string]any{"url": "about:blank"})
 	if r.ownWindows() {
 		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
 		// it does.
@@ -38,42 +36,18 @@ func (r *instance) NewTab(ctx context.Context, owner *session.Session) (*session
 	r.mu.Lock()
 	r.opening++
 	r.mu.Unlock()
-	opened := make(chan openedTab, 1)
-	// A canceled call may still open its tab. Such a tab is closed again.
-	r.work.Go(func() { opened <- r.open(params, owner) })
-	select {
-	case o := <-opened:
-		return o.tab, o.err
-	case <-ctx.Done():
-		r.work.Go(func() {
-			if o := <-opened; o.tab != nil {
-				limit, cancel := context.WithTimeout(context.Background(), attachTimeout)
-				defer cancel()
-				if _, err := r.CloseTab(limit, o.tab); err != nil {
-					r.browser.log.Debug("closing an abandoned tab failed", "error", err)
-				}
-			}
-		})
-		return nil, context.Cause(ctx)
-	}
-}
-
-type openedTab struct {
-	tab *session.Tab
-	err error
+	return session.OpenTab(ctx, r, &r.work, r.browser.log, func() (*session.Tab, error) { return r.open(params, owner) })
 }
 
 // open creates a tab and waits until it is attached.
-func (r *instance) open(params map[string]any, owner *session.Session) openedTab {
+func (r *instance) open(params map[string]any, owner *session.Session) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 	defer cancel()
-	var res struct {
-		ID target.ID `json:"targetId"`
-	}
+	var res target.CreateTargetResult
 	err := r.conn.BrowserSession().Call(ctx, "Target.createTarget", params, &res)
 	var t *session.Tab
 	if err == nil {
-		t, err = r.awaitTab(ctx, res.ID)
+		t, err = r.awaitTab(ctx, res.TargetID)
 	}
 	if t != nil {
 		t.SetOwner(owner)
@@ -83,7 +57,7 @@ func (r *instance) open(params map[string]any, owner *session.Session) openedTab
 	r.opening--
 	r.mu.Unlock()
 	r.list(t)
-	return openedTab{t, err}
+	return t, err
 }
 
 // list adds a claimed tab to the list of tabs. When no call of NewTab is in progress, it also adds
@@ -105,9 +79,7 @@ func (r *instance) list(claimed *session.Tab) {
 }
 
 func (r *instance) notifyTabOpened(t *session.Tab) {
-	r.browser.sessions.Each(func(s *session.Session) {
-		s.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
-	})
+	r.browser.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 }
 
 // ownWindows reports whether each tab has its own window, which is the case in headless mode.
@@ -117,19 +89,29 @@ func (r *instance) ownWindows() bool { return r.proc != nil && r.proc.headless }
 func (r *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()
+	var t *session.Tab
+	err := r.await(ctx, func() bool {
+		t = r.targets[id]
+		return t != nil
+	})
+	return t, err
+}
+
+// await waits until done, which it calls with r.mu held after each change of the tabs, returns true.
+func (r *instance) await(ctx context.Context, done func() bool) error {
 	for {
 		r.mu.Lock()
-		t, changed := r.targets[id], r.changed.Changed()
+		ok, changed := done(), r.changed.Changed()
 		r.mu.Unlock()
-		if t != nil {
-			return t, nil
+		if ok {
+			return nil
 		}
 		select {
 		case <-changed:
 		case <-r.conn.Done():
-			return nil, executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.", "browser exited")
+			return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.", "browser exited")
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -159,29 +141,33 @@ func (r *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool,
 // remove removes a closed or detached tab from the instance.
 func (r *instance) remove(t *session.Tab) {
 	r.mu.Lock()
-	found := false
-	for i, x := range r.tabs {
-		if x == t {
-			r.tabs = append(r.tabs[:i:i], r.tabs[i+1:]...)
-			found = true
-			break
-		}
-	}
-	for id, x := range r.targets {
-		if x == t {
-			delete(r.targets, id)
-		}
-	}
+	listed := slices.Contains(r.tabs, t)
+	r.tabs = slices.DeleteFunc(r.tabs, func(x *session.Tab) bool { return x == t })
+	maps.DeleteFunc(r.targets, func(_ target.ID, x *session.Tab) bool { return x == t })
 	r.changed.Notify()
 	r.mu.Unlock()
-	if found {
-		r.browser.sessions.Each(func(s *session.Session) { s.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "") })
+	if listed {
+		r.browser.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
 	}
+}
+
+// setPermission starts granting a permission in the instance's browser context, or removing the
+// grant.
+func (r *instance) setPermission(ctx context.Context, g executor.PageGrant, granted bool) (*cdpconn.Pending, error) {
+	setting := map[bool]string{true: "granted", false: "prompt"}[granted]
+	return r.conn.BrowserSession().Start(ctx, "Browser.setPermission", r.inContext(map[string]any{
+		"origin": g.Origin, "permission": map[string]any{"name": g.Permission}, "setting": setting,
+	}))
 }
 
 func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
 	own := r.proc != nil || r.context != ""
+	setPermission := r.setPermission
+	if !own {
+		setPermission = nil
+	}
 	return page.Options{
+		SetPermission:      setPermission,
 		Logger:             r.opts.Logger,
 		WaitingForDebugger: waiting,
 		Own:                own,
@@ -191,23 +177,17 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		ProxyError:         r.networkError,
 		RequestFilter:      r.requestFilter(),
 		Shared:             !r.ownWindows(),
+		SecretGuard:        &r.secrets,
 		SharedBrowser:      r.pooled != nil || r.proc == nil && own, // others may use an attached browser
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		},
+		OnHandover: r.handovers.Notify,
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
-				r.browser.sessions.Each(func(s *session.Session) {
-					s.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
-				})
+				r.browser.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 			}
 		},
 	}
-}
-
-// nextRaw returns the last part of a new tab's id. r.mu must be held.
-func (r *instance) nextRaw() string {
-	r.lastRaw++
-	return strconv.Itoa(r.lastRaw)
 }

@@ -2,26 +2,31 @@ package chromium
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// follow handles the events of the browser's CDP session, in order.
-func (r *instance) follow() {
+// follow calls handle with the events of the browser's CDP session, in order, until the connection
+// is closed.
+func follow(conn *cdpconn.Conn, handle func(cdpconn.Event)) {
 	for {
-		ev, err := r.conn.BrowserSession().Next(context.Background())
+		ev, err := conn.BrowserSession().Next(context.Background())
 		if err != nil {
 			return
 		}
-		r.handle(ev)
+		handle(ev)
 	}
 }
 
@@ -29,27 +34,30 @@ func (r *instance) follow() {
 func (r *instance) handle(ev cdpconn.Event) {
 	switch ev.Method {
 	case "Target.attachedToTarget":
-		if e, err := cdpconn.Decode(ev, target.AttachedToTarget); err == nil && ev.Child != nil {
-			r.attached(ev.Child, e)
-		}
+		onEvent(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
+			if ev.Child != nil {
+				r.attached(ev.Child, e)
+			}
+		})
 	case "Target.detachedFromTarget":
 		r.detached(ev.Child)
 	case "Target.targetInfoChanged":
-		if e, err := cdpconn.Decode(ev, target.TargetCreated); err == nil {
-			r.discovered(e.TargetInfo)
-		}
+		onEvent(ev, target.TargetCreated, func(e target.EventTargetCreated) { r.discovered(e.TargetInfo) })
 	case "Fetch.requestPaused":
-		if e, err := cdpconn.Decode(ev, fetch.RequestPaused); err == nil {
-			r.handlePausedDocument(e)
-		}
+		onEvent(ev, fetch.RequestPaused, r.handlePausedDocument)
+	case "Fetch.authRequired":
+		onEvent(ev, fetch.AuthRequired, r.handleChallenge)
 	case "Browser.downloadWillBegin":
-		if e, err := cdpconn.Decode(ev, browser.DownloadWillBegin); err == nil {
-			r.downloadBegan(e)
-		}
+		onEvent(ev, browser.DownloadWillBegin, r.downloadBegan)
 	case "Browser.downloadProgress":
-		if e, err := cdpconn.Decode(ev, browser.DownloadProgress); err == nil {
-			r.downloadProgressed(e)
-		}
+		onEvent(ev, browser.DownloadProgress, r.downloadProgressed)
+	}
+}
+
+// onEvent calls f with the parameters of an event. It drops an invalid event.
+func onEvent[E any](ev cdpconn.Event, kind cdp.Event[E], f func(E)) {
+	if e, err := cdpconn.Decode(ev, kind); err == nil {
+		f(e)
 	}
 }
 
@@ -85,26 +93,41 @@ func (r *instance) inScope(info *target.Info) bool {
 		return true
 	case !r.opts.AttachDefaultContext:
 		return string(info.BrowserContextID) == r.context
+	case r.defaultContext != "" && string(info.BrowserContextID) != r.defaultContext:
+		return false // of another client, or of another profile of the user
 	}
-	for _, scheme := range []string{"http:", "https:", "about:", "blob:", "data:"} {
-		if strings.HasPrefix(info.URL, scheme) {
-			return true
-		}
-	}
-	return false
+	scheme, _, found := strings.Cut(info.URL, ":")
+	return found && slices.Contains([]string{"http", "https", "about", "blob", "data"}, scheme)
 }
 
 // releaseTarget resumes a target that we do not drive, before any other command, and detaches from
 // it.
 func (r *instance) releaseTarget(s *cdpconn.Session) {
 	ctx := context.Background()
-	s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
-	r.conn.BrowserSession().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
+	p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
+	detach := func() {
+		r.conn.BrowserSession().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
+	}
+	if err != nil || p.Delayed() == nil {
+		detach()
+		return
+	}
+	r.work.Go(func() {
+		<-p.Delayed()
+		detach()
+	})
 }
 
 // attached adds a tab for a page that was attached.
 func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	info := e.TargetInfo
+	switch {
+	case info.Type == "browser":
+		return // the session of a CDP client
+	case info.Type == "page" && r.isClientContext(info):
+		r.clientPageAttached(s, info)
+		return
+	}
 	r.mu.Lock()
 	opener := r.targets[info.OpenerID]
 	twice := r.targets[info.TargetID] != nil
@@ -122,7 +145,9 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 			ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 			defer cancel()
 			// Its opener waits until it runs, and would otherwise wait forever.
-			_, _ = s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
+			if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
+				<-p.Delayed()
+			}
 			_ = r.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
 			r.notAttached(info.TargetID)
 		})
@@ -133,7 +158,8 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 	}
 	r.mu.Lock()
 	r.attaching[info.TargetID] = true
-	t := &session.Tab{Raw: r.nextRaw(), Opener: opener}
+	r.lastRaw++
+	t := &session.Tab{Raw: strconv.Itoa(r.lastRaw), Opener: opener}
 	if opener != nil {
 		t.SetOwner(opener.Owner())
 		r.openers[info.TargetID] = opener
@@ -144,12 +170,10 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 		defer cancel()
 		ready := make(chan struct{})
 		options := r.pageOptions(e.WaitingForDebugger, func() *session.Tab {
-			select {
-			case <-ready:
-				return t
-			default:
+			if !notify.IsClosed(ready) {
 				return nil // drop events that occur before the tab is known
 			}
+			return t
 		})
 		if opener != nil {
 			options.Opener = opener.Page

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 
 	"github.com/chromedp/cdproto"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -58,10 +60,29 @@ type webSocketTransport struct {
 	part []byte          // buffer for a part of m
 }
 
-func dialWebSocket(ctx context.Context, address string) (*webSocketTransport, error) {
+// A handshakeError is the error of a server that did not accept a WebSocket.
+type handshakeError struct{ status int } // HTTP status
+
+func (e *handshakeError) Error() string {
+	return fmt.Sprintf("the WebSocket handshake failed with HTTP %d", e.status)
+}
+
+// dialWebSocket connects to a WebSocket. Its errors do not contain the address, which can have
+// secrets.
+func dialWebSocket(ctx context.Context, address string, header http.Header) (*webSocketTransport, error) {
 	// Use a separate client, so that no proxy of the environment sees the URL.
-	conn, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{}}})
+	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext}}
+	if header != nil { // a redirect would pass it to another host
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	conn, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: client, HTTPHeader: header})
 	if err != nil {
+		if ue, ok := errors.AsType[*url.Error](err); ok {
+			err = ue.Err
+		}
+		if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
+			err = &handshakeError{response.StatusCode}
+		}
 		return nil, err
 	}
 	conn.SetReadLimit(-1) // Message enforces the limits

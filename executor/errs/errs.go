@@ -4,6 +4,7 @@
 package errs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -81,17 +82,13 @@ type Candidate struct {
 
 // Error returns "op tab: what happened".
 func (e *Error) Error() string {
-	var b strings.Builder
-	if e.Op != "" {
-		b.WriteString(e.Op)
-		if e.Tab != "" {
-			b.WriteByte(' ')
-			b.WriteString(string(e.Tab))
-		}
-		b.WriteString(": ")
+	switch {
+	case e.Op == "":
+		return e.Message()
+	case e.Tab == "":
+		return e.Op + ": " + e.Message()
 	}
-	b.WriteString(e.Message())
-	return b.String()
+	return e.Op + " " + string(e.Tab) + ": " + e.Message()
 }
 
 // Message returns what happened, without the operation and the tab.
@@ -120,8 +117,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var c Code
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[Code](err); ok {
 		return c
 	}
 	return ErrInternal
@@ -133,15 +129,9 @@ func Wrap(op string, tab TabID, err error) error {
 	if err == nil {
 		return nil
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		c := *e
-		if c.Op == "" {
-			c.Op = op
-		}
-		if c.Tab == "" {
-			c.Tab = tab
-		}
+		c.Op, c.Tab = cmp.Or(e.Op, op), cmp.Or(e.Tab, tab)
 		return &c
 	}
 	return &Error{Op: op, Tab: tab, Code: CodeOf(err), Err: err}
@@ -156,7 +146,8 @@ func RuleOf(err error) string {
 }
 
 // A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
-// instance id of the browser. An id never refers to a tab of another backend or of an earlier
+// instance id of the browser. The id of a tab of a named browser starts with the name, as in
+// "work:cdp:<session>:<raw>". An id never refers to a tab of another backend or of an earlier
 // browser instance; such ids result in ErrStaleTab.
 type TabID string
 
@@ -165,9 +156,35 @@ func NewTabID(backend, session, raw string) TabID {
 	return TabID(backend + ":" + session + ":" + raw)
 }
 
-// Split returns the parts of the id, or ErrBadArgs if it does not have the form of a tab id.
+// In returns the id of a tab of the browser with the given name. An empty name does not change id.
+func (id TabID) In(browser string) TabID {
+	if browser == "" {
+		return id
+	}
+	return TabID(browser+":") + id
+}
+
+// Browser returns the name of the browser of the tab. It is empty for a tab of the default browser.
+func (id TabID) Browser() string {
+	name, _, _ := strings.Cut(string(id), ":")
+	if name == "cdp" || name == "ext" {
+		return ""
+	}
+	return name
+}
+
+// WithoutBrowser returns the id without the name of the browser.
+func (id TabID) WithoutBrowser() TabID {
+	if name := id.Browser(); name != "" {
+		return TabID(strings.TrimPrefix(string(id), name+":"))
+	}
+	return id
+}
+
+// Split returns the parts of the id, or ErrBadArgs if it does not have the form of a tab id. The
+// name of the browser is not one of them.
 func (id TabID) Split() (backend, session, raw string, err error) {
-	parts := strings.SplitN(string(id), ":", 3)
+	parts := strings.SplitN(string(id.WithoutBrowser()), ":", 3)
 	if len(parts) != 3 || (parts[0] != "cdp" && parts[0] != "ext") || parts[1] == "" || parts[2] == "" {
 		return "", "", "", &Error{Code: ErrBadArgs, Tab: "", Hint: "Take a tab id from Executor.Tabs.",
 			Err: fmt.Errorf("tabId %q is not a tab id", string(id))}

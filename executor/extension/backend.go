@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,21 +16,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
 // A Backend drives the browsers whose extension is connected to one server. It has the tabs of all
 // of them. It implements executor.ExtensionBackend. Its methods are safe for concurrent use.
 type Backend struct {
-	opts     Options
-	log      *slog.Logger
-	sessions session.Registry
-	changed  notify.Broadcast // of the tabs
-	stop     context.CancelFunc
-	work     sync.WaitGroup
-	files    func() (*download.Dir, error) // the download directory, created at first use
-	quota    *download.Quota               // of all downloads
-	proxy    func() (*egress.Proxy, error) // of fetched URLs
+	opts      Options
+	log       *slog.Logger
+	sessions  session.Registry
+	changed   notify.Broadcast // of the tabs
+	handovers notify.Broadcast // a handover has begun or ended
+	stop      context.CancelFunc
+	work      sync.WaitGroup
+	files     func() (*download.Dir, error) // the download directory, created at first use
+	quota     *download.Quota               // of all downloads
+	hub       *hub                          // of CDP clients
+	secrets   page.SecretGuard
+	// reconnectWait is handoverReconnect, except in tests.
+	reconnectWait time.Duration
+	proxy         func() (*egress.Proxy, error) // of fetched URLs
 
 	mu            sync.Mutex // guards the fields below
 	closed        bool
@@ -52,9 +59,12 @@ var (
 // server; Close does not close the server.
 func New(opts Options) *Backend {
 	opts = opts.withDefaults()
-	b := &Backend{opts: opts, log: opts.Logger}
+	b := &Backend{opts: opts, log: opts.Logger, reconnectWait: handoverReconnect}
+	b.hub = &hub{backend: b}
 	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	b.files = sync.OnceValues(b.openDownloads)
+	b.files = sync.OnceValues(func() (*download.Dir, error) {
+		return download.OpenShared(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes, b.quota)
+	})
 	b.proxy = sync.OnceValues(b.startProxy)
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
@@ -146,8 +156,7 @@ func displaced(d *bridge.Displacement) string {
 }
 
 func reason(err error) string {
-	var e *executor.Error
-	if errors.As(err, &e) && e.Hint != "" {
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Hint != "" {
 		return e.Message() + " (" + e.Hint + ")"
 	}
 	return err.Error()
@@ -207,6 +216,7 @@ func (b *Backend) Close() error {
 	if !b.sessions.CloseAll() {
 		return nil
 	}
+	b.hub.close()
 	b.mu.Lock()
 	b.closed = true
 	installations, proxy := b.installations, b.proxied

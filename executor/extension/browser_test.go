@@ -134,7 +134,7 @@ func (u *userBrowser) worker(expression string, result any) {
 // killWorker closes the extension's service worker.
 func (u *userBrowser) killWorker() {
 	u.t.Helper()
-	u.call("", "Target.closeTarget", map[string]any{"targetId": u.target("service_worker", extfiles.ID())}, nil)
+	u.KillWorker(u.t)
 }
 
 // open opens a page in a new foreground tab and returns the tab's id.

@@ -11,8 +11,6 @@ func unsharedError(reason string) *executor.Error {
 	switch reason {
 	case "closed":
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
-	case "released":
-		return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared")
 	case "user":
 		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user stopped sharing the tab")
 	case "stopped":
@@ -20,7 +18,9 @@ func unsharedError(reason string) *executor.Error {
 	case "locked":
 		return executor.Errorf(executor.ErrDetached, "Ask the user to unlock it and to share the tab again.", "the screen was locked, which ends sharing")
 	case "idle":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "sharing ended after inactivity")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab until the machine was idle, and it was")
+	case "expired":
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab until 15 minutes after the last call, and they are over")
 	case "moved":
 		return executor.Errorf(executor.ErrDetached, another, "the user moved the tab out of the shared group")
 	case "other_server":
@@ -28,7 +28,7 @@ func unsharedError(reason string) *executor.Error {
 	case "debugger":
 		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user canceled debugging in the bar below the toolbar")
 	}
-	return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared")
+	return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared") // released, for example
 }
 
 // detachedError returns the error of calls on a shared tab whose debugger was detached.

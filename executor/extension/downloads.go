@@ -12,10 +12,12 @@ import (
 	"strings"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -46,10 +48,10 @@ func newDownloads() downloads {
 
 // downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
 // they start during a call; the others belong to the user.
-func (in *installation) downloadBegan(t *session.Tab, d page.Download) {
+func (in *installation) downloadBegan(t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
 	if opener := t.Opener; opener != nil && blank(t.Page.URL()) {
 		// The tab was opened only for the download, and closes immediately.
-		t, d.Frame = opener, string(opener.Page.Session().Target().TargetID)
+		t, d.FrameID = opener, cdp.FrameID(opener.Page.Session().Target().TargetID)
 	}
 	_, rec, info := in.backend.locate(t)
 	if rec == nil || !(info.Own || t.Page.Busy()) {
@@ -61,10 +63,10 @@ func (in *installation) downloadBegan(t *session.Tab, d page.Download) {
 func blank(url string) bool { return url == "" || url == "about:blank" }
 
 // begin adds a download of a page. It ends it immediately if it is not allowed.
-func (in *installation) begin(t *session.Tab, d page.Download) {
+func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
 	entry := &pendingDownload{url: d.URL}
-	if in.mayDownload(t, d) {
-		entry.transfer = t.AddTransfer(d.Name)
+	if in.backend.sessions.MayDownload(t, string(d.FrameID), d.URL) == nil {
+		entry.transfer = t.AddTransfer(d.SuggestedFilename)
 		if share, err := in.backend.quota.Begin(); err != nil {
 			entry.cancel = true
 			entry.transfer.End(download.File{}, err)
@@ -73,13 +75,8 @@ func (in *installation) begin(t *session.Tab, d page.Download) {
 		}
 		in.notifyDownload(entry.transfer)
 	} else {
-		name := d.Name
-		if !in.mayRead(t, d.Frame) {
-			name = "" // the page controls the name
-		}
 		entry.cancel = true
-		t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-			"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
+		in.backend.sessions.DenyDownload(t, string(d.FrameID), d.SuggestedFilename)
 	}
 	in.mu.Lock()
 	in.files.begun = append(in.files.begun, entry)
@@ -95,29 +92,6 @@ func (in *installation) begin(t *session.Tab, d page.Download) {
 	if reported != nil {
 		in.downloaded(*reported)
 	}
-}
-
-// mayDownload reports whether the session that owns a tab allows a frame of it to download a URL. For
-// a tab without an owner, it reports whether any session allows it.
-func (in *installation) mayDownload(t *session.Tab, d page.Download) bool {
-	owner, may := t.Owner(), false
-	in.backend.sessions.Each(func(s *session.Session) {
-		if owner == nil || owner == s {
-			may = may || s.MayDownload(context.Background(), t, d.Frame, d.URL) == nil
-		}
-	})
-	return may
-}
-
-// mayRead reports whether each session that receives events of a tab may read a frame of it.
-func (in *installation) mayRead(t *session.Tab, frame string) bool {
-	owner, may := t.Owner(), true
-	in.backend.sessions.Each(func(s *session.Session) {
-		if owner == nil || owner == s {
-			may = may && s.CanRead(context.Background(), t, frame)
-		}
-	})
-	return may
 }
 
 // downloaded handles a message of the browser about a file.
@@ -139,7 +113,7 @@ func (in *installation) downloaded(w wire.Download) {
 			return // the next message contains its name
 		}
 		in.mu.Unlock()
-		in.begin(t.tab, page.Download{Frame: t.info.TargetID, URL: w.URL, Name: filepath.Base(w.Filename)})
+		in.begin(t.tab, cdpbrowser.EventDownloadWillBegin{FrameID: cdp.FrameID(t.info.TargetID), URL: w.URL, SuggestedFilename: filepath.Base(w.Filename)})
 		w.Opened = false
 		in.downloaded(w)
 		return
@@ -211,8 +185,7 @@ func verifyDownloaded(w wire.Download) (download.File, error) {
 	info, err := os.Lstat(w.Filename)
 	switch {
 	case err != nil:
-		var path *fs.PathError
-		if errors.As(err, &path) {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
 		}
 		return download.File{}, err
@@ -240,19 +213,7 @@ func (in *installation) cancel(id int) {
 }
 
 func (in *installation) notifyDownload(tr *session.Transfer) {
-	d := tr.Describe(executor.BackendExtension)
-	tr.Record(executor.NewTabID("ext", tr.Tab().InstanceID, tr.Tab().Raw), in.backend.record)
-	in.backend.sessions.Each(func(s *session.Session) {
-		s.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.Tab(), "")
-	})
-}
-
-func (b *Backend) openDownloads() (*download.Dir, error) {
-	dir, err := download.Open(filepath.Join(b.opts.DataDir, "downloads"), b.opts.MaxDownloadBytes)
-	if err == nil {
-		dir.Share(b.quota)
-	}
-	return dir, err
+	in.backend.sessions.EmitDownload(tr, executor.BackendExtension, executor.NewTabID("ext", in.id, tr.Tab().Raw), in.backend.record)
 }
 
 // Downloads implements session.BrowserInstance.

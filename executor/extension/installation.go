@@ -41,6 +41,7 @@ type installation struct {
 	detachedTabs   map[string]*tab      // no longer shared, until their sessions have ended; by session id
 	last           int                  // index of the newest tab
 	consents       map[string]time.Time // when the user's consent to scripts was last confirmed, by origin
+	endings        map[string]string    // why the last tabs were unshared, by the last part of their tab ids
 	opening        int                  // number of running calls of open; while it is not 0, our tabs are not listed
 	files          downloads
 }
@@ -55,12 +56,16 @@ type tab struct {
 	listed        bool
 }
 
+// maxEndings is how many unshared tabs an installation remembers.
+const maxEndings = 1000
+
 func newInstallation(b *Backend, key string) *installation {
 	in := &installation{
 		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
-		tr: newTransport(), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), files: newDownloads(),
+		tr: newTransport(), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
 	}
 	close(in.connectionDone)
+	in.tr.tools = toolCommands{in}
 	in.tr.connect(nil, executor.ErrExtensionDisconnected)
 	in.cdp = cdpconn.New(in.tr)
 	in.work.Go(in.follow)
@@ -90,6 +95,7 @@ func (in *installation) connect(ctx context.Context, c *bridge.Conn) {
 		in.serve(ctx, c, listed)
 		close(served)
 	})
+	in.backend.changed.Notify()
 }
 
 // serve reads c until it ends. It closes listed when the tabs are known, or when the connection has
@@ -98,6 +104,7 @@ func (in *installation) serve(ctx context.Context, c *bridge.Conn, listed chan<-
 	in.mu.Lock()
 	if in.conn == c {
 		in.tr.connect(c, nil)
+		in.backend.hub.connected(c)
 	}
 	in.mu.Unlock()
 	known := sync.OnceFunc(func() { close(listed) })
@@ -107,7 +114,7 @@ func (in *installation) serve(ctx context.Context, c *bridge.Conn, listed chan<-
 			err = wire.Unmarshal(data, &list)
 		}
 		if err == nil {
-			in.reconcile(list.Tabs)
+			in.reconcile(list)
 		} else if c.Err() == nil {
 			in.backend.log.Warn("listing the tabs failed", "error", err)
 		}
@@ -123,6 +130,37 @@ func (in *installation) serve(ctx context.Context, c *bridge.Conn, listed chan<-
 	}
 	in.disconnected(c, err)
 	known()
+}
+
+// callInOrder sends a command, and waits until handle has returned. It calls handle with the result,
+// in the order in which the result arrived among the events.
+func callInOrder[T any](ctx context.Context, in *installation, method string, params any, handle func(T) error) error {
+	c := in.connection()
+	if c == nil {
+		return in.backend.DisconnectedError()
+	}
+	handled := make(chan error, 1)
+	err := c.Queue(ctx, method, params, func(data json.RawMessage, err error) {
+		var result T
+		if err == nil {
+			err = wire.Unmarshal(data, &result)
+		}
+		if err == nil {
+			err = handle(result)
+		}
+		handled <- err
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-handled:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-in.cdp.Done():
+		return session.ErrClosed()
+	}
 }
 
 // disconnected fails all calls that wait for c, which has ended with err. The tabs stay until the
@@ -201,9 +239,22 @@ func (in *installation) handleEvent(ev *bridge.Event) {
 		if err = wire.Unmarshal(ev.Data, &d); err == nil {
 			defer in.downloaded(d) // without the lock
 		}
+	case wire.EventElementSent:
+		var e wire.ElementSent
+		if err = wire.Unmarshal(ev.Data, &e); err == nil {
+			if t := in.tabs[e.TabID]; t != nil && t.tab != nil {
+				in.work.Go(func() { t.tab.ElementSent(context.Background(), e.Frame == "", e.Frame) })
+			}
+		}
 	case wire.EventStopped:
 		for id := range in.tabs {
 			in.unshare(id, "stopped")
+		}
+		in.backend.hub.stop(unsharedError("stopped"))
+	case wire.EventClientStopped:
+		var r wire.ClientRef
+		if err = wire.Unmarshal(ev.Data, &r); err == nil {
+			in.backend.hub.stopClient(r.Client)
 		}
 	default:
 		err = fmt.Errorf("unknown event %q", ev.Name)
@@ -214,18 +265,25 @@ func (in *installation) handleEvent(ev *bridge.Event) {
 	}
 }
 
-// reconcile updates the known tabs to list, the tabs that are shared now.
-func (in *installation) reconcile(list []wire.Tab) {
+// reconcile updates the known tabs to those of list, which are shared now.
+func (in *installation) reconcile(list wire.TabsList) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	there := make(map[int]bool)
-	for _, t := range list {
+	for _, t := range list.Tabs {
 		there[t.TabID] = true
 		in.share(t)
 	}
+	for _, ended := range list.Ended { // while the extension was disconnected
+		in.unshare(ended.TabID, ended.Reason)
+	}
+	gone := "closed"
+	if list.Elsewhere > 0 { // or another server drives it now
+		gone = "released"
+	}
 	for id := range in.tabs {
 		if !there[id] {
-			in.unshare(id, "closed")
+			in.unshare(id, gone)
 		}
 	}
 	in.backend.changed.Notify()
@@ -244,6 +302,7 @@ func (in *installation) share(info wire.Tab) {
 	}
 	if t != nil {
 		t.info = info
+		in.backend.hub.updateTab(in, t)
 		if t.tab != nil {
 			t.tab.Page.SetLastKnown(info.URL, info.Title)
 		}
@@ -262,6 +321,7 @@ func (in *installation) share(info wire.Tab) {
 		opener.tab.Page.OpenedTab()
 	}
 	in.tabs[info.TabID] = t
+	defer in.backend.hub.updateTab(in, t)
 	in.recordShared(t, audit.Allowed, ruleUser, "")
 	in.tr.route(t.cdpSessionID, route{tab: info.TabID})
 	in.tr.event("", "Target.attachedToTarget", map[string]any{
@@ -280,10 +340,15 @@ func (in *installation) unshare(id int, reason string) {
 		return
 	}
 	delete(in.tabs, id)
+	in.backend.hub.removeTab(in, t, reason)
 	in.detachedTabs[string(t.cdpSessionID)] = t
 	why := unsharedError(reason)
 	if reason != "closed" {
 		in.recordShared(t, audit.Denied, "", why.Message())
+		if len(in.endings) == maxEndings {
+			clear(in.endings)
+		}
+		in.endings[strconv.Itoa(t.index)] = reason
 	}
 	in.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true}, why)
 	in.tr.unroute(t.cdpSessionID)
@@ -294,6 +359,7 @@ func (in *installation) unshare(id int, reason string) {
 // detach handles the detachment of the debugger from a tab. Commands in progress fail with why. in.mu
 // must be held.
 func (in *installation) detach(t *tab, d page.Detached, why error) {
+	in.backend.hub.debuggerDetached(in, t)
 	for _, child := range in.tr.children(t.info.TabID) {
 		in.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
 	}
@@ -309,6 +375,9 @@ func (in *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 	if t == nil || !ok || domain == "ChromeMCP" && e.Method != cdpconn.EventsDropped {
 		return
 	}
+	if !in.backend.hub.event(in, e) {
+		return
+	}
 	from := t.cdpSessionID
 	if e.SessionID != "" {
 		from = target.SessionID(e.SessionID)
@@ -317,23 +386,18 @@ func (in *installation) dispatchCDPEvent(e *wire.CDPEvent) {
 		}
 	}
 	if domain == "Target" {
-		var child struct {
-			ID target.SessionID `json:"sessionId"`
-		}
-		if json.Unmarshal(e.Params, &child) != nil {
-			return
-		}
+		child := member[target.SessionID](e.Params, "sessionId")
 		switch e.Method {
 		case "Target.attachedToTarget":
-			if child.ID == "" || strings.HasPrefix(string(child.ID), sessionPrefix) ||
-				!in.tr.route(child.ID, route{tab: e.TabID, session: string(child.ID)}) {
+			if child == "" || strings.HasPrefix(string(child), sessionPrefix) ||
+				!in.tr.route(child, route{tab: e.TabID, session: string(child)}) {
 				return
 			}
 		case "Target.detachedFromTarget":
-			if strings.HasPrefix(string(child.ID), sessionPrefix) || !in.tr.routesTo(child.ID, e.TabID) {
+			if strings.HasPrefix(string(child), sessionPrefix) || !in.tr.routesTo(child, e.TabID) {
 				return
 			}
-			in.tr.unroute(child.ID)
+			in.tr.unroute(child)
 		}
 	}
 	in.tr.event(from, e.Method, e.Params)

@@ -18,36 +18,64 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// TestLeaks tests a few of the routes by which a page can reach another host.
-func TestLeaks(t *testing.T) {
-	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeaky, Routes: leaktest.QuickRoutes})
+// TestExtensionLeaks tests a few of the routes by which a page can reach another host.
+func TestExtensionLeaks(t *testing.T) {
+	leaktest.Run(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser, Routes: leaktest.QuickRoutes})
 }
 
 // TestLongExtensionLeaks tests all routes.
 func TestLongExtensionLeaks(t *testing.T) {
 	tier.Long(t)
-	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
+	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser}, 1)
 }
 
 // TestDeniedPaths opens many spellings of a denied path.
 func TestDeniedPaths(t *testing.T) {
-	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeaky})
+	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser})
 }
 
 // visitsPerUserVisit is the number of visits of an agent for each visit of the user.
-const visitsPerUserVisit = 5
+const visitsPerUserVisit = 10
 
-// startLeaky starts a user's browser for the leak tests. The user opens sites that the policy
-// denies to the agent at the same time.
-func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+// startLeakBrowser starts a user's browser for the leak tests, whose pages sessions open.
+func startLeakBrowser(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	l := newLeakBrowser(t, setup, func(string) {})
+	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
+	if setup.Policy != nil {
+		guard := policy.NewGuard(setup.Policy, nil)
+		gate, wrap = guard, guard.Wrap
+	}
+	return leaktest.Browser{
+		NewSession: func(t *testing.T) executor.Executor {
+			l.visit()
+			s, err := l.b.NewSession(executor.SessionOptions{Gate: gate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wrap(s)
+		},
+		Close: l.close,
+	}
+}
+
+// A leakBrowser is a user's browser for the leak tests. The user opens sites that the policy denies to the
+// agent at the same time.
+type leakBrowser struct {
+	b      *Backend
+	u      *userBrowser
+	log    string
+	users  sync.WaitGroup
+	visits atomic.Int32
+	rounds chan struct{}
+}
+
+// newLeakBrowser starts the browser, with the extension as prepare changes it.
+func newLeakBrowser(t *testing.T, setup leaktest.Setup, prepare func(dir string)) *leakBrowser {
 	// without a policy, all names are allowed
 	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
-	gate, wrap := executor.AllowAll, func(e executor.Executor) executor.Executor { return e }
 	if p := setup.Policy; p != nil {
 		c := p.Config()
 		rules = bridge.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources)}
-		guard := policy.NewGuard(p, nil)
-		gate, wrap = guard, guard.Wrap
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
@@ -64,43 +92,38 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	u := newUserBrowser(t, data, userBrowserOptions{
 		flags: append(setup.Flags, flag, leaktest.MapNames),
 		prepare: func(dir string) {
+			prepare(dir)
 			if setup.Policy == nil {
 				keepPreconnects(t, filepath.Join(dir, "dnr_rules.js"))
 			}
 		},
 	})
-	b := newBackend(t, server)
-	waitConnected(t, b)
-
-	var users sync.WaitGroup
-	var visits atomic.Int32
-	rounds := make(chan struct{}, 1)
-	users.Go(func() {
-		for range rounds {
+	l := &leakBrowser{b: newBackend(t, server), u: u, log: log, rounds: make(chan struct{}, 1)}
+	waitConnected(t, l.b)
+	l.users.Go(func() {
+		for range l.rounds {
 			u.browse(t, setup.UnmanagedVisits())
 		}
 	})
-	return leaktest.Browser{
-		NewSession: func(t *testing.T) executor.Executor {
-			if visits.Add(1)%visitsPerUserVisit == 1 {
-				select {
-				case rounds <- struct{}{}:
-				default:
-				}
-			}
-			s, err := b.NewSession(executor.SessionOptions{Gate: gate})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return wrap(s)
-		},
-		Close: func(t *testing.T) []string {
-			close(rounds)
-			users.Wait()
-			u.CloseGracefully(t)
-			return leaktest.LookedUp(t, log)
-		},
+	return l
+}
+
+// visit is called for each visit of an agent.
+func (l *leakBrowser) visit() {
+	if l.visits.Add(1)%visitsPerUserVisit == 1 {
+		select {
+		case l.rounds <- struct{}{}:
+		default:
+		}
 	}
+}
+
+// close closes the browser, and returns the names that it resolved.
+func (l *leakBrowser) close(t *testing.T) []string {
+	close(l.rounds)
+	l.users.Wait()
+	l.u.CloseGracefully(t)
+	return leaktest.LookedUp(t, l.log)
 }
 
 // keepPreconnects changes a copy of the extension so that it does not disable preconnects of the

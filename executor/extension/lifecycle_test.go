@@ -154,7 +154,13 @@ func TestLifecycle(t *testing.T) {
 			}
 		})
 	})
-	t.Run("default tab is the tab shared last", func(t *testing.T) {
+	t.Run("a selected tab is the default tab", func(t *testing.T) {
+		_, err := pagetest.Of(s, "").Text(ctx, nil)
+		wantCode(t, err, executor.ErrTabNotFound, "no tab is active")
+		tabs, _ := s.Tabs(ctx)
+		if _, err := s.SelectTab(ctx, tabs[1].ID); err != nil {
+			t.Fatal(err)
+		}
 		res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "/second"})
 		if err != nil || !res.Matched {
 			t.Fatalf("waited for the page: %+v, %v", res, err)
@@ -213,7 +219,11 @@ func TestLifecycle(t *testing.T) {
 	} {
 		t.Run("debugger detached during a call: "+reason, func(t *testing.T) {
 			done := navigate(ctx, s, id, web.URL+"/hangs")
-			<-hung
+			select {
+			case <-hung:
+			case err := <-done:
+				t.Fatalf("the navigation ended: %v", err)
+			}
 			quickly(t, "ending the call", func() {
 				fake.withTab(second, func(dt *fakeTab) { fake.release(dt, reason) })
 				wantCode(t, <-done, want.code, want.text)

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if data := os.Getenv(nativeEnv); data != "" && len(os.Args) > 1 {
-		if err := bridge.ServeNative(data, extfiles.ID(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+		if err := bridge.ServeNative(data, extfiles.IDs(), os.Args[1], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -53,9 +54,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.MaxDownloadBytes <= 0 {
 		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}

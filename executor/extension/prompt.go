@@ -29,16 +29,9 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 	if c == nil {
 		return "", b.DisconnectedError()
 	}
-	limit, cancel := context.WithTimeout(ctx, consentTimeout)
-	defer cancel()
-	var answer wire.PromptResult
-	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, kind, q.Site, q.Tool), &answer)
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
-		return "", executor.Errorf(executor.ErrConsentRequired, "", "the user has not answered yet: the prompt is in the popup of the extension")
-	case err != nil:
+	answer, err := ask(ctx, c, kind, q.Site, q.Tool, executor.Errorf(executor.ErrConsentRequired, "",
+		"the user has not answered yet: the prompt is in the popup of the extension"))
+	if err != nil {
 		return "", err
 	}
 	switch given := executor.PromptAnswer(answer.Answer); given {
@@ -50,10 +43,22 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 	return "", executor.Errorf(executor.ErrInternal, "", "invalid answer from the extension")
 }
 
-// consentQuestion returns the prompt of a kind for the call of ctx.
-func consentQuestion(ctx context.Context, kind, origin, tool string) wire.PromptParams {
+// ask prompts the user for the call of ctx. If the user does not answer within consentTimeout, it
+// returns unanswered.
+func ask(ctx context.Context, c *bridge.Conn, kind, origin, tool string, unanswered error) (answer wire.PromptResult, err error) {
+	limit, cancel := context.WithTimeout(ctx, consentTimeout)
+	defer cancel()
 	call := executor.CallOptionsOf(ctx)
-	return wire.PromptParams{Kind: kind, Origin: origin, Tool: tool, Client: call.Client, Call: cmp.Or(call.Hash, rand.Text())}
+	err = c.Call(limit, wire.MethodConsent, wire.PromptParams{
+		Kind: kind, Origin: origin, Tool: tool, Client: call.Client, Call: cmp.Or(call.Hash, rand.Text()),
+	}, &answer)
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
+		err = unanswered
+	}
+	return answer, err
 }
 
 // connectionForPrompt returns the connection to the browser that prompts its user about a tab, or
@@ -68,9 +73,7 @@ func (b *Backend) connectionForPrompt(tab executor.TabID) *bridge.Conn {
 		if _, session, _, err := tab.Split(); err == nil && session == in.id {
 			return c
 		}
-		if first == nil {
-			first = c
-		}
+		first = cmp.Or(first, c)
 	}
 	return first
 }

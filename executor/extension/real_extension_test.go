@@ -23,6 +23,7 @@ func TestExtension(t *testing.T) { runReal(t, executortest.Fast) }
 
 // TestLongExtension runs the other topics.
 func TestLongExtension(t *testing.T) {
+	t.Parallel() // with TestReconnectAfterIdle
 	tier.Long(t)
 	runReal(t, executortest.Slow)
 }
@@ -32,7 +33,7 @@ func runReal(t *testing.T, part executortest.Part) {
 	b := newBackend(t, server)
 	waitConnected(t, b)
 	h := harness(b, "extension")
-	h.Part = part
+	h.Part, h.Long = part, part == executortest.Slow
 	h.Raw = func(t *testing.T, url, method string, params any) {
 		u.WithSession(t, u.Find(t, "page", url).ID, func(session string) { u.Call(t, session, method, params, nil) })
 	}
@@ -52,8 +53,14 @@ func TestExtensionDetailCases(t *testing.T) {
 	executortest.RunDetail(t, h)
 }
 
-// startReal starts a server, and a Chromium with the extension.
+// startReal starts a server, and a Chromium with the extension, whose user allows scripts.
 func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
+	t.Helper()
+	return startRealUser(t, func(dir string) { agree(t, filepath.Join(dir, "consent.js")) })
+}
+
+// startRealUser starts a server, and a Chromium with the extension, which prepare changes.
+func startRealUser(t testing.TB, prepare func(dir string)) (*bridge.Server, *userBrowser) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{
@@ -71,7 +78,7 @@ func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
 	t.Cleanup(func() { server.Close() })
 
 	u := newUserBrowser(t, data, userBrowserOptions{prepare: func(dir string) {
-		agree(t, filepath.Join(dir, "consent.js"))
+		prepare(dir)
 		allowDownloads(t, filepath.Join(filepath.Dir(dir), "profile"))
 	}})
 	return server, u

@@ -21,6 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -456,6 +457,8 @@ func browserPart(id executor.TabID) string {
 // TestReconnectAfterIdle checks that a call succeeds within 5 s, on the same connection, after the
 // extension and the server were idle for longer than Chrome keeps an idle worker running.
 func TestReconnectAfterIdle(t *testing.T) {
+	tier.Long(t)
+	t.Parallel() // with TestLongExtension, because it mainly waits
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := env.share("/idle")
 	waitForPage(t, env.s, id, "/idle")

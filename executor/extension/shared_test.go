@@ -12,7 +12,7 @@ import (
 )
 
 // TestSharedTab checks that calls that name no tab go to the tab that the user
-// shared last until the client opens a tab. Then they go to that tab.
+// shared until the client opens a tab. Then they go to that tab.
 func TestSharedTab(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

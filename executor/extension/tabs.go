@@ -3,8 +3,9 @@ package extension
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -20,12 +21,7 @@ func (b *Backend) ID() string { return "none" }
 
 // HasInstance implements session.BrowserInstance.
 func (b *Backend) HasInstance(run string) bool {
-	for _, in := range b.connectedInstallations() {
-		if in.id == run {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.connectedInstallations(), func(in *installation) bool { return in.id == run })
 }
 
 // Tabs implements session.BrowserInstance. It returns the tabs of all connected browsers.
@@ -97,6 +93,38 @@ func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
 	return n
 }
 
+// WhyUnshared implements session.Sharer.
+func (b *Backend) WhyUnshared(id executor.TabID) *executor.Error {
+	_, run, raw, err := id.Split()
+	if err != nil {
+		return nil
+	}
+	for _, in := range b.connectedInstallations() {
+		if in.id != run {
+			continue
+		}
+		in.mu.Lock()
+		reason := in.endings[raw]
+		in.mu.Unlock()
+		if reason != "" {
+			return unsharedError(reason)
+		}
+	}
+	return nil
+}
+
+// Used implements session.Sharer. It renews the time that the tab is shared for, if there is one.
+func (b host) Used(st *session.Tab) {
+	in, t, info := b.locate(st)
+	if t == nil || !info.Renewable {
+		return
+	}
+	if c := in.connection(); c != nil {
+		// The tab may have been unshared in the meantime, and then the call fails.
+		_ = c.Queue(context.Background(), wire.MethodTabUsed, wire.TabRef{TabID: info.TabID}, func(json.RawMessage, error) {})
+	}
+}
+
 // preferredInstallation returns the browser in which to open a tab: the browser of the tab that was
 // shared last, or otherwise the one that connected last.
 func (b *Backend) preferredInstallation() *installation {
@@ -122,40 +150,16 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 	if in == nil {
 		return nil, b.DisconnectedError()
 	}
-	type result struct {
-		tab *session.Tab
-		err error
-	}
-	opened := make(chan result, 1)
-	in.mu.Lock()
-	in.opening++
-	in.mu.Unlock()
-	// A canceled call may still open its tab. That tab is closed again.
-	in.work.Go(func() {
-		t, err := in.open(owner)
-		opened <- result{t, err}
-	})
-	select {
-	case r := <-opened:
-		return r.tab, r.err
-	case <-ctx.Done():
-		in.work.Go(func() {
-			if r := <-opened; r.tab != nil {
-				limit, cancel := context.WithTimeout(context.Background(), openTimeout)
-				defer cancel()
-				if _, err := b.CloseTab(limit, r.tab); err != nil {
-					b.log.Debug("closing an abandoned tab failed", "error", err)
-				}
-			}
-		})
-		return nil, context.Cause(ctx)
-	}
+	return session.OpenTab(ctx, b, &in.work, b.log, func() (*session.Tab, error) { return in.open(owner) })
 }
 
 // open opens a tab that belongs to owner.
 func (in *installation) open(owner *session.Session) (*session.Tab, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
+	in.mu.Lock()
+	in.opening++
+	in.mu.Unlock()
 	t, err := in.createTab(ctx)
 	var fresh []*session.Tab
 	in.mu.Lock()
@@ -182,59 +186,31 @@ func (in *installation) open(owner *session.Session) (*session.Tab, error) {
 }
 
 func (in *installation) createTab(ctx context.Context) (*tab, error) {
-	c := in.connection()
-	if c == nil {
-		return nil, in.backend.DisconnectedError()
-	}
-	type answer struct {
-		info wire.Tab
-		err  error
-	}
-	answered := make(chan answer, 1)
-	err := c.Queue(ctx, wire.MethodTabNew, wire.Empty{}, func(data json.RawMessage, err error) {
-		var a answer
-		if a.err = err; err == nil {
-			a.err = wire.Unmarshal(data, &a.info)
-		}
-		if a.err == nil {
-			in.mu.Lock()
-			in.share(a.info)
-			in.mu.Unlock()
-		}
-		answered <- a
+	var id int
+	err := callInOrder(ctx, in, wire.MethodTabNew, wire.Empty{}, func(info wire.Tab) error {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.share(info)
+		id = info.TabID
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	var a answer
-	select {
-	case a = <-answered:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-in.cdp.Done():
-		return nil, session.ErrClosed()
-	}
-	if a.err != nil {
-		return nil, a.err
-	}
-	for {
-		changed := in.backend.Changed()
+	var t *tab
+	err = in.backend.changed.Wait(ctx, func() bool {
 		in.mu.Lock()
-		t := in.tabs[a.info.TabID]
-		made := t != nil && t.tab != nil
-		in.mu.Unlock()
-		switch {
-		case t == nil:
-			return nil, executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed immediately")
-		case made:
-			return t, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+		defer in.mu.Unlock()
+		t = in.tabs[id]
+		return t == nil || t.tab != nil
+	})
+	if err == nil && t == nil {
+		err = executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed immediately")
 	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // CloseTab implements session.BrowserInstance. A tab of the user is released instead, unless the
@@ -244,46 +220,25 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 	if t == nil {
 		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
-	c := in.connection()
-	if c == nil {
-		return false, b.DisconnectedError()
-	}
-	var closed wire.TabClosed
-	done := make(chan error, 1)
-	id := info.TabID
-	err = c.Queue(ctx, wire.MethodTabClose, wire.TabRef{TabID: id}, func(data json.RawMessage, err error) {
-		if err == nil {
-			err = wire.Unmarshal(data, &closed)
+	id, why := info.TabID, "closed"
+	err = callInOrder(ctx, in, wire.MethodTabClose, wire.TabRef{TabID: id}, func(closed wire.TabClosed) error {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if closed.Released {
+			why = "released"
 		}
-		if err == nil {
-			in.mu.Lock()
-			if in.tabs[id] == t { // its event has not arrived yet
-				why := "closed"
-				if closed.Released {
-					why = "released"
-				}
-				in.unshare(id, why)
-			}
-			in.mu.Unlock()
+		if in.tabs[id] == t { // its event has not arrived yet
+			in.unshare(id, why)
 		}
-		done <- err
+		delete(in.endings, strconv.Itoa(t.index)) // the client ended it
+		return nil
 	})
 	if err != nil {
 		return false, err
 	}
 	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-in.cdp.Done():
-		err = session.ErrClosed()
-	}
-	if err != nil {
-		return false, err
-	}
-	select {
 	case <-st.Page.Gone():
-		return closed.Released, nil
+		return why == "released", nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
@@ -292,13 +247,17 @@ func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 // locate returns the browser of a tab, and the tab with its current state. It returns nil if the tab
 // is gone.
 func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
-	for _, in := range b.connectedInstallations() {
+	return findTab(b.connectedInstallations(), func(_ *installation, t *tab) bool { return t.tab == st })
+}
+
+// findTab is locate for the tab for which match, which is called with in.mu held, returns true.
+func findTab(list []*installation, match func(in *installation, t *tab) bool) (*installation, *tab, wire.Tab) {
+	for _, in := range list {
 		in.mu.Lock()
 		for _, t := range in.tabs {
-			if t.tab == st {
-				info := t.info
-				in.mu.Unlock()
-				return in, t, info
+			if match(in, t) {
+				defer in.mu.Unlock()
+				return in, t, t.info
 			}
 		}
 		in.mu.Unlock()
@@ -312,9 +271,6 @@ const consentTimeout = 20 * time.Second
 
 // Consent implements session.Consenter.
 func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
-	asking := executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
-		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
-		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
 	in, t, _ := b.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
@@ -326,16 +282,10 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	if in.hasConsent(origin) {
 		return nil
 	}
-	limit, cancel := context.WithTimeout(ctx, consentTimeout)
-	defer cancel()
-	var answer wire.PromptResult
-	err := c.Call(limit, wire.MethodConsent, consentQuestion(ctx, wire.ConsentEval, origin, ""), &answer)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, executor.ErrTimeout) || errors.Is(err, executor.ErrConsentRequired):
-		return &asking
-	case err != nil:
+	answer, err := ask(ctx, c, wire.ConsentEval, origin, "", &executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
+		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
+		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."})
+	if err != nil {
 		return err
 	}
 	b.recordConsent(in.tabID(t), origin, answer.Granted)

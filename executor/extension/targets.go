@@ -2,11 +2,12 @@ package extension
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"time"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -56,10 +57,13 @@ func (in *installation) addTab(s *cdpconn.Session) {
 		made.SetOwner(opener.tab.Owner())
 	}
 	options := page.Options{
-		Logger: in.backend.log, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0, Shared: true, ID: executor.NewTabID("ext", in.id, made.Raw),
-		Attach:     func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
-		OnEvent:    func(ev page.Event) { in.emit(made, ev) },
-		OnDownload: func(d page.Download) { in.downloadBegan(made, d) },
+		Logger: in.backend.log, SecretGuard: &in.backend.secrets, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0, Shared: true, ID: executor.NewTabID("ext", in.id, made.Raw),
+		Attach: func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
+		OnEvent: func(ev page.Event) {
+			in.backend.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, made, ev.Frame)
+		},
+		OnHandover: in.backend.handovers.Notify,
+		OnDownload: func(d cdpbrowser.EventDownloadWillBegin) { in.downloadBegan(made, d) },
 		TabsKnown:  in.openedTabsKnown,
 	}
 	if made.Opener != nil {
@@ -85,32 +89,12 @@ var errTabsPending = errors.New("the opener of a new tab is unknown")
 // openedTabsKnown returns nil after share has counted each tab that a page has opened until now. It
 // returns an error if that is unknown. It implements page.Options.TabsKnown.
 func (in *installation) openedTabsKnown(ctx context.Context) error {
-	c := in.connection()
-	if c == nil {
-		return in.backend.DisconnectedError()
-	}
-	known := make(chan error, 1)
-	err := c.Queue(ctx, wire.MethodTabsOpened, wire.Empty{}, func(data json.RawMessage, err error) {
-		var opened wire.TabsOpened
-		if err == nil {
-			err = wire.Unmarshal(data, &opened)
+	return callInOrder(ctx, in, wire.MethodTabsOpened, wire.Empty{}, func(opened wire.TabsOpened) error {
+		if opened.Pending > 0 {
+			return errTabsPending
 		}
-		if err == nil && opened.Pending > 0 {
-			err = errTabsPending
-		}
-		known <- err
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	select {
-	case err = <-known:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-in.cdp.Done():
-		return session.ErrClosed()
-	}
 }
 
 // list adds a tab to the listed tabs. in.mu must be held.
@@ -135,19 +119,11 @@ func (in *installation) sessionClosed(s *cdpconn.Session) {
 		return
 	}
 	if gone.listed {
-		in.backend.sessions.Each(func(x *session.Session) { x.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.tab, "") })
+		in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.tab, "")
 	}
 	in.work.Go(gone.tab.Page.Wait)
 }
 
-func (in *installation) emit(t *session.Tab, ev page.Event) {
-	in.backend.sessions.Each(func(s *session.Session) {
-		s.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
-	})
-}
-
 func (in *installation) notifyTabOpened(t *session.Tab) {
-	in.backend.sessions.Each(func(s *session.Session) {
-		s.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
-	})
+	in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 }

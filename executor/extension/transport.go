@@ -35,6 +35,8 @@ const sessionPrefix = "tab-"
 // Responses and events are read from one queue, in the order in which the browser sent them.
 // Commands are sent immediately, without waiting for earlier responses.
 type transport struct {
+	tools toolCommands // set before use
+
 	mu       sync.Mutex   // guards the fields below
 	conn     *bridge.Conn // nil while disconnected
 	gone     error        // why there is no connection
@@ -99,10 +101,19 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the page closed during %s", msg.Method)
 	case conn == nil:
 	case msg.Method == commandAttach:
+		t.tools.attach(r)
 		err = conn.Queue(context.Background(), wire.MethodTabAttach, wire.TabRef{TabID: r.tab}, func(_ json.RawMessage, err error) {
-			t.answer(id, json.RawMessage("{}"), err)
+			t.tools.attached(r, err)
+			t.answer(id, emptyResult, err)
 		})
 	default:
+		var answered bool
+		if answered, err = t.tools.command(r, msg); answered {
+			t.answer(id, emptyResult, nil)
+		}
+		if answered || err != nil {
+			break
+		}
 		command := wire.CDPCommand{TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params)}
 		if cdpconn.IsShort(id) {
 			command.MaxString = cdpconn.MaxShortReply / 2
@@ -160,7 +171,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 		return
 	}
 	delete(t.calls, id)
-	t.put(&cdproto.Message{ID: id, Result: jsonv2.Value(data)})
+	t.queue.Put(&cdproto.Message{ID: id, Result: jsonv2.Value(data)})
 }
 
 // fail queues an error as the response to a command. t.mu must be held.
@@ -168,11 +179,11 @@ func (t *transport) fail(id int64, err error) {
 	delete(t.calls, id)
 	var problem *bridge.CommandError
 	if errors.Is(err, executor.ErrCDP) && errors.As(err, &problem) {
-		t.put(&cdproto.Message{ID: id, Error: browserError(problem)})
+		t.queue.Put(&cdproto.Message{ID: id, Error: browserError(problem)})
 		return
 	}
 	t.failures[id] = err
-	t.put(&cdproto.Message{ID: id, Error: &cdproto.Error{Message: err.Error()}})
+	t.queue.Put(&cdproto.Message{ID: id, Error: &cdproto.Error{Message: err.Error()}})
 }
 
 // browserError returns the error of the browser that the extension has forwarded.
@@ -188,27 +199,25 @@ func browserError(p *bridge.CommandError) *cdproto.Error {
 	return e
 }
 
-// put queues a message to be read. t.mu must be held.
-func (t *transport) put(msg *cdproto.Message) {
-	t.queue.Put(msg)
-}
-
-// event queues an event of a session. params is a json.RawMessage, or a value that json.Marshal
-// accepts.
+// event queues an event of a session. params is a json.RawMessage, or a value that mustJSON accepts.
 func (t *transport) event(session target.SessionID, method string, params any) {
-	raw, ok := params.(json.RawMessage)
-	if !ok {
-		raw, _ = json.Marshal(params)
-	}
+	raw := mustJSON(params)
 	if len(raw) == 0 {
-		raw = json.RawMessage("{}")
+		raw = emptyResult
 	}
 	t.mu.Lock()
-	t.put(&cdproto.Message{SessionID: session, Method: cdproto.MethodType(method), Params: jsonv2.Value(raw)})
+	t.queue.Put(&cdproto.Message{SessionID: session, Method: cdproto.MethodType(method), Params: jsonv2.Value(raw)})
 	t.mu.Unlock()
 }
 
-// connect sets the connection that commands are sent to, or nil and the reason why there is none.
+// connection returns the connection, or the reason why the extension is not connected.
+func (t *transport) connection() (*bridge.Conn, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conn, t.gone
+}
+
+// connect sets the connection that commands are sent to, or nil and the reason why the extension is not connected.
 func (t *transport) connect(c *bridge.Conn, gone error) {
 	t.mu.Lock()
 	t.conn, t.gone = c, gone

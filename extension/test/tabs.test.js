@@ -34,7 +34,7 @@ let gone = 0;
 };
 
 /** Returns the tabs of a worker, with the storage of the previous one. @param {Map<string, string>} stored @param {import('../settings.js').Settings} [settings] */
-async function book(stored, settings = DEFAULTS, working = () => false) {
+async function book(stored, settings = DEFAULTS, working = () => false, handedOver = (/** @type {number} */ _) => false) {
   /** @type {any} */
   const area = {
     get: async (/** @type {string} */ key) => (stored.has(key) ? { [key]: JSON.parse(stored.get(key) ?? '') } : {}),
@@ -42,7 +42,7 @@ async function book(stored, settings = DEFAULTS, working = () => false) {
       for (const [key, value] of Object.entries(values)) stored.set(key, JSON.stringify(value));
     },
   };
-  const tabs = new Tabs(area, () => settings, { added() {}, shared() {}, unshared() {}, updated() {}, working });
+  const tabs = new Tabs(area, () => settings, { added() {}, shared() {}, unshared() {}, updated() {}, working, handedOver });
   await tabs.ready;
   return tabs;
 }
@@ -68,6 +68,66 @@ test('an unshared tab is not shared again because of its group', async (t) => {
   tabs.onGrouped(1, 9); // dragged in
   await settled();
   assert.equal(tabs.get(1)?.how, 'group');
+});
+
+test('a tab shared for a time expires unless a call renews it', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 });
+  const minutes = (/** @type {number} */ n) => t.mock.timers.tick(n * 60_000);
+  const stored = new Map();
+  open = [1, 2, 3].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
+  let tabs = await book(stored);
+  const first = await tabs.share(1, 'user', '', undefined, 'time');
+  await tabs.share(2, 'user', '', undefined, 'idle');
+  assert.equal(tabs.nextExpiry(), Date.now() + 15 * 60_000);
+  minutes(14);
+  tabs.renew(first);
+  const popup = await tabs.share(3, 'popup', first); // as long as its opener
+  assert.deepEqual([popup.until, popup.expires], ['time', first.expires]);
+  minutes(14);
+  tabs.renew(popup);
+  tabs.expire();
+  assert.equal(tabs.list().length, 3);
+
+  tabs = await book(stored); // a new worker
+  minutes(1);
+  tabs.expire();
+  assert.deepEqual(tabs.list().map((s) => s.tabId), [2, 3]);
+  assert.equal(tabs.book.ended[1], 'expired');
+  minutes(60);
+  tabs.expire();
+  assert.deepEqual(tabs.list().map((s) => s.tabId), [2]);
+  tabs.machineIdle();
+  assert.deepEqual([tabs.list().length, tabs.book.ended[2]], [0, 'idle']);
+  assert.equal(tabs.nextExpiry(), Infinity);
+  await tabs.share(1, 'user');
+  assert.equal(tabs.book.ended[1], undefined);
+});
+
+test('a tab that is handed over does not expire, and a clock that is set back extends nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 });
+  const minutes = (/** @type {number} */ n) => t.mock.timers.setTime(Date.now() + n * 60_000);
+  open = [1, 2].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
+  let held = 1;
+  const tabs = await book(new Map(), DEFAULTS, undefined, (id) => id === held);
+  await tabs.share(1, 'user', '', undefined, 'time');
+  minutes(30);
+  tabs.expire();
+  assert.equal(tabs.get(1)?.expires, Date.now() + 15 * 60_000);
+  held = 0;
+  minutes(14);
+  tabs.expire();
+  assert.ok(tabs.get(1), 'the time begins at the end of the handover');
+  minutes(2);
+  tabs.expire();
+  assert.equal(tabs.book.ended[1], 'expired');
+
+  await tabs.share(2, 'user', '', undefined, 'time');
+  minutes(-60);
+  tabs.expire();
+  assert.equal(tabs.get(2)?.expires, Date.now() + 15 * 60_000);
+  minutes(16);
+  tabs.expire();
+  assert.equal(tabs.get(2), undefined);
 });
 
 test('a tab shared for its site is unshared on another site, and shared again when it returns', async () => {

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, sharingEndedText, entryLine, setupSteps, displayURL, sanitizeLine, policyLine, serverLine, span, tabLine, tabNumbers, titleOf } from '../text.js';
+import { DEFAULTS } from '../settings.js';
+import { ago, sharingEndedText, entryLine, setupSteps, displayURL, sanitizeLine, policyLine, serverLine, span, tabLine, tabNumbers, titleOf, untilLine } from '../text.js';
 
 test('untrusted text stays on one line, is truncated, and does not change direction', () => {
   assert.equal(sanitizeLine(' a\n\t b\u202ec\u2066d\u200be\u0000 '), 'a b c d e');
@@ -38,7 +39,7 @@ test('times', () => {
 });
 
 /** @type {import('../messages.js').ServerView} */
-const server = { key: '1@2', name: 'claude', version: '1', port: 2, state: 'connected', message: '', since: 1e12, drives: [], policy: { allow: [], unsafeAll: false } };
+const server = { key: '1@2', name: 'claude', version: '1', port: 2, state: 'connected', message: '', since: 1e12, drives: [], policy: { allow: [], unsafeAll: false }, clients: [] };
 
 test('servers', () => {
   assert.equal(serverLine(server, 1e12 + 300_000), 'Connected for 5 min, drives no tab');
@@ -50,11 +51,19 @@ test('servers', () => {
   assert.equal(policyLine({ ...server, policy: { allow: ['a', 'b', 'c', 'd', 'e'], unsafeAll: false } }), 'May work on a, b, c and 2 more');
 });
 
+test('how long a tab stays shared', () => {
+  const settings = { ...DEFAULTS, shareIdleMinutes: 3 };
+  assert.equal(untilLine({ until: 'stopped', expires: 0 }, settings, 1e12), '');
+  assert.equal(untilLine({ until: 'time', expires: 1e12 + 840_001 }, settings, 1e12), 'Shared for 15 more minutes; each call of an agent extends it to 15 minutes');
+  assert.equal(untilLine({ until: 'idle', expires: 0 }, settings, 1e12), 'Shared until the machine has been idle for 3 minutes');
+});
+
 test('tabs', () => {
   /** @type {import('../messages.js').TabView} */
   const tab = { tabId: 1, title: 'T', url: 'https://a.example/', origin: 'https://a.example', active: true, own: false, how: 'user', driver: '', left: false, attached: false, doing: null, keep: false, problem: '' };
   assert.equal(tabLine(tab, ''), 'Idle. If your agent works in another tab, ask it to use this one');
-  assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'typing', at: 1e12 } }, 'claude', 1e12), 'claude: typing, now');
+  assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'typing', at: 1e12, client: '' } }, 'claude', 1e12), 'claude: typing, now');
+  assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'clicking', at: 1e12, client: 'Playwright/1.65.1' } }, 'claude', 1e12), 'Playwright/1.65.1: clicking, now');
   assert.equal(tabLine({ ...tab, driver: '1@2', left: true }, 'claude'), 'claude disconnected');
   assert.equal(tabLine({ ...tab, problem: 'the developer tools are open' }, ''), 'The developer tools are open.');
 });

@@ -17,20 +17,22 @@ const module = "github.com/chrome-mcp/chrome-mcp"
 // lower layers. "x/..." also matches the packages in directory x.
 var layers = [][]string{
 	{"cmd/...", "examples/...", "npm"},
-	{"mcp/...", "internal/server"},
+	{"mcp/...", "internal/server", "internal/dashboard", "internal/sidepanel"},
+	{"relay", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
 	{"internal/executortest/...", "internal/testing/userbrowser/..."},
 	{"executor/chromium/...", "executor/extension/..."},
 	{"internal/session/..."},
-	{"internal/page/..."},
-	{"internal/testing/cdptest", "internal/testing/pagetest"},
-	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "extension/..."},
-	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script"},
-	{"internal/cdpconn/...", "internal/wire/...", "internal/hint", "internal/errclass"},
+	{"internal/page/...", "internal/chat"},
+	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagetest", "internal/testing/panelport"},
+	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/browsers", "extension/..."},
+	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script", "internal/chromefortesting"},
+	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
-	{"audit", "internal/child", "internal/webp"},
-	{"internal/owneronly"},
+	{"internal/fileserver"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror"},
 }
 
 // exempt packages contain tests or generators, and belong to no layer.
@@ -162,7 +164,7 @@ func TestDependencyBoundaries(t *testing.T) {
 		"github.com/spf13/pflag":                 {"cmd/chrome-mcp"},
 		"github.com/chromedp/chromedp": {
 			"cmd/...", "examples/...", "mcp/...", "executor/chromium/...", "executor/extension/...",
-			"internal/executortest", "bridge/...", "internal/...",
+			"internal/executortest", "bridge/...", "internal/...", "relay",
 		},
 	}
 	for _, p := range list(t, module+"/...") {

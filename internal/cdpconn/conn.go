@@ -48,8 +48,9 @@ var ErrCallTimeout = errors.New("the page did not respond in time")
 const HungHint = "The page may be hung: navigate it elsewhere, or close it with Page.Close and open another."
 
 // A Transport carries protocol messages. chromedp.PipeConn implements it. Only one goroutine at a
-// time calls Read, and only one calls Write. Close makes both return. The parameters of an event
-// must be valid until the next Read.
+// time calls Read, and only one calls Write. Close makes both return. The parameters and the result
+// of a message must be valid until the next Read. The result of a reply with an error is the
+// error as JSON, or nil.
 type Transport interface {
 	Read(context.Context, *cdproto.Message) error
 	Write(context.Context, *cdproto.Message) error
@@ -82,21 +83,29 @@ type Conn struct {
 
 	dropped atomic.Int64 // number of events dropped because of a limit
 
-	mu       sync.Mutex // guards the fields below
-	nextID   int64
-	pending  map[int64]*Pending
-	sessions map[target.SessionID]*Session
-	err      error // why the connection was closed
+	mu           sync.Mutex // guards the fields below
+	nextID       int64
+	pending      map[int64]*Pending
+	sessions     map[target.SessionID]*Session
+	clients      map[*Client]bool
+	commands     map[int64]clientCommand // commands of clients without a reply
+	popupWindows map[target.ID]*pausedPopupWindow
+	err          error // why the connection was closed
+
+	popupWindowTimeout time.Duration // see DelayPopupWindows
 }
 
 // New starts a connection over tr. The connection owns tr and closes it.
 func New(tr Transport) *Conn {
 	c := &Conn{
-		tr:       tr,
-		writes:   make(chan *cdproto.Message, 64),
-		done:     make(chan struct{}),
-		pending:  make(map[int64]*Pending),
-		sessions: make(map[target.SessionID]*Session),
+		tr:           tr,
+		writes:       make(chan *cdproto.Message, 64),
+		done:         make(chan struct{}),
+		pending:      make(map[int64]*Pending),
+		sessions:     make(map[target.SessionID]*Session),
+		clients:      make(map[*Client]bool),
+		commands:     make(map[int64]clientCommand),
+		popupWindows: make(map[target.ID]*pausedPopupWindow),
 	}
 	c.sessions[""] = newSession(c, nil, "", nil)
 	c.wg.Go(c.readLoop)
@@ -141,9 +150,13 @@ func (c *Conn) end(err error) {
 	// Copy the sessions, because the reader may use the map until its Read returns.
 	pending, sessions := c.pending, slices.Collect(maps.Values(c.sessions))
 	c.pending = make(map[int64]*Pending)
+	clients := slices.Collect(maps.Keys(c.clients))
 	c.mu.Unlock()
 
 	c.tr.Close()
+	for _, client := range clients {
+		client.end(errs.Errorf(errs.ErrTargetGone, "Connect again.", "%w", ErrClosed))
+	}
 	for _, p := range pending {
 		p.finish(nil, c.closedError(p.method))
 	}
@@ -194,23 +207,25 @@ func (c *Conn) reply(msg *cdproto.Message) {
 		failed = f.Failed(msg.ID)
 	}
 	c.mu.Lock()
-	p := c.pending[msg.ID]
+	p, command := c.pending[msg.ID], c.commands[msg.ID]
 	delete(c.pending, msg.ID)
+	delete(c.commands, msg.ID)
 	c.mu.Unlock()
+	if command.client != nil {
+		command.reply(msg)
+		return
+	}
 	if p == nil {
 		return // the call has already returned
 	}
-	var err error
-	if msg.Error != nil {
-		err = failed
-	}
+	result, err := bytes.Clone(msg.Result), failed
 	if msg.Error != nil && failed == nil {
 		err = &Error{Method: p.method, Code: msg.Error.Code, Message: msg.Error.Message}
 	}
-	if s := p.session; s.inOrder.Load() && s.stream.put(Event{reply: func() { p.finish(msg.Result, err) }}) {
+	if s := p.session; s.inOrder.Load() && s.stream.put(Event{reply: func() { p.finish(result, err) }}) {
 		return // next finishes it after the events before it
 	}
-	p.finish(msg.Result, err)
+	p.finish(result, err)
 }
 
 // event updates the sessions and adds the event to the stream of its session. It runs in the
@@ -222,18 +237,20 @@ func (c *Conn) event(msg *cdproto.Message) {
 	if s == nil {
 		return // the session was detached
 	}
+	if s.client != nil {
+		c.forward(s, msg)
+		return
+	}
 	if msg.Error != nil {
 		c.lost(s, string(msg.Method))
 		return
 	}
 	ev := Event{Session: s, Method: string(msg.Method), Params: msg.Params}
-	if isLog(ev.Method) {
-		if !s.withinBudget(ev) {
-			c.lost(s, ev.Method)
-			return
-		}
-		ev.Params = bytes.Clone(ev.Params)
+	if isLog(ev.Method) && !s.withinBudget(ev.Method, len(ev.Params)) {
+		c.lost(s, ev.Method)
+		return
 	}
+	ev.Params = bytes.Clone(ev.Params)
 	switch ev.Method {
 	case EventsDropped:
 		var d Dropped
@@ -253,6 +270,9 @@ func (c *Conn) event(msg *cdproto.Message) {
 			ended := c.err != nil
 			if !ended {
 				c.sessions[e.SessionID] = ev.Child
+				if e.WaitingForDebugger {
+					c.waitForResume(ev.Child, e.TargetInfo)
+				}
 			}
 			c.mu.Unlock()
 			if ended {
@@ -268,6 +288,9 @@ func (c *Conn) event(msg *cdproto.Message) {
 	s.deliver(ev)
 	if ev.Method == "Target.detachedFromTarget" && ev.Child != nil {
 		ev.Child.markGone()
+		if client := ev.Child.client; client != nil {
+			client.end(errs.Errorf(errs.ErrTargetGone, "Connect again.", "the browser ended the session"))
+		}
 	}
 }
 
@@ -282,20 +305,28 @@ func (c *Conn) drop(id target.SessionID) *Session {
 		return nil
 	}
 	delete(c.sessions, id)
-	below := []*Session{}
+	var below []*Session
 	for cid, child := range c.sessions {
 		if child.isBelow(s) {
 			below = append(below, child)
 			delete(c.sessions, cid)
 		}
 	}
+	gone := func(x *Session) bool { return x == s || x.isBelow(s) }
 	var lost []*Pending
 	for id, p := range c.pending {
-		if p.session == s || p.session.isBelow(s) {
+		if gone(p.session) {
 			lost = append(lost, p)
 			delete(c.pending, id)
 		}
 	}
+	for id, command := range c.commands {
+		if gone(command.session) {
+			command.client.release()
+			delete(c.commands, id)
+		}
+	}
+	c.forgetWaiting(gone)
 	c.mu.Unlock()
 	for _, p := range lost {
 		p.finish(nil, goneError(p.session))
@@ -328,6 +359,9 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any, 
 	if err != nil {
 		return nil, err
 	}
+	if p.delayed != nil {
+		return p, nil
+	}
 	select {
 	case c.writes <- msg:
 		return p, nil
@@ -346,7 +380,8 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any, 
 	}
 }
 
-// register creates and registers a command of s. The caller must send the returned message.
+// register creates and registers a command of s. The caller must send the returned message, unless
+// it is delayed.
 func (c *Conn) register(s *Session, method string, params jsonv2.Value, short bool) (*Pending, *cdproto.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -363,7 +398,9 @@ func (c *Conn) register(s *Session, method string, params jsonv2.Value, short bo
 	}
 	p := &Pending{session: s, method: method, id: id, done: make(chan struct{})}
 	c.pending[p.id] = p
-	return p, &cdproto.Message{ID: p.id, SessionID: s.id, Method: cdproto.MethodType(method), Params: params}, nil
+	msg := &cdproto.Message{ID: p.id, SessionID: s.id, Method: cdproto.MethodType(method), Params: params}
+	p.delayed = c.delayResume(s, msg)
+	return p, msg, nil
 }
 
 // forget removes p from the pending commands. Its reply is ignored.

@@ -30,8 +30,8 @@ func TestMessageLimit(t *testing.T) {
 	}{
 		"event":                               {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, true},
 		"event within the limit":              {`{"method":"Runtime.consoleAPICalled","params":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 100, cdproto.Message{Method: "Runtime.consoleAPICalled", SessionID: "S1"}, false},
-		"response":                            {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxReply, cdproto.Message{ID: 124, SessionID: "S1"}, true},
-		"response within the limit":           {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 50 + 1000, cdproto.Message{ID: 124, SessionID: "S1"}, false},
+		"reply":                               {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxReply, cdproto.Message{ID: 124, SessionID: "S1"}, true},
+		"reply within the limit":              {`{"id":124,"result":{"a":"`, `"},"sessionId":"S1"}`, MaxEvent - 50 + 1000, cdproto.Message{ID: 124, SessionID: "S1"}, false},
 		"session id in page text":             {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"}}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated"}, true},
 		"session id in page text and message": {`{"method":"Page.frameNavigated","params":{"a":"`, lie + `"},"sessionId":"S1"}`, MaxEvent, cdproto.Message{Method: "Page.frameNavigated", SessionID: "S1"}, true},
 	} {
@@ -58,7 +58,7 @@ func TestMessageLimit(t *testing.T) {
 	var m Message
 	_, _ = m.Write([]byte(`{"params":"` + strings.Repeat("x", MaxEvent)))
 	if err := m.Decode(new(cdproto.Message)); err == nil {
-		t.Error("a message that is neither a response nor an event was accepted")
+		t.Error("a message that is neither a reply nor an event was accepted")
 	}
 }
 
@@ -159,12 +159,12 @@ func TestStartOfShortReply(t *testing.T) {
 	m.Write([]byte(`{"id":8,"result":{"data":"` + long + `"}}`))
 	var msg cdproto.Message
 	if err := m.Decode(&msg); err != nil || msg.Error != nil || len(msg.Result) < len(long) {
-		t.Errorf("a response of usual length: %v, %+v", err, msg.Error)
+		t.Errorf("a reply of usual length: %v, %+v", err, msg.Error)
 	}
 }
 
 // TestLogLimit checks that the events of a page that logs endlessly are dropped and counted
-// separately for each session and method, and that a response does not wait for the reader of the
+// separately for each session and method, and that a reply does not wait for the reader of the
 // events.
 func TestLogLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -224,30 +224,39 @@ func TestLogLimit(t *testing.T) {
 	})
 }
 
-// TestLogEvent checks that the parts of a log event are found without decoding it, and that other
-// messages are decoded.
-func TestLogEvent(t *testing.T) {
+// TestSplit checks that the parts of a message are found without decoding it, and that messages of
+// another form are decoded.
+func TestSplit(t *testing.T) {
 	const lie = `"\",\"sessionId\":\"LIE\"}"`
 	var m Message
 	for _, tt := range []struct {
 		text, method, session, params string
-		log                           bool
+		id                            int64
+		split                         bool
 	}{
-		{`{"method":"Runtime.consoleAPICalled","params":{"a":` + lie + `},"sessionId":"S1"}`, "Runtime.consoleAPICalled", "S1", `{"a":` + lie + `}`, true},
-		{`{"method":"Runtime.exceptionThrown","params":{"sessionId":"X"},"sessionId":"S1"}`, "Runtime.exceptionThrown", "S1", `{"sessionId":"X"}`, true},
-		{`{"method":"Runtime.consoleAPICalled","params":{"b":1,"sessionId":"X"}}`, "Runtime.consoleAPICalled", "", `{"b":1,"sessionId":"X"}`, false},
-		{`{"method":"Page.frameNavigated","params":{"a":` + lie + `},"sessionId":"S1"}`, "Page.frameNavigated", "S1", `{"a":` + lie + `}`, false},
+		{`{"method":"Runtime.consoleAPICalled","params":{"a":` + lie + `},"sessionId":"S1"}`, "Runtime.consoleAPICalled", "S1", `{"a":` + lie + `}`, 0, true},
+		{`{"method":"Page.frameNavigated","params":{"sessionId":"X"},"sessionId":"S1"}`, "Page.frameNavigated", "S1", `{"sessionId":"X"}`, 0, true},
+		{`{"method":"Page.frameNavigated","params":{"b":1,"sessionId":"X"}}`, "Page.frameNavigated", "", `{"b":1,"sessionId":"X"}`, 0, false},
+		{`{"method":"Page.frameNavigated","params":{"b":1},"sessionId":"S1"} `, "Page.frameNavigated", "S1", `{"b":1}`, 0, false},
+		{`{"id":7,"result":{"a":` + lie + `},"sessionId":"S-1"}`, "", "S-1", `{"a":` + lie + `}`, 7, true},
+		{`{"id":7,"result":{},"sessionId":"S1"}`, "", "S1", `{}`, 7, true},
+		{`{"id":7,"result":{"b":1,"sessionId":"X"}}`, "", "", `{"b":1,"sessionId":"X"}`, 7, false},
+		{`{"id":7,"error":{"code":-32602,"message":"m","data":"d"},"sessionId":"S1"}`, "", "S1", `{"code":-32602,"message":"m","data":"d"}`, 7, false},
+		{`{"method":"Page.frameNavigated","sessionId":"S1","params":{"b":"x"}}`, "Page.frameNavigated", "S1", `{"b":"x"}`, 0, false},
+		{`{"method":"Page.frameNavigated","sessionId":"S1"}`, "Page.frameNavigated", "S1", ``, 0, false},
+		{`{"id":7,"x":1,"result":{},"sessionId":"S1"}`, "", "S1", `{}`, 7, false},
 	} {
 		m.Reset()
 		_, _ = m.Write([]byte(tt.text))
 		var msg cdproto.Message
-		if got := m.log(new(cdproto.Message)); got != tt.log {
-			t.Errorf("%s: log event %v, want %v", tt.text, got, tt.log)
+		if got := m.split(new(cdproto.Message)); got != tt.split {
+			t.Errorf("%s: split %v, want %v", tt.text, got, tt.split)
 		}
 		if err := m.Decode(&msg); err != nil {
 			t.Fatal(err)
 		}
-		if string(msg.Method) != tt.method || string(msg.SessionID) != tt.session || string(msg.Params) != tt.params {
+		content := string(msg.Params) + string(msg.Result)
+		if string(msg.Method) != tt.method || string(msg.SessionID) != tt.session || content != tt.params || msg.ID != tt.id {
 			t.Errorf("%s: got %+v", tt.text, msg)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,11 +37,12 @@ type Session struct {
 	id     target.SessionID
 	info   *target.Info
 	stream *stream // shared with the parent, unless the parent is the browser session
+	client *Client // the client that the session is forwarded to, or nil
 	gone   chan struct{}
 	once   sync.Once // closes gone
 
 	inOrder atomic.Bool        // replies wait for the events before them; see InOrder
-	budgets map[string]*budget // by method of a log event; used only by the connection's reading goroutine
+	budgets map[string]*budget // by method; used only by the connection's reading goroutine
 
 	mu   sync.Mutex           // guards subs
 	subs map[string][]*stream // by method; see Subscribe
@@ -132,10 +134,10 @@ func (s *Session) Start(ctx context.Context, method string, params any) (*Pendin
 	return s.conn.send(ctx, s, method, params, false)
 }
 
-// StartShort is like Start, for a command whose response a page can make arbitrarily large. If the
-// response has more than MaxShortReply bytes and can be truncated inside a string, Wait returns the
-// truncated response with two additional members: cut, which is true, and threw, which reports
-// whether the response contains an exception.
+// StartShort is like Start, for a command whose reply a page can make arbitrarily large. If the
+// reply has more than MaxShortReply bytes and can be truncated inside a string, Wait returns the
+// truncated reply with two additional members: cut, which is true, and threw, which reports
+// whether the reply contains an exception.
 func (s *Session) StartShort(ctx context.Context, method string, params any) (*Pending, error) {
 	return s.conn.send(ctx, s, method, params, true)
 }
@@ -145,7 +147,8 @@ type Pending struct {
 	session *Session
 	method  string
 	id      int64
-	done    chan struct{} // closed when result and err are set
+	delayed <-chan struct{} // closed when the command has been sent; nil if it was not delayed
+	done    chan struct{}   // closed when result and err are set
 	result  jsonv2.Value
 	err     error
 }
@@ -155,6 +158,10 @@ func (p *Pending) finish(result jsonv2.Value, err error) {
 	p.result, p.err = result, err
 	close(p.done)
 }
+
+// Delayed returns nil, or, if DelayPopupWindows delays the command, a channel that is closed when the
+// popup window's commands have been sent or the connection is closed.
+func (p *Pending) Delayed() <-chan struct{} { return p.delayed }
 
 // Done returns a channel that is closed when the result is available.
 func (p *Pending) Done() <-chan struct{} { return p.done }
@@ -222,17 +229,18 @@ func Decode[E any](ev Event, _ cdp.Event[E]) (E, error) {
 	return e, err
 }
 
-// withinBudget reports whether a log event is within its limit, and subtracts it from the budget.
-func (s *Session) withinBudget(ev Event) bool {
-	b := s.budgets[ev.Method]
+// withinBudget reports whether an event with parameters of n bytes is within the limit of its
+// method, and subtracts it from the budget.
+func (s *Session) withinBudget(method string, n int) bool {
+	b := s.budgets[method]
 	if b == nil {
 		b = &budget{}
 		if s.budgets == nil {
 			s.budgets = make(map[string]*budget)
 		}
-		s.budgets[ev.Method] = b
+		s.budgets[method] = b
 	}
-	return b.take(len(ev.Params)+logExtra, time.Now())
+	return b.take(n+messageExtra, time.Now())
 }
 
 // deliver adds ev to the stream of the session and to the subscriptions to its method.
@@ -250,7 +258,7 @@ func (s *Session) deliver(ev Event) {
 
 // Subscribe implements cdp.Session. It returns a channel with the parameters of the events of one
 // method of this session, and a function that cancels the subscription. Unread events are buffered.
-// If the buffer is full, events for which mayDrop returns true are dropped. The channel is closed
+// If the buffer is full, events for which MayDrop returns true are dropped. The channel is closed
 // when the subscription is canceled or the session is gone.
 func (s *Session) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 	sub := newStream()
@@ -288,12 +296,8 @@ func (s *Session) Subscribe(method string) (<-chan jsonv2.Value, func()) {
 		stop()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		list := s.subs[method]
-		for i, x := range list {
-			if x == sub {
-				s.subs[method] = append(list[:i:i], list[i+1:]...)
-				break
-			}
+		if s.subs != nil {
+			s.subs[method] = slices.DeleteFunc(s.subs[method], func(x *stream) bool { return x == sub })
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // A stream is a queue of events from one writer to one reader. The writer never waits, because it
@@ -15,29 +16,21 @@ type stream struct {
 	queue  []Event
 	queued int // bytes of the parameters in queue
 	ended  bool
-	signal chan struct{} // contains a value if the queue or ended may have changed
+	signal notify.Signal // the queue or ended may have changed
 }
 
-func newStream() *stream { return &stream{signal: make(chan struct{}, 1)} }
-
-// wake wakes up the reader.
-func (s *stream) wake() {
-	select {
-	case s.signal <- struct{}{}:
-	default:
-	}
-}
+func newStream() *stream { return &stream{signal: notify.NewSignal()} }
 
 // maxLost limits the number of lost events that one event reports.
 const maxLost = 1 << 30
 
 // put queues an event and reports whether it was queued. After close it drops all events. If the
-// queue is full, it drops events for which mayDrop returns true, and queues the number of
+// queue is full, it drops events for which MayDrop returns true, and queues the number of
 // consecutive dropped events as one event.
 func (s *stream) put(ev Event) bool {
 	s.mu.Lock()
 	ended := s.ended
-	full := s.queued+len(ev.Params) > maxQueued && mayDrop(ev.Method)
+	full := s.queued+len(ev.Params) > maxQueued && MayDrop(ev.Method)
 	if full {
 		ev = Event{Session: ev.Session, Method: ev.Method, Lost: max(1, ev.Lost)}
 	}
@@ -46,7 +39,7 @@ func (s *stream) put(ev Event) bool {
 		s.queued += len(ev.Params)
 	}
 	s.mu.Unlock()
-	s.wake()
+	s.signal.Notify()
 	return !ended && !full
 }
 
@@ -68,7 +61,7 @@ func (s *stream) close() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.wake()
+	s.signal.Notify()
 }
 
 // next returns the next event. It completes the commands of the replies before that event. After

@@ -20,6 +20,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
+	"github.com/chrome-mcp/chrome-mcp/internal/patherror"
 )
 
 const (
@@ -56,11 +57,21 @@ func Open(dir string, maxBytes int64) (*Dir, error) {
 	}
 	root, err := openRoot(path)
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrDownloadFailed, dirHint, "download directory %s: %w", path, cause(err))
+		return nil, errs.Errorf(errs.ErrDownloadFailed, dirHint, "download directory %s: %w", path, patherror.Cause(err))
 	}
 	d := &Dir{path: path, root: root, max: maxBytes, link: root.Link}
 	d.sweep()
 	return d, nil
+}
+
+// OpenShared is like Open, and makes the downloads count toward q, which other directories can
+// share.
+func OpenShared(dir string, maxBytes int64, q *Quota) (*Dir, error) {
+	d, err := Open(dir, maxBytes)
+	if err == nil {
+		d.all = q
+	}
+	return d, err
 }
 
 // sweepAge is the age at which a partial file counts as abandoned. No download takes as long.
@@ -117,10 +128,6 @@ func checkPrivate(info fs.FileInfo) error {
 	return owneronly.CheckDir(info)
 }
 
-// Share makes the downloads into d count toward q, which other directories can share. Call it
-// before d is used.
-func (d *Dir) Share(q *Quota) { d.all = q }
-
 // Path returns the absolute path of the directory.
 func (d *Dir) Path() string { return d.path }
 
@@ -132,35 +139,16 @@ func (d *Dir) Close() error { return d.root.Close() }
 func (d *Dir) Staging() (string, error) {
 	if _, err := d.mkdir(stagingName); err != nil {
 		return "", errs.Errorf(errs.ErrDownloadFailed, dirHint,
-			"directory %s: %w", filepath.Join(d.path, stagingName), cause(err))
+			"directory %s: %w", filepath.Join(d.path, stagingName), patherror.Cause(err))
 	}
 	return filepath.Join(d.path, stagingName), nil
-}
-
-// cause returns the system's error without the file name, which is internal.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
-}
-
-// tooLarge is the error of a file that exceeds the limit.
-func (d *Dir) tooLarge() error {
-	return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
-		"file is larger than %s", sizeText(d.max))
 }
 
 // checkSize returns an error if a file of n bytes is too large.
 func (d *Dir) checkSize(n int64) error {
 	switch {
 	case n > d.max:
-		return d.tooLarge()
+		return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.", "file is larger than %s", sizeText(d.max))
 	case n > d.all.Remaining():
 		return d.all.exhausted()
 	}

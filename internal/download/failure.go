@@ -33,8 +33,8 @@ func (q redactedError) Error() string { return q.text }
 func (q redactedError) Unwrap() error { return q.err }
 
 // failed returns an ErrDownloadFailed.
-func failed(retryable bool, hint, format string, args ...any) *errs.Error {
-	e := errs.Errorf(errs.ErrDownloadFailed, hint, format, args...)
+func failed(retryable bool, format string, args ...any) error {
+	e := errs.Errorf(errs.ErrDownloadFailed, "", format, args...)
 	e.Retryable = retryable
 	return e
 }
@@ -66,9 +66,8 @@ func fetchError(ctx context.Context, hop *url.URL, err error) error {
 		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: "The call was canceled.",
 			Err: redactedError{"download from " + hop.Host + " was canceled", ended}}
 	}
-	e = failed(true, "", "%s could not be fetched: %s", hop.Host, networkErrorText(err))
-	e.Err = redactedError{e.Err.Error(), err}
-	return e
+	return &errs.Error{Code: errs.ErrDownloadFailed, Retryable: true,
+		Err: redactedError{hop.Host + " could not be fetched: " + networkErrorText(err), err}}
 }
 
 // networkErrorText describes a network error in fixed text.

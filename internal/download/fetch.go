@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
@@ -83,12 +85,8 @@ func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 		return File{}, Response{}, err
 	}
 	info := Response{URL: hop.String(), MIMEType: mimeType(res.Header.Get("Content-Type"))}
-	for _, name := range []string{req.Name, dispositionName(res.Header.Get("Content-Disposition"))} {
-		if info.SuggestedName = clean(name); info.SuggestedName != "" {
-			break
-		}
-	}
-	info.SuggestedName = CleanName(info.SuggestedName, info.MIMEType, info.URL)
+	name := cmp.Or(clean(req.Name), dispositionName(res.Header.Get("Content-Disposition")))
+	info.SuggestedName = CleanName(name, info.MIMEType, info.URL)
 	file, err = d.Save(info.SuggestedName, &lengthCheckedReader{ctx, res.Body, res.ContentLength})
 	if err != nil {
 		return File{}, Response{}, fetchError(ctx, hop, err)
@@ -132,7 +130,7 @@ func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !isRedirect(res.StatusCode) {
+		if !slices.Contains(redirects, res.StatusCode) {
 			if err := checkStatus(res, hop); err != nil {
 				res.Body.Close()
 				return nil, nil, err
@@ -143,11 +141,11 @@ func (req Request) follow(ctx context.Context) (*http.Response, *url.URL, error)
 		res.Body.Close()
 		next, err := nextHop(hop, location)
 		if err != nil {
-			return nil, nil, failed(false, "", "invalid redirect from %s: target %w", hop.Host, err)
+			return nil, nil, failed(false, "invalid redirect from %s: target %w", hop.Host, err)
 		}
 		hop = next
 	}
-	return nil, nil, failed(false, "", "more than %d redirects, the last one to %s", maxRedirects, hop.Host)
+	return nil, nil, failed(false, "more than %d redirects, the last one to %s", maxRedirects, hop.Host)
 }
 
 // request checks one hop, gets its cookies and sends its request.
@@ -166,7 +164,7 @@ func (req Request) request(ctx context.Context, hop *url.URL, referer string) (*
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, hop.String(), nil)
 	if err != nil {
-		return nil, failed(false, "", "creating the request to %s failed", hop.Host)
+		return nil, failed(false, "creating the request to %s failed", hop.Host)
 	}
 	if req.Cookies != nil {
 		cookies, err := req.Cookies(ctx, hop.String())
@@ -228,14 +226,9 @@ func nextHop(hop *url.URL, location string) (*url.URL, error) {
 	return parseHop(target.String())
 }
 
-// isRedirect reports whether a response with this status is a redirect that can be followed.
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
-		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
+// redirects are the statuses of redirects that can be followed.
+var redirects = []int{
+	http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
 }
 
 // refererFor returns the part of referer that may be sent to hop.
@@ -293,11 +286,8 @@ func checkStatus(res *http.Response, hop *url.URL) error {
 		return errs.Errorf(errs.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
 		// The server's own phrase is an arbitrary text.
-		phrase := http.StatusText(status)
-		if phrase != "" {
-			phrase = " " + phrase
-		}
-		return failed(status >= 500 || status == http.StatusTooManyRequests, "", "%s responded with %s", hop.Host, fmt.Sprint(status)+phrase)
+		answer := strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
+		return failed(status >= 500 || status == http.StatusTooManyRequests, "%s responded with %s", hop.Host, answer)
 	}
 	return nil
 }

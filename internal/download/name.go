@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"mime"
 	"net/url"
 	"strings"
@@ -28,14 +29,8 @@ const (
 // a double click would run a file with its extension, ".download" is appended. A clean name is
 // returned unchanged.
 func CleanName(suggested, mimeType, fallbackURL string) string {
-	if name := clean(suggested); name != "" {
-		return name
-	}
-	if name := clean(lastElement(fallbackURL)); name != "" {
-		return name
-	}
 	kind, _, _ := mime.ParseMediaType(mimeType)
-	return "download" + extensions[kind]
+	return cmp.Or(clean(suggested), clean(lastElement(fallbackURL)), "download"+extensions[kind])
 }
 
 // lastElement returns the decoded last element of a URL's path.
@@ -103,13 +98,8 @@ func sanitize(s string) string {
 // has no meaning: control, format (bidi, zero width, tags), private use and unassigned characters,
 // fillers and variation selectors.
 func isInvisible(r rune) bool {
-	switch {
-	case !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs):
-		return true
-	case unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-		return true
-	}
-	return false
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs) ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // truncate shortens the stem of name, so that name has at most maxNameBytes.

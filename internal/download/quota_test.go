@@ -13,7 +13,7 @@ import (
 func TestQuotaTotal(t *testing.T) {
 	d := open(t, 100)
 	q := NewQuota(2, 250)
-	d.Share(q)
+	d.all = q
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/unknown" {
 			w.(http.Flusher).Flush() // the response has no declared length
@@ -44,7 +44,7 @@ func TestQuotaTotal(t *testing.T) {
 func TestQuotaParallel(t *testing.T) {
 	d := open(t, testLimit)
 	q := NewQuota(1, 0)
-	d.Share(q)
+	d.all = q
 	began, goOn := make(chan struct{}), make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began <- struct{}{}

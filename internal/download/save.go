@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/patherror"
 )
 
 // maxSameName limits the numbered names that are tried for a file.
@@ -37,8 +38,7 @@ func (d *Dir) Save(name string, r io.Reader) (File, error) {
 		return File{}, saveError(err)
 	}
 	defer d.root.Remove(partial) // does not exist after success
-	n, err := d.fill(f, r)
-	if err != nil {
+	if err := d.fill(f, r); err != nil {
 		f.Close()
 		return File{}, err
 	}
@@ -46,11 +46,7 @@ func (d *Dir) Save(name string, r io.Reader) (File, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return File{}, saveError(err)
 	}
-	final, err := d.moveToFreeName(partial, CleanName(name, "", ""), info)
-	if err != nil {
-		return File{}, saveError(err)
-	}
-	return File{Path: filepath.Join(d.path, final), Name: final, Bytes: n}, nil
+	return d.moveToFreeName(partial, name, info)
 }
 
 // SaveGenerated is like Save for a file that this program generates. It counts as a download. If
@@ -70,26 +66,26 @@ func (d *Dir) SaveGenerated(name, ext string, r io.Reader) (File, error) {
 }
 
 // fill copies r to f, up to the limit.
-func (d *Dir) fill(f *os.File, r io.Reader) (int64, error) {
+func (d *Dir) fill(f *os.File, r io.Reader) error {
 	limit := min(d.max, d.all.Remaining())
 	src := &source{r: io.LimitReader(r, limit)}
 	n, err := io.Copy(f, src)
 	switch {
 	case src.err != nil:
-		return n, incompleteError(src.err, n)
+		return incompleteError(src.err, n)
 	case err != nil:
-		return n, saveError(err)
+		return saveError(err)
 	case n < limit:
-		return n, nil
+		return nil
 	}
 	// Exactly limit bytes are allowed, so check for more.
 	switch m, err := io.ReadFull(r, make([]byte, 1)); {
 	case m > 0:
-		return n, d.checkSize(n + 1)
+		return d.checkSize(n + 1)
 	case err != io.EOF:
-		return n, incompleteError(err, n)
+		return incompleteError(err, n)
 	}
-	return n, nil
+	return nil
 }
 
 // A source stores the error of its reader, because io.Copy does not distinguish it from the
@@ -131,11 +127,7 @@ func (d *Dir) Adopt(path, name string) (File, error) {
 	if err := d.checkSize(info.Size()); err != nil {
 		return File{}, err
 	}
-	final, err := d.moveToFreeName(staged, CleanName(name, "", ""), info)
-	if err != nil {
-		return File{}, saveError(err)
-	}
-	return File{Path: filepath.Join(d.path, final), Name: final, Bytes: info.Size()}, nil
+	return d.moveToFreeName(staged, name, info)
 }
 
 // makePrivate sets the mode of a staged file to 0600, and returns its FileInfo.
@@ -166,9 +158,10 @@ func (d *Dir) makePrivate(staged string) (fs.FileInfo, error) {
 var errReplaced = errors.New("was replaced while it was moved")
 
 // moveToFreeName gives the file old, whose FileInfo is info, the first free numbered variant of
-// name, and returns this name. It never replaces a file: creating a hard link fails if the name is
-// in use, also by a symbolic link, and of two concurrent attempts one fails.
-func (d *Dir) moveToFreeName(old, name string, info fs.FileInfo) (string, error) {
+// name, which it cleans. It never replaces a file: creating a hard link fails if the name is in use,
+// also by a symbolic link, and of two concurrent attempts one fails.
+func (d *Dir) moveToFreeName(old, name string, info fs.FileInfo) (File, error) {
+	name = CleanName(name, "", "")
 	for i := range maxSameName {
 		final := numbered(name, i)
 		err := d.link(old, final)
@@ -180,18 +173,18 @@ func (d *Dir) moveToFreeName(old, name string, info fs.FileInfo) (string, error)
 			continue
 		}
 		if err != nil {
-			return "", err
+			return File{}, saveError(err)
 		}
 		if placed, err := d.root.Lstat(final); err != nil {
-			return "", err
+			return File{}, saveError(err)
 		} else if !os.SameFile(placed, info) {
 			d.root.Remove(final)
-			return "", errReplaced
+			return File{}, saveError(errReplaced)
 		}
 		// The caller removes the old name if it still exists.
-		return final, nil
+		return File{Path: filepath.Join(d.path, final), Name: final, Bytes: info.Size()}, nil
 	}
-	return "", fmt.Errorf("%d files with this name exist", maxSameName)
+	return File{}, saveError(fmt.Errorf("%d files with this name exist", maxSameName))
 }
 
 // reserve creates an empty file with the name final, and renames old to final.
@@ -207,7 +200,7 @@ func (d *Dir) reserve(old, final string) error {
 	if err != nil {
 		d.root.Remove(final)
 		// Never return ErrExist: the name was free.
-		return fmt.Errorf("reserving a name: %v", cause(err))
+		return fmt.Errorf("reserving a name: %v", patherror.Cause(err))
 	}
 	return nil
 }
@@ -230,16 +223,14 @@ func saveError(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		hint = ""
 	}
-	return errs.Errorf(errs.ErrDownloadFailed, hint, "saving the file: %w", cause(err))
+	return errs.Errorf(errs.ErrDownloadFailed, hint, "saving the file: %w", patherror.Cause(err))
 }
 
 // incompleteError is the error of a stream that was interrupted after n bytes.
 func incompleteError(err error, n int64) error {
-	var e *errs.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*errs.Error](err); ok {
 		return e
 	}
-	failed := &errs.Error{Code: errs.ErrDownloadFailed, Retryable: true, Hint: "Try again."}
-	failed.Err = redactedError{fmt.Sprintf("download interrupted after %d bytes: %s", n, networkErrorText(err)), err}
-	return failed
+	return &errs.Error{Code: errs.ErrDownloadFailed, Retryable: true, Hint: "Try again.",
+		Err: redactedError{fmt.Sprintf("download interrupted after %d bytes: %s", n, networkErrorText(err)), err}}
 }

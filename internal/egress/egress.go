@@ -2,10 +2,10 @@
 // connection of the browser goes through it and is checked before it leaves the machine, regardless
 // of what started it.
 //
-// A [Proxy] queries its [executor.NetworkPolicy] twice. The first query is about the scheme, host and port,
-// and the path of plain http. It precedes name resolution, because a DNS query also sends data out.
-// The second query is about each address of the name. The proxy connects only to an allowed
-// address, so that a name cannot be pointed to another address between the check and the
+// A [Proxy] queries its [executor.NetworkPolicy] twice. The first query is about the scheme, host
+// and port, and the path of plain http. It precedes name resolution, because a DNS query also sends
+// data out. The second query is about each address of the name. The proxy connects only to an
+// allowed address, so that a name cannot be pointed to another address between the check and the
 // connection.
 //
 // Chromium sends https, wss and ws as CONNECT tunnels, whose scheme is unknown
@@ -32,6 +32,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
 )
 
 const (
@@ -76,6 +77,10 @@ type Options struct {
 	Resolver Resolver
 	// Logger receives denials at level Info and failures at level Debug; nil discards them.
 	Logger *slog.Logger
+	// AcceptCertificates lists servers, as host:port, whose certificates are not checked, such as
+	// self-signed ones. In their tunnels the proxy itself presents a certificate; see
+	// Proxy.CertificateKey and Proxy.ClientTLS.
+	AcceptCertificates []string
 	// Credentials, if set, are required from every client by Basic authentication.
 	Credentials *url.Userinfo
 	// MaxConns limits open client connections. A further connection closes one
@@ -85,7 +90,7 @@ type Options struct {
 	MaxConns int
 }
 
-// A Proxy is a filtering HTTP proxy on a loopback port. Its methods are safe
+// A Proxy is a filtering HTTP proxy on a [Port]. Its methods are safe
 // for concurrent use.
 type Proxy struct {
 	policy      executor.NetworkPolicy
@@ -94,6 +99,8 @@ type Proxy struct {
 	resolver    Resolver
 	log         *slog.Logger
 	credentials *url.Userinfo
+
+	certificates *certificates // nil without Options.AcceptCertificates
 
 	maxRequests int64        // if the port is shared; otherwise the port limits connections
 	requests    atomic.Int64 // in progress, with tunnels
@@ -104,6 +111,8 @@ type Proxy struct {
 	chained  *http.Transport // through upstream; nil without upstream
 	forward  *httputil.ReverseProxy
 	outcomes outcomeCache
+	// challenges has the latest requests without credentials, which may come from any program.
+	challenges outcomeCache
 
 	closeOnce sync.Once
 	stop      context.CancelFunc
@@ -134,19 +143,23 @@ func newProxy(port *Port, opts Options) (*Proxy, error) {
 	if u := opts.Upstream; u != nil && !isUpstream(u) {
 		return nil, errUpstream
 	}
+	var accepted *certificates
+	if len(opts.AcceptCertificates) > 0 {
+		var err error
+		if accepted, err = newCertificates(opts.AcceptCertificates); err != nil {
+			return nil, err
+		}
+	}
 	if opts.Policy == nil {
 		opts.Policy = denyAll{}
 	}
-	if opts.Resolver == nil {
-		opts.Resolver = systemResolver{}
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Resolver = cmp.Or[Resolver](opts.Resolver, systemResolver{})
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Proxy{
 		policy: opts.Policy, upstream: opts.Upstream, resolver: opts.Resolver, log: opts.Logger,
-		credentials: opts.Credentials, maxRequests: int64(cmp.Or(opts.MaxConns, DefaultMaxConns)), port: port, stop: stop, open: map[net.Conn]struct{}{},
+		credentials: opts.Credentials, certificates: accepted, maxRequests: int64(cmp.Or(opts.MaxConns, DefaultMaxConns)), port: port, stop: stop, open: map[net.Conn]struct{}{},
+		outcomes: newOutcomeCache(), challenges: newOutcomeCache(),
 	}
 	if p.upstream != nil && opts.NoProxy != "" {
 		config := httpproxy.Config{HTTPProxy: p.upstream.String(), NoProxy: opts.NoProxy}
@@ -177,7 +190,7 @@ func (p *Proxy) transport(dial func(ctx context.Context, network, addr string) (
 	}
 }
 
-// Addr returns the address that the proxy listens on, "127.0.0.1:port".
+// Addr returns the address that the proxy listens on, such as "127.0.0.1:1234".
 func (p *Proxy) Addr() string { return p.port.Addr() }
 
 // Port returns the port of Addr.
@@ -185,19 +198,6 @@ func (p *Proxy) Port() int { return p.port.number() }
 
 // Credentials returns the credentials that the proxy requires, or nil.
 func (p *Proxy) Credentials() *url.Userinfo { return p.credentials }
-
-// Flags returns the command line switches with which Chromium can reach the network only through p.
-// Measured on Chromium 156: none of 44 routes from a page to a denied host works. "<-loopback>"
-// disables Chromium's direct connections to loopback hosts. The resolver rule prevents it from
-// sending DNS queries.
-func (p *Proxy) Flags() []string {
-	return []string{
-		"--proxy-server=http://" + p.Addr(),
-		"--proxy-bypass-list=<-loopback>",
-		"--webrtc-ip-handling-policy=disable_non_proxied_udp",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-	}
-}
 
 // Close stops serving, closes every connection and returns when all goroutines of the proxy have
 // exited. It is idempotent.
@@ -211,6 +211,7 @@ func (p *Proxy) Close() error {
 			_ = c.Close()
 		}
 		p.mu.Unlock()
+		p.port.listener.CloseConns(p)
 	})
 	var err error
 	if p.ownsPort {
@@ -233,6 +234,19 @@ func (p *Proxy) begin() bool {
 		return false
 	}
 	p.running.Add(1)
+	return true
+}
+
+// beginRequest is begin for a request. Close closes the connection of the latest request, because a
+// client that reads no response would otherwise delay it.
+func (p *Proxy) beginRequest(r *http.Request) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.running.Add(1)
+	connlimit.SetOwner(r.Context(), p, 0)
 	return true
 }
 

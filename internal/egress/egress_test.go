@@ -364,12 +364,11 @@ func TestCredentials(t *testing.T) {
 	if _, _, res := connect(t, p, "127.0.0.1:"+port, ""); res.StatusCode != 407 {
 		t.Errorf("CONNECT without credentials: %s", res.Status)
 	}
-	// Challenged and Failed report the missing credentials.
-	if name, failed := p.Failed("127.0.0.1:" + port); !p.Challenged("127.0.0.1") || !failed || name != "net::ERR_INVALID_AUTH_CREDENTIALS" {
-		t.Errorf("challenged %v, failed %v %q", p.Challenged("127.0.0.1"), failed, name)
+	if at, ok := p.Challenged("127.0.0.1"); !ok || time.Since(at) > time.Minute {
+		t.Errorf("challenged %v at %v", ok, at)
 	}
 	get(t, client(t, p), "http://127.0.0.1:"+port+"/")
-	if p.Challenged("127.0.0.1") {
+	if _, ok := p.Challenged("127.0.0.1"); ok {
 		t.Error("a host that was reached later counts as challenged")
 	}
 }

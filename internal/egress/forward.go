@@ -64,7 +64,7 @@ func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
-	if err := p.decide("http", t, sentPath(r)); err != nil {
+	if err := p.checkPolicy("http", t, sentPath(r)); err != nil {
 		p.respondError(w, r, t, err)
 		return
 	}
@@ -129,7 +129,7 @@ func (rt roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errProxyAuth
 	}
-	p.outcomes.clear(t)
+	p.reached(t)
 	// Only the proxy may set these headers, not an origin.
 	res.Header.Del(DeniedHeader)
 	res.Header.Del(ErrorHeader)

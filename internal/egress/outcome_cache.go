@@ -4,76 +4,43 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // maxCachedOutcomes limits an outcomeCache. A page uses fewer hosts.
 const maxCachedOutcomes = 256
 
-// outcomeCache stores, for the latest hosts, why they were not reached. A browser reports only that
+// An outcomeCache stores, for the latest hosts, why they were not reached. A browser reports only that
 // the tunnel failed.
 type outcomeCache struct {
-	mu    sync.Mutex
-	of    map[string]error // by host:port; a *deniedError or a network error
-	order []string         // the same keys, oldest first
+	*lru.Cache[string, error] // by host:port; a *deniedError, a network error or a *challenge
 }
 
-func (v *outcomeCache) set(t hostPort, err error) {
-	key := t.String()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.drop(key)
-	if v.of == nil {
-		v.of = map[string]error{}
-	}
-	if len(v.order) == maxCachedOutcomes {
-		delete(v.of, v.order[0])
-		v.order = v.order[1:]
-	}
-	v.of[key] = err
-	v.order = append(v.order, key)
-}
-
-// clear removes t, which was reached.
-func (v *outcomeCache) clear(t hostPort) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.of) > 0 {
-		v.drop(t.String())
-	}
-}
-
-func (v *outcomeCache) drop(key string) {
-	if _, ok := v.of[key]; !ok {
-		return
-	}
-	delete(v.of, key)
-	for i, k := range v.order {
-		if k == key {
-			v.order = append(v.order[:i:i], v.order[i+1:]...)
-			return
-		}
-	}
+func newOutcomeCache() outcomeCache {
+	c, _ := lru.New[string, error](maxCachedOutcomes) // fails only for a size below 1
+	return outcomeCache{c}
 }
 
 // find returns the latest denial or, if denied is false, the latest other error of host, which is
 // "host" or "host:port".
-func (v *outcomeCache) find(host string, denied bool) (error, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for i := len(v.order) - 1; i >= 0; i-- {
-		key := v.order[i]
+func (v outcomeCache) find(host string, denied bool) (error, bool) {
+	for _, key := range slices.Backward(v.Keys()) {
 		if key != host && key[:strings.LastIndexByte(key, ':')] != host {
 			continue
 		}
-		var d *deniedError
-		if errors.As(v.of[key], &d) == denied {
-			if denied {
-				return d.reason, true
-			}
-			return v.of[key], true
+		err, found := v.Peek(key)
+		d, isDenied := errors.AsType[*deniedError](err)
+		switch {
+		case !found || isDenied != denied:
+		case denied:
+			return d.reason, true
+		default:
+			return err, true
 		}
 	}
 	return nil, false
@@ -94,11 +61,33 @@ func (p *Proxy) Failed(host string) (netError string, ok bool) {
 	return netErrorName(err), true
 }
 
-// Challenged reports whether the latest request for host, as in [Proxy.Denied], did not have the
-// proxy's credentials.
-func (p *Proxy) Challenged(host string) bool {
-	err, ok := p.outcomes.find(host, false)
-	return ok && errors.Is(err, errMissingCredentials)
+// Challenged returns the time of the latest request for host, as in [Proxy.Denied], without the
+// credentials of a proxy on the port. ok is false if none has arrived, or if a request with the
+// credentials of p has arrived after it. The request may come from any program: the caller checks
+// whether its browser has forgotten the credentials.
+func (p *Proxy) Challenged(host string) (at time.Time, ok bool) {
+	err, _ := p.challenges.find(host, false)
+	if c, ok := errors.AsType[*challenge](err); ok {
+		return c.at, true
+	}
+	return time.Time{}, false
+}
+
+// A challenge is the outcome of a request without credentials.
+type challenge struct{ at time.Time }
+
+func (*challenge) Error() string { return "request without the proxy's credentials" }
+
+// setOutcome records why t was not reached.
+func (p *Proxy) setOutcome(t hostPort, err error) {
+	p.challenges.Remove(t.String())
+	p.outcomes.Add(t.String(), err)
+}
+
+// reached records that t was reached.
+func (p *Proxy) reached(t hostPort) {
+	p.challenges.Remove(t.String())
+	p.outcomes.Remove(t.String())
 }
 
 // netErrorName returns Chromium's name of a connection error.
@@ -106,8 +95,6 @@ func netErrorName(err error) string {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
-	case errors.Is(err, errMissingCredentials):
-		return "net::ERR_INVALID_AUTH_CREDENTIALS"
 	case errors.Is(err, errProxyAuth):
 		return "net::ERR_UNEXPECTED_PROXY_AUTH"
 	case errors.Is(err, errUpstreamFailed):

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -12,45 +13,50 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
 )
 
-// A Port is a loopback port that proxies share: the credentials of a request select the proxy. A
+// A Port is a port that proxies share: the credentials of a request select the proxy. A
 // browser receives the address of its proxy at launch; the credentials let each of its browser
 // contexts use its own proxy on that address. A request with unknown credentials gets 407. The
 // methods of a Port are safe for concurrent use.
 type Port struct {
-	listener net.Listener
+	listener *connlimit.Listener
 	server   *http.Server
 	running  sync.WaitGroup // the accept loop and connections
 
 	mu sync.RWMutex // guards the fields below
 	// proxies has each proxy by the digest of its credentials, so that the duration of a lookup
 	// reveals nothing about them.
-	proxies map[[sha256.Size]byte]*Proxy
-	open    *Proxy // serves every request; nil unless a proxy has no credentials
+	proxies            map[[sha256.Size]byte]*Proxy
+	withoutCredentials *Proxy // serves every request if not nil
 }
 
-// NewPort starts a port on a free port of 127.0.0.1, which serves no proxy yet. maxConns limits the
-// open client connections of all proxies: a further connection closes one that has not sent
+// NewPort starts a port on a free port of 127.0.0.1, as Listen does.
+func NewPort(maxConns int, log *slog.Logger) (*Port, error) {
+	return Listen("127.0.0.1:0", maxConns, log)
+}
+
+// Listen starts a port on a TCP address of this machine, which serves no proxy yet. maxConns limits
+// the open client connections of all proxies: a further connection closes one that has not sent
 // credentials yet, or waits if there is none. 0 means DefaultMaxConns. A nil log discards. The
 // caller must close the port.
-func NewPort(maxConns int, log *slog.Logger) (*Port, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+func Listen(address string, maxConns int, log *slog.Logger) (*Port, error) {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
 	if maxConns <= 0 {
 		maxConns = DefaultMaxConns
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	p := &Port{listener: newLimited(l, maxConns), proxies: map[[sha256.Size]byte]*Proxy{}}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	p := &Port{listener: connlimit.New(l, maxConns), proxies: map[[sha256.Size]byte]*Proxy{}}
 	ctx, stop := context.WithCancel(context.Background())
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       withConn,
+		ConnContext:       connlimit.WithConn,
 		ConnState:         p.connState,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -74,7 +80,7 @@ func (p *Port) New(opts Options) (*Proxy, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if opts.Credentials == nil {
-		p.open = proxy
+		p.withoutCredentials = proxy
 	} else {
 		p.proxies[digest(opts.Credentials)] = proxy
 	}
@@ -86,13 +92,13 @@ func (p *Port) remove(proxy *Proxy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if proxy.credentials == nil {
-		p.open = nil
+		p.withoutCredentials = nil
 	} else {
 		delete(p.proxies, digest(proxy.credentials))
 	}
 }
 
-// Addr returns the address of the port, "127.0.0.1:port".
+// Addr returns the address of the port, such as "127.0.0.1:1234".
 func (p *Port) Addr() string { return p.listener.Addr().String() }
 
 func (p *Port) number() int { return p.listener.Addr().(*net.TCPAddr).Port }
@@ -137,8 +143,8 @@ func (p *Port) serve(w http.ResponseWriter, r *http.Request) {
 func (p *Port) find(r *http.Request) *Proxy {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.open != nil {
-		return p.open
+	if p.withoutCredentials != nil {
+		return p.withoutCredentials
 	}
 	scheme, credentials, ok := strings.Cut(r.Header.Get("Proxy-Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Basic") {

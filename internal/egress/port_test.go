@@ -1,10 +1,14 @@
 package egress
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 )
 
 // TestPortSelectsProxyByCredentials serves two proxies with different policies on one port.
@@ -34,8 +38,20 @@ func TestPortSelectsProxyByCredentials(t *testing.T) {
 	if res, _ := get(t, &http.Client{Transport: stranger}, target); res.StatusCode != http.StatusProxyAuthRequired {
 		t.Errorf("without credentials: %d", res.StatusCode)
 	}
-	if !allows.Challenged("127.0.0.1") || !denies.Challenged("127.0.0.1") {
-		t.Error("a request without credentials was not recorded for each proxy")
+	for _, proxy := range []*Proxy{allows, denies} {
+		if _, ok := proxy.Challenged("127.0.0.1"); !ok {
+			t.Error("a request without credentials was not recorded for each proxy")
+		}
+	}
+	if _, ok := denies.Denied("127.0.0.1"); !ok {
+		t.Error("a request without credentials replaced the denial of a proxy")
+	}
+	get(t, client(t, denies), target)
+	if _, ok := denies.Challenged("127.0.0.1"); ok {
+		t.Error("a host that was denied later counts as challenged")
+	}
+	if _, ok := allows.Challenged("127.0.0.1"); !ok {
+		t.Error("a request to one proxy removed the record of the other")
 	}
 
 	// The end of one proxy does not affect the other.
@@ -94,4 +110,65 @@ func TestPortLimitsRequestsOfEachProxy(t *testing.T) {
 	}
 	close(end)
 	<-done
+}
+
+// TestPortClosesProxyOfUnreadResponse closes a proxy while its client does not read the response.
+// The connections of the other proxy on the port stay open.
+func TestPortClosesProxyOfUnreadResponse(t *testing.T) {
+	full := make(chan struct{}) // closed when all buffers up to the client are full
+	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/endless" {
+			return
+		}
+		defer close(full)
+		block := make([]byte, 1<<16)
+		for err := error(nil); err == nil; {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
+			_, err = w.Write(block)
+		}
+	})
+	p, err := NewPort(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	// connect returns a connection of a new proxy after a request for path.
+	connect := func(user, path string) (*Proxy, net.Conn, *bufio.Reader) {
+		proxy, err := p.New(Options{Policy: &rules{}, Credentials: url.UserPassword(user, "secret")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", p.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprintf(conn, "GET http://127.0.0.1:%s%s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", port, path, basic(user, "secret"))
+		in := bufio.NewReader(conn)
+		res, err := http.ReadResponse(in, nil)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		return proxy, conn, in
+	}
+	other, conn, in := connect("b", "/")
+	defer other.Close()
+	slow, unread, _ := connect("a", "/endless")
+	<-full
+	closed := make(chan error, 1)
+	go func() { closed <- slow.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the proxy does not close")
+		unread.Close()
+		<-closed
+	}
+	fmt.Fprintf(conn, "GET http://127.0.0.1:%s/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", port, basic("b", "secret"))
+	if res, err := http.ReadResponse(in, nil); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("the connection of the other proxy: %v, %v", res, err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Headers of the proxy's own responses. For a denied document over plain http, the browser receives
@@ -31,7 +32,7 @@ const realm = `Basic realm="chrome-mcp"`
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	// The handler is counted in addition to its connection, because the server no longer counts a
 	// connection that the handler hijacks for a tunnel.
-	if !p.begin() {
+	if !p.beginRequest(r) {
 		panic(http.ErrAbortHandler)
 	}
 	defer p.running.Done()
@@ -44,7 +45,6 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer p.onClose(cancel)()
 	r = r.WithContext(ctx)
-	proved(ctx)
 	if r.URL.Host == warmUpHost && p.credentials != nil {
 		w.WriteHeader(http.StatusOK)
 		return
@@ -56,18 +56,16 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.serveForward(w, r)
 }
 
-// errMissingCredentials is the outcome of a request without the credentials.
-var errMissingCredentials = errors.New("request without the proxy's credentials")
-
-// recordUnauthenticated records the host of a request without the credentials. The request may come
-// from the browser, which forgets the credentials when its network process exits.
+// recordUnauthenticated records the host of a request without credentials. It may come from the
+// browser, which forgets the credentials when its network process exits, and from any other
+// program. So it replaces no outcome of p.
 func (p *Proxy) recordUnauthenticated(r *http.Request) {
 	host, port := r.URL.Host, 80
 	if r.Method == http.MethodConnect {
 		host, port = r.RequestURI, 0
 	}
 	if t, err := parseHostPort(host, port); err == nil {
-		p.outcomes.set(t, errMissingCredentials)
+		p.challenges.Add(t.String(), &challenge{time.Now()})
 	}
 }
 
@@ -80,9 +78,9 @@ func password(u interface{ Password() (string, bool) }) string {
 	return s
 }
 
-// decide queries the policy about t before name resolution. scheme is empty for a tunnel, which has
-// no path.
-func (p *Proxy) decide(scheme string, t hostPort, path string) *deniedError {
+// checkPolicy checks t against the policy before name resolution. scheme is empty for a tunnel,
+// which has no path.
+func (p *Proxy) checkPolicy(scheme string, t hostPort, path string) *deniedError {
 	err := p.policy.CheckHost(scheme, t.host, t.port)
 	if err == nil && scheme != "" {
 		err = p.policy.CheckPath(scheme, t.host, t.port, path)
@@ -106,7 +104,7 @@ func (p *Proxy) respondError(w http.ResponseWriter, r *http.Request, t hostPort,
 		panic(http.ErrAbortHandler) // the client has disconnected, or the proxy is closing
 	}
 	name := netErrorName(err)
-	p.outcomes.set(t, err)
+	p.setOutcome(t, err)
 	p.log.DebugContext(r.Context(), "connection failed", "host", t.host, "port", t.port, "error", err)
 	w.Header().Set(ErrorHeader, name)
 	respond(w, http.StatusBadGateway, "not reached: "+name)
@@ -114,7 +112,7 @@ func (p *Proxy) respondError(w http.ResponseWriter, r *http.Request, t hostPort,
 
 // recordDenied logs and records that t was denied.
 func (p *Proxy) recordDenied(ctx context.Context, t hostPort, denied *deniedError) {
-	p.outcomes.set(t, denied)
+	p.setOutcome(t, denied)
 	p.log.InfoContext(ctx, "connection denied", "host", t.host, "port", t.port, "reason", denied.reason)
 }
 

@@ -51,11 +51,6 @@ func (t *hostPort) parseName() error {
 	if strings.Trim(t.host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
 		return errors.New("malformed host")
 	}
-	for i := range len(t.host) {
-		if c := t.host[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return errors.New("malformed host")
-		}
-	}
 	if t.host[0] == '.' || strings.HasSuffix(t.host, ".") || strings.Contains(t.host, "..") {
 		return errors.New("malformed host")
 	}

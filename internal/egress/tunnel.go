@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
 )
 
 // halfClosedTimeout bounds a tunnel that is closed in one direction. Browsers close both directions
@@ -22,7 +25,7 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		respond(w, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
-	if err := p.decide("", t, ""); err != nil {
+	if err := p.checkPolicy("", t, ""); err != nil {
 		p.respondError(w, r, t, err)
 		return
 	}
@@ -32,7 +35,7 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer origin.Close()
-	p.outcomes.clear(t)
+	p.reached(t)
 
 	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -54,8 +57,8 @@ func (p *Proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 
 // plain returns the TCP connection of c, because the kernel can copy between two TCP connections.
 func plain(c net.Conn) net.Conn {
-	if cc, ok := c.(*clientConn); ok {
-		return cc.TCPConn
+	if cc, ok := c.(*connlimit.Conn); ok {
+		return cc.NetConn()
 	}
 	return c
 }
@@ -121,11 +124,8 @@ func (p *Proxy) dialUpstream(ctx context.Context, _, _ string) (net.Conn, error)
 	defer p.running.Done()
 	ctx, cancel := p.bound(ctx)
 	defer cancel()
-	port := p.upstream.Port()
-	if port == "" {
-		port = "80"
-	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.upstream.Hostname(), port))
+	address := net.JoinHostPort(p.upstream.Hostname(), cmp.Or(p.upstream.Port(), "80"))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUpstreamFailed, err)
 	}

@@ -421,18 +421,18 @@ func TestHugeHeader(t *testing.T) {
 }
 
 func TestOutcomeCacheBounded(t *testing.T) {
-	var v outcomeCache
+	v := newOutcomeCache()
 	for i := range 3 * maxCachedOutcomes {
-		v.set(hostPort{host: fmt.Sprintf("h%d.test", i), port: 443}, &deniedError{io.EOF})
+		v.Add(fmt.Sprintf("h%d.test:443", i), &deniedError{io.EOF})
 	}
-	if len(v.of) != maxCachedOutcomes || len(v.order) != maxCachedOutcomes {
-		t.Errorf("%d and %d outcomes are stored", len(v.of), len(v.order))
+	if v.Len() != maxCachedOutcomes {
+		t.Errorf("%d outcomes are stored", v.Len())
 	}
 	latest := fmt.Sprintf("h%d.test", 3*maxCachedOutcomes-1)
 	if _, ok := v.find(latest, true); !ok {
 		t.Error("the latest outcome is missing")
 	}
-	v.clear(hostPort{host: latest, port: 443})
+	v.Remove(latest + ":443")
 	if _, ok := v.find(latest, true); ok {
 		t.Error("a reached host counts as denied")
 	}

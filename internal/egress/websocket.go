@@ -26,6 +26,10 @@ func (p *Proxy) serveOpenTunnel(r *http.Request, t hostPort, client net.Conn, fr
 	if err != nil {
 		return
 	}
+	if certificate, ok := p.certificate(t); ok && first[0] == handshakeRecord {
+		p.serveTLS(r.Context(), t, certificate, client, from, origin)
+		return
+	}
 	if !isText(first[0]) {
 		pipeFrom(from, client, origin)
 		return
@@ -35,7 +39,7 @@ func (p *Proxy) serveOpenTunnel(r *http.Request, t hostPort, client net.Conn, fr
 		respondTunnel(client, http.StatusBadRequest, "Bad request: "+err.Error())
 		return
 	}
-	if denied := p.decide("http", t, path); denied != nil {
+	if denied := p.checkPolicy("http", t, path); denied != nil {
 		p.recordDenied(r.Context(), t, denied)
 		respondTunnel(client, http.StatusForbidden, denied.text())
 		return
@@ -53,6 +57,9 @@ func pipeFrom(from *bufio.Reader, client, origin net.Conn) {
 		pipe(plain(client), plain(origin))
 	}
 }
+
+// handshakeRecord is the first byte of a TLS connection.
+const handshakeRecord = 0x16
 
 // isText reports whether an HTTP request may begin with b, for a server that skips
 // white space. TLS begins with 0x16, STUN with 0 or 1.

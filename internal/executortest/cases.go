@@ -25,6 +25,7 @@ var (
 		{"snapshot", "Snapshots", (*suite).snapshot},
 		{"click", "Clicking", (*suite).click},
 		{"click_targets", "Locators", (*suite).clickTargets},
+		{"selectors", "Selectors", (*suite).selectors},
 		{"refs", "Refs", (*suite).refs},
 		{"type", "Typing", (*suite).typing},
 		{"press", "Keys", (*suite).press},
@@ -32,6 +33,7 @@ var (
 		{"scroll", "Scrolling", (*suite).scroll},
 		{"select_option", "Selecting options", (*suite).selectOption},
 		{"fill_form", "Filling forms", (*suite).fillForm},
+		{"secrets", "Secrets", (*suite).secrets},
 		{"dialogs", "Dialogs", (*suite).dialogs},
 		{"native_dialogs", "Native dialogs", (*suite).nativeDialogs},
 		{"eval", "Evaluating", (*suite).eval},
@@ -60,6 +62,7 @@ var (
 		{"emulation", "Emulation", (*suite).emulation},
 		{"protocol", "Raw CDP commands", (*suite).protocol},
 		{"events", "Events", (*suite).events},
+		{"handover", "Handing a page over", (*suite).handover},
 	}
 	detailTopics = []topic{
 		{"snapshot_states", "States in snapshots", (*suite).snapshotStates},
@@ -122,15 +125,10 @@ const (
 	Slow       // the others
 )
 
-// slowTopics are the topics of the part Slow: of Run, those whose cases mainly test code that all
-// backends share; of RunDetail, those with large pages, many frames and long waits.
+// slowTopics are the topics of the part Slow. Their cases mainly test code that all backends share.
 var slowTopics = []string{
-	"snapshot", "click", "click_targets", "refs", "type", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
-	"drag", "mouse", "native_dialogs", "wait_for", "console", "requests", "denied_pointer",
-
-	"snapshot_frames", "snapshot_shadow", "snapshot_budget", "snapshot_deep", "type_focus", "type_editors", "type_frameworks", "press_keys",
-	"navigation_dialogs", "navigation_loading", "navigation_history", "navigation_popups", "navigation_downloads", "navigation_hung_pages", "navigation_waiting",
-	"navigation_background_tabs", "screenshot_details", "zoom_details", "screenshot_content", "actionability_frames", "actionability_controls", "actionability_shapes",
+	"snapshot", "click", "click_targets", "selectors", "refs", "type", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
+	"drag", "mouse", "native_dialogs", "wait_for", "console", "requests", "denied_input", "denied_pixels", "denied_pointer", "screenshot_formats",
 }
 
 // has reports whether the part includes a topic.

@@ -275,9 +275,7 @@ func (s *suite) clickTargets(t *testing.T) {
 		}
 		c.click(byRef(c.ref("button", "In a box")), nil)
 		c.await("click", "in-div")
-		if _, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "Deep")), "down here", nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Type(c.ctx, byRef(c.ref("textbox", "Deep")), "down here", nil))
 		if r := c.await("input", "deep"); r.Value != "down here" {
 			c.Errorf("typed %q", r.Value)
 		}
@@ -297,9 +295,7 @@ func (s *suite) clickTargets(t *testing.T) {
 			c.Error("the click was not trusted")
 		}
 		card := byRef(c.refIn(snap, "textbox", "Card across"))
-		if _, err := c.page().Type(c.ctx, card, "4242", nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Type(c.ctx, card, "4242", nil))
 		if r := c.await("input", "card"); r.Value != "4242" {
 			c.Errorf("typed %q, want 4242", r.Value)
 		}

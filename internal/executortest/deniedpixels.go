@@ -13,8 +13,11 @@ import (
 
 // attackedShots returns the number of screenshots of each page that moves its denied frames.
 func attackedShots() int {
-	if tier.LongEnabled() {
+	switch {
+	case tier.ExhaustiveEnabled():
 		return 17
+	case tier.LongEnabled():
+		return 9
 	}
 	return 6
 }
@@ -27,21 +30,26 @@ func (s *suite) deniedPixels(t *testing.T) {
 	for _, m := range []struct {
 		name, mode string
 		thirds     int // minimum part of the screenshots that must succeed, in thirds
+		long       bool
 	}{
-		{"in an open shadow root, by frames and messages", "message", 2},
-		{"by tasks", "task", 2},
-		{"by a rule of a style sheet, by frames and messages", "rule", 2},
-		{"in an allowed frame rotated by 45 degrees", "turned", 2},
-		{"in an allowed frame rotated by 30 degrees and skewed", "slanted", 2},
-		{"in an allowed frame in perspective", "perspective", 2},
-		{"in an allowed frame that rotates", "turning", 2},
-		{"into the viewport for single animation frames", "flash", 2},
-		{"into the viewport at random times", "late", 2},
-		{"into the viewport by scrolling", "scroll", 2},
-		{"into the viewport by an animation", "steps", 0}, // no script can read the animated position: denied while it is out of view
-		{"while it reloads repeatedly", "reload", 2},
-		{"on a pinch-zoomed page", "pinch", 2},
+		{"in an open shadow root, by frames and messages", "message", 2, false},
+		{"by tasks", "task", 2, true},
+		{"by a rule of a style sheet, by frames and messages", "rule", 2, false},
+		{"in an allowed frame rotated by 45 degrees", "turned", 2, false},
+		{"in an allowed frame rotated by 30 degrees and skewed", "slanted", 2, true},
+		{"in an allowed frame in perspective", "perspective", 2, false},
+		{"in an allowed frame that rotates", "turning", 2, true},
+		{"into the viewport for single animation frames", "flash", 2, false},
+		{"into the viewport at random times", "late", 2, true},
+		{"into the viewport by scrolling", "scroll", 2, true},
+		{"into the viewport by an animation", "steps", 0, true}, // no script can read the animated position: denied while it is out of view
+		{"while it reloads repeatedly", "reload", 2, false},
+		{"on a pinch-zoomed page", "pinch", 2, false},
 	} {
+		s := s
+		if m.long {
+			s = s.long()
+		}
 		s.gated(t, m.name, "", func(c *testCase, k *keeper) {
 			mode, pinch := m.mode, m.mode == "pinch"
 			if pinch {
@@ -51,9 +59,7 @@ func (s *suite) deniedPixels(t *testing.T) {
 			c.Logf("seed %d", seed)
 			c.openMoving(k, mode, seed)
 			if pinch {
-				if _, err := c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}); err != nil {
-					c.Fatal(err)
-				}
+				c.must(c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}))
 			}
 			kinds := []*executor.ScreenshotOptions{
 				nil, {Target: css("#around")}, {FullPage: true}, nil, {Format: executor.FormatJPEG, Quality: 90}, nil,
@@ -157,15 +163,11 @@ func (s *suite) deniedRestored(t *testing.T) {
 		for stayed := false; !stayed; {
 			k.deny(nil)
 			c.eval("window.stayed = true", nil)
-			if _, err := c.page().Navigate(c.ctx, c.url("click.html"), nil); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().Navigate(c.ctx, c.url("click.html"), nil))
 			k.deny(func(a executor.Access) bool {
 				return a.Frame != "" && a.Origin != origin && a.Origin != executor.OriginInternal
 			})
-			if _, err := c.page().Back(c.ctx, nil); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().Back(c.ctx, nil))
 			c.eval("Boolean(window.stayed)", &stayed)
 		}
 		for _, opts := range []*executor.ScreenshotOptions{nil, {FullPage: true}} {
@@ -186,14 +188,9 @@ func (s *suite) deniedRestored(t *testing.T) {
 func (c *testCase) openMoving(k *keeper, mode string, seed uint32) (origin string) {
 	c.Helper()
 	origin = fmt.Sprintf("http://moving%s.localhost:%d", c.id, c.port)
-	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.id, mode, seed)})
-	if err != nil {
-		c.Fatal(err)
-	}
+	tab := c.openURL(fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.id, mode, seed))
 	c.tab = tab.ID
-	if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Width: 480, Height: 360}); err != nil {
-		c.Fatal(err)
-	}
+	c.must(c.page().Resize(c.ctx, executor.ResizeOptions{Width: 480, Height: 360}))
 	c.wantFramesVisible("without denial")
 	c.eval("shown = false; 0", nil)
 	k.deny(func(a executor.Access) bool { return a.Origin != origin && a.Origin != executor.OriginInternal })

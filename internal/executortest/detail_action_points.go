@@ -58,9 +58,7 @@ func (s *suite) actionability(t *testing.T) {
 		{"on a zoomed page", "near"},
 	}...)
 	s.page(t, "on a page pinch-zoomed to 200 %", "actionability-zoom.html", func(c *testCase) {
-		if _, err := c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 2}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().CDP(c.ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 2}))
 		c.clicked(css("#near"), "near")
 		c.clicked(css("#far"), "far")
 		c.clicked(css("#near"), "near")
@@ -91,9 +89,7 @@ const hopelessTimeout = 20 * time.Second
 // early checks that a call with hopelessTimeout failed long before.
 func (c *testCase) early(start time.Time) {
 	c.Helper()
-	if took := time.Since(start); took > hopelessTimeout/2 {
-		c.Errorf("the call took %v to fail", took)
-	}
+	c.wantWithin(start, hopelessTimeout/2, "the failure")
 }
 
 func (s *suite) actionabilityShapes(t *testing.T) {

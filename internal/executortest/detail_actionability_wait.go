@@ -56,8 +56,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 			c.awaitRequest("validation")
 			clicked := make(chan error, 1)
 			go func() {
-				_, err := c.page().Click(c.ctx, css("#"+p.id), &executor.ClickOptions{Timeout: hopelessTimeout})
-				clicked <- err
+				clicked <- errOf(c.page().Click(c.ctx, css("#"+p.id), &executor.ClickOptions{Timeout: hopelessTimeout}))
 			}()
 			c.await("ready", "released")
 			c.release("validation")

@@ -110,24 +110,17 @@ func (s *suite) hitTarget(t *testing.T) {
 			if a.Dialog == nil || a.Dialog.Message != event {
 				c.Fatalf("changes %+v, want a dialog that says %s", a.Changes, event)
 			}
-			if _, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true}); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true}))
 			c.clicked(css("#prevents"), "prevents") // no listener remains
 		})
 	}
 	for name, do := range sorted(map[string]func(c *testCase) error{
-		"click": func(c *testCase) error {
-			_, err := c.page().Click(c.ctx, css("#asks"), nil)
-			return err
-		},
+		"click": func(c *testCase) error { return errOf(c.page().Click(c.ctx, css("#asks"), nil)) },
 		"double click": func(c *testCase) error {
-			_, err := c.page().Click(c.ctx, css("#asks"), &executor.ClickOptions{Count: 2})
-			return err
+			return errOf(c.page().Click(c.ctx, css("#asks"), &executor.ClickOptions{Count: 2}))
 		},
 		"checkbox of a form": func(c *testCase) error {
-			_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#asksCheck"), Value: true}}, nil)
-			return err
+			return errOf(c.page().FillForm(c.ctx, []executor.Field{{Target: css("#asksCheck"), Value: true}}, nil))
 		},
 	}) {
 		s.page(t, "dialog before the press cancels the input: "+name, "confirm.html", func(c *testCase) {

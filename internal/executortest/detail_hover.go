@@ -12,12 +12,8 @@ func (s *suite) hoverMenus(t *testing.T) {
 	s.page(t, "hover state persists until the pointer moves", page, func(c *testCase) {
 		c.pointAt("#file")
 		c.snap(nil)
-		if _, err := c.page().Screenshot(c.ctx, nil); err != nil {
-			c.Fatal(err)
-		}
-		if _, err := c.page().Press(c.ctx, "Shift", nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Screenshot(c.ctx, nil))
+		c.must(c.page().Press(c.ctx, "Shift", nil))
 		c.wantValue("file.matches(':hover') + getComputedStyle(fileMenu).display", "trueblock")
 		c.pointAt("#tipped")
 		c.wantValue("file.matches(':hover') + getComputedStyle(fileMenu).display", "falsenone")
@@ -60,9 +56,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, "Covered", "Lid", "[ref=")
 		c.wantUntouched("covered")
 		c.eval("setTimeout(() => lid.remove(), 200)", nil)
-		if _, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 10 * time.Second}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 10 * time.Second}))
 		c.await("mouseenter", "covered")
 	})
 	s.page(t, "target moves away from the pointer", page, func(c *testCase) {
@@ -74,9 +68,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 	})
 	s.page(t, "in a cross-site frame that needs scrolling", "actionability-frames.html", func(c *testCase) {
 		snap := c.snapWith(`"At the bottom of it all"`)
-		if _, err := c.page().Hover(c.ctx, byRef(c.refIn(snap, "button", "At the bottom of it all")), nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Hover(c.ctx, byRef(c.refIn(snap, "button", "At the bottom of it all")), nil))
 		c.await("mouseenter", "bottom")
 	})
 }

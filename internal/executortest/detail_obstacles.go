@@ -87,15 +87,9 @@ func (s *suite) obstacles(t *testing.T) {
 		{"cookie policy page is not an obstacle", "obstacles-consent.html?policy", "", "", ""},
 	} {
 		s.page(t, w.name, w.page, func(c *testCase) {
-			snap, err := c.page().Snapshot(c.ctx, nil)
-			if err != nil {
-				c.Fatal(err)
-			}
+			snap := c.snapshot(nil)
 			c.wantObstacle("snapshot", snap.Obstacle, w)
-			md, err := c.page().Markdown(c.ctx, nil)
-			if err != nil {
-				c.Fatal(err)
-			}
+			md := c.markdown(nil)
 			c.wantObstacle("markdown", md.Obstacle, w)
 		})
 	}
@@ -138,10 +132,7 @@ func (s *suite) obstacles(t *testing.T) {
 			{page: "obstacles-denied.html?missing&status=404"},
 			{page: "second.html"},
 		} {
-			nav, err := c.page().Navigate(c.ctx, c.url(w.page), nil)
-			if err != nil {
-				c.Fatal(err)
-			}
+			nav := c.goTo(c.url(w.page), nil)
 			c.wantObstacle(w.page, nav.Obstacle, w)
 		}
 	})
@@ -157,11 +148,7 @@ func (s *suite) obstacles(t *testing.T) {
 
 func (c *testCase) snapshotObstacle() *executor.Obstacle {
 	c.Helper()
-	snap, err := c.page().Snapshot(c.ctx, nil)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return snap.Obstacle
+	return c.snapshot(nil).Obstacle
 }
 
 func (c *testCase) wantObstacle(what string, o *executor.Obstacle, w obstacleCase) {

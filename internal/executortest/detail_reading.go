@@ -51,10 +51,7 @@ func (s *suite) readingText(t *testing.T) {
 			"#host":  {`<div id="host" style="min-height: 10px"><template shadowrootmode="closed"><p>Words of the closed root`, `id="closed"`},
 			"body":   {"<body>", "Words of the open root", "Words of the closed root"},
 		} {
-			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css(selector)})
-			if err != nil {
-				c.Fatal(err)
-			}
+			markup := c.markup(&executor.HTMLOptions{Target: css(selector)})
 			c.wantIn(markup.Content, parts...)
 			c.wantNotIn(markup.Content, "hunter2")
 		}
@@ -69,10 +66,7 @@ func (s *suite) readingText(t *testing.T) {
 func (s *suite) readingMarkdown(t *testing.T) {
 	s.page(t, "markdown contains the main content", "reading-article.html", func(c *testCase) {
 		c.waitText("Rendered late")
-		md, err := c.page().Markdown(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(nil)
 		c.wantIn(md.Content, "# Lamps, and how to keep them", "## What it takes", "*keeper*", "**stairs**",
 			"[the map]("+c.path("/docs/map.html#coast")+")", "[elsewhere](http://example.com/x)", "the code",
 			"- oil", "  - whale", "- wick", "3. light it\n4. trim it", "> A lamp is a promise.",
@@ -84,29 +78,20 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		}
 	})
 	s.page(t, "markdown of the body contains all visible content", "reading-article.html", func(c *testCase) {
-		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(&executor.MarkdownOptions{Selector: "body"})
 		c.wantIn(md.Content, "[Home page]("+c.path("/docs/guide/home.html")+")", "We use cookies", "Buy a lamp", "Related", "Imprint", "A lamp is a promise")
 		c.wantNotIn(md.Content, "Hidden by a style sheet", "setTimeout")
 	})
 	s.page(t, "visually separate words are separate in markdown", "reading-lines.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<nav style='display: flex'><a href=one.html>One</a><a href=two.html>Two</a></nav><p>in<b>side</b> <span style='display: block'>first line</span><span style='display: block'>second line</span></p><pre><code><span>a</span><span style='display: block'>b</span></code></pre>")`, nil)
-		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(&executor.MarkdownOptions{Selector: "body"})
 		c.wantIn(md.Content, "left right", "[One]("+c.url("one.html")+") [Two]("+c.url("two.html")+")", "in**side** first line second line", "| Year | Ships | Note |", "|  | 12 |  |", "| 1901 | 13 | fog |",
 			"a\n  b\tc", "five six", "- green **apple**")
 	})
 	s.page(t, "markdown is paginated by offset", "reading-article.html", func(c *testCase) {
 		c.waitText("Rendered late")
 		c.eval(`document.querySelector("#later").insertAdjacentHTML("beforeend", "<p>" + "\u{1F4A1}\u{1F469}\u200d\u{1F680} lamps, and ships.  ".repeat(300))`, nil)
-		whole, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{MaxChars: 1 << 20})
-		if err != nil {
-			c.Fatal(err)
-		}
+		whole := c.markdown(&executor.MarkdownOptions{MaxChars: 1 << 20})
 		var b strings.Builder
 		for offset, parts := 0, 0; ; parts++ {
 			part, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{MaxChars: 1001, Offset: offset})
@@ -126,23 +111,15 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		}
 	})
 	s.page(t, "markdown of an article in shadow roots", "reading-shadow.html", func(c *testCase) {
-		md, err := c.page().Markdown(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(nil)
 		c.wantOrder(md.Content, "Heading from outside", "Words of the open root", "climbed the stairs", "[In the open root]("+c.url("second.html?open")+")", "Words of the closed root")
 		c.wantNotIn(md.Content, "Never shown", "No heading", "navy", "hunter2")
 	})
 	s.page(t, "markdown of articles in frames", "reading-frames.html", func(c *testCase) {
 		c.textWith("Frame cross")
-		md, err := c.page().Markdown(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(nil)
 		c.wantOrder(md.Content, "## Frame same", "climbed the stairs", "## Frame cross", "climbed the stairs")
-		if md, err = c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil {
-			c.Fatal(err)
-		}
+		md = c.markdown(&executor.MarkdownOptions{Selector: "body"})
 		c.wantOrder(md.Content, "Above the frames", "## Frame same", "climbed the stairs", "[Link of same]("+c.url("deeper.html?same")+")",
 			"Between the frames", "## Frame cross", "[Link of cross]("+c.otherURL("deeper.html?cross")+")", "Below the frames")
 		c.wantNotIn(md.Content, "Frame hidden")
@@ -150,10 +127,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 	s.gated(t, "denied frames are omitted", "reading-frames.html", func(c *testCase, k *keeper) {
 		c.textWith("Frame cross")
 		k.denyOrigin(c.otherOrigin())
-		md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
-		if err != nil {
-			c.Fatal(err)
-		}
+		md := c.markdown(&executor.MarkdownOptions{Selector: "body"})
 		links, err := c.page().Links(c.ctx, nil)
 		if err != nil || len(links.Items) != 1 {
 			c.Errorf("links: %+v, %v", links, err)
@@ -162,26 +136,21 @@ func (s *suite) readingMarkdown(t *testing.T) {
 			c.wantIn(text, "Frame same", "Below the frames")
 			c.wantNotIn(text, "Frame cross", "Link of cross")
 		}
-		_, err = c.page().Text(c.ctx, &executor.TextOptions{Target: css("#cross")})
-		if err != nil {
-			c.Errorf("text of the frame's element: %v", err)
-		}
+		c.text(&executor.TextOptions{Target: css("#cross")})
 	})
 	s.page(t, "navigation to a PDF: reported", "second.html", func(c *testCase) {
-		nav, err := c.page().Navigate(c.ctx, c.url("reading-paper.pdf"), nil)
-		if err != nil || nav.HTTPStatus != 200 || nav.URL != c.url("reading-paper.pdf") || !strings.Contains(nav.Note, "PDF") {
-			c.Fatalf("%+v, %v", nav, err)
+		nav := c.goTo(c.url("reading-paper.pdf"), nil)
+		if nav.HTTPStatus != 200 || nav.URL != c.url("reading-paper.pdf") || !strings.Contains(nav.Note, "PDF") {
+			c.Fatalf("%+v", nav)
 		}
-		if _, err := c.page().Navigate(c.ctx, c.url("second.html"), nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Navigate(c.ctx, c.url("second.html"), nil))
 		c.wantIn(c.text(nil), "the second page")
 	})
 	for _, with := range []string{"iframe", "embed"} {
 		s.page(t, "page with an embedded PDF is readable: "+with, "second.html", func(c *testCase) {
-			nav, err := c.page().Navigate(c.ctx, c.url("reading-pdf.html?with="+with), nil)
-			if err != nil || nav.HTTPStatus != 200 || nav.Title != "Around a PDF" {
-				c.Fatalf("%+v, %v", nav, err)
+			nav := c.goTo(c.url("reading-pdf.html?with="+with), nil)
+			if nav.HTTPStatus != 200 || nav.Title != "Around a PDF" {
+				c.Fatalf("%+v", nav)
 			}
 			c.wantIn(c.text(nil), "Above the paper", "Below the paper")
 			c.click(css("#count"), nil)
@@ -189,9 +158,9 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		})
 	}
 	s.page(t, "page without main content is read completely", "snapshot.html", func(c *testCase) {
-		md, err := c.page().Markdown(c.ctx, nil)
-		if err != nil || !md.WholePage {
-			c.Fatalf("%+v, %v", md, err)
+		md := c.markdown(nil)
+		if !md.WholePage {
+			c.Fatalf("%+v", md)
 		}
 		c.wantIn(md.Content, "# Checkout", "Please check your order.", "[One](")
 		c.wantNotIn(md.Content, "Invisible")
@@ -204,9 +173,9 @@ func (s *suite) readingMarkdown(t *testing.T) {
 		{"PDF document is reported as a link", "reading-paper.pdf", "[PDF document](http://", ""},
 	} {
 		s.page(t, tc.name, tc.file, func(c *testCase) {
-			md, err := c.page().Markdown(c.ctx, nil)
-			if err != nil || !md.WholePage {
-				c.Fatalf("%+v, %v", md, err)
+			md := c.markdown(nil)
+			if !md.WholePage {
+				c.Fatalf("%+v", md)
 			}
 			c.wantIn(md.Content, tc.markdown)
 			c.wantIn(c.text(nil), tc.text)
@@ -279,6 +248,25 @@ func (c *testCase) text(opts *executor.TextOptions) string {
 		c.Fatalf("text: %v", err)
 	}
 	return text.Content
+}
+
+// markdown and markup read the page as Markdown and as HTML.
+func (c *testCase) markdown(opts *executor.MarkdownOptions) *executor.Markdown {
+	c.Helper()
+	md, err := c.page().Markdown(c.ctx, opts)
+	if err != nil {
+		c.Fatalf("markdown: %v", err)
+	}
+	return md
+}
+
+func (c *testCase) markup(opts *executor.HTMLOptions) *executor.HTML {
+	c.Helper()
+	markup, err := c.page().HTML(c.ctx, opts)
+	if err != nil {
+		c.Fatalf("html: %v", err)
+	}
+	return markup
 }
 
 // textWith reads the text until it contains part: cross-site frames may finish loading after the

@@ -77,9 +77,7 @@ func (s *suite) scrollEnds(t *testing.T) {
 		c.clicked(css("text=Line 1002"), "line-1002")
 	})
 	s.page(t, "element in nested scrollers is scrolled into view", page, func(c *testCase) {
-		if _, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#innermost")}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#innermost")}))
 		c.wantValue(`(() => {
 			const { left, top, width, height } = innermost.getBoundingClientRect();
 			return document.elementFromPoint(left + width / 2, top + height / 2) === innermost;

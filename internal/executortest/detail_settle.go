@@ -40,9 +40,7 @@ func (s *suite) settle(t *testing.T) {
 		c.snap(nil)
 		if a := c.click(css("#fetchesTwice"), nil); !strings.Contains(a.Diff, "Fetched twice") {
 			// Nothing indicates that the page will start another request after the response.
-			if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Fetched twice"}); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Fetched twice"}))
 			c.wantIn(c.snap(&executor.SnapshotOptions{Diff: true}), "Fetched twice")
 		}
 	})

@@ -40,18 +40,9 @@ func (s *suite) snapshotDeep(t *testing.T) {
 // It returns the markdown.
 func (c *testCase) readsDeep(words ...string) string {
 	c.Helper()
-	got, err := c.page().Text(c.ctx, nil)
-	if err != nil {
-		c.Fatalf("text: %v", err)
-	}
-	c.wantIn(got.Content, words...)
-	md, err := c.page().Markdown(c.ctx, &executor.MarkdownOptions{Selector: "body"})
-	if err != nil {
-		c.Fatalf("markdown: %v", err)
-	}
-	if _, err := c.page().HTML(c.ctx, nil); err != nil {
-		c.Errorf("html: %v", err)
-	}
+	c.wantIn(c.text(nil), words...)
+	md := c.markdown(&executor.MarkdownOptions{Selector: "body"})
+	c.markup(nil)
 	if _, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Labels: true}); err != nil {
 		c.Errorf("screenshot: %v", err)
 	}

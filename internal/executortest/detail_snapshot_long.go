@@ -72,10 +72,7 @@ func (s *suite) snapshotLong(t *testing.T) {
 	})
 	s.page(t, "text typed into a long textarea is in the diff", page, func(c *testCase) {
 		c.snap(nil)
-		a, err := c.page().Type(c.ctx, css("#area"), " typed now", nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		a := c.typeInto("#area", " typed now", nil)
 		if a.Unchanged || !strings.Contains(a.Diff, "typed now") {
 			c.Errorf("unchanged %v, diff:\n%s", a.Unchanged, a.Diff)
 		}

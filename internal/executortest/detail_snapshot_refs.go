@@ -87,9 +87,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 		last := 0
 		for i, file := range []string{"snapshot_refs.html", "snapshot_states.html", "snapshot_refs.html?again", "frames.html", "snapshot_refs.html"} {
 			if i > 0 {
-				if _, err := c.page().Navigate(c.ctx, c.url(file), nil); err != nil {
-					c.Fatal(err)
-				}
+				c.must(c.page().Navigate(c.ctx, c.url(file), nil))
 			}
 			text := c.snap(nil)
 			if n := oldest(text); n <= last {
@@ -97,9 +95,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 			}
 			last = newest(text)
 		}
-		if _, err := c.page().Reload(c.ctx, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Reload(c.ctx, nil))
 		if n := oldest(c.snap(nil)); n <= last {
 			c.Errorf("after reload: e%d, but e%d was minted before", n, last)
 		}
@@ -108,9 +104,7 @@ func (s *suite) snapshotRefs(t *testing.T) {
 		ref := c.ref("button", "Beta")
 		c.click(css("a"), nil)
 		c.wantExpired(ref)
-		if _, err := c.page().Back(c.ctx, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Back(c.ctx, nil))
 		if _, err := c.page().Click(c.ctx, byRef(ref), nil); err != nil {
 			c.wantCode(err, executor.ErrRefExpired, string(ref))
 			c.click(byRef(c.ref("button", "Beta")), nil)
@@ -127,10 +121,7 @@ func (s *suite) snapshotBudget(t *testing.T) {
 			if parts > 40 {
 				c.Fatal("pagination does not end")
 			}
-			part, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Offset: offset})
-			if err != nil {
-				c.Fatal(err)
-			}
+			part := c.snapshot(&executor.SnapshotOptions{Offset: offset})
 			if n := utf8.RuneCountInString(part.Text); n > executor.DefaultMaxChars {
 				c.Errorf("%d characters", n)
 			}
@@ -146,10 +137,7 @@ func (s *suite) snapshotBudget(t *testing.T) {
 		}
 	})
 	s.page(t, "a large limit shows every row, with valid refs", "long.html", func(c *testCase) {
-		snap, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 64 << 20})
-		if err != nil {
-			c.Fatal(err)
-		}
+		snap := c.snapshot(&executor.SnapshotOptions{MaxChars: 64 << 20})
 		if n := strings.Count(snap.Text, `button "Buy `); n != 1500 || snap.Truncated || snap.Omitted > 0 || snap.Cut > 0 || strings.Contains(snap.Text, " more ") {
 			c.Errorf("%d rows, %d lines omitted, %d cut", n, snap.Omitted, snap.Cut)
 		}
@@ -221,16 +209,10 @@ func (s *suite) snapshotSecrets(t *testing.T) {
 	})
 	s.page(t, "password value is not reported", "snapshot_secrets.html", func(c *testCase) {
 		c.snap(nil)
-		a, err := c.page().Type(c.ctx, css("#fresh"), "typedsecret", nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		a := c.typeInto("#fresh", "typedsecret", nil)
 		c.await("input", "fresh")
 		c.wantNotIn(a.Diff, "typedsecret")
-		f, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#card"), Value: "4222222222222"}}, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		f := c.fill(nil, executor.Field{Target: css("#card"), Value: "4222222222222"})
 		c.wantNotIn(fmt.Sprintf("%+v", *f)+c.snap(&executor.SnapshotOptions{Diff: true}), "4222222222222")
 	})
 }

@@ -35,19 +35,13 @@ func (s *suite) snapshotInferredSecrets(t *testing.T) {
 		c.click(css("#turn"), nil)
 		c.wantValue("typed.type", "text")
 		for _, target := range []executor.Target{{}, css("body")} {
-			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: target, MaxChars: 100_000})
-			if err != nil {
-				c.Fatal(err)
-			}
+			markup := c.markup(&executor.HTMLOptions{Target: target, MaxChars: 100_000})
 			wantMasked(c, strings.ReplaceAll(markup.Content, "secret15", "")) // the content of an editor is text, not a value
 			c.wantNotIn(markup.Content, "selected")
 			c.wantIn(markup.Content, `name="password" type="hidden" value="••••"`, `id="area">••••</textarea>`)
 		}
 		for _, id := range []string{"area", "shown", "typed"} {
-			markup, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("#" + id)})
-			if err != nil {
-				c.Fatal(err)
-			}
+			markup := c.markup(&executor.HTMLOptions{Target: css("#" + id)})
 			c.wantNotIn(markup.Content, "secret")
 			c.wantIn(markup.Content, "••••")
 		}
@@ -80,10 +74,7 @@ func (s *suite) snapshotInferredSecrets(t *testing.T) {
 		_, err = c.page().FillForm(c.ctx, []executor.Field{{Target: css("#until"), Value: "in 77"}}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "a month field")
 		c.wantNotIn(err.Error(), "in 77")
-		f, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#shown"), Value: "hunter2"}, {Target: css("#expires"), Value: "11/39"}}, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		f := c.fill(nil, executor.Field{Target: css("#shown"), Value: "hunter2"}, executor.Field{Target: css("#expires"), Value: "11/39"})
 		c.wantNotIn(fmt.Sprintf("%+v", *f)+c.snap(&executor.SnapshotOptions{Diff: true}), "hunter2", "11/39")
 	})
 }

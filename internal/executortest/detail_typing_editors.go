@@ -53,10 +53,7 @@ func (s *suite) typingEditors(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, "#guarded", "rejected the text")
 	})
 	s.page(t, "editor that renders text one animation frame later", page, func(c *testCase) {
-		res, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#late"), Value: "soon"}}, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		res := c.fill(nil, executor.Field{Target: css("#late"), Value: "soon"})
 		c.wantNotIn(res.Note, "late")
 		c.wantValue("late.innerText", "soon")
 	})

@@ -25,10 +25,7 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantValue("other.value + byKey.value", "")
 	})
 	s.page(t, "dialog during key events: typed count reported, Enter not pressed", "typing-focus.html", func(c *testCase) {
-		a, err := c.page().Type(c.ctx, css("#asksByKey"), "hello", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
-		if err != nil {
-			c.Fatal(err)
-		}
+		a := c.typeInto("#asksByKey", "hello", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
 		c.wantDialog(a.Changes, executor.DialogAlert, "A key")
 		c.wantIn(a.Note, "1 of 5 characters were typed", "Enter was not pressed")
 		c.answer(executor.DialogAlert, "A key", executor.DialogAnswer{Accept: true})
@@ -57,9 +54,7 @@ func (s *suite) typingFocus(t *testing.T) {
 			opts *executor.TypeOptions
 			want string
 		}{{nil, "ab"}, {&executor.TypeOptions{Clear: true}, "b"}, {keys, "bb"}} {
-			if _, err := c.page().Type(c.ctx, byRef(ref), "b", row.opts); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().Type(c.ctx, byRef(ref), "b", row.opts))
 			if r := c.await("input", "across"); r.Value != row.want || !r.Trusted {
 				c.Errorf("%+v, want %s", r, row.want)
 			}
@@ -72,9 +67,7 @@ func (s *suite) typingFocus(t *testing.T) {
 		across, next, calm := c.refIn(snap, "textbox", "Across"), c.refIn(snap, "textbox", "Next"), c.refIn(snap, "textbox", "Calm")
 		for range 4 {
 			for _, ref := range []executor.Ref{across, calm, next} {
-				if _, err := c.page().Type(c.ctx, byRef(ref), "x", nil); err != nil {
-					c.Fatal(err)
-				}
+				c.must(c.page().Type(c.ctx, byRef(ref), "x", nil))
 			}
 			c.typeInto("#other", "y", nil)
 		}
@@ -105,9 +98,7 @@ func (s *suite) typingFocus(t *testing.T) {
 		c.wantValue("rendersAway.value", "")
 	})
 	s.page(t, "field removed when complete", "typing-focus.html", func(c *testCase) {
-		if _, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#once"), Value: "1234"}}, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().FillForm(c.ctx, []executor.Field{{Target: css("#once"), Value: "1234"}}, nil))
 	})
 	s.page(t, "dialog opened by a key stops typing", "typing-focus.html", func(c *testCase) {
 		a := c.typeInto("#asks", "abcdef", keys)

@@ -12,18 +12,13 @@ import (
 // per host, so the case has its own host.
 func (s *suite) zoomed(t *testing.T, name string, f func(c *testCase, k *keeper)) {
 	s.gated(t, name, "", func(c *testCase, k *keeper) {
-		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: fmt.Sprintf("http://zoom%s.localhost:%d/p/%[1]s/navigation-zoom.html", c.id, c.port)})
-		if err != nil {
-			c.Fatal(err)
-		}
+		tab := c.openURL(fmt.Sprintf("http://zoom%s.localhost:%d/p/%[1]s/navigation-zoom.html", c.id, c.port))
 		c.tab = tab.ID
 		c.wantValue("devicePixelRatio", "1")
 		level := unzoomed
 		c.zoom(&level, "Control++")
 		c.zoom(&level, "Control+=")
-		if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"}))
 		f(c, k)
 	})
 }

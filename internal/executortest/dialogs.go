@@ -36,9 +36,7 @@ func (s *suite) dialogs(t *testing.T) {
 	s.page(t, "alert", "dialogs.html", func(c *testCase) {
 		start := time.Now()
 		a := c.click(css("#alert"), nil)
-		if took := time.Since(start); took > 3*time.Second {
-			c.Errorf("the click that opened the dialog took %v", took)
-		}
+		c.wantWithin(start, 3*time.Second, "the click that opened the dialog")
 		c.wantDialog(a.Changes, executor.DialogAlert, "Saved!")
 		c.answer(executor.DialogAlert, "Saved!", accept)
 		c.await("after", "alert")
@@ -64,26 +62,21 @@ func (s *suite) dialogs(t *testing.T) {
 		c.click(css("#alert"), nil)
 		start := time.Now()
 		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
-			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
-			"eval":       func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
-			"click":      func() error { _, err := c.page().Click(c.ctx, byRef(ref), nil); return err },
-			"press":      func() error { _, err := c.page().Press(c.ctx, "a", nil); return err },
-			"navigate":   func() error { _, err := c.page().Navigate(c.ctx, c.url("nav.html"), nil); return err },
-			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
-			"wait_for": func() error {
-				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Dialogs page"})
-				return err
-			},
+			"snapshot":   func() error { return errOf(c.page().Snapshot(c.ctx, nil)) },
+			"text":       func() error { return errOf(c.page().Text(c.ctx, nil)) },
+			"eval":       func() error { return errOf(c.page().Eval(c.ctx, "1", nil)) },
+			"click":      func() error { return errOf(c.page().Click(c.ctx, byRef(ref), nil)) },
+			"press":      func() error { return errOf(c.page().Press(c.ctx, "a", nil)) },
+			"navigate":   func() error { return errOf(c.page().Navigate(c.ctx, c.url("nav.html"), nil)) },
+			"screenshot": func() error { return errOf(c.page().Screenshot(c.ctx, nil)) },
+			"wait_for":   func() error { return errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Dialogs page"})) },
 		} {
 			err := call()
 			if executor.CodeOf(err) != executor.ErrDialogOpen {
 				c.Errorf("%s: error %v, want %s", name, err, executor.ErrDialogOpen)
 			}
 		}
-		if took := time.Since(start); took > 4*time.Second {
-			c.Errorf("eight calls took %v, want immediate failure", took)
-		}
+		c.wantWithin(start, 4*time.Second, "the failure of eight calls")
 		if _, err := c.exec.Tabs(c.ctx); err != nil {
 			c.Errorf("listing tabs: %v", err)
 		}
@@ -172,17 +165,13 @@ func (s *suite) dialogs(t *testing.T) {
 				c.wantValue("document.title", want)
 				return
 			}
-			if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"}); err != nil {
-				c.Fatal(err)
-			}
+			c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"}))
 			c.wantValue("document.title", want)
 		})
 	}
 	s.page(t, "closing a tab with an open dialog", "dialogs.html", func(c *testCase) {
 		c.click(css("#confirm"), nil)
-		if _, err := c.page().Close(c.ctx); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Close(c.ctx))
 		if _, ok := c.find(c.tab); ok {
 			c.Error("the tab is still listed")
 		}

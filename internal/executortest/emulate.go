@@ -3,11 +3,14 @@ package executortest
 import (
 	"fmt"
 	"image/color"
+	"math"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // resize sets the viewport size and checks the result.
@@ -58,9 +61,7 @@ func (s *suite) emulation(t *testing.T) {
 		c.wantValue("seen()", "640x480 light moving screen mouse own")
 		c.resize(500, 900)
 		c.wantUsable(500, 900)
-		if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}))
 		c.wantValue("seen()", before)
 	})
 	s.page(t, "no size", "emulate.html", func(c *testCase) {
@@ -70,6 +71,10 @@ func (s *suite) emulation(t *testing.T) {
 			c.wantCode(err, executor.ErrBadArgs)
 		}
 		for _, o := range []executor.EmulateOptions{{Device: "watch"}, {ColorScheme: "red"}, {Media: "braille"}, {Network: "5g"}, {Locale: "Norwegian"}, {CPUThrottling: 21}, {CPUThrottling: 0.5},
+			{UserAgent: "Lamp/1.0\r\nX-Lamp: 1"}, {Geolocation: &executor.Geolocation{Latitude: 91}}, {Geolocation: &executor.Geolocation{Longitude: math.NaN()}},
+			{Permissions: []executor.PagePermission{"camera"}}, {Permissions: []executor.PagePermission{executor.PermissionGeolocation}},
+			{Headers: map[string]map[string]string{"example.com": {"X-Lamp": "on"}}}, {Headers: map[string]map[string]string{c.origin(): {"Host": "a.test"}}},
+			{Headers: map[string]map[string]string{c.origin(): {"X Lamp": "on"}}}, {Headers: map[string]map[string]string{c.origin(): {"X-Lamp": "on\r\nCookie: a=b"}}},
 			{ColorScheme: executor.SchemeDark, Timezone: "Mars/Olympus"}} {
 			_, err := c.page().Emulate(c.ctx, o)
 			c.wantCode(err, executor.ErrBadArgs)
@@ -113,11 +118,102 @@ func (s *suite) emulation(t *testing.T) {
 			c.Errorf("the server received %q", got)
 		}
 		c.emulate(executor.EmulateOptions{Device: executor.DeviceDesktop})
-		if _, err := c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Resize(c.ctx, executor.ResizeOptions{Reset: true}))
 		c.goTo(c.url("emulate.html"), nil)
 		c.wantValue("seen()", before)
+	})
+	s.page(t, "user agent", "emulate.html", func(c *testCase) {
+		before := c.evalString("navigator.userAgent")
+		e := c.emulate(executor.EmulateOptions{UserAgent: "Lamp/1.0", Device: executor.DevicePhone, Geolocation: &executor.Geolocation{Latitude: 1}})
+		if e.UserAgent != "Lamp/1.0" || e.Device != executor.DevicePhone || e.Geolocation.Latitude != 1 {
+			c.Errorf("emulated: %+v", e)
+		}
+		c.wantValue("navigator.userAgent", "Lamp/1.0")
+		c.goTo(c.path("/asked"), nil)
+		c.wantIn(c.evalString("document.body.innerText"), "Lamp/1.0")
+		c.emulate(executor.EmulateOptions{Reset: true})
+		c.goTo(c.url("emulate.html"), nil)
+		c.wantValue("navigator.userAgent", before)
+	})
+	s.page(t, "geolocation and permissions", "emulate.html", func(c *testCase) {
+		const where = "new Promise((done) => navigator.geolocation.getCurrentPosition((p) => done([p.coords.latitude, p.coords.longitude].join()), (e) => done('error ' + e.code)))"
+		state := func(name string) string {
+			return c.evalString("navigator.permissions.query({name: '" + name + "'}).then((p) => p.state)")
+		}
+		both := []executor.PagePermission{executor.PermissionGeolocation, executor.PermissionNotifications}
+		e := c.emulate(executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: 59.91, Longitude: 10.75}, Permissions: both})
+		if len(e.Permissions) != 2 || e.Permissions[0].Origin != c.origin() {
+			c.Errorf("emulated: %+v", e)
+		}
+		if got := c.evalString(where); got != "59.91,10.75" {
+			c.Errorf("position %s", got)
+		}
+		if got := state("geolocation") + state("notifications"); got != "grantedgranted" {
+			c.Errorf("permissions: %s", got)
+		}
+		c.goTo(c.otherURL("emulate.html"), nil)
+		if got := state("geolocation") + state("notifications"); strings.Contains(got, "granted") {
+			c.Errorf("permissions of another origin: %s", got)
+		}
+		c.goTo(c.url("emulate.html"), nil)
+		c.emulate(executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: -33.5, Longitude: 151.25}})
+		if got := c.evalString(where); got != "-33.5,151.25" {
+			c.Errorf("position %s", got)
+		}
+		c.emulate(executor.EmulateOptions{Reset: true})
+		if got := state("geolocation") + state("notifications"); strings.Contains(got, "granted") {
+			c.Errorf("permissions after reset: %s", got)
+		}
+		blank := c.openURL("")
+		_, err := pagetest.Of(c.exec, blank.ID).Emulate(c.ctx, executor.EmulateOptions{Permissions: both[1:]})
+		c.wantCode(err, executor.ErrNotActionable)
+	})
+	s.page(t, "headers of requests to an origin", "emulate.html", func(c *testCase) {
+		received := func(url string) string {
+			c.Helper()
+			return c.evalString("fetch(" + quote(url) + ").then((r) => r.text(), () => 'failed')")
+		}
+		e := c.emulate(executor.EmulateOptions{Headers: map[string]map[string]string{c.origin(): {"X-Lamp": "on"}}})
+		if fmt.Sprint(e.Headers) != fmt.Sprintf("[{%s [X-Lamp]}]", c.origin()) {
+			c.Errorf("emulated: %+v", e)
+		}
+		hop := func(to string) string { return c.path("/redirect/1?to=" + url.QueryEscape(to)) }
+		asked, elsewhere := c.path("/asked"), c.otherOrigin()+"/asked"
+		for _, tc := range []struct {
+			url, value string
+		}{{asked, `lamp "on"`}, {hop(asked), `lamp "on"`}, {elsewhere, `lamp ""`}, {hop(elsewhere), `lamp ""`}} {
+			c.wantIn(received(tc.url), tc.value)
+			c.goTo(tc.url, nil)
+			c.wantIn(c.evalString("document.body.innerText"), tc.value)
+			c.goTo(c.url("emulate.html"), nil)
+		}
+		// Other tabs are not affected, and neither is the tab after the headers were removed.
+		other := c.open("emulate.html")
+		res, err := pagetest.Of(c.exec, other).Eval(c.ctx, "fetch("+quote(asked)+").then((r) => r.text())", nil)
+		if err != nil || !strings.Contains(string(res.Value), `lamp \"\"`) {
+			c.Errorf("another tab: %+v, %v", res, err)
+		}
+		if e := c.emulate(executor.EmulateOptions{Headers: map[string]map[string]string{c.origin(): {}}}); len(e.Headers) != 0 {
+			c.Errorf("emulated: %+v", e)
+		}
+		c.wantIn(received(asked), `lamp ""`)
+	})
+	s.gated(t, "headers to a denied origin", "emulate.html", func(c *testCase, k *keeper) {
+		if strings.HasPrefix(string(c.tab), "ext:") {
+			c.Skip("user's browser: no headers are added")
+		}
+		k.denyOrigin(c.otherOrigin())
+		_, err := c.page().Emulate(c.ctx, executor.EmulateOptions{Headers: map[string]map[string]string{c.otherOrigin(): {"X-Lamp": "on"}}})
+		c.wantCode(err, executor.ErrPolicyDenied)
+	})
+	s.page(t, "permissions in the user's browser", "emulate.html", func(c *testCase) {
+		if !strings.HasPrefix(string(c.tab), "ext:") {
+			c.Skip("this one is not its user's")
+		}
+		_, err := c.page().Emulate(c.ctx, executor.EmulateOptions{Permissions: []executor.PagePermission{executor.PermissionNotifications}})
+		c.wantCode(err, executor.ErrBadArgs, "user's own Chrome")
+		_, err = c.page().Emulate(c.ctx, executor.EmulateOptions{Headers: map[string]map[string]string{c.origin(): {"X-Lamp": "on"}}})
+		c.wantCode(err, executor.ErrBadArgs, "user's own Chrome")
 	})
 	s.page(t, "phone, page without viewport meta tag", "click.html", func(c *testCase) {
 		c.emulate(executor.EmulateOptions{Device: executor.DevicePhone})

@@ -3,6 +3,7 @@ package executortest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -72,10 +73,7 @@ func (s *suite) gate(t *testing.T) {
 	s.pageWith(t, "nil denies everything", "", executor.SessionOptions{}, func(c *testCase) {
 		_, _, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("click.html")})
 		c.wantCode(err, executor.ErrPolicyDenied)
-		tabs, err := c.exec.Tabs(c.ctx)
-		if err != nil {
-			c.Fatal(err)
-		}
+		tabs := c.tabs()
 		for _, tab := range tabs {
 			if tab.URL != executor.DeniedURL || tab.Title != "" {
 				c.Errorf("a denied tab is listed as %+v", tab)
@@ -107,48 +105,26 @@ func (s *suite) gate(t *testing.T) {
 	s.gated(t, "denied document is hidden from all methods", "read.html", func(c *testCase, k *keeper) {
 		ref := c.ref("link", "map of the coast")
 		other := c.open("second.html")
-		if _, err := c.exec.SelectTab(c.ctx, c.tab); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.exec.SelectTab(c.ctx, c.tab))
 		k.denyOrigin(c.origin())
-		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
-			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
-			"html":       func() error { _, err := c.page().HTML(c.ctx, nil); return err },
-			"markdown":   func() error { _, err := c.page().Markdown(c.ctx, nil); return err },
-			"links":      func() error { _, err := c.page().Links(c.ctx, nil); return err },
-			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
-			"eval": func() error {
-				_, err := c.page().Eval(c.ctx, "document.title = 'Broken in'", nil)
-				return err
+		c.wantDenied(map[string]func() error{
+			"eval": func() error { return errOf(c.page().Eval(c.ctx, "document.title = 'Broken in'", nil)) },
+			"eval ref": func() error {
+				return errOf(c.page().Eval(c.ctx, "(element) => element.remove()", &executor.EvalOptions{Target: byRef(ref)}))
 			},
-			"cdp": func() error {
-				_, err := c.page().CDP(c.ctx, "Page.getNavigationHistory", nil)
-				return err
-			},
-			"click":     func() error { _, err := c.page().Click(c.ctx, css("#map"), nil); return err },
-			"click ref": func() error { _, err := c.page().Click(c.ctx, byRef(ref), nil); return err },
-			"hover":     func() error { _, err := c.page().Hover(c.ctx, css("#map"), nil); return err },
-			"press":     func() error { _, err := c.page().Press(c.ctx, "Tab", nil); return err },
-			"type":      func() error { _, err := c.page().Type(c.ctx, css("#map"), "x", nil); return err },
-			"scroll": func() error {
-				_, err := c.page().Scroll(c.ctx, executor.ScrollOptions{DeltaY: 1})
-				return err
-			},
-			"wait_for": func() error {
-				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "x"})
-				return err
-			},
+			"cdp":       func() error { return errOf(c.page().CDP(c.ctx, "Page.getNavigationHistory", nil)) },
+			"click":     func() error { return errOf(c.page().Click(c.ctx, css("#map"), nil)) },
+			"click ref": func() error { return errOf(c.page().Click(c.ctx, byRef(ref), nil)) },
+			"hover":     func() error { return errOf(c.page().Hover(c.ctx, css("#map"), nil)) },
+			"press":     func() error { return errOf(c.page().Press(c.ctx, "Tab", nil)) },
+			"type":      func() error { return errOf(c.page().Type(c.ctx, css("#map"), "x", nil)) },
+			"scroll":    func() error { return errOf(c.page().Scroll(c.ctx, executor.ScrollOptions{DeltaY: 1})) },
+			"wait_for":  func() error { return errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "x"})) },
 			"download": func() error {
-				_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.path("/file/x.csv")})
-				return err
+				return errOf(c.page().Download(c.ctx, executor.DownloadOptions{URL: c.path("/file/x.csv")}))
 			},
-			"reload": func() error { _, err := c.page().Reload(c.ctx, nil); return err },
-		} {
-			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
-				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
-			}
-		}
+			"reload": func() error { return errOf(c.page().Reload(c.ctx, nil)) },
+		})
 		for _, id := range []executor.TabID{c.tab, other} {
 			if tab := c.listed(id); tab.URL != executor.DeniedURL || tab.Title != "" {
 				c.Errorf("a denied tab is listed as %+v", tab)
@@ -218,6 +194,9 @@ func (s *suite) gate(t *testing.T) {
 		do   func(c *testCase) (any, error)
 	}{
 		{"eval", func(c *testCase) (any, error) { return c.page().Eval(c.ctx, "document.title", nil) }},
+		{"eval on an element", func(c *testCase) (any, error) {
+			return c.page().Eval(c.ctx, "(element) => document.title", &executor.EvalOptions{Target: css("h1")})
+		}},
 		{"text", func(c *testCase) (any, error) { return c.page().Text(c.ctx, nil) }},
 		{"snapshot", func(c *testCase) (any, error) { return c.page().Snapshot(c.ctx, nil) }},
 		{"click", func(c *testCase) (any, error) { return c.page().Click(c.ctx, css("h1"), nil) }},
@@ -247,26 +226,14 @@ func (s *suite) gate(t *testing.T) {
 		c.wantIn(text, "Words from across")
 		c.wantNotIn(text, "Words of the frame")
 		c.eval("history.pushState({}, '', 'denied'); 0", nil)
-		for name, call := range map[string]func() error{
-			"snapshot":   func() error { _, err := c.page().Snapshot(c.ctx, nil); return err },
-			"text":       func() error { _, err := c.page().Text(c.ctx, nil); return err },
-			"html":       func() error { _, err := c.page().HTML(c.ctx, nil); return err },
-			"markdown":   func() error { _, err := c.page().Markdown(c.ctx, nil); return err },
-			"links":      func() error { _, err := c.page().Links(c.ctx, nil); return err },
-			"screenshot": func() error { _, err := c.page().Screenshot(c.ctx, nil); return err },
-			"eval":       func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
-			"click":      func() error { _, err := c.page().Click(c.ctx, css("#shadow"), nil); return err },
-		} {
-			if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
-				c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
-			}
-		}
+		c.wantDenied(map[string]func() error{
+			"eval":  func() error { return errOf(c.page().Eval(c.ctx, "1", nil)) },
+			"click": func() error { return errOf(c.page().Click(c.ctx, css("#shadow"), nil)) },
+		})
 		if tab := c.listed(c.tab); tab.URL != executor.DeniedURL || tab.Title != "" {
 			c.Errorf("a denied tab is listed as %+v", tab)
 		}
-		if _, err := c.page().Back(c.ctx, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Back(c.ctx, nil))
 		c.wantIn(c.snap(nil), "Frames", "Words from across") // the URL is allowed again
 	})
 	s.gated(t, "history", "second.html", func(c *testCase, k *keeper) {
@@ -306,4 +273,23 @@ func (s *suite) gate(t *testing.T) {
 		k.deny(nil)
 		c.wantUntouched("plain")
 	})
+}
+
+// wantDenied checks that the calls that read the page are denied, and others too.
+func (c *testCase) wantDenied(others map[string]func() error) {
+	c.Helper()
+	calls := map[string]func() error{
+		"snapshot":   func() error { return errOf(c.page().Snapshot(c.ctx, nil)) },
+		"text":       func() error { return errOf(c.page().Text(c.ctx, nil)) },
+		"html":       func() error { return errOf(c.page().HTML(c.ctx, nil)) },
+		"markdown":   func() error { return errOf(c.page().Markdown(c.ctx, nil)) },
+		"links":      func() error { return errOf(c.page().Links(c.ctx, nil)) },
+		"screenshot": func() error { return errOf(c.page().Screenshot(c.ctx, nil)) },
+	}
+	maps.Copy(calls, others)
+	for name, call := range calls {
+		if err := call(); executor.CodeOf(err) != executor.ErrPolicyDenied {
+			c.Errorf("%s: error %v, want %s", name, err, executor.ErrPolicyDenied)
+		}
+	}
 }

@@ -17,10 +17,7 @@ func (s *suite) deniedFrames(t *testing.T) {
 	around := func(t *testing.T, name string, f func(c *testCase)) {
 		s.gated(t, name, "", func(c *testCase, k *keeper) {
 			origin := fmt.Sprintf("http://zoom%s.localhost:%d", c.id, c.port)
-			_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: origin + "/p/" + c.id + "/deniedframes.html"})
-			if err != nil {
-				c.Fatal(err)
-			}
+			tab := c.openURL(origin + "/p/" + c.id + "/deniedframes.html")
 			c.tab = tab.ID
 			_, img := c.shot(nil)
 			if snap := c.snap(nil); strings.Count(snap, "SECRET heading") < 6 || deniedFramePixels(img) < 10_000 {

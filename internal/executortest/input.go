@@ -128,22 +128,16 @@ func (s *suite) mouse(t *testing.T) {
 		c.mouse(executor.MouseUp, 80, 90)
 		want("mousemove", "80,90 1")
 		want("mouseup", "80,90 0")
-		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}))
 		want("contextmenu", "5,5 2")
-		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}))
 		want("wheel", "5,6 0 120")
 		c.mouse(executor.MouseTap, 15, 16)
 		c.await("touchstart", "canvas")
 		c.await("touchend", "canvas")
 	})
 	s.page(t, "wheel scrolls", "input.html", func(c *testCase) {
-		if _, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}))
 		c.eval("new Promise((done) => { const look = () => (scrollY > 100 ? done() : requestAnimationFrame(look)); look(); })", nil)
 	})
 	s.page(t, "pressed buttons are released", "input.html", func(c *testCase) {

@@ -24,47 +24,48 @@ type trigger struct {
 	asks      bool   // the dialog blocks the input of the tab in a headless browser that opens it
 	result    string // what the page receives if the dialog is prevented; not awaited if empty
 	note      string // of the click
+	long      bool   // a variant of another trigger
 }
 
 // triggers are the triggers of native.html.
 var triggers = []trigger{
 	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
-	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`},
-	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`},
+	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, long: true},
+	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, long: true},
 	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`},
 	{id: "mailto", about: "a mailto: link", note: `the link to "mailto:" was not opened`},
 	{id: "authFetch", about: "fetch with basic authentication", asks: true, result: "done 401"},
-	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401"},
-	{id: "authNtlm", about: "fetch with NTLM authentication", asks: true, result: "done 401"},
-	{id: "authRequest", about: "XMLHttpRequest with basic authentication", asks: true, result: "done 401"},
-	{id: "authImage", about: "image with basic authentication", asks: true, result: "done error"},
+	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401", long: true},
+	{id: "authNtlm", about: "fetch with NTLM authentication", asks: true, result: "done 401", long: true},
+	{id: "authRequest", about: "XMLHttpRequest with basic authentication", asks: true, result: "done 401", long: true},
+	{id: "authImage", about: "image with basic authentication", asks: true, result: "done error", long: true},
 	{id: "authFrame", about: "frame with basic authentication", asks: true, result: "done loaded"},
 	{id: "passkeyGet", about: "passkey request", asks: true},
-	{id: "passkeyCreate", about: "passkey creation"},
-	{id: "digital", about: "digital credential request", asks: true, result: "failed NotSupportedError"},
+	{id: "passkeyCreate", about: "passkey creation", long: true},
+	{id: "digital", about: "digital credential request", asks: true, result: "failed NotSupportedError", long: true},
 	{id: "screen", about: "screen capture request", asks: true, result: "failed NotAllowedError"},
-	{id: "password", about: "saved password request", result: "done null"},
-	{id: "camera", about: "camera request"},
+	{id: "password", about: "saved password request", result: "done null", long: true},
+	{id: "camera", about: "camera request", long: true},
 	{id: "location", about: "geolocation request"},
-	{id: "notification", about: "notification permission request"},
-	{id: "midi", about: "MIDI request"},
-	{id: "clipboard", about: "clipboard request"},
-	{id: "usb", about: "USB device request"},
-	{id: "serial", about: "serial port request"},
-	{id: "hid", about: "HID request"},
+	{id: "notification", about: "notification permission request", long: true},
+	{id: "midi", about: "MIDI request", long: true},
+	{id: "clipboard", about: "clipboard request", long: true},
+	{id: "usb", about: "USB device request", long: true},
+	{id: "serial", about: "serial port request", long: true},
+	{id: "hid", about: "HID request", long: true},
 	{id: "openFile", about: "file picker"},
-	{id: "saveFile", about: "save file picker"},
-	{id: "folder", about: "directory picker"},
-	{id: "colour", about: "color picker"},
-	{id: "date", about: "date picker"},
+	{id: "saveFile", about: "save file picker", long: true},
+	{id: "folder", about: "directory picker", long: true},
+	{id: "colour", about: "color picker", long: true},
+	{id: "date", about: "date picker", long: true},
 	{id: "select", about: "select popup"},
-	{id: "payment", about: "payment request"},
-	{id: "handler", about: "protocol handler registration"},
-	{id: "print", about: "printing"},
-	{id: "eyedropper", about: "eyedropper"},
-	{id: "fullscreen", about: "fullscreen request"},
-	{id: "downloads", about: "multiple downloads"},
-	{id: "save", about: "form with a password"},
+	{id: "payment", about: "payment request", long: true},
+	{id: "handler", about: "protocol handler registration", long: true},
+	{id: "print", about: "printing", long: true},
+	{id: "eyedropper", about: "eyedropper", long: true},
+	{id: "fullscreen", about: "fullscreen request", long: true},
+	{id: "downloads", about: "multiple downloads", long: true},
+	{id: "save", about: "form with a password", long: true},
 }
 
 // dialogTime is the maximum time that a dialog of the browser takes to open. Chromium first queries
@@ -73,6 +74,10 @@ const dialogTime = 1500 * time.Millisecond
 
 func (s *suite) nativeDialogs(t *testing.T) {
 	for _, tr := range triggers {
+		s := s
+		if tr.long {
+			s = s.long()
+		}
 		s.page(t, tr.about, "", func(c *testCase) {
 			_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.otherURL("native.html")}) // passkeys require a host name
 			if err != nil {
@@ -102,25 +107,14 @@ func (s *suite) nativeDialogs(t *testing.T) {
 		})
 	}
 	for name, do := range sorted(map[string]func(c *testCase) error{
-		"click": func(c *testCase) error {
-			_, err := c.page().Click(c.ctx, css("#plain"), nil)
-			return err
-		},
-		"hover": func(c *testCase) error {
-			_, err := c.page().Hover(c.ctx, css("#plain"), nil)
-			return err
-		},
+		"click": func(c *testCase) error { return errOf(c.page().Click(c.ctx, css("#plain"), nil)) },
+		"hover": func(c *testCase) error { return errOf(c.page().Hover(c.ctx, css("#plain"), nil)) },
 		"press": func(c *testCase) error {
-			_, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")})
-			return err
+			return errOf(c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")}))
 		},
-		"press of a chord, without a target": func(c *testCase) error {
-			_, err := c.page().Press(c.ctx, "Control+Shift+ArrowLeft", nil)
-			return err
-		},
+		"press of a chord, without a target": func(c *testCase) error { return errOf(c.page().Press(c.ctx, "Control+Shift+ArrowLeft", nil)) },
 		"type with Enter": func(c *testCase) error {
-			_, err := c.page().Type(c.ctx, css("#field"), "a", &executor.TypeOptions{PressEnter: true})
-			return err
+			return errOf(c.page().Type(c.ctx, css("#field"), "a", &executor.TypeOptions{PressEnter: true}))
 		},
 	}) {
 		s.page(t, "input blocked by a native dialog: "+name, "native.html", func(c *testCase) {
@@ -139,10 +133,7 @@ func (s *suite) nativeDialogs(t *testing.T) {
 		})
 	}
 	s.page(t, "document with basic authentication", "native.html", func(c *testCase) {
-		n, err := c.page().Navigate(c.ctx, c.path("/auth/basic"), nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		n := c.goTo(c.path("/auth/basic"), nil)
 		if n.HTTPStatus != http.StatusUnauthorized {
 			c.Errorf("status %d, want 401", n.HTTPStatus)
 		}

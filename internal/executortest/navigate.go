@@ -84,10 +84,7 @@ func (s *suite) navigate(t *testing.T) {
 	})
 	s.page(t, "interrupted load: error", "second.html", func(c *testCase) {
 		ended := make(chan error, 1)
-		go func() {
-			_, err := c.page().Navigate(c.ctx, c.heldURL("slow"), nil)
-			ended <- err
-		}()
+		go func() { ended <- errOf(c.page().Navigate(c.ctx, c.heldURL("slow"), nil)) }()
 		c.awaitRequest("slow")
 		s.h.Raw(c.T, c.url("second.html"), "Page.stopLoading", map[string]any{})
 		c.wantCode(<-ended, executor.ErrNavigationFailed, "net::ERR_ABORTED")
@@ -126,9 +123,7 @@ func (s *suite) navigate(t *testing.T) {
 			start := time.Now()
 			_, err := c.page().Navigate(c.ctx, address, &executor.NavigateOptions{Timeout: 700 * time.Millisecond})
 			c.wantCode(err, executor.ErrTimeout)
-			if took := time.Since(start); took > 5*time.Second {
-				c.Errorf("a deadline of 700 ms took %v", took)
-			}
+			c.wantWithin(start, 5*time.Second, "a deadline of 700 ms")
 			c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
 		})
 	}
@@ -143,10 +138,7 @@ func (s *suite) navigate(t *testing.T) {
 	s.page(t, "canceled", "nav.html", func(c *testCase) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
-		go func() {
-			_, err := c.page().Navigate(ctx, c.heldURL("page"), nil)
-			done <- err
-		}()
+		go func() { done <- errOf(c.page().Navigate(ctx, c.heldURL("page"), nil)) }()
 		c.awaitRequest("page")
 		cancel()
 		select {
@@ -164,18 +156,12 @@ func (s *suite) navigate(t *testing.T) {
 func (s *suite) history(t *testing.T) {
 	s.page(t, "back and forward", "nav.html", func(c *testCase) {
 		c.goTo(c.url("second.html"), nil)
-		nav, err := c.page().Back(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.back()
 		if nav.URL != c.url("nav.html") || nav.Title != "Navigation" {
 			c.Errorf("back ended at %+v", *nav)
 		}
 		c.wantValue("document.title", "Navigation")
-		nav, err = c.page().Forward(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav = c.forward()
 		if nav.URL != c.url("second.html") || nav.Title != "Second" {
 			c.Errorf("forward ended at %+v", *nav)
 		}
@@ -183,10 +169,7 @@ func (s *suite) history(t *testing.T) {
 	s.page(t, "back over a hash", "nav.html", func(c *testCase) {
 		c.click(css("#hash"), nil)
 		c.wantValue("location.hash", "#part")
-		nav, err := c.page().Back(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.back()
 		c.wantAt(nav, c.url("nav.html"), "Navigation", 0)
 	})
 	s.page(t, "back over pushState", "nav.html", func(c *testCase) {
@@ -194,10 +177,7 @@ func (s *suite) history(t *testing.T) {
 		if a.URL != c.url("pushed.html") || a.Title != "Pushed" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)
 		}
-		nav, err := c.page().Back(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.back()
 		if nav.URL != c.url("nav.html") || nav.HTTPStatus != 0 {
 			c.Errorf("back ended at %+v", *nav)
 		}
@@ -215,10 +195,7 @@ func (s *suite) history(t *testing.T) {
 	s.page(t, "reload", "nav.html", func(c *testCase) {
 		c.await("load", "nav")
 		c.eval("window.mark = 1", nil)
-		nav, err := c.page().Reload(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.reload()
 		c.wantAt(nav, c.url("nav.html"), "Navigation", 200)
 		c.await("load", "nav")
 		c.wantValue("typeof window.mark", "undefined")

@@ -56,22 +56,17 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.awaitDialog(popup.ID, "while it loads")
 		// They share a renderer process, which is blocked completely.
 		for name, call := range map[string]func() error{
-			"text":     func() error { _, err := c.page().Text(c.ctx, nil); return err },
-			"eval":     func() error { _, err := c.page().Eval(c.ctx, "1", nil); return err },
-			"click":    func() error { _, err := c.page().Click(c.ctx, css("#print"), nil); return err },
-			"navigate": func() error { _, err := c.page().Navigate(c.ctx, c.url("nav.html"), nil); return err },
-			"wait_for": func() error {
-				_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never"})
-				return err
-			},
+			"text":     func() error { return errOf(c.page().Text(c.ctx, nil)) },
+			"eval":     func() error { return errOf(c.page().Eval(c.ctx, "1", nil)) },
+			"click":    func() error { return errOf(c.page().Click(c.ctx, css("#print"), nil)) },
+			"navigate": func() error { return errOf(c.page().Navigate(c.ctx, c.url("nav.html"), nil)) },
+			"wait_for": func() error { return errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never"})) },
 		} {
 			start := time.Now()
 			if err := call(); executor.CodeOf(err) != executor.ErrDialogOpen || !strings.Contains(err.Error(), string(popup.ID)) {
 				c.Errorf("%s in the opener: error %v, want %s that names %s", name, err, executor.ErrDialogOpen, popup.ID)
 			}
-			if took := time.Since(start); took > 3*time.Second {
-				c.Errorf("%s in the opener took %v", name, took)
-			}
+			c.wantWithin(start, 3*time.Second, name+" in the opener")
 		}
 		opener := c.tab
 		c.tab = popup.ID
@@ -161,15 +156,11 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.wantDialog(c.click(css("#press"), nil).Changes, executor.DialogAlert, "at the press")
 		c.answer(executor.DialogAlert, "at the press", accept)
 		c.await("after", "press")
-		a, err := c.page().Hover(c.ctx, css("#hover"), nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		a := c.pointAt("#hover")
 		c.wantDialog(a.Changes, executor.DialogAlert, "at the pointer")
 		c.answer(executor.DialogAlert, "at the pointer", accept)
 		c.await("after", "hover")
-		_, err = c.page().Type(c.ctx, css("#focus"), "text", nil)
-		if err != nil {
+		if _, err := c.page().Type(c.ctx, css("#focus"), "text", nil); err != nil {
 			c.wantCode(err, executor.ErrDialogOpen, "at the focus")
 		}
 		c.answer(executor.DialogAlert, "at the focus", accept)
@@ -223,59 +214,46 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		}
 		for name, call := range map[string]func(ex executor.Executor) error{
 			"navigate": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Navigate(c.ctx, c.url("nav.html"), nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Navigate(c.ctx, c.url("nav.html"), nil))
 			},
-			"back":    func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Back(c.ctx, nil); return err },
-			"forward": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Forward(c.ctx, nil); return err },
-			"reload":  func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Reload(c.ctx, nil); return err },
+			"back":    func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Back(c.ctx, nil)) },
+			"forward": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Forward(c.ctx, nil)) },
+			"reload":  func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Reload(c.ctx, nil)) },
 			"wait_for": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: time.Minute})
-				return err
+				return errOf(pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: time.Minute}))
 			},
-			"snapshot": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Snapshot(c.ctx, nil); return err },
-			"text":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Text(c.ctx, nil); return err },
-			"html":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).HTML(c.ctx, nil); return err },
-			"markdown": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Markdown(c.ctx, nil); return err },
-			"links":    func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Links(c.ctx, nil); return err },
-			"eval":     func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Eval(c.ctx, "1", nil); return err },
+			"snapshot": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Snapshot(c.ctx, nil)) },
+			"text":     func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Text(c.ctx, nil)) },
+			"html":     func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).HTML(c.ctx, nil)) },
+			"markdown": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Markdown(c.ctx, nil)) },
+			"links":    func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Links(c.ctx, nil)) },
+			"eval":     func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Eval(c.ctx, "1", nil)) },
 			"click": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Click(c.ctx, css("#empty"), nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Click(c.ctx, css("#empty"), nil))
 			},
-			"click a ref": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Click(c.ctx, byRef(ref), nil)
-				return err
-			},
+			"click a ref": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Click(c.ctx, byRef(ref), nil)) },
 			"type": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Type(c.ctx, css("#plain"), "x", nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Type(c.ctx, css("#plain"), "x", nil))
 			},
-			"press": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Press(c.ctx, "a", nil); return err },
+			"press": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Press(c.ctx, "a", nil)) },
 			"hover": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Hover(c.ctx, css("#empty"), nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Hover(c.ctx, css("#empty"), nil))
 			},
 			"scroll": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Scroll(c.ctx, executor.ScrollOptions{DeltaY: 10})
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Scroll(c.ctx, executor.ScrollOptions{DeltaY: 10}))
 			},
 			"select": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).SelectOption(c.ctx, css("#choice"), []string{"two"}, nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).SelectOption(c.ctx, css("#choice"), []string{"two"}, nil))
 			},
 			"fill_form": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).FillForm(c.ctx, []executor.Field{{Target: css("#plain"), Value: "x"}}, nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).FillForm(c.ctx, []executor.Field{{Target: css("#plain"), Value: "x"}}, nil))
 			},
-			"screenshot": func(ex executor.Executor) error { _, err := pagetest.Of(ex, c.tab).Screenshot(c.ctx, nil); return err },
+			"screenshot": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Screenshot(c.ctx, nil)) },
 			"download": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).Download(c.ctx, executor.DownloadOptions{Target: css("#file")})
-				return err
+				return errOf(pagetest.Of(ex, c.tab).Download(c.ctx, executor.DownloadOptions{Target: css("#file")}))
 			},
 			"cdp": func(ex executor.Executor) error {
-				_, err := pagetest.Of(ex, c.tab).CDP(c.ctx, "Page.getFrameTree", nil)
-				return err
+				return errOf(pagetest.Of(ex, c.tab).CDP(c.ctx, "Page.getFrameTree", nil))
 			},
 		} {
 			for whose, ex := range map[string]executor.Executor{"": c.exec, " of another session": other} {
@@ -284,9 +262,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 				if executor.CodeOf(err) != executor.ErrDialogOpen || !strings.Contains(err.Error(), "in the way") {
 					c.Errorf("%s%s: error %v, want %s", name, whose, err, executor.ErrDialogOpen)
 				}
-				if took := time.Since(start); took > atOnceLimit {
-					c.Errorf("%s%s took %v", name, whose, took)
-				}
+				c.wantWithin(start, atOnceLimit, name+whose)
 			}
 		}
 		if _, err := c.exec.SelectTab(c.ctx, c.tab); err != nil {
@@ -320,12 +296,9 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	for _, leave := range []bool{true, false} {
 		word := map[bool]string{true: "leave", false: "stay"}[leave]
 		for name, do := range sorted(map[string]func(c *testCase) error{
-			"back":   func(c *testCase) error { _, err := c.page().Back(c.ctx, nil); return err },
-			"reload": func(c *testCase) error { _, err := c.page().Reload(c.ctx, nil); return err },
-			"navigate": func(c *testCase) error {
-				_, err := c.page().Navigate(c.ctx, c.url("second.html"), nil)
-				return err
-			},
+			"back":     func(c *testCase) error { return errOf(c.page().Back(c.ctx, nil)) },
+			"reload":   func(c *testCase) error { return errOf(c.page().Reload(c.ctx, nil)) },
+			"navigate": func(c *testCase) error { return errOf(c.page().Navigate(c.ctx, c.url("second.html"), nil)) },
 		}) {
 			s.page(t, "beforeunload on "+name+": "+word, "second.html", func(c *testCase) {
 				c.goTo(c.url("navigation-dialogs.html"), nil)
@@ -333,9 +306,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 				start := time.Now()
 				err := do(c)
 				c.wantCode(err, executor.ErrDialogOpen, "beforeunload", "stay")
-				if took := time.Since(start); took > 3*time.Second {
-					c.Errorf("%s took %v", name, took)
-				}
+				c.wantWithin(start, 3*time.Second, name)
 				res, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: leave})
 				if err != nil || res.Type != executor.DialogBeforeUnload {
 					c.Fatalf("answered %+v, %v", res, err)
@@ -363,9 +334,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		if a.Dialog == nil || a.Dialog.Type != executor.DialogBeforeUnload {
 			c.Fatalf("the click reports %+v", a.Changes)
 		}
-		if _, err := c.page().HandleDialog(c.ctx, dismiss); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().HandleDialog(c.ctx, dismiss))
 		c.wantValue("document.title", "Travel dialogs")
 		c.click(css("#leave"), nil)
 		res, err := c.page().HandleDialog(c.ctx, accept)
@@ -379,12 +348,8 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	s.page(t, "tab with a beforeunload handler is closed", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)
 		start := time.Now()
-		if _, err := c.page().Close(c.ctx); err != nil {
-			c.Fatal(err)
-		}
-		if took := time.Since(start); took > 3*time.Second {
-			c.Errorf("closing took %v", took)
-		}
+		c.must(c.page().Close(c.ctx))
+		c.wantWithin(start, 3*time.Second, "closing")
 		if _, ok := c.find(c.tab); ok {
 			c.Error("the tab is still listed")
 		}
@@ -393,9 +358,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		c.click(css("#guard"), nil)
 		_, err := c.page().Reload(c.ctx, nil)
 		c.wantCode(err, executor.ErrDialogOpen)
-		if _, err := c.page().Close(c.ctx); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Close(c.ctx))
 	})
 	s.page(t, "beforeunload during eval: accepted, reported", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)

@@ -151,10 +151,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		}
 	})
 	s.page(t, "new tab with a download URL", "navigation-downloads.html", func(c *testCase) {
-		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.navigationURL("attachment/new-tab.csv")})
-		if err != nil {
-			c.Fatal(err)
-		}
+		tab := c.openURL(c.navigationURL("attachment/new-tab.csv"))
 		if !strings.Contains(tab.Note, "is a download") || !strings.Contains(tab.Note, "new-tab") || tab.URL != "about:blank" {
 			c.Errorf("the new tab is %+v", tab)
 		}

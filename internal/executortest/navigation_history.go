@@ -1,7 +1,9 @@
 package executortest
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -21,6 +23,15 @@ func (c *testCase) forward() *executor.Navigation {
 	nav, err := c.page().Forward(c.ctx, nil)
 	if err != nil {
 		c.Fatalf("forward: %v", err)
+	}
+	return nav
+}
+
+func (c *testCase) reload() *executor.Navigation {
+	c.Helper()
+	nav, err := c.page().Reload(c.ctx, nil)
+	if err != nil {
+		c.Fatalf("reload: %v", err)
 	}
 	return nav
 }
@@ -109,12 +120,35 @@ func (s *suite) navigationHistory(t *testing.T) {
 		if a.Title != "POST" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		nav, err := c.page().Reload(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.reload()
 		c.wantAt(nav, c.navigationURL("posted"), "POST", 200)
 		c.wantIn(c.snap(nil), `asked by POST with`, "sent")
+	})
+	s.page(t, "back and forward to a page that is still loading", "second.html", func(c *testCase) {
+		commit := &executor.NavigateOptions{Until: executor.UntilCommit}
+		for _, move := range []struct {
+			direction string
+			do, undo  func(context.Context, *executor.NavigateOptions) (*executor.Navigation, error)
+		}{{"back", c.page().Back, c.page().Forward}, {"forward", c.page().Forward, c.page().Back}} {
+			c.goTo(c.navigationURL("parts/rest"), commit)
+			if move.direction == "back" {
+				c.goTo(c.url("navigation.html"), nil)
+			} else {
+				c.back()
+			}
+			_, err := move.do(c.ctx, &executor.NavigateOptions{Until: "soon"})
+			c.wantCode(err, executor.ErrBadArgs, "soon")
+			_, err = move.do(c.ctx, &executor.NavigateOptions{Until: executor.UntilLoad, Timeout: 300 * time.Millisecond})
+			c.wantCode(err, executor.ErrTimeout)
+			c.must(move.undo(c.ctx, nil))
+			nav, err := move.do(c.ctx, commit)
+			if err != nil {
+				c.Fatalf("%s: %v", move.direction, err)
+			}
+			if nav.URL != c.navigationURL("parts/rest") {
+				c.Errorf("%s ended at %+v", move.direction, *nav)
+			}
+		}
 	})
 	s.page(t, "back from an error page", "navigation.html", func(c *testCase) {
 		_, err := c.page().Navigate(c.ctx, "http://127.0.0.1:1/", nil)
@@ -127,10 +161,7 @@ func (s *suite) navigationHistory(t *testing.T) {
 	})
 	s.page(t, "reload after replaceState loads the new URL", "navigation.html", func(c *testCase) {
 		c.click(css("#replace"), nil)
-		nav, err := c.page().Reload(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.reload()
 		c.wantAt(nav, c.url("navigation.html?view=2"), "View 2", 200)
 	})
 	s.page(t, "snapshot after a client-side route change", "navigation.html", func(c *testCase) {

@@ -72,49 +72,30 @@ func (s *suite) hungPages(t *testing.T) {
 		c.spins()
 		field, box := executor.Field{Target: css("#field"), Value: "x"}, css("#field")
 		calls := map[string]func(context.Context) error{
-			"snapshot":   func(ctx context.Context) error { _, err := c.page().Snapshot(ctx, nil); return err },
-			"text":       func(ctx context.Context) error { _, err := c.page().Text(ctx, nil); return err },
-			"html":       func(ctx context.Context) error { _, err := c.page().HTML(ctx, nil); return err },
-			"markdown":   func(ctx context.Context) error { _, err := c.page().Markdown(ctx, nil); return err },
-			"links":      func(ctx context.Context) error { _, err := c.page().Links(ctx, nil); return err },
-			"screenshot": func(ctx context.Context) error { _, err := c.page().Screenshot(ctx, nil); return err },
-			"eval":       func(ctx context.Context) error { _, err := c.page().Eval(ctx, "1", nil); return err },
-			"cdp": func(ctx context.Context) error {
-				_, err := c.page().CDP(ctx, "DOM.getDocument", nil)
-				return err
-			},
-			"click": func(ctx context.Context) error {
-				_, err := c.page().Click(ctx, byRef(ref), nil)
-				return err
-			},
-			"type": func(ctx context.Context) error {
-				_, err := c.page().Type(ctx, box, "x", nil)
-				return err
-			},
-			"press": func(ctx context.Context) error { _, err := c.page().Press(ctx, "a", nil); return err },
-			"hover": func(ctx context.Context) error {
-				_, err := c.page().Hover(ctx, byRef(ref), nil)
-				return err
-			},
+			"snapshot":   func(ctx context.Context) error { return errOf(c.page().Snapshot(ctx, nil)) },
+			"text":       func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) },
+			"html":       func(ctx context.Context) error { return errOf(c.page().HTML(ctx, nil)) },
+			"markdown":   func(ctx context.Context) error { return errOf(c.page().Markdown(ctx, nil)) },
+			"links":      func(ctx context.Context) error { return errOf(c.page().Links(ctx, nil)) },
+			"screenshot": func(ctx context.Context) error { return errOf(c.page().Screenshot(ctx, nil)) },
+			"eval":       func(ctx context.Context) error { return errOf(c.page().Eval(ctx, "1", nil)) },
+			"cdp":        func(ctx context.Context) error { return errOf(c.page().CDP(ctx, "DOM.getDocument", nil)) },
+			"click":      func(ctx context.Context) error { return errOf(c.page().Click(ctx, byRef(ref), nil)) },
+			"type":       func(ctx context.Context) error { return errOf(c.page().Type(ctx, box, "x", nil)) },
+			"press":      func(ctx context.Context) error { return errOf(c.page().Press(ctx, "a", nil)) },
+			"hover":      func(ctx context.Context) error { return errOf(c.page().Hover(ctx, byRef(ref), nil)) },
 			"scroll": func(ctx context.Context) error {
-				_, err := c.page().Scroll(ctx, executor.ScrollOptions{DeltaY: 100})
-				return err
+				return errOf(c.page().Scroll(ctx, executor.ScrollOptions{DeltaY: 100}))
 			},
 			"select_option": func(ctx context.Context) error {
-				_, err := c.page().SelectOption(ctx, css("#select"), []string{"two"}, nil)
-				return err
+				return errOf(c.page().SelectOption(ctx, css("#select"), []string{"two"}, nil))
 			},
-			"fill_form": func(ctx context.Context) error {
-				_, err := c.page().FillForm(ctx, []executor.Field{field}, nil)
-				return err
-			},
+			"fill_form": func(ctx context.Context) error { return errOf(c.page().FillForm(ctx, []executor.Field{field}, nil)) },
 			"wait_for": func(ctx context.Context) error {
-				_, err := c.page().WaitFor(ctx, executor.WaitCondition{Text: "never"})
-				return err
+				return errOf(c.page().WaitFor(ctx, executor.WaitCondition{Text: "never"}))
 			},
 			"download_file": func(ctx context.Context) error {
-				_, err := c.page().Download(ctx, executor.DownloadOptions{Target: css("#button")})
-				return err
+				return errOf(c.page().Download(ctx, executor.DownloadOptions{Target: css("#button")}))
 			},
 		}
 		start := time.Now()
@@ -132,10 +113,7 @@ func (s *suite) hungPages(t *testing.T) {
 	s.page(t, "click that hangs the page ends at the deadline or on cancel", "navigation-stuck.html", func(c *testCase) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
-		go func() {
-			_, err := c.page().Click(ctx, css("#loop"), nil)
-			done <- err
-		}()
+		go func() { done <- errOf(c.page().Click(ctx, css("#loop"), nil)) }()
 		c.await("begin", "loop")
 		start := time.Now()
 		cancel()
@@ -165,8 +143,7 @@ func (s *suite) hungPages(t *testing.T) {
 		c.await("open", "window")
 		done := make(chan error, 1)
 		go func() {
-			_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second})
-			done <- err
+			done <- errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second}))
 		}()
 		c.await("asked", "crash")
 		ctx, cancel := contextWithTimeout(c, 3*time.Second)
@@ -175,10 +152,7 @@ func (s *suite) hungPages(t *testing.T) {
 		pagetest.Of(c.exec, popup[0].ID).CDP(ctx, "Page.crash", nil) // whether it returns or not
 		c.wantCode(<-done, executor.ErrTargetGone, "crash")
 		c.wantWithin(start, 5*time.Second, "the end of the call")
-		nav, err := c.page().Reload(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.reload()
 		c.wantAt(nav, c.url("tabs.html"), "Tabs", 200)
 		c.wantValue("document.title", "Tabs")
 	})

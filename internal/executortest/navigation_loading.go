@@ -59,10 +59,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 		a := c.click(css("input[type=checkbox]"), nil)
 		c.wantIn(a.Diff, "[checked]")
 		c.wantNotIn(a.Note, "busy")
-		typed, err := c.page().Type(c.ctx, css("[aria-label=Name]"), "Ann", nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		typed := c.typeInto("[aria-label=Name]", "Ann", nil)
 		c.wantIn(typed.Diff, "Ann")
 		c.wantNotIn(typed.Note, "busy")
 		c.wantIn(c.click(css("summary"), nil).Diff, "what is in it")
@@ -94,10 +91,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 		_, err = c.page().Reload(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_") // the error page causes no requests
-		nav, err := c.page().Back(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		nav := c.back()
 		c.wantAt(nav, c.url("navigation.html"), "Travel", nav.HTTPStatus)
 	})
 	s.page(t, "unknown host", "navigation.html", func(c *testCase) {
@@ -157,10 +151,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	})
 	s.page(t, "second navigate during the first", "navigation.html", func(c *testCase) {
 		first := make(chan error, 1)
-		go func() {
-			_, err := c.page().Navigate(c.ctx, c.heldURL("slow"), until("", 400*time.Millisecond))
-			first <- err
-		}()
+		go func() { first <- errOf(c.page().Navigate(c.ctx, c.heldURL("slow"), until("", 400*time.Millisecond))) }()
 		c.awaitRequest("slow")
 		c.wantAt(c.goTo(c.url("second.html"), nil), c.url("second.html"), "Second", 200)
 		c.wantCode(<-first, executor.ErrTimeout) // calls on a tab are queued

@@ -52,10 +52,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		c.click(css("#much-later"), nil)
 		c.await("open", "much-later")
 		for n := 0; n < 2; {
-			list, err := c.exec.Tabs(c.ctx)
-			if err != nil {
-				c.Fatal(err)
-			}
+			list := c.tabs()
 			n = len(list)
 		}
 		tabs := c.click(css("h1"), nil).NewTabs
@@ -66,9 +63,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	s.page(t, "opened blank, then navigated", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#moved", nil)
 		c.await("open", "moved")
-		if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil))
 		c.await("click", "inside")
 		if got := c.listed(tab.ID); got.URL != c.url("popup.html?by=moved") || got.Title != "Popup" {
 			c.Errorf("listed %+v", got)
@@ -174,10 +169,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		c.hasFocus()
 		c.wantValue("await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))", "drawn")
 		tab := c.opened("#small", nil)
-		tabs, err := c.exec.Tabs(c.ctx)
-		if err != nil {
-			c.Fatal(err)
-		}
+		tabs := c.tabs()
 		if !slices.ContainsFunc(tabs, func(l executor.Tab) bool { return l.ID == tab.ID && strings.Contains(l.URL, "by=small") }) {
 			c.Errorf("the small window is not listed: %+v", tabs)
 		}

@@ -9,18 +9,14 @@ import (
 
 func (s *suite) hover(t *testing.T) {
 	s.page(t, "hover enters and persists", "scroll.html", func(c *testCase) {
-		if _, err := c.page().Hover(c.ctx, css("#bait"), nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Hover(c.ctx, css("#bait"), nil))
 		if !c.await("mouseenter", "bait").Trusted {
 			c.Error("mouseenter was not trusted")
 		}
 		c.wantValue("bait.matches(':hover')", "true")
 	})
 	s.page(t, "ref", "click.html", func(c *testCase) {
-		if _, err := c.page().Hover(c.ctx, byRef(c.ref("button", "Save order")), nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Hover(c.ctx, byRef(c.ref("button", "Save order")), nil))
 		c.wantValue("document.querySelector('#save').matches(':hover')", "true")
 	})
 	s.page(t, "covered", "scroll.html", func(c *testCase) {

@@ -98,9 +98,7 @@ func (s *suite) events(t *testing.T) {
 		if e := next(executor.EventTabOpened); e.Tab != a.NewTabs[0].ID {
 			c.Errorf("event %+v, want one of tab %s", e, a.NewTabs[0].ID)
 		}
-		if _, err := pagetest.Of(c.exec, a.NewTabs[0].ID).Close(c.ctx); err != nil {
-			c.Fatal(err)
-		}
+		c.must(pagetest.Of(c.exec, a.NewTabs[0].ID).Close(c.ctx))
 		if e := next(executor.EventTabClosed); e.Tab != a.NewTabs[0].ID {
 			c.Errorf("event %+v, want one of tab %s", e, a.NewTabs[0].ID)
 		}

@@ -24,6 +24,8 @@ type Harness struct {
 	NewSession func(t *testing.T, opts executor.SessionOptions) executor.Executor
 	// Part selects the topics to run. The default is all of them.
 	Part Part
+	// Long reports that all cases are long, so that only those in the part to run are run.
+	Long bool
 	// MaxDownload is the backend's maximum download size in bytes; 0 means 100 MiB.
 	MaxDownload int64
 	// Zoom, if not nil, sets the browser zoom of the tab whose URL starts with url, as the user
@@ -86,6 +88,16 @@ type suite struct {
 	site  *site
 	slots chan struct{}
 	list  func(name, file string) // if not nil, cases are listed instead of run
+	// longOnly is set for cases that run only if long tests are enabled.
+	longOnly bool
+}
+
+// long returns the suite for cases that run only if long tests are enabled, as in CI: variants of
+// other cases.
+func (s *suite) long() *suite {
+	l := *s
+	l.longOnly = true
+	return &l
 }
 
 // page runs a case in its own session, whose only tab shows file.
@@ -102,6 +114,9 @@ func (s *suite) pageWith(t *testing.T, name, file string, opts executor.SessionO
 	t.Run(name, func(t *testing.T) {
 		if why := s.h.Exceptions[s.topicOf(t)+"/"+name]; why != "" {
 			t.Skip("an exception of this backend: " + why)
+		}
+		if s.longOnly || s.h.Long {
+			tier.LongCase(t)
 		}
 		t.Parallel()
 		s.slots <- struct{}{}

@@ -135,9 +135,7 @@ func (s *suite) screenshot(t *testing.T) {
 		front := c.open("second.html")
 		start := time.Now()
 		shot, img := c.shot(nil)
-		if took := time.Since(start); took > 5*time.Second {
-			c.Errorf("took %v", took)
-		}
+		c.wantWithin(start, 5*time.Second, "the screenshot")
 		if shot.Width != 1280 || shot.Height != 720 {
 			c.Errorf("%d×%d, want 1280×720", shot.Width, shot.Height)
 		}

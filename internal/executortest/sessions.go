@@ -85,10 +85,7 @@ func (s *suite) concurrency(t *testing.T) {
 			err   error
 		}
 		navigated, evaluated := make(chan error, 1), make(chan title, 1)
-		go func() {
-			_, err := pagetest.Of(c.exec, slow).Navigate(c.ctx, c.heldURL("page"), nil)
-			navigated <- err
-		}()
+		go func() { navigated <- errOf(pagetest.Of(c.exec, slow).Navigate(c.ctx, c.heldURL("page"), nil)) }()
 		c.awaitRequest("page")
 		go func() {
 			res, err := pagetest.Of(c.exec, slow).Text(c.ctx, nil)
@@ -119,16 +116,10 @@ func (s *suite) concurrency(t *testing.T) {
 	})
 	s.page(t, "queued call can be canceled", "second.html", func(c *testCase) {
 		navigated, queued := make(chan error, 1), make(chan error, 1)
-		go func() {
-			_, err := c.page().Navigate(c.ctx, c.heldURL("page"), nil)
-			navigated <- err
-		}()
+		go func() { navigated <- errOf(c.page().Navigate(c.ctx, c.heldURL("page"), nil)) }()
 		c.awaitRequest("page")
 		ctx, cancel := context.WithCancel(c.ctx)
-		go func() {
-			_, err := c.page().Text(ctx, nil)
-			queued <- err
-		}()
+		go func() { queued <- errOf(c.page().Text(ctx, nil)) }()
 		cancel()
 		select {
 		case err := <-queued:

@@ -293,10 +293,13 @@ func serveEndless(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// serveRequestInfo shows the request headers that identify the browser.
+// serveRequestInfo shows the request headers that identify the browser, and the header X-Lamp, to
+// pages of any origin.
 func serveRequestInfo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintln(w, r.UserAgent(), r.Header.Get("Accept-Language"))
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	w.Header().Set("Cache-Control", "no-store")
+	fmt.Fprintf(w, "%s %s lamp %q\n", r.UserAgent(), r.Header.Get("Accept-Language"), r.Header.Get("X-Lamp"))
 }
 
 func serveCookie(w http.ResponseWriter, _ *http.Request) {

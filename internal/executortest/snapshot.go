@@ -12,10 +12,7 @@ import (
 
 func (s *suite) snapshot(t *testing.T) {
 	s.page(t, "outline", "snapshot.html", func(c *testCase) {
-		snap, err := c.page().Snapshot(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		snap := c.snapshot(nil)
 		c.wantIn(snap.Text, `page "Snapshot" `+c.url("snapshot.html"), `heading "Checkout" [level=1]`,
 			`Please check your order.`, `textbox "Email"`, `: ann@example.com`, `combobox "Country"`, `Norway`,
 			`checkbox "Gift wrap"`, `[checked]`, `button "Pay"`, `[disabled]`, `navigation "Sections"`, `link "One"`)
@@ -93,10 +90,7 @@ func (s *suite) snapshot(t *testing.T) {
 		if n := utf8.RuneCountInString(seen); n > executor.DefaultMaxChars {
 			c.Errorf("%d characters, want at most %d", n, executor.DefaultMaxChars)
 		}
-		snap, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 2000})
-		if err != nil {
-			c.Fatal(err)
-		}
+		snap := c.snapshot(&executor.SnapshotOptions{MaxChars: 2000})
 		if n := utf8.RuneCountInString(snap.Text); n > 2000 {
 			c.Errorf("%d characters, want at most 2000", n)
 		}
@@ -104,10 +98,7 @@ func (s *suite) snapshot(t *testing.T) {
 		if !snap.Truncated || snap.Omitted == 0 || snap.Offset == 0 {
 			c.Fatalf("Truncated = %v, Omitted = %d, Offset = %d", snap.Truncated, snap.Omitted, snap.Offset)
 		}
-		more, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{MaxChars: 2000, Offset: snap.Offset})
-		if err != nil {
-			c.Fatal(err)
-		}
+		more := c.snapshot(&executor.SnapshotOptions{MaxChars: 2000, Offset: snap.Offset})
 		if more.Text == snap.Text || more.Offset <= snap.Offset {
 			c.Errorf("offset %d is followed by %d:\n%s", snap.Offset, more.Offset, more.Text)
 		}

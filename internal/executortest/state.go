@@ -68,13 +68,9 @@ func (s *suite) sessionState(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, "ann.json")); err != nil || info.Mode().Perm() != 0o600 {
 			c.Errorf("%v, %v", info, err)
 		}
-		if _, err := c.page().RemoveItems(c.ctx, executor.StorageLocal, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().RemoveItems(c.ctx, executor.StorageLocal, nil))
 		c.goTo(c.shop("app", "/cookies"), nil)
-		if _, err := c.page().DeleteCookies(c.ctx, nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().DeleteCookies(c.ctx, nil))
 		c.wantSent("app", "")
 
 		other := c.stateSession(dir) // it has no tab
@@ -93,6 +89,33 @@ func (s *suite) sessionState(t *testing.T) {
 		for _, tab := range tabs {
 			if tab.URL == c.shop("app", "/") || tab.Active {
 				c.Errorf("left tab %+v", tab)
+			}
+		}
+	})
+	s.states(t, "loaded at the start of a session", func(c *testCase, dir string) {
+		c.eval("keep('local', 'theme', 's3cr3t-theme')", nil)
+		c.goTo(c.shop("app", "/cookie"), nil)
+		c.saveState("ann")
+		c.must(c.page().DeleteCookies(c.ctx, nil))
+		c.goTo(c.shop("app", "/p/"+c.id+"/storage.html"), nil)
+		c.must(c.page().RemoveItems(c.ctx, executor.StorageLocal, nil))
+
+		c.exec = c.session(executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: "ann"})
+		c.tab = c.open("second.html")
+		c.wantSent("app", "customer=ann")
+		c.goTo(c.shop("app", "/p/"+c.id+"/storage.html"), nil)
+		c.wantValue("kept('local', 'theme')", "s3cr3t-theme")
+		// It is loaded once.
+		c.must(c.page().RemoveItems(c.ctx, executor.StorageLocal, nil))
+		c.tab = c.open("second.html")
+		c.goTo(c.shop("app", "/p/"+c.id+"/storage.html"), nil)
+		c.wantValue("kept('local', 'theme')", "null")
+
+		for state, want := range map[string]string{"nosuch": "nosuch.json not found", "../ann": "invalid state file name"} {
+			without := c.session(executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: state})
+			for range 2 {
+				_, _, err := without.NewPage(c.ctx, nil)
+				c.wantCode(err, executor.ErrBadArgs, want)
 			}
 		}
 	})
@@ -165,5 +188,9 @@ func (s *suite) sessionState(t *testing.T) {
 		c.wantCode(err, executor.ErrPolicyDenied, "user's Chrome")
 		_, err = own.LoadState(c.ctx, "ann")
 		c.wantCode(err, executor.ErrPolicyDenied, "user's Chrome")
+		ignoring := c.session(executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: "ann"})
+		if _, _, err := ignoring.NewPage(c.ctx, nil); err != nil {
+			c.Errorf("with a state to load: %v", err)
+		}
 	})
 }

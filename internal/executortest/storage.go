@@ -16,10 +16,7 @@ func (s *suite) keeps(t *testing.T, name string, f func(c *testCase, k *keeper))
 	s.page(t, name, "", func(c *testCase) {
 		k := &keeper{}
 		c.exec = c.session(executor.SessionOptions{Gate: k})
-		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.shop("app", "/p/"+c.id+"/storage.html")})
-		if err != nil {
-			c.Fatal(err)
-		}
+		tab := c.openURL(c.shop("app", "/p/"+c.id+"/storage.html"))
 		c.tab = tab.ID
 		f(c, k)
 	})
@@ -201,14 +198,10 @@ func (s *suite) cookies(t *testing.T) {
 // wantNoStorageOrigin checks the error for a page without an origin.
 func (c *testCase) wantNoStorageOrigin() {
 	c.Helper()
-	_, blank, err := c.exec.NewPage(c.ctx, nil)
-	if err != nil {
-		c.Fatal(err)
-	}
-	_, sandboxed, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.path("/sandboxed")})
-	if err != nil {
-		c.Fatal(err)
-	}
+	blank := c.openURL("")
+	start := time.Now()
+	sandboxed := c.openURL(c.path("/sandboxed"))
+	c.wantWithin(start, executor.DefaultNavigateTimeout/2, "opening a page without an origin")
 	for _, tab := range []executor.TabID{blank.ID, sandboxed.ID} {
 		_, err := pagetest.Of(c.exec, tab).Cookies(c.ctx, nil)
 		c.wantCode(err, executor.ErrNotActionable, "no cookies or storage")

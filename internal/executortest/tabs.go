@@ -21,15 +21,22 @@ func (c *testCase) listed(tab executor.TabID) executor.Tab {
 
 func (c *testCase) find(tab executor.TabID) (executor.Tab, bool) {
 	c.Helper()
-	tabs, err := c.exec.Tabs(c.ctx)
-	if err != nil {
-		c.Fatalf("list tabs: %v", err)
-	}
+	tabs := c.tabs()
 	i := slices.IndexFunc(tabs, func(t executor.Tab) bool { return t.ID == tab })
 	if i < 0 {
 		return executor.Tab{}, false
 	}
 	return tabs[i], true
+}
+
+// tabs lists the tabs.
+func (c *testCase) tabs() []executor.Tab {
+	c.Helper()
+	tabs, err := c.exec.Tabs(c.ctx)
+	if err != nil {
+		c.Fatalf("list tabs: %v", err)
+	}
+	return tabs
 }
 
 // stale returns an id in the form of tab, but of another browser instance.
@@ -90,10 +97,7 @@ func (s *suite) tabs(t *testing.T) {
 		}
 	})
 	s.pageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *testCase) {
-		_, tab, err := c.exec.NewPage(c.ctx, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
+		tab := c.openURL("")
 		if tab.URL != "about:blank" || !tab.Active {
 			c.Errorf("opened %+v", tab)
 		}
@@ -125,10 +129,7 @@ func (s *suite) tabs(t *testing.T) {
 	})
 	s.page(t, "close during a call", "tabs.html", func(c *testCase) {
 		done := make(chan error, 1)
-		go func() {
-			_, err := c.page().Navigate(c.ctx, c.heldURL("page"), nil)
-			done <- err
-		}()
+		go func() { done <- errOf(c.page().Navigate(c.ctx, c.heldURL("page"), nil)) }()
 		c.awaitRequest("page")
 		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the tab that loads: %v", err)
@@ -160,9 +161,7 @@ func (s *suite) tabs(t *testing.T) {
 		start := time.Now()
 		_, err := c.page().Text(c.ctx, nil)
 		c.wantCode(err, executor.ErrTargetGone, "crash")
-		if took := time.Since(start); took > 3*time.Second {
-			c.Errorf("reporting the crash took %v", took)
-		}
+		c.wantWithin(start, 3*time.Second, "reporting the crash")
 		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the crashed tab: %v", err)
 		}

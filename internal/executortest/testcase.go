@@ -42,12 +42,29 @@ func (c *testCase) page() executor.Page { return pagetest.Of(c.exec, c.tab) }
 // open opens file in a new tab, which becomes the active one.
 func (c *testCase) open(file string) executor.TabID {
 	c.Helper()
-	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url(file)})
-	if err != nil {
-		c.Fatalf("opening %s: %v", file, err)
-	}
-	return tab.ID
+	return c.openURL(c.url(file)).ID
 }
+
+// openURL opens url in a new tab, which becomes the active one. An empty url opens a blank tab.
+func (c *testCase) openURL(url string) *executor.Tab {
+	c.Helper()
+	_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: url})
+	if err != nil {
+		c.Fatalf("opening %s: %v", url, err)
+	}
+	return tab
+}
+
+// must fails the case if a call has failed, such as c.must(c.page().Back(c.ctx, nil)).
+func (c *testCase) must(_ any, err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// errOf returns the error of a call whose result is not needed.
+func errOf(_ any, err error) error { return err }
 
 // css and byRef return targets.
 func css(selector string) executor.Target    { return executor.Selector(selector) }
@@ -130,11 +147,17 @@ func (c *testCase) wantUntouched(id string) {
 // snap takes a snapshot and returns its text.
 func (c *testCase) snap(opts *executor.SnapshotOptions) string {
 	c.Helper()
+	return c.snapshot(opts).Text
+}
+
+// snapshot takes a snapshot.
+func (c *testCase) snapshot(opts *executor.SnapshotOptions) *executor.Snapshot {
+	c.Helper()
 	s, err := c.page().Snapshot(c.ctx, opts)
 	if err != nil {
 		c.Fatalf("snapshot: %v", err)
 	}
-	return s.Text
+	return s
 }
 
 // ref takes a snapshot and returns the ref of the element with that role and

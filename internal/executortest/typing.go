@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -47,9 +48,7 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("rich.innerText.trim()", "new words")
 	})
 	s.page(t, "ref", "type.html", func(c *testCase) {
-		if _, err := c.page().Type(c.ctx, byRef(c.ref("textbox", "Name")), "Bo", nil); err != nil {
-			c.Fatal(err)
-		}
+		c.must(c.page().Type(c.ctx, byRef(c.ref("textbox", "Name")), "Bo", nil))
 		c.wantValue("document.querySelector('#name').value", "Bo")
 	})
 	s.page(t, "press enter", "type.html", func(c *testCase) {
@@ -66,6 +65,42 @@ func (s *suite) typing(t *testing.T) {
 			}
 		}
 		c.wantValue("document.querySelector('#name').value", "abc")
+	})
+	s.page(t, "delay between characters", "type.html", func(c *testCase) {
+		const delay = 100 * time.Millisecond
+		c.eval("window.times = []; document.querySelector('#name').addEventListener('keydown', (e) => times.push(e.timeStamp)); 0", nil)
+		a := c.typeInto("#name", "ab😀c", &executor.TypeOptions{Delay: delay})
+		if a.Note != "" {
+			c.Errorf("note %q", a.Note)
+		}
+		c.wantValue("document.querySelector('#name').value", "ab😀c")
+		// The emoji has no key.
+		c.wantValue(`String(times.length) + (times[1] - times[0] >= 95) + (times[2] - times[1] >= 190)`, "3truetrue")
+	})
+	for name, script := range sorted(map[string]string{"dialog": "alert('stop')", "new document": "location.replace('type.html?next')"}) {
+		s.page(t, "delay ends with a "+name, "type.html", func(c *testCase) {
+			c.eval("document.querySelector('#name').addEventListener('input', () => setTimeout(() => { "+script+" }), {once: true}); 0", nil)
+			a := c.typeInto("#name", "abc", &executor.TypeOptions{Delay: 3 * time.Second, PressEnter: true})
+			c.wantIn(a.Note, "1 of 3 characters were typed", "Enter was not pressed")
+			want := ""
+			if a.Dialog != nil {
+				c.must(c.page().HandleDialog(c.ctx, executor.DialogAnswer{}))
+				want = "a"
+			}
+			c.wantValue("document.querySelector('#name').value", want)
+		})
+	}
+	s.page(t, "delay that is too long", "type.html", func(c *testCase) {
+		for _, delay := range []time.Duration{-time.Second, 16 * time.Second} {
+			_, err := c.page().Type(c.ctx, css("#name"), "abc", &executor.TypeOptions{Delay: delay})
+			c.wantCode(err, executor.ErrBadArgs, "delay")
+		}
+		c.wantValue("document.querySelector('#name').value", "")
+		ctx, cancel := context.WithTimeout(c.ctx, 3*time.Second)
+		defer cancel()
+		_, err := c.page().Type(ctx, css("#name"), "abc", &executor.TypeOptions{Delay: 10 * time.Second})
+		c.wantCode(err, executor.ErrTimeout, "1 of 3 characters were typed")
+		c.wantValue("document.querySelector('#name').value", "a")
 	})
 	s.page(t, "emoji and CJK", "type.html", func(c *testCase) {
 		const text = "héllo 你好 👩‍💻 שלום"

@@ -76,42 +76,37 @@ func tables() (string, error) {
 				why[reason] = append(why[reason], r.Name)
 			}
 		}
-		for i, reason := range order {
-			if i == 0 {
-				fmt.Fprintf(&b, "\nNot enforced in the %s:\n\n", names[backend])
-			}
-			writeItem(&b, strings.Join(why[reason], ", ")+": "+reason)
+		var items []string
+		for _, reason := range order {
+			items = append(items, strings.Join(why[reason], ", ")+": "+reason)
+		}
+		writeList(&b, "Not enforced in the "+names[backend], items)
+	}
+	var untried []string
+	for _, r := range leaktest.Routes() {
+		if r.Untried() != "" {
+			untried = append(untried, r.Name+": "+r.Untried())
 		}
 	}
-	for i, r := range untried() {
-		if i == 0 {
-			b.WriteString("\nNot tested in any browser:\n\n")
-		}
-		writeItem(&b, r.Name+": "+r.Untried())
-	}
+	writeList(&b, "Not tested in any browser", untried)
 	return b.String(), nil
 }
 
-// untried returns the routes that no test can take.
-func untried() (routes []leaktest.Route) {
-	for _, r := range leaktest.Routes() {
-		if r.Untried() != "" {
-			routes = append(routes, r)
-		}
-	}
-	return routes
-}
-
-// writeItem writes an item of a list, wrapped at 100 columns.
-func writeItem(b *bytes.Buffer, text string) {
+// writeList writes a list after a line about it, wrapped at 100 columns, unless the list is empty.
+func writeList(b *bytes.Buffer, about string, items []string) {
 	const columns = 100
-	line := "*"
-	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > columns {
-			b.WriteString(line + "\n")
-			line = " "
-		}
-		line += " " + word
+	if len(items) > 0 {
+		b.WriteString("\n" + about + ":\n\n")
 	}
-	b.WriteString(line + "\n")
+	for _, item := range items {
+		line := "*"
+		for word := range strings.FieldsSeq(item) {
+			if len(line)+1+len(word) > columns {
+				b.WriteString(line + "\n")
+				line = " "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
 }

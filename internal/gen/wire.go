@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -58,6 +59,8 @@ func render(dir string) ([]byte, error) {
 	w.constant("REASONS", wire.Reasons(), "The reasons for which a server rejects a client.")
 	w.constant("UNSHARED_REASONS", wire.UnsharedReasons(), "The reasons for which a tab is no longer shared.")
 	w.constant("DOWNLOAD_STATES", wire.DownloadStates(), "The states of a download.")
+	w.constant("MAX_HANDOVER_MESSAGE", wire.MaxHandoverMessage, "The maximum length of an agent's message to the user, in characters.")
+	w.constant("HANDOVER_ANSWERS", wire.HandoverAnswers(), "The user's answers to the question of a handover.")
 	var codes ordered
 	for _, c := range executor.Codes() {
 		codes = append(codes, pair{string(c), string(c)})
@@ -83,6 +86,8 @@ func render(dir string) ([]byte, error) {
 	w.constant("SLOW_CDP", wire.SlowCDP(), fmt.Sprintf("CDP methods for which the server waits %d s.", int(wire.SlowTimeout.Seconds())))
 	w.constant("INPUT_BLOCK_SCRIPTS", []string{deniedscripts.BlockInput, deniedscripts.UnblockInput, deniedscripts.LockScrolling}, "The scripts that block input in a document, unblock it, and prevent input from scrolling it.")
 	w.constant("CONTENT_HIDING_SCRIPTS", []string{deniedscripts.HideContent, deniedscripts.WaitHidden, deniedscripts.ShowContent}, "The scripts that hide a document's content, wait until that is drawn and show it again.")
+	w.constant("WORLD_NAME", page.WorldName, "The name of the isolated world of the tools' scripts in each document.")
+	w.constant("BINDING_NAME", page.BindingName, "The name of the binding through which these scripts report to the server.")
 	w.constant("EVENTS", events, "The events, with the keys of their data.")
 	w.constant("MESSAGES", messages, "The message types: who sends them, and their keys in addition to type and v.")
 

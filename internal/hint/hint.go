@@ -29,6 +29,7 @@ var Names = map[string]string{
 	"Page.SelectOption":     "select_option",
 	"Page.Upload":           "upload_file",
 	"Page.WaitFor":          "wait_for",
+	"TypeOptions.Delay":     "delayMs",
 	"TypeOptions.KeyEvents": "keyEvents: true",
 	"Page.Type":             "type",
 
@@ -53,10 +54,12 @@ var Names = map[string]string{
 	"Options.Proxy":                "--proxy",
 	"SessionOptions.MaxTabs":       "--max-tabs",
 	"HTTPOptions.BehindProxy":      "--behind-proxy",
-	"HTTPOptions.CertFile":         "--tls-cert",
-	"HTTPOptions.KeyFile":          "--tls-key",
+	"HTTPOptions.Certificate":      "--tls-cert and --tls-key",
 	"HTTPOptions.PublicURL":        "--public-url",
+	"Client.CloseSession":          "chrome-mcp sessions close",
+	"Client.Sessions":              "chrome-mcp sessions list",
 	"bridge.NewPairing":            "chrome-mcp --print-pairing",
+	"chromium.Install":             "chrome-mcp install",
 }
 
 var replacer = sync.OnceValue(func() *strings.Replacer {

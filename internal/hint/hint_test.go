@@ -15,7 +15,8 @@ import (
 // TestNames checks that the names in hints are names of the library, and that none contains
 // another, so that the order of the replacements does not matter.
 func TestNames(t *testing.T) {
-	interfaces := map[string]reflect.Type{"Executor": reflect.TypeFor[executor.Executor](), "Page": reflect.TypeFor[executor.Page]()}
+	methods := map[string]reflect.Type{"Executor": reflect.TypeFor[executor.Executor](), "Page": reflect.TypeFor[executor.Page](),
+		"Client": reflect.TypeFor[*server.Client]()}
 	structs := map[string]reflect.Type{
 		"Config": reflect.TypeFor[policy.Config](), "Options": reflect.TypeFor[chromium.Options](), "ManagerOptions": reflect.TypeFor[executor.ManagerOptions](),
 		"SessionOptions": reflect.TypeFor[executor.SessionOptions](), "TypeOptions": reflect.TypeFor[executor.TypeOptions](),
@@ -23,8 +24,8 @@ func TestNames(t *testing.T) {
 	}
 	for name := range hint.Names {
 		owner, member, _ := strings.Cut(name, ".")
-		known := owner == "bridge"
-		if typ := interfaces[owner]; typ != nil {
+		known := owner == "bridge" || owner == "chromium"
+		if typ := methods[owner]; typ != nil {
 			_, known = typ.MethodByName(member)
 		} else if typ := structs[owner]; typ != nil {
 			_, known = typ.FieldByName(member)

@@ -2,7 +2,6 @@ package leaktest
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -71,6 +69,9 @@ type Setup struct {
 type Browser struct {
 	// NewSession returns a session for one visit.
 	NewSession func(t *testing.T) executor.Executor
+	// NewTab returns a tab for one visit, and closes it when t ends. If it is nil, the tab is that
+	// of a new session.
+	NewTab func(t *testing.T) Tab
 	// Close closes the browser, and returns the names that it or its proxy resolved.
 	Close func(t *testing.T) (resolved []string)
 }
@@ -121,13 +122,33 @@ var (
 	passes = flag.Int("leak-passes", 1, "number of attempts per route and tier")
 )
 
-// Full tests all routes, and compares the results with those in docs/security.md. The test must run
-// in a directory two levels below the root of the repository.
-func Full(t *testing.T, h Harness) {
+// Full tests all routes in the part to run (see package tier), or every nth of them, and compares
+// the results with those in docs/security.md. The test must run in a directory two levels below the
+// root of the repository.
+func Full(t *testing.T, h Harness, n int) {
 	t.Helper()
-	tier.Browser(t)
+	tier.Long(t)
 	h.Routes = Named(*routes)
+	if h.Routes == nil && !*update {
+		h.Routes = []string{} // unlike nil, not all routes
+		for i, name := range inPart(nil) {
+			if i%n == 0 {
+				h.Routes = append(h.Routes, name)
+			}
+		}
+	}
 	Run(t, h).compare(t, "../../internal/leaktest", *update)
+}
+
+// inPart returns the names of the given routes, or of all, that are in the part to run.
+func inPart(names []string) []string {
+	part := []string{} // unlike nil, not all routes
+	for _, route := range Routes() {
+		if (names == nil || slices.Contains(names, route.Name)) && tier.InPart(route.Name) {
+			part = append(part, route.Name)
+		}
+	}
+	return part
 }
 
 // Run tests the routes in browsers of a backend and returns the results. A hit that a tier forbids
@@ -138,12 +159,7 @@ func Full(t *testing.T, h Harness) {
 func Run(t *testing.T, h Harness) Results {
 	t.Helper()
 	tier.Browser(t)
-	r := &runner{h: h, site: newSite(t)}
-	for _, route := range Routes() {
-		if h.Routes == nil || slices.Contains(h.Routes, route.Name) {
-			r.routes = append(r.routes, route)
-		}
-	}
+	r := newRunner(t, h)
 	r.stages = []*stage{
 		{name: "off", tiers: []Tier{NoEnforcement}},
 		{name: "same", tiers: []Tier{Same}, config: r.config(policy.SubresourcesSame)},
@@ -152,6 +168,27 @@ func Run(t *testing.T, h Harness) Results {
 	for _, s := range r.stages {
 		r.start(t, s)
 	}
+	r.walkRoutes(t, r.walkAll)
+	for _, s := range r.stages {
+		r.end(t, s)
+	}
+	return r.countHits(t)
+}
+
+// newRunner returns a runner for the routes of h.
+func newRunner(t *testing.T, h Harness) *runner {
+	t.Helper()
+	r := &runner{h: h, site: newSite(t)}
+	for _, route := range Routes() {
+		if h.Routes == nil || slices.Contains(h.Routes, route.Name) {
+			r.routes = append(r.routes, route)
+		}
+	}
+	return r
+}
+
+// walkRoutes calls walk for each route, several at the same time.
+func (r *runner) walkRoutes(t *testing.T, walk func(t *testing.T, route *Route)) {
 	t.Run("routes", func(t *testing.T) {
 		// A browser has one picture-in-picture window, so one goroutine tests all routes that open
 		// it.
@@ -165,26 +202,22 @@ func Run(t *testing.T, h Harness) Results {
 		}
 		close(next)
 		close(windows)
-		walk := func(routes <-chan *Route) {
+		walkOneByOne := func(routes <-chan *Route) {
 			for route := range routes {
-				t.Run(route.Name, func(t *testing.T) { r.walkAll(t, route) })
+				t.Run(route.Name, func(t *testing.T) { walk(t, route) })
 			}
 		}
 		var walkers sync.WaitGroup
 		for i := range parallelRoutes { // t.Parallel would limit the number to that of the CPUs
 			walkers.Go(func() {
 				if i == 0 {
-					walk(windows)
+					walkOneByOne(windows)
 				}
-				walk(next)
+				walkOneByOne(next)
 			})
 		}
 		walkers.Wait()
 	})
-	for _, s := range r.stages {
-		r.end(t, s)
-	}
-	return r.countHits(t)
 }
 
 // config returns the policy of a subresource tier. It allows homeHost and allyHost.
@@ -252,9 +285,7 @@ func (r *runner) users(t *testing.T) func() string {
 
 // try visits a route to a host. Unless tier is empty, it counts the result for tier.
 func (r *runner) try(t *testing.T, b Browser, route *Route, tier Tier, host string) *target {
-	s := b.NewSession(t)
-	t.Cleanup(func() { s.Close() })
-	v := r.visit(t, s, route, r.site.newTarget(t, host))
+	v := r.visit(t, b.newTab(t), route, r.site.newTarget(t, host))
 	if tier != "" {
 		r.mu.Lock()
 		r.seen = append(r.seen, trial{route, tier, v})
@@ -318,18 +349,14 @@ func arrives(tg *target, limit time.Duration) bool {
 }
 
 // visit opens the page of a route and returns when the page has tried the route.
-func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *target) *visit {
+func (r *runner) visit(t *testing.T, tab Tab, route *Route, tg *target) *visit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	v := r.site.newVisit(route, tg)
-	_, tab, err := s.NewPage(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = pagetest.Of(s, tab.ID).Navigate(ctx, v.url(), &executor.NavigateOptions{Until: executor.UntilCommit})
+	err := tab.Navigate(ctx, v.url())
 	if err == nil && route.gesture {
-		if err = press(ctx, s, tab.ID, "#go"); err != nil {
+		if err = tab.Click(ctx, "#go"); err != nil {
 			t.Errorf("clicking #go: %v", err)
 			return v // the page does not try the route
 		}
@@ -340,22 +367,11 @@ func (r *runner) visit(t *testing.T, s executor.Executor, route *Route, tg *targ
 		t.Errorf("the page did not finish: %v", err)
 	}
 	if route.click != "" {
-		if err := press(ctx, s, tab.ID, route.click); err != nil {
+		if err := tab.Click(ctx, route.click); err != nil {
 			t.Errorf("clicking %s: %v", route.click, err)
 		}
 	}
 	return v
-}
-
-// press clicks an element. It retries while the error is retryable, which happens on a busy
-// machine: no press was sent.
-func press(ctx context.Context, s executor.Executor, tab executor.TabID, selector string) error {
-	for {
-		_, err := pagetest.Of(s, tab).Click(ctx, executor.Target{Selector: selector}, nil)
-		if e := (*executor.Error)(nil); !errors.As(err, &e) || !e.Retryable || ctx.Err() != nil {
-			return err
-		}
-	}
 }
 
 // leak describes the hits of a trial that must have none, or returns "".

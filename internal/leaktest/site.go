@@ -171,6 +171,7 @@ func page(r *Route) string {
 <script type=module>
 const tried = () => fetch('{V}/tried', {method: 'POST', keepalive: true});
 const within = (p, ms) => Promise.race([p, new Promise((r) => setTimeout(r, ms))]);
+const repeat = async (f) => { for (let i = 0; i < 10; i++) { f(); await within(new Promise(() => {}), 300); } };
 const act = async () => {
 ` + r.script + "\n};\n"
 	loaded := "if (document.readyState !== 'complete') await within(new Promise((r) => addEventListener('load', r)), 3000);\n"

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // A target is the target of one visit. It has its own TCP and UDP port, so that everything that
@@ -18,9 +20,9 @@ import (
 type target struct {
 	host     string // as the page names it
 	port     int
-	hits     atomic.Int32  // connections and packets
-	requests atomic.Int32  // requests and packets, which can carry data
-	hit      chan struct{} // one token for the first hit
+	hits     atomic.Int32 // connections and packets
+	requests atomic.Int32 // requests and packets, which can carry data
+	hit      notify.Signal
 
 	tcp    net.Listener
 	udp    net.PacketConn
@@ -30,7 +32,7 @@ type target struct {
 // newTarget starts a target with a host name.
 func (s *site) newTarget(t testing.TB, host string) *target {
 	t.Helper()
-	tg := &target{host: host, hit: make(chan struct{}, 1)}
+	tg := &target{host: host, hit: notify.NewSignal()}
 	for try := 0; tg.udp == nil; try++ {
 		tcp, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
@@ -75,10 +77,7 @@ func (s *site) newTarget(t testing.TB, host string) *target {
 
 func (tg *target) count() {
 	tg.hits.Add(1)
-	select {
-	case tg.hit <- struct{}{}:
-	default:
-	}
+	tg.hit.Notify()
 }
 
 func (tg *target) close() {
@@ -118,40 +117,32 @@ func respond(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	_, kind, _ := strings.Cut(name, ".")
-	body := "<!doctype html><title>target</title><p>target</p>"
-	switch kind {
-	case "gif":
-		h.Set("Content-Type", "image/gif")
-		body = pixel
-	case "js":
-		h.Set("Content-Type", "text/javascript")
-		body = "self.reached = true;"
-	case "css":
-		h.Set("Content-Type", "text/css")
-		body = "p { color: red }"
-	case "json":
-		h.Set("Content-Type", "application/json")
-		body = "{}"
-	case "rules":
-		h.Set("Content-Type", "application/speculationrules+json")
-		body = "{}"
-	case "svg":
-		h.Set("Content-Type", "image/svg+xml")
-		body = `<svg xmlns="http://www.w3.org/2000/svg" id="x"><g id="g"/></svg>`
-	case "vtt":
-		h.Set("Content-Type", "text/vtt")
-		body = "WEBVTT\n"
-	case "bin":
-		h.Set("Content-Type", "application/octet-stream")
+	if kind == "bin" {
 		h.Set("Content-Disposition", "attachment; filename=target.bin")
-	case "stream":
-		h.Set("Content-Type", "text/event-stream")
-		body = "data: x\n\n"
-	case "pdf":
-		h.Set("Content-Type", "application/pdf")
-		body = pdf()
-	default:
-		h.Set("Content-Type", "text/html")
 	}
-	io.WriteString(w, body)
+	c, ok := contents[kind]
+	if !ok {
+		c = content{"text/html", targetPage}
+	}
+	h.Set("Content-Type", c.kind)
+	io.WriteString(w, c.body)
+}
+
+// A content is the body of a response with its content type.
+type content struct{ kind, body string }
+
+const targetPage = "<!doctype html><title>target</title><p>target</p>"
+
+// contents are the responses to paths with an extension. All others are the targetPage.
+var contents = map[string]content{
+	"gif":    {"image/gif", pixel},
+	"js":     {"text/javascript", "self.reached = true;"},
+	"css":    {"text/css", "p { color: red }"},
+	"json":   {"application/json", "{}"},
+	"rules":  {"application/speculationrules+json", "{}"},
+	"svg":    {"image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" id="x"><g id="g"/></svg>`},
+	"vtt":    {"text/vtt", "WEBVTT\n"},
+	"bin":    {"application/octet-stream", targetPage},
+	"stream": {"text/event-stream", "data: x\n\n"},
+	"pdf":    {"application/pdf", pdf()},
 }

@@ -1,102 +1,104 @@
 package mutation
 
-const attachedPopups = "In an attached browser, the policy applies to the navigations and loads of driven tabs that CDP reports, and to popup windows from their first document"
-
-var attached = []Mutation{
-	{
-		Promise: attachedPopups,
-		File:    "executor/chromium/run.go",
-		Old:     `"autoAttach": true, "waitForDebuggerOnStart": true`,
-		New:     `"autoAttach": true, "waitForDebuggerOnStart": false`,
-		Package: "./executor/chromium",
-		Test:    "^TestAttachedPopups$",
+var attached = promises{
+	"In an attached browser, the policy applies to the navigations and loads of driven tabs that CDP reports, and to popup windows from their first document": {
+		{
+			File: "executor/chromium/run.go",
+			Old:  `"autoAttach": true, "waitForDebuggerOnStart": true`,
+			New:  `"autoAttach": true, "waitForDebuggerOnStart": false`,
+			Test: "^TestAttachedPopups$",
+		},
+		{
+			File: "executor/chromium/document_interception.go",
+			Old:  `FromAttach: r.context != "", `,
+			New:  ``,
+			Test: "^TestAttachedPopups$",
+		},
+		{
+			File: "executor/chromium/targets.go",
+			Old:  "	p, err := s.Start(ctx, \"Runtime.runIfWaitingForDebugger\", nil)\n	detach",
+			New:  "	p, err := new(cdpconn.Pending), error(nil)\n	detach",
+			Test: "^TestAttachedUserPopups$",
+		},
+		{
+			File: "executor/chromium/targets.go",
+			Old:  "		r.conn.BrowserSession().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
+			New:  "",
+			Test: "^TestAttachedUserPopups$",
+		},
+		{
+			File: "executor/chromium/resume.go",
+			Old:  "	parent.Outlive()\n",
+			New:  "",
+			Test: "^TestKilledBeforePopupResumes$",
+		},
 	},
-	{
-		Promise: attachedPopups,
-		File:    "executor/chromium/document_interception.go",
-		Old:     `FromAttach: r.context != "", `,
-		New:     ``,
-		Package: "./executor/chromium",
-		Test:    "^TestAttachedPopups$",
+	"The egress proxy serves only its own browser and this program": {
+		{
+			File:    "internal/egress/private.go",
+			Old:     `opts.Credentials = url.UserPassword("chrome-mcp", rand.Text())`,
+			New:     `_ = rand.Text`,
+			Package: "./executor/extension", Test: "^TestProxyAccess$",
+		},
+		{
+			File: "executor/chromium/run.go",
+			Old:  `	p, err := egress.NewPrivate(port, options, opts.Proxy)`,
+			New:  `	p, err := egress.New(options)`,
+			Test: "^TestProxyRequiresCredentials$",
+		},
 	},
-	{
-		Promise: attachedPopups,
-		File:    "executor/chromium/targets.go",
-		Old:     "	ctx := context.Background()\n	s.Start(ctx, \"Runtime.runIfWaitingForDebugger\", nil)\n",
-		New:     "	ctx := context.Background()\n",
-		Package: "./executor/chromium",
-		Test:    "^TestAttachedUserPopups$",
+	"Through the egress address for browsers on other machines, requests without the credentials of a browser reach nothing.": {
+		{
+			File: "executor/chromium/remote_egress.go",
+			Old:  "startProxy(port, opts)",
+			New:  "port.New(egress.Options{Policy: opts.Network})",
+			Test: "^TestRemoteEgressCredentials$",
+		},
+		{
+			File: "executor/chromium/remote_egress.go",
+			Old:  "if e.proxies--; e.proxies > 0 {",
+			New:  "if e.proxies--; true {",
+			Test: "^TestRemoteEgressCredentials$",
+		},
+		{
+			File: "executor/chromium/run.go",
+			Old:  "		err = r.proxy.Close()\n",
+			New:  "		err = nil\n",
+			Test: "^TestRemoteEgressCredentials$",
+		},
 	},
-	{
-		Promise: attachedPopups,
-		File:    "executor/chromium/targets.go",
-		Old:     "	r.conn.BrowserSession().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
-		New:     "",
-		Package: "./executor/chromium",
-		Test:    "^TestAttachedUserPopups$",
+	"Pages cannot reach our own ports.": {
+		{
+			File:    "internal/egress/private.go",
+			Old:     `own.AddOwnPort(p.Port())`,
+			New:     `_ = own`,
+			Package: "./executor/chromium", Test: "^TestProxyClosesItsOwnPort$",
+		},
+		{
+			File:    "internal/egress/private.go",
+			Old:     `own.AddOwnPort(p.Port())`,
+			New:     `_ = own`,
+			Package: "./executor/extension", Test: "^TestProxyAccess$",
+		},
 	},
-	{
-		Promise: attachedPopups,
-		File:    "executor/chromium/resume.go",
-		Old:     "	parent.Outlive()\n",
-		New:     "",
-		Package: "./executor/chromium",
-		Test:    "^TestKilledBeforePopupResumes$",
-	},
-	{
-		Promise: "The egress proxy serves only its own browser and this program",
-		File:    "internal/egress/private.go",
-		Old:     `opts.Credentials = url.UserPassword("chrome-mcp", rand.Text())`,
-		New:     `_ = rand.Text`,
-		Package: "./executor/extension",
-		Test:    "^TestProxyAccess$",
-	},
-	{
-		Promise: "The egress proxy serves only its own browser and this program",
-		File:    "executor/chromium/run.go",
-		Old:     `egress.NewPrivate(port, egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver}, opts.Proxy)`,
-		New:     `egress.New(egress.Options{Policy: opts.Network, NoProxy: opts.NoProxy, Logger: opts.Logger, Resolver: opts.resolver})`,
-		Package: "./executor/chromium",
-		Test:    "^TestProxyRequiresCredentials$",
-	},
-	{
-		Promise: "Pages cannot reach our own ports.",
-		File:    "internal/egress/private.go",
-		Old:     `own.AddOwnPort(p.Port())`,
-		New:     `_ = own`,
-		Package: "./executor/chromium",
-		Test:    "^TestProxyClosesItsOwnPort$",
-	},
-	{
-		Promise: "Pages cannot reach our own ports.",
-		File:    "executor/extension/downloads.go",
-		Old:     "\tb.opts.Server.PolicyChanged()\n",
-		New:     ``,
-		Package: "./executor/extension",
-		Test:    "^TestProxyAccess$",
-	},
-	{
-		Promise: "The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.",
+	"The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.": {{
 		File:    "internal/page/tab.go",
-		Old:     `return t.own && !t.opts.Scriptable && !t.shown`,
-		New:     `return t.own && !t.opts.Scriptable`,
-		Package: "./executor/chromium",
-		Test:    "^TestBlankPopup$",
-	},
-	{
-		Promise: "Browser arguments that bypass the egress proxy or weaken site isolation are rejected",
-		File:    "executor/chromium/launch_flags.go",
-		Old:     `if slices.Contains(proxyBypassSwitches, name) {`,
-		New:     `if false {`,
-		Package: "./executor/chromium",
-		Test:    "^TestArgumentsUnderProxy$",
-	},
-	{
-		Promise: "Browser arguments that bypass the egress proxy or weaken site isolation are rejected",
-		File:    "executor/chromium/launch_flags.go",
-		Old:     `return strings.EqualFold(required, feature)`,
-		New:     `return false`,
-		Package: "./executor/chromium",
-		Test:    "^TestArgumentsUnderProxy$",
+		Old:     `return t.own.Load() && !t.opts.Scriptable && !t.shown`,
+		New:     `return t.own.Load() && !t.opts.Scriptable`,
+		Package: "./executor/chromium", Test: "^TestBlankPopup$",
+	}},
+	"Browser arguments that bypass the egress proxy or weaken site isolation are rejected": {
+		{
+			File: "executor/chromium/launch_flags.go",
+			Old:  `if slices.Contains(proxyBypassSwitches, name) {`,
+			New:  `if false {`,
+			Test: "^TestArgumentsUnderProxy$",
+		},
+		{
+			File: "executor/chromium/launch_flags.go",
+			Old:  `return strings.EqualFold(required, feature)`,
+			New:  `return false`,
+			Test: "^TestArgumentsUnderProxy$",
+		},
 	},
 }

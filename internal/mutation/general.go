@@ -102,7 +102,7 @@ var general = []Mutation{
 	// The network.
 	{
 		"The managed browser itself sends no request to", "executor/chromium/launch_flags.go",
-		`			"--proxy-bypass-list=<-loopback>", // loopback also uses the proxy
+		`		"--proxy-bypass-list=<-loopback>", // loopback also uses the proxy
 `, "",
 		"./executor/chromium", "TestArgumentsUnderProxy|TestLeaks$",
 	},
@@ -130,7 +130,7 @@ var general = []Mutation{
 	},
 	{
 		"Tunnels, WebSockets and connections through", "internal/egress/tunnel.go",
-		`p.decide("", t, "")`, `p.decide("", hostPort{host: "allowed.test", port: 443}, "")`,
+		`p.checkPolicy("", t, "")`, `p.checkPolicy("", hostPort{host: "allowed.test", port: 443}, "")`,
 		"./internal/egress", "TestWebSocketByConnect|TestStrictTargets|TestTLS|TestForwardDenied",
 	},
 
@@ -197,15 +197,15 @@ var general = []Mutation{
 		"./internal/download", "TestSaveSizeLimit",
 	},
 	{
-		"A page saves no file without the downloads", "policy/policy.go",
-		`		return p.config.Downloads`, `		return true`,
+		"A page saves no file without the downloads", "policy/denial.go",
+		`return c.Downloads }`, `return true }`,
 		"./policy", "TestFinalURLCheckedForEveryMethod|TestGuardCheck|TestEveryMethodIsGuarded",
 	},
 	{
 		"A download is not reported", "internal/download/save.go",
 		`	case src.err != nil:
-		return n, incompleteError(src.err, n)`, `	case src.err != nil:
-		return n, nil`,
+		return incompleteError(src.err, n)`, `	case src.err != nil:
+		return nil`,
 		"./internal/download", "TestFetchInterrupted|TestSaveReaderFails",
 	},
 
@@ -222,13 +222,13 @@ var general = []Mutation{
 		"./executor/chromium", "TestKilledBrowserIsReplaced",
 	},
 	{
-		"After its network process crashed, a browser", "executor/chromium/run.go",
-		`		r.warmUpAgain()`, `		// r.warmUpAgain()`,
+		"After its network process crashed, a browser", "executor/chromium/proxy_warmup.go",
+		`	r.proxyCredentialsKnown = r.proxyCredentialsKnown && stored`, ``,
 		"./executor/chromium", "TestKilledHelpers",
 	},
 	{
-		"After hundreds of calls on hostile pages, the server uses little memory and leaves no goroutine, process, socket or file", "bridge/handshakefile.go",
-		`	if h != nil && !h.removed() {`, `	if false {`,
+		"After hundreds of calls on hostile pages, the server uses little memory and leaves no goroutine, process, socket or file", "internal/owneronly/readwrite.go",
+		`	if f != nil && !f.Replaced() {`, `	if false {`,
 		"./cmd/chrome-mcp", "TestServeCleansUp",
 	},
 	{
@@ -245,7 +245,7 @@ var general = []Mutation{
 	// The bridge.
 	{
 		"Only our extension can connect", "bridge/handler.go",
-		`	case r.Header.Get("Origin") != s.origin():`, `	case false:`,
+		`	case !slices.Contains(s.origins(), r.Header.Get("Origin")):`, `	case slices.Contains(s.origins(), ""):`,
 		"./bridge", "TestAllowedOriginsAndHosts",
 	},
 	{
@@ -274,8 +274,8 @@ var general = []Mutation{
 		"./bridge", "TestPrivateDirs",
 	},
 	{
-		"Only the user can access the handshake file", "bridge/handshakefile.go",
-		`	return err != nil || !os.SameFile(info, h.info)`, `	return info == nil && err == nil`,
+		"Only the user can access the handshake file", "internal/owneronly/readwrite.go",
+		`	return err != nil || !os.SameFile(info, f.info)`, `	return info == nil && err == nil`,
 		"./bridge", "TestDeletedHandshakeFileClosesConnections",
 	},
 	{
@@ -321,7 +321,7 @@ var general = []Mutation{
 	},
 	{
 		"Reading or changing the values of cookies and storage needs the storage grant", "internal/statefile/statefile.go",
-		`	if !plainName.MatchString(base) {`, `	if base == "" {`,
+		`	if !plainName().MatchString(base) {`, `	if base == "" {`,
 		"./internal/statefile", "TestHostileNames",
 	},
 	{
@@ -331,12 +331,12 @@ var general = []Mutation{
 	},
 	{
 		"While the audit log cannot be written, only reads are allowed", "mcp/audit.go",
-		`	if a.to.Ready() == nil {`, `	if a != nil {`,
+		`!runsScript(args) || a.writes() {`, `!runsScript(args) || a != nil {`,
 		"./mcp", "TestAuditOutage",
 	},
 	{
 		"Calls per minute, open tabs", "mcp/limits.go",
-		`	if n <= s.maxResult {`, `	if n >= 0 {`,
+		`	if n <= s.opts.MaxResultBytes {`, `	if n >= 0 {`,
 		"./mcp", "TestMaxResult",
 	},
 }

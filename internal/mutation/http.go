@@ -1,135 +1,184 @@
 package mutation
 
-const (
-	bearerToken   = "`chrome-mcp serve --listen` needs a bearer token for every route except `/healthz`."
-	ownHost       = "`chrome-mcp serve --listen` rejects requests with another Host"
-	noPages       = "`chrome-mcp serve --listen` rejects requests that a page sends"
-	onlyTLS       = "`chrome-mcp serve --listen` listens outside of loopback only with TLS"
-	namedBrowsers = "A token gives access only to the browsers that its entry names"
-	strictTokens  = "A token file that others can read"
-	secretToken   = "The token of a run is in a file that only the user can read"
-	ownServer     = "Pages cannot reach the server of their session"
-	boundedHTTP   = "Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited."
-)
-
-var serverHTTP = []Mutation{
-	{
-		Promise: bearerToken,
-		File:    "internal/server/tokens.go",
-		Old:     "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) == 1",
-		New:     "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) >= 0",
-		Package: "./internal/server", Test: "TestHTTPNeedsToken",
+var serverHTTP = promises{
+	"`chrome-mcp serve --listen` needs a bearer token for every route except `/healthz`.": {
+		{
+			File: "internal/server/tokens.go",
+			Old:  "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) == 1",
+			New:  "subtle.ConstantTimeCompare(c.Digest[:], digest[:]) >= 0",
+			Test: "TestHTTPNeedsToken",
+		},
+		{
+			File: "internal/server/http.go",
+			Old:  "	if principalOf(r.Context()) != localUser {\n",
+			New:  "	if false {\n",
+			Test: "TestHTTPLocalOnlyRoutes",
+		},
 	},
-	{
-		Promise: bearerToken,
-		File:    "internal/server/http.go",
-		Old:     "	if principalOf(r.Context()) != localUser {\n",
-		New:     "	if false {\n",
-		Package: "./internal/server", Test: "TestHTTPLocalOnlyRoutes",
+	"`chrome-mcp serve --listen` rejects requests with another Host": {
+		{
+			File: "internal/server/origin.go",
+			Old:  "		return \"host\"\n",
+			New:  "		return \"\"\n",
+			Test: "TestHTTPRejectsPages",
+		},
+		{
+			File: "internal/server/origin.go",
+			Old:  "	if port == defaultPort[scheme] {\n",
+			New:  "	if port != \"\" {\n",
+			Test: "TestHostOfDefaultPort",
+		},
 	},
-	{
-		Promise: ownHost,
-		File:    "internal/server/origin.go",
-		Old:     "		return \"host\"\n",
-		New:     "		return \"\"\n",
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
+	"`chrome-mcp serve --listen` rejects requests that a page sends": {
+		{
+			File: "internal/server/origin.go",
+			Old:  "		return \"origin\"\n",
+			New:  "",
+			Test: "TestHTTPRejectsPages",
+		},
+		{
+			File: "internal/server/origin.go",
+			Old:  `site != "none" && `,
+			New:  `site == "" && `,
+			Test: "TestHTTPRejectsPages",
+		},
 	},
-	{
-		Promise: noPages,
-		File:    "internal/server/origin.go",
-		Old:     "		return \"origin\"\n",
-		New:     "",
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
+	"`chrome-mcp serve --listen` listens outside of loopback only with TLS": {{
+		File: "internal/server/http.go",
+		Old:  "if !addr.IP.IsLoopback() && h.tls == nil",
+		New:  "if addr.IP == nil && h.tls == nil",
+		Test: "TestListenHTTPErrors",
+	}},
+	"A token gives access only to the browsers that its entry names": {
+		{
+			File: "cmd/chrome-mcp/principal.go",
+			Old:  `if needs != "" && `,
+			New:  `if needs == "none" && `,
+			Test: "TestServeErrors",
+		},
+		{
+			File: "cmd/chrome-mcp/principal.go",
+			Old:  `values["--prefer"] = []string{"cdp"}`,
+			New:  `delete(values, "--prefer")`,
+			Test: "TestPrincipalSettings",
+		},
+		{
+			File: "cmd/chrome-mcp/named_browsers.go",
+			Old:  "chosen = append(chosen, s.browsers[i])",
+			New:  "chosen = s.browsers",
+			Test: "TestPrincipalBrowsers",
+		},
 	},
-	{
-		Promise: noPages,
-		File:    "internal/server/origin.go",
-		Old:     `site != "none" && `,
-		New:     `site == "" && `,
-		Package: "./internal/server", Test: "TestHTTPRejectsPages",
+	"A named browser is under the policy and the grants of its session.": {{
+		File: "cmd/chrome-mcp/browser_managed.go",
+		Old:  "s.chromium(o.guard.Network(), o.log)",
+		New:  "s.chromium(nil, o.log)",
+		Test: "TestNamedBrowsersOfServer",
+	}},
+	"A token file that others can read": {
+		{
+			File: "internal/server/token_file.go",
+			Old:  "if len(key) >= minToken {",
+			New:  "if false {",
+			Test: "TestTokenFileErrors",
+		},
+		{
+			File:    "internal/owneronly/readwrite.go",
+			Old:     "	if err == nil {\n		err = CheckFile(info)\n	}\n	if err == nil {\n		err = CheckParents",
+			New:     "	_ = info\n	if err == nil {\n		err = CheckParents",
+			Package: "./internal/server", Test: "TestTokenFilePermissions",
+		},
 	},
-	{
-		Promise: onlyTLS,
-		File:    "internal/server/http.go",
-		Old:     "if !addr.IP.IsLoopback() && f.tls == nil",
-		New:     "if addr.IP == nil && f.tls == nil",
-		Package: "./internal/server", Test: "TestListenHTTPErrors",
+	"The token of a run is in a file that only the user can read": {
+		{
+			File:    "internal/owneronly/readwrite.go",
+			Old:     "os.SameFile(info, f.info)",
+			New:     "os.SameFile(info, info)",
+			Package: "./internal/server", Test: "TestNewToken",
+		},
+		{
+			File:    "internal/server/drain.go",
+			Old:     "	h.removeFiles()\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
+		},
 	},
-	{
-		Promise: namedBrowsers,
-		File:    "cmd/chrome-mcp/principal.go",
-		Old:     `if needs != "" && `,
-		New:     `if needs == "none" && `,
-		Package: "./cmd/chrome-mcp", Test: "TestServeErrors",
+	"Pages cannot reach the server of their session": {
+		{
+			File: "bridge/file_watch.go",
+			Old:  "return !reflect.DeepEqual(c.policy, policy)",
+			New:  "return reflect.DeepEqual(nil, policy)",
+			Test: "TestChangedPolicyIsSent",
+		},
+		{
+			File: "cmd/chrome-mcp/server_session.go",
+			Old:  "	o.listener.block(s)\n",
+			New:  "",
+			Test: "TestPagesCannotReachServer",
+		},
+		{
+			File: "cmd/chrome-mcp/serve.go",
+			Old:  "	rules.AddOwnPorts(ownPorts(s.data))\n",
+			New:  "",
+			Test: "TestPagesCannotReachServer",
+		},
+		{
+			File: "internal/server/port_file.go",
+			Old:  "	if isNotListening(err) {",
+			New:  "	if err != nil {",
+			Test: "TestListeningPortOfBusyServer",
+		},
+		{
+			File: "internal/server/port_file.go",
+			Old:  "	if isNotListening(err) {",
+			New:  "	if false {",
+			Test: "TestListeningPort$",
+		},
 	},
-	{
-		Promise: namedBrowsers,
-		File:    "cmd/chrome-mcp/principal.go",
-		Old:     `values["--prefer"] = []string{"cdp"}`,
-		New:     `delete(values, "--prefer")`,
-		Package: "./cmd/chrome-mcp", Test: "TestPrincipalSettings",
+	"Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited.": {
+		{
+			File: "internal/server/body.go",
+			Old:  "		return 0, bodyTooLargeError(limit)\n	}\n	if err != nil {",
+			New:  "		return 0, nil\n	}\n	if err != nil {",
+			Test: "TestHTTPLimits",
+		},
+		{
+			File: "internal/server/body.go",
+			Old:  "b.used[principal]+n > maxBodies",
+			New:  "b.used[principal]+n < 0",
+			Test: "TestHTTPBodyBudget",
+		},
+		{
+			File: "internal/server/body.go",
+			Old:  "r.ContentLength < 0 || ",
+			New:  "",
+			Test: "TestHTTPBodyBudgetOfUnknownLength",
+		},
+		{
+			File: "internal/server/response_writer.go",
+			Old:  "w.control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil",
+			New:  "w.control.SetWriteDeadline(time.Time{}); err != nil",
+			Test: "TestHTTPWriteTimeout",
+		},
 	},
-	{
-		Promise: strictTokens,
-		File:    "internal/server/token_file.go",
-		Old:     "if len(key) >= minToken {",
-		New:     "if false {",
-		Package: "./internal/server", Test: "TestTokenFileErrors",
-	},
-	{
-		Promise: strictTokens,
-		File:    "internal/owneronly/readwrite.go",
-		Old:     "	if err == nil {\n		err = CheckFile(info)\n	}\n	if err == nil {\n		err = CheckParents",
-		New:     "	_ = info\n	if err == nil {\n		err = CheckParents",
-		Package: "./internal/server", Test: "TestTokenFilePermissions",
-	},
-	{
-		Promise: secretToken,
-		File:    "internal/server/tokens.go",
-		Old:     "os.SameFile(info, file.info)",
-		New:     "os.SameFile(info, info)",
-		Package: "./internal/server", Test: "TestNewToken",
-	},
-	{
-		Promise: secretToken,
-		File:    "internal/server/health.go",
-		Old:     "	f.removeFiles()\n",
-		New:     "",
-		Package: "./cmd/chrome-mcp", Test: "TestServeHTTP$",
-	},
-	{
-		Promise: ownServer,
-		File:    "cmd/chrome-mcp/server_session.go",
-		Old:     "	o.front.block(s)\n",
-		New:     "",
-		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
-	},
-	{
-		Promise: ownServer,
-		File:    "cmd/chrome-mcp/serve.go",
-		Old:     "	rules.AddOwnPorts(ownPorts(s.data))\n",
-		New:     "",
-		Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
-	},
-	{
-		Promise: boundedHTTP,
-		File:    "internal/server/bounded.go",
-		Old:     "		return 0, errBodyTooLarge\n	}\n	if err != nil {",
-		New:     "		return 0, nil\n	}\n	if err != nil {",
-		Package: "./internal/server", Test: "TestHTTPLimits",
-	},
-	{
-		Promise: boundedHTTP,
-		File:    "internal/server/bounded.go",
-		Old:     "b.used[principal]+n > maxBodies",
-		New:     "b.used[principal]+n < 0",
-		Package: "./internal/server", Test: "TestHTTPBodyBudget",
-	},
-	{
-		Promise: boundedHTTP,
-		File:    "internal/server/bounded.go",
-		Old:     "w.control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil",
-		New:     "w.control.SetWriteDeadline(time.Time{}); err != nil",
-		Package: "./internal/server", Test: "TestHTTPWriteTimeout",
+	"Connections without a token keep out no client": {
+		{
+			File:    "internal/connlimit/connlimit.go",
+			Old:     "		l.evict()\n",
+			New:     "",
+			Package: "./internal/server", Test: "TestHTTPHalfOpenConnections",
+		},
+		{
+			File:    "internal/connlimit/connlimit.go",
+			Old:     "	if limit > 0 && len(l.owned[owner]) >= limit {\n",
+			New:     "	if limit < 0 {\n",
+			Package: "./internal/server", Test: "TestHTTPConnectionsOfPrincipal",
+		},
+		{
+			File: "internal/server/http.go",
+			Old:  "max(maxConnections, (len(principals)+1)*maxPrincipalConnections)",
+			New:  "maxConnections",
+			Test: "TestHTTPConnectionsAreEnough",
+		},
 	},
 }

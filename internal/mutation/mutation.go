@@ -2,6 +2,13 @@
 // code change that removes it and the tests that must then fail.
 package mutation
 
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+)
+
 // A Mutation removes one protection from the code.
 type Mutation struct {
 	// Promise is the beginning of the promise in SECURITY.md.
@@ -11,17 +18,35 @@ type Mutation struct {
 	// Old is a text that occurs exactly once in File. New replaces it.
 	Old, New string
 	// Package is the package whose tests must fail, such as "./policy", or
-	// "extension/test" for the JavaScript tests of the extension.
+	// "extension/test" for the JavaScript tests of the extension. The default
+	// is the package of File.
 	Package string
 	// Test is the -run pattern, or the name pattern of the JavaScript tests.
 	Test string
 }
 
+// promises are mutations without a Promise, by their promise.
+type promises map[string][]Mutation
+
 // All returns every mutation.
 func All() []Mutation {
-	var all []Mutation
-	for _, list := range [][]Mutation{general, screenshots, input, extensionNetwork, attached, resources, pageText, consent, paths, server, serverHTTP} {
-		all = append(all, list...)
+	all := slices.Concat(general, paths)
+	for _, list := range []promises{screenshots, input, extensionNetwork, attached, resources, pageText, consent, server, serverHTTP, cdpEndpoint, secrets, handovers, dashboard, sidePanel, commands} {
+		for _, promise := range slices.Sorted(maps.Keys(list)) {
+			for _, m := range list[promise] {
+				m.Promise = promise
+				m.Package = cmp.Or(m.Package, testsOf(m.File))
+				all = append(all, m)
+			}
+		}
 	}
 	return all
+}
+
+// testsOf returns the package with the tests of a file.
+func testsOf(file string) string {
+	if path.Dir(file) == "extension" {
+		return "extension/test"
+	}
+	return "./" + path.Dir(file)
 }

@@ -1,94 +1,102 @@
 package mutation
 
-var pageText = []Mutation{
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "mcp/render.go", Old: "	return quote(v.String(), maxTitle)", New: "	return a",
-		Package: "./mcp", Test: "^TestStringsAreQuoted$",
+var pageText = promises{
+	"Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools": {
+		{
+			File: "mcp/render.go",
+			Old:  "	return quote(v.String(), maxTitle)", New: "	return a",
+			Test: "^TestStringsAreQuoted$",
+		},
+		{
+			File: "mcp/render.go",
+			Old:  "return quote(escapeURL(url), maxURL+1)", New: "return own(escapeURL(url))",
+			Test: "^TestPageChangesReported$",
+		},
+		{
+			File: "mcp/errors.go",
+			Old:  "if len(role) <= maxRole && isWord(role) {", New: "if true {",
+			Test: "^TestStringsAreQuoted$",
+		},
+		{
+			File: "internal/pagetext/pagetext.go",
+			Old:  "	return strconv.Quote(Truncate(s, maxChars))", New: "	return strconv.Itoa(0)[:0] + Truncate(s, maxChars)",
+			Test: "^TestText$",
+		},
+		{
+			File: "internal/page/hit_target_check.go",
+			Old:  "f.refDescription, f.Message)", New: "f.refDescription, string(f.Message))",
+			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+		},
+		{
+			File: "internal/page/type.go",
+			Old:  "	if len(text) <= maxNumber && ", New: "	if true || ",
+			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+		},
+		{
+			File: "internal/page/js/dom.js",
+			Old:  "return known ? tag : 'element';", New: "return known ? tag : tag;",
+			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+		},
+		{
+			File: "internal/session/tabs.go",
+			Old:  "pagetext.Text(pagetext.Truncate(t.URL, 60))", New: "string(pagetext.Text(pagetext.Truncate(t.URL, 60)))",
+			Test: "^TestForeignIDs$",
+		},
 	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "mcp/render.go", Old: "return quote(escapeURL(url), maxURL+1)", New: "return own(escapeURL(url))",
-		Package: "./mcp", Test: "^TestPageChangesReported$",
+	"A completed action is not reported as an error because its result is too large": {
+		{
+			File: "mcp/dispatch.go",
+			Old:  "err != nil && !t.kind.hints.readOnly {", New: "false {",
+			Test: "^TestOversizedActionResult$",
+		},
+		{
+			File: "internal/session/download.go",
+			Old:  "case len(d.Started)+len(d.Earlier) == maxReported:", New: "case false:",
+			Test: "^TestManyDownloads$",
+		},
+		{
+			File: "internal/session/download.go",
+			Old:  "	if excess <= 0 {", New: "	if true {",
+			Test: "^TestManyDownloads$",
+		},
+		{
+			File: "internal/download/quota.go",
+			Old:  "if q.files+q.running >= maxFiles {", New: "if false {",
+			Test: "^TestQuotaOfFiles$",
+		},
 	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "mcp/errors.go", Old: "if len(role) <= maxRole && isWord(role) {", New: "if true {",
-		Package: "./mcp", Test: "^TestStringsAreQuoted$",
+	"Repeated entries do not push other entries out of the audit log": {
+		{
+			File: "audit/denial_counter.go",
+			Old:  `return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"`, New: "return false",
+			Package: "./mcp", Test: "^TestAuditFlood$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  `e.Tab, e.Origin = "", "" // those`, New: `e.Tab, e.Origin = e.Tab, e.Origin // those`,
+			Package: "./mcp", Test: "^TestAuditFlood$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  "case EventDenied, EventDownload:", New: "case EventDenied:",
+			Test: "^TestDownloadsAndCallsAreFolded$",
+		},
 	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/pagetext/pagetext.go", Old: "	return strconv.Quote(Truncate(s, maxChars))", New: "	return strconv.Itoa(0)[:0] + Truncate(s, maxChars)",
-		Package: "./internal/pagetext", Test: "^TestText$",
-	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/page/hit_target_check.go", Old: "f.refDescription, f.Message)", New: "f.refDescription, string(f.Message))",
-		Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
-	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/page/type.go", Old: "	if len(text) <= maxNumber && ", New: "	if true || ",
-		Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
-	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/page/js/dom.js", Old: "return known ? tag : 'element';", New: "return known ? tag : tag;",
-		Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
-	},
-	{
-		Promise: "Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools",
-		File:    "internal/session/tabs.go", Old: "pagetext.Text(pagetext.Truncate(t.URL, 60))", New: "string(pagetext.Text(pagetext.Truncate(t.URL, 60)))",
-		Package: "./internal/session", Test: "^TestForeignIDs$",
-	},
-	{
-		Promise: "A completed action is not reported as an error because its result is too large",
-		File:    "mcp/dispatch.go", Old: "err != nil && !t.kind.hints.readOnly {", New: "false {",
-		Package: "./mcp", Test: "^TestOversizedActionResult$",
-	},
-	{
-		Promise: "A completed action is not reported as an error because its result is too large",
-		File:    "internal/session/download.go", Old: "case len(d.Started)+len(d.Earlier) == maxReported:", New: "case false:",
-		Package: "./internal/session", Test: "^TestManyDownloads$",
-	},
-	{
-		Promise: "A completed action is not reported as an error because its result is too large",
-		File:    "internal/session/download.go", Old: "	if excess <= 0 {", New: "	if true {",
-		Package: "./internal/session", Test: "^TestManyDownloads$",
-	},
-	{
-		Promise: "A completed action is not reported as an error because its result is too large",
-		File:    "internal/download/quota.go", Old: "if q.files+q.running >= maxFiles {", New: "if false {",
-		Package: "./internal/download", Test: "^TestQuotaOfFiles$",
-	},
-	{
-		Promise: "Repeated entries do not push",
-		File:    "audit/denial_counter.go", Old: `return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"`, New: "return false",
-		Package: "./mcp", Test: "^TestAuditFlood$",
-	},
-	{
-		Promise: "Repeated entries do not push other entries out of the audit log",
-		File:    "audit/denial_counter.go", Old: `e.Tab, e.Origin = "", "" // those`, New: `e.Tab, e.Origin = e.Tab, e.Origin // those`,
-		Package: "./mcp", Test: "^TestAuditFlood$",
-	},
-	{
-		Promise: "Repeated entries do not push other entries out of the audit log",
-		File:    "audit/denial_counter.go", Old: "case EventDenied, EventDownload:", New: "case EventDenied:",
-		Package: "./audit", Test: "^TestDownloadsAndCallsAreFolded$",
-	},
-	{
-		Promise: "Each call that acted has its own line",
-		File:    "audit/denial_counter.go", Old: `e.Code != "OK" && !e.Acted ||`, New: `e.Code != "OK" ||`,
-		Package: "./audit", Test: "^TestActionsAreNotFolded$",
-	},
-	{
-		Promise: "Each call that acted has its own line",
-		File:    "audit/denial_counter.go", Old: "known.Bytes += e.Bytes", New: "",
-		Package: "./audit", Test: "^TestActionsAreNotFolded$",
-	},
-	{
-		Promise: "Each call that acted has its own line",
-		File:    "mcp/audit.go", Old: "e.Code, e.Acted = string(executor.CodeOf(err)), acted", New: "e.Code, e.Acted = string(executor.CodeOf(err)), acted && false",
-		Package: "./mcp", Test: "^TestAudit$",
+	"Each call that acted has its own line": {
+		{
+			File: "audit/denial_counter.go",
+			Old:  `e.Code != "OK" && !e.Acted ||`, New: `e.Code != "OK" ||`,
+			Test: "^TestActionsAreNotFolded$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  "known.Bytes += e.Bytes", New: "",
+			Test: "^TestActionsAreNotFolded$",
+		},
+		{
+			File: "mcp/audit.go",
+			Old:  "e.Code, e.Acted = string(executor.CodeOf(err)), acted", New: "e.Code, e.Acted = string(executor.CodeOf(err)), acted && false",
+			Test: "^TestAudit$",
+		},
 	},
 }

@@ -1,47 +1,36 @@
 package mutation
 
-// Screenshots of pages with denied frames.
-const hiddenFrames = "Screenshots show no content of a denied frame, however the page moves or transforms it"
-
-var screenshots = []Mutation{
-	{
-		Promise: hiddenFrames,
-		File:    "internal/page/screenshot.go",
-		Old:     "hidden, err := v.hideDenied(ctx)",
-		New:     "hidden, err := (*frameHider)(nil), error(nil)",
-		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_rotated_by_45)",
-	},
-	{
-		Promise: "Screenshots show no content of a denied frame, however the page moves or transforms it",
-		File:    "internal/page/view_transition.go",
-		Old:     "denied := hidden || len(past) == maxPastDocuments",
-		New:     "denied := len(past) == maxPastDocuments",
-		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^view_transition_with_old",
-	},
-	{
-		Promise: hiddenFrames,
-		File:    "internal/page/frame.go",
-		Old:     `if f == nil && aux.FrameID != ""`,
-		New:     "if false",
-		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^denied_frames_restored",
-	},
-	{
-		Promise: hiddenFrames,
-		File:    "internal/page/js/mutations.js",
-		Old:     "  || hasTransitionIn(document);",
-		New:     "  ;",
-		Package: "./executor/chromium",
-		Test:    "^TestExecutor$/./^denied_pixels$/^view_transition_with_old_element",
-	},
-	{
-		Promise: "Screenshots show no content of a denied frame",
-		File:    "extension/methods.js",
-		Old:     "FOR_DENIED.includes(params.functionDeclaration)",
-		New:     "true",
-		Package: "extension/test",
-		Test:    "commands are allowed or denied",
+var screenshots = promises{
+	"Screenshots show no content of a denied frame, however the page moves or transforms it": {
+		{
+			File:    "internal/page/screenshot.go",
+			Old:     "hidden, err := v.hideDenied(ctx)",
+			New:     "hidden, err := (*frameHider)(nil), error(nil)",
+			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_rotated_by_45)",
+		},
+		{
+			File:    "internal/page/view_transition.go",
+			Old:     "denied := hidden || len(past) == maxPastDocuments",
+			New:     "denied := len(past) == maxPastDocuments",
+			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^view_transition_with_old",
+		},
+		{
+			File:    "internal/page/frame.go",
+			Old:     `if f == nil && aux.FrameID != ""`,
+			New:     "if false",
+			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^denied_frames_restored",
+		},
+		{
+			File:    "internal/page/js/mutations.js",
+			Old:     "  || hasTransitionIn(document);",
+			New:     "  ;",
+			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^view_transition_with_old_element",
+		},
+		{
+			File: "extension/methods.js",
+			Old:  "FOR_DENIED.includes(params.functionDeclaration)",
+			New:  "true",
+			Test: "commands are allowed or denied",
+		},
 	},
 }

@@ -1,161 +1,212 @@
 package mutation
 
-const (
-	privateSocket = "The server of `chrome-mcp call` accepts connections only of its user."
-	sharedBrowser = "Sessions that share a browser have separate policies"
-	boundSettings = "The settings of the command that opens a session apply until it closes"
-	ownSessions   = "A client of the server finds only the sessions of its principal"
-	fairCalls     = "A principal that makes many calls or opens many sessions does not keep others from theirs"
-	callsOnce     = "A call whose client disconnects is made once"
-	junkRequests  = "Junk and silent connections block neither the server nor its end"
-)
-
-var server = []Mutation{
-	{
-		Promise: privateSocket,
-		File:    "internal/server/socket.go",
-		Old:     "os.Chmod(path, 0o600)",
-		New:     "os.Chmod(path, 0o666)",
-		Package: "./internal/server", Test: "TestSocketIsPrivate",
+var server = promises{
+	"The server of `chrome-mcp call` accepts connections only of its user.": {
+		{
+			File: "internal/server/socket.go",
+			Old:  "os.Chmod(path, 0o600)",
+			New:  "os.Chmod(path, 0o666)",
+			Test: "TestSocketIsPrivate",
+		},
+		{
+			File:    "internal/server/client.go",
+			Old:     "		err = checkSocket(info)\n",
+			New:     "		_ = info\n",
+			Package: "./cmd/chrome-mcp", Test: "TestSocketOfAnotherUser",
+		},
 	},
-	{
-		Promise: privateSocket,
-		File:    "internal/server/client.go",
-		Old:     "		err = checkSocket(info)\n",
-		New:     "		_ = info\n",
-		Package: "./cmd/chrome-mcp", Test: "TestSocketOfAnotherUser",
+	"The settings of the command that opens a session apply until it closes": {
+		{
+			File: "internal/server/sessions.go",
+			Old:  "		if err := ses.settings.check(name, settings); err != nil {\n",
+			New:  "		if err := error(nil); err != nil {\n",
+			Test: "TestSessionSettingsConflict",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "	if ses.HasBrowser() { // the call",
+			New:  "	if false { // the call",
+			Test: "TestReplaceSession",
+		},
+		{
+			File: "cmd/chrome-mcp/server_client.go",
+			Old:  "return strings.HasPrefix(name, envPrefix) || ",
+			New:  "return ",
+			Test: "TestServerTakesNoSettings",
+		},
 	},
-	{
-		Promise: boundSettings,
-		File:    "internal/server/sessions.go",
-		Old:     "	return one.settings.check(name, settings)\n",
-		New:     "	return nil\n",
-		Package: "./internal/server", Test: "TestSessionSettingsConflict",
+	"Sessions that share a browser have separate policies": {
+		{
+			File: "internal/egress/port.go",
+			Old:  "	return p.proxies[sha256.Sum256([]byte(strings.TrimSpace(credentials)))]\n",
+			New:  "	for _, proxy := range p.proxies {\n		return proxy\n	}\n	return p.proxies[sha256.Sum256([]byte(credentials))]\n",
+			Test: "TestPortSelectsProxyByCredentials",
+		},
+		{
+			File:    "internal/page/shared_browser.go",
+			Old:     `if command == "" || !v.tab.opts.SharedBrowser {`,
+			New:     `if command == "" || true {`,
+			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
+		},
+		{
+			File: "executor/chromium/pool.go",
+			Old:  "	r := b.instances[string(e.TargetInfo.BrowserContextID)]\n",
+			New:  "	var r *instance\n	for id, other := range b.instances {\n		if id != string(e.TargetInfo.BrowserContextID) {\n			r = other\n		}\n	}\n",
+			Test: "TestPoolIsolatesBackends",
+		},
+		{
+			File: "executor/chromium/proxy_warmup.go",
+			Old:  "	return at.Before(r.challenged)\n",
+			New:  "	return true\n",
+			Test: "TestPoolRequestsOfOtherPrograms",
+		},
+		{
+			File: "executor/chromium/pool.go",
+			Old:  "		r.pooled.retire()\n",
+			New:  "",
+			Test: "TestPoolRetiresBrowser",
+		},
 	},
-	{
-		Promise: boundSettings,
-		File:    "cmd/chrome-mcp/server_client.go",
-		Old:     "return strings.HasPrefix(name, envPrefix) || ",
-		New:     "return ",
-		Package: "./cmd/chrome-mcp", Test: "TestServerTakesNoSettings",
+	"A client of the server finds only the sessions of its principal": {
+		{
+			File: "internal/server/sessions.go",
+			Old:  "	p := principalOf(ctx)\n	key := sessionKey{p.Name, name}\n",
+			New:  "	p := principalOf(ctx)\n	key := sessionKey{name: name}\n",
+			Test: "TestPrincipalsSeeOnlyTheirSessions",
+		},
+		{
+			File: "internal/server/server.go",
+			Old:  "		if key.principal == p.Name && !ses.closing {\n",
+			New:  "		if len(key.name) > 0 && !ses.closing {\n",
+			Test: "TestPrincipalsSeeOnlyTheirSessions",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "	ses := s.sessions[sessionKey{p.Name, name}]\n",
+			New:  "	ses := s.sessions[sessionKey{\"ann\", name}]\n",
+			Test: "TestPrincipalsSeeOnlyTheirSessions",
+		},
+		{
+			File: "internal/server/http.go",
+			Old:  "if principalOf(r.Context()) != localUser {",
+			New:  "if false {",
+			Test: "TestPrincipalsSeeOnlyTheirSessions",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "p.Settings.differences(settings)",
+			New:  "p.Settings.differences(nil)",
+			Test: "TestPrincipalSettings",
+		},
 	},
-	{
-		Promise: sharedBrowser,
-		File:    "internal/egress/port.go",
-		Old:     "	return p.proxies[sha256.Sum256([]byte(strings.TrimSpace(credentials)))]\n",
-		New:     "	for _, proxy := range p.proxies {\n		return proxy\n	}\n	return p.proxies[sha256.Sum256([]byte(credentials))]\n",
-		Package: "./internal/egress", Test: "TestPortSelectsProxyByCredentials",
+	"A principal that makes many calls or opens many sessions does not keep others from theirs": {
+		{
+			File: "internal/server/queue.go",
+			Old:  "	q.turns = append(slices.Delete(q.turns, i, i+1), principal)\n",
+			New:  "	_ = i\n",
+			Test: "TestCallQueueIsFair",
+		},
+		{
+			File: "internal/server/queue.go",
+			Old:  " || q.runs[principal] == 0:",
+			New:  ":",
+			Test: "TestCallQueueIsFair",
+		},
+		{
+			File: "internal/egress/serve.go",
+			Old:  "p.requests.Add(1) > p.maxRequests && !p.ownsPort",
+			New:  "p.requests.Add(1) < 0",
+			Test: "TestPortLimitsRequestsOfEachProxy",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "	case own >= limit:\n",
+			New:  "	case own > 1000*limit:\n",
+			Test: "TestSessionLimits",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "		if key.principal == p.Name {\n			own++\n",
+			New:  "		if key.principal == p.Name && !ses.closing {\n			own++\n",
+			Test: "TestClosingSessionsCount",
+		},
+		{
+			File: "internal/server/queue.go",
+			Old:  "		if len(q.waiting[principal]) > 0 {\n			q.startNext(principal)\n		}\n",
+			New:  "",
+			Test: "TestCallQueueOneCallEach",
+		},
+		{
+			File: "mcp/dispatch.go",
+			Old:  "	if err = slot.enter(ctx); err != nil {\n",
+			New:  "	if err != nil {\n",
+			Test: "TestCallLimit",
+		},
 	},
-	{
-		Promise: sharedBrowser,
-		File:    "internal/page/shared_browser.go",
-		Old:     `if command == "" || !v.tab.opts.SharedBrowser {`,
-		New:     `if command == "" || true {`,
-		Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
+	"A call whose client disconnects is made once": {
+		{
+			File: "mcp/lost_result.go",
+			Old:  "	l.notes = nil\n",
+			New:  "",
+			Test: "TestLostResultReported",
+		},
+		{
+			File: "mcp/http.go",
+			Old:  "EventStore: events,",
+			New:  "EventStore: map[bool]sdk.EventStore{true: events}[false],",
+			Test: "TestResumption",
+		},
 	},
-	{
-		Promise: sharedBrowser,
-		File:    "executor/chromium/pool.go",
-		Old:     "	r := b.instances[string(e.TargetInfo.BrowserContextID)]\n",
-		New:     "	var r *instance\n	for _, r = range b.instances {\n	}\n",
-		Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
+	"One session at a time uses a profile": {{
+		File: "cmd/chrome-mcp/profile_leases.go",
+		Old:  "	if l.starting == 0 && !l.started {\n",
+		New:  "	if err != nil {\n",
+		Test: "TestProfileLeaseOfParallelCalls",
+	}},
+	"A data directory has one server at a time": {
+		{
+			File: "cmd/chrome-mcp/serve_command.go",
+			Old:  "	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))\n",
+			New:  "	l.Release()\n	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))\n",
+			Test: "TestServeStopWaitsForBrowsers",
+		},
+		{
+			File: "internal/server/socket.go",
+			Old:  "	unlock, err := filelock.Lock(wait, lockPath(path), check)\n",
+			New:  "	unlock, err := func() {}, wait.Err()\n",
+			Test: "TestSocket$",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "		case <-ses.gone:\n			failed",
+			New:  "		default:\n			failed",
+			Test: "TestStopWaitsForClosingSessions",
+		},
+		{
+			File: "internal/server/sessions.go",
+			Old:  "		if !old.closing {\n",
+			New:  "		if !s.closed {\n",
+			Test: "TestClosingSession$",
+		},
 	},
-	{
-		Promise: ownSessions,
-		File:    "internal/server/sessions.go",
-		Old:     "	p := principalOf(ctx)\n	key := sessionKey{p.Name, name}\n",
-		New:     "	p := principalOf(ctx)\n	key := sessionKey{name: name}\n",
-		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
-	},
-	{
-		Promise: ownSessions,
-		File:    "internal/server/server.go",
-		Old:     "		if key.principal == p.Name {\n",
-		New:     "		if key.name != \"\" {\n",
-		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
-	},
-	{
-		Promise: ownSessions,
-		File:    "internal/server/sessions.go",
-		Old:     "	one := s.sessions[sessionKey{p.Name, name}]\n",
-		New:     "	one := s.sessions[sessionKey{\"ann\", name}]\n",
-		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
-	},
-	{
-		Promise: ownSessions,
-		File:    "internal/server/http.go",
-		Old:     "if principalOf(r.Context()) != localUser {",
-		New:     "if false {",
-		Package: "./internal/server", Test: "TestPrincipalsSeeOnlyTheirSessions",
-	},
-	{
-		Promise: ownSessions,
-		File:    "internal/server/sessions.go",
-		Old:     "p.Settings.difference(settings)",
-		New:     "p.Settings.difference(nil)",
-		Package: "./internal/server", Test: "TestPrincipalSettings",
-	},
-	{
-		Promise: fairCalls,
-		File:    "internal/server/queue.go",
-		Old:     "	q.turns = append(slices.Delete(q.turns, i, i+1), principal)\n",
-		New:     "	_ = i\n",
-		Package: "./internal/server", Test: "TestCallQueueIsFair",
-	},
-	{
-		Promise: fairCalls,
-		File:    "internal/server/queue.go",
-		Old:     " || q.runs[principal] == 0:",
-		New:     ":",
-		Package: "./internal/server", Test: "TestCallQueueIsFair",
-	},
-	{
-		Promise: fairCalls,
-		File:    "internal/egress/serve.go",
-		Old:     "p.requests.Add(1) > p.maxRequests && !p.ownsPort",
-		New:     "p.requests.Add(1) < 0",
-		Package: "./internal/egress", Test: "TestPortLimitsRequestsOfEachProxy",
-	},
-	{
-		Promise: fairCalls,
-		File:    "internal/server/sessions.go",
-		Old:     "	case own >= limit:\n",
-		New:     "	case own > 1000*limit:\n",
-		Package: "./internal/server", Test: "TestSessionLimits",
-	},
-	{
-		Promise: fairCalls,
-		File:    "mcp/dispatch.go",
-		Old:     "	if err = slot.enter(ctx); err != nil {\n",
-		New:     "	if err != nil {\n",
-		Package: "./mcp", Test: "TestCallLimit",
-	},
-	{
-		Promise: callsOnce,
-		File:    "mcp/lost_result.go",
-		Old:     "	l.notes = nil\n",
-		New:     "",
-		Package: "./mcp", Test: "TestLostResultReported",
-	},
-	{
-		Promise: callsOnce,
-		File:    "mcp/http.go",
-		Old:     "EventStore: events,",
-		New:     "EventStore: map[bool]sdk.EventStore{true: events}[false],",
-		Package: "./mcp", Test: "TestResumption",
-	},
-	{
-		Promise: junkRequests,
-		File:    "cmd/chrome-mcp/server_session.go",
-		Old:     "			stream.Close()\n",
-		New:     "",
-		Package: "./cmd/chrome-mcp", Test: "TestStreamClientReadsNothing",
-	},
-	{
-		Promise: junkRequests,
-		File:    "internal/server/server.go",
-		Old:     "		web.Close()\n",
-		New:     "		time.Sleep(4 * time.Second)\n",
-		Package: "./internal/server", Test: "TestStopWithHalfOpenConnections",
+	"Junk and silent connections block neither the server nor its end": {
+		{
+			File: "cmd/chrome-mcp/server_session.go",
+			Old:  "			stream.Close()\n",
+			New:  "",
+			Test: "TestStreamClientReadsNothing",
+		},
+		{
+			File: "internal/server/server.go",
+			Old:  "		web.Close()\n",
+			New:  "		time.Sleep(4 * time.Second)\n",
+			Test: "TestStopWithHalfOpenConnections",
+		},
+		{
+			File: "internal/egress/egress.go",
+			Old:  "		p.port.listener.CloseConns(p)\n",
+			New:  "",
+			Test: "TestPortClosesProxyOfUnreadResponse",
+		},
 	},
 }

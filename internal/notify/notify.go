@@ -34,11 +34,52 @@ func (b *Broadcast) Notify() {
 	}
 }
 
+// Wait waits until done, which it calls immediately and then after each change, returns true. It
+// returns the cause of ctx if ctx is done first.
+func (b *Broadcast) Wait(ctx context.Context, done func() bool) error {
+	for {
+		changed := b.Changed()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// A Signal wakes up one goroutine, which receives from it. It holds at most one value: several
+// changes may be received as one. Create it with [NewSignal].
+type Signal chan struct{}
+
+// NewSignal returns a Signal without a value.
+func NewSignal() Signal { return make(Signal, 1) }
+
+// Notify reports a change. It never blocks.
+func (s Signal) Notify() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+// IsClosed reports whether a channel that never carries values is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // A Queue passes values, in order, from any number of senders to one receiver. Create it with
 // [NewQueue].
 type Queue[T any] struct {
 	limit  int
-	signal chan struct{} // holds one token if there may be something new
+	signal Signal // something may be new
 
 	mu     sync.Mutex // guards the fields below
 	values []T
@@ -48,7 +89,7 @@ type Queue[T any] struct {
 // NewQueue returns a queue that drops the oldest value when it holds more than limit values. A
 // limit of 0 means no limit.
 func NewQueue[T any](limit int) *Queue[T] {
-	return &Queue[T]{limit: limit, signal: make(chan struct{}, 1)}
+	return &Queue[T]{limit: limit, signal: NewSignal()}
 }
 
 // Put adds a value. It never blocks. After Close it does nothing.
@@ -61,7 +102,7 @@ func (q *Queue[T]) Put(v T) {
 		}
 	}
 	q.mu.Unlock()
-	q.wake()
+	q.signal.Notify()
 }
 
 // Close ends the queue. After the remaining values, Next returns err. Later calls of Close do
@@ -72,7 +113,7 @@ func (q *Queue[T]) Close(err error) {
 		q.err = err
 	}
 	q.mu.Unlock()
-	q.wake()
+	q.signal.Notify()
 }
 
 // Next waits for the next value and returns it. It returns the error of Close if the queue is
@@ -107,12 +148,5 @@ func (q *Queue[T]) drop() {
 	q.values[0] = none
 	if q.values = q.values[1:]; len(q.values) == 0 {
 		q.values = nil // release the memory of a flood
-	}
-}
-
-func (q *Queue[T]) wake() {
-	select {
-	case q.signal <- struct{}{}:
-	default:
 	}
 }

@@ -3,11 +3,11 @@ package obstacle
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // A page is the signals in comparable form.
@@ -54,7 +54,7 @@ func captcha(p *page) *executor.Obstacle {
 	if p.Solved {
 		return nil
 	}
-	challenge := highConfidence(executor.ObstacleCaptcha)
+	challenge := high(executor.ObstacleCaptcha, adviceCaptcha)
 	w := p.widgets()
 	if w.open {
 		return challenge
@@ -62,16 +62,15 @@ func captcha(p *page) *executor.Obstacle {
 	if blocked(p) {
 		return nil // nothing to solve
 	}
-	if p.searchCheck() {
-		return challenge
+	if strings.HasPrefix(p.url.Path, "/sorry/") && strings.Contains(p.url.Hostname(), "google.") {
+		return challenge // Google's own check
 	}
 	robots := has(p.text, robotWords) || has(p.title, robotWords)
-	if p.isNearlyEmpty() && (p.heads(checkTitles) || startsWithAny(p.title, checkTitles)) && (robots || w.any || p.challenged() || p.Status == 403 || p.Status == 503) {
+	if p.isNearlyEmpty() && p.heads(checkTitles) && (robots || w.any || p.challenged() || p.Status == 403 || p.Status == 503) {
 		if w.any || !p.challenged() && robots {
 			return challenge
 		}
-		challenge.Advice = adviceCheck
-		return challenge
+		return high(executor.ObstacleCaptcha, adviceCheck)
 	}
 	switch {
 	case w.page && p.isNearlyEmpty():
@@ -81,11 +80,9 @@ func captcha(p *page) *executor.Obstacle {
 	case robots && p.isNearlyEmpty() && len(p.text) <= littleText && (p.challenged() || p.Status == 403 || p.Status == 429 || p.Status == 503 || p.Status == 405):
 		return challenge
 	case w.any:
-		return lowConfidence(executor.ObstacleCaptcha)
+		return low(executor.ObstacleCaptcha, adviceWidget)
 	case robots && p.isNearlyEmpty() && p.Links <= fewLinks/3 && len(p.text) <= littleText/2 && len(p.Passwords) == 0:
-		o := lowConfidence(executor.ObstacleCaptcha)
-		o.Advice = adviceCaptcha
-		return o
+		return low(executor.ObstacleCaptcha, adviceCaptcha)
 	}
 	return nil
 }
@@ -147,46 +144,39 @@ func (p *page) challenged() bool {
 	return false
 }
 
-// searchCheck recognizes Google's own check.
-func (p *page) searchCheck() bool {
-	return strings.HasPrefix(p.url.Path, "/sorry/") && strings.Contains(p.url.Hostname(), "google.")
-}
-
 // blocked reports whether the page is a denial by a bot detection service without anything to
 // solve.
 func blocked(p *page) bool {
 	return p.isNearlyEmpty() && strings.Contains(p.text, "you have been blocked") && (p.Status == 0 || p.Status >= 400)
 }
 
-var akamaiReference = regexp.MustCompile(`reference #?\s?\d+\.[0-9a-f]+\.`)
+var akamaiReference = lazyregexp.New(`reference #?\s?\d+\.[0-9a-f]+\.`)
 
 // denied is the second layer: denials.
 func denied(p *page) *executor.Obstacle {
-	o := highConfidence(executor.ObstacleDenied)
+	o := high(executor.ObstacleDenied, adviceDenied)
 	form := len(p.Passwords) > 0
 	switch {
 	case p.Status == 451 || p.isNearlyEmpty() && len(p.text) <= littleText && startsWithAny(p.heading, legalHeads) && p.Status != 200:
-		o.Advice = adviceLegal
-		return o
+		return high(executor.ObstacleDenied, adviceLegal)
 	case p.Status == 429 || p.isNearlyEmpty() && len(p.text) <= littleText && p.heads(tooManyHeads) && p.Status != 200:
-		o.Advice = adviceTooMany
-		return o
+		return high(executor.ObstacleDenied, adviceTooMany)
 	case blocked(p):
 		return o
 	case p.Status == 403 && !form:
 		if p.Long || len(p.text) > littleText && !p.heads(deniedHeads) {
-			return lowConfidence(executor.ObstacleDenied)
+			return low(executor.ObstacleDenied, adviceForbidden)
 		}
 		return o
 	case p.hardBlock():
 		return o
 	case form || !p.isNearlyEmpty() || len(p.text) > littleText || p.Fields > 1:
 		return nil
-	case akamaiReference.MatchString(p.text) && p.heads(deniedHeads):
+	case akamaiReference().MatchString(p.text) && p.heads(deniedHeads):
 		return o
 	case p.heads(deniedHeads) && has(p.text, deniedWords) && p.Links <= fewLinks/2:
 		if p.Status == 200 && !(startsWithAny(p.title, deniedHeads) && startsWithAny(p.heading, deniedHeads)) {
-			return lowConfidence(executor.ObstacleDenied)
+			return low(executor.ObstacleDenied, adviceForbidden)
 		}
 		return o
 	}
@@ -201,25 +191,22 @@ func (p *page) hardBlock() bool {
 }
 
 var (
-	authPath = regexp.MustCompile(`(^|[/_.-])(log-?in|log_in|sign-?in|sign_in|logon|signon|sso|oauth2?|saml2?|authorize|idp|auth|authenticate|sudo)([/_.-]|$)|/sessions?/new|/servicelogin|/wp-login`)
-	authHost = regexp.MustCompile(`^(log-?in|sign-?in|accounts?|auth\d*|sso|id|idp|idmsa|identity|secure-?login)\.|\.(okta|auth0|onelogin)\.com$|\.okta-emea\.com$|^login\.|\.b2clogin\.com$`)
-	newPath  = regexp.MustCompile(`(^|[/_.-])(sign-?up|sign_up|register|registration|join|create-?account|signup|reset|recover|forgot)([/_.-]|$)`)
+	authPath = lazyregexp.New(`(^|[/_.-])(log-?in|log_in|sign-?in|sign_in|logon|signon|sso|oauth2?|saml2?|authorize|idp|auth|authenticate|sudo)([/_.-]|$)|/sessions?/new|/servicelogin|/wp-login`)
+	authHost = lazyregexp.New(`^(log-?in|sign-?in|accounts?|auth\d*|sso|id|idp|idmsa|identity|secure-?login)\.|\.(okta|auth0|onelogin)\.com$|\.okta-emea\.com$|^login\.|\.b2clogin\.com$`)
+	newPath  = lazyregexp.New(`(^|[/_.-])(sign-?up|sign_up|register|registration|join|create-?account|signup|reset|recover|forgot)([/_.-]|$)`)
 )
 
 // login is the third layer: pages and covers that require a login.
 func login(p *page) *executor.Obstacle {
 	name := path.Clean("/" + strings.ToLower(p.url.Path))
-	address := authPath.MatchString(name) || authHost.MatchString(strings.ToLower(p.url.Hostname()))
+	address := authPath().MatchString(name) || authHost().MatchString(strings.ToLower(p.url.Hostname()))
 	title, heading := containsWord(p.title, loginWords), containsWord(p.heading, loginWords)
-	account := newPath.MatchString(name) || (containsWord(p.title, signupWords) || containsWord(p.heading, signupWords)) && !title && !heading
+	account := newPath().MatchString(name) || (containsWord(p.title, signupWords) || containsWord(p.heading, signupWords)) && !title && !heading
 	if has(p.title, passwordWords) || has(p.heading, passwordWords) {
 		return nil // a page that manages a password does not require a login
 	}
-	if !p.Long && !account && hasCurrentPasswordField(p.Passwords) && (address || title || heading) {
-		return highConfidence(executor.ObstacleLogin)
-	}
-	if p.Status == 401 {
-		return highConfidence(executor.ObstacleLogin)
+	if p.Status == 401 || !p.Long && !account && hasCurrentPasswordField(p.Passwords) && (address || title || heading) {
+		return high(executor.ObstacleLogin, adviceLogin)
 	}
 	if c := p.Cover; c != nil && !c.Long {
 		text := normal(c.Text)
@@ -227,11 +214,9 @@ func login(p *page) *executor.Obstacle {
 		password := hasCurrentPasswordField(c.Passwords) && containsWord(text, loginWords)
 		if p.covered() && (words && (containsWord(text, loginWords) || containsWord(text, signupWords)) || password) {
 			if c.HasCloseButton {
-				return lowConfidence(executor.ObstacleLogin)
+				return low(executor.ObstacleLogin, adviceLoginWeak)
 			}
-			o := highConfidence(executor.ObstacleLogin)
-			o.Advice = adviceLoginWeak
-			return o
+			return high(executor.ObstacleLogin, adviceLoginWeak)
 		}
 	}
 	if p.Long || account {
@@ -245,11 +230,9 @@ func login(p *page) *executor.Obstacle {
 	words, goOn := title || heading, has(p.text, continueWords)
 	switch {
 	case address && title && p.Fields == 1:
-		return highConfidence(executor.ObstacleLogin)
+		return high(executor.ObstacleLogin, adviceLogin)
 	case len(p.text) <= littleText && (words && (goOn || address && p.Fields == 1) || address && goOn):
-		o := lowConfidence(executor.ObstacleLogin)
-		o.Advice = adviceLogin
-		return o
+		return low(executor.ObstacleLogin, adviceLogin)
 	}
 	return nil
 }
@@ -262,11 +245,11 @@ func hasCurrentPasswordField(fields []string) bool {
 // consent is the fourth layer: cookie and privacy dialogs that cover or replace the page.
 func consent(p *page) *executor.Obstacle {
 	host := strings.ToLower(p.url.Hostname())
-	if strings.HasPrefix(host, "consent.") && p.isNearlyEmpty() && (startsWithAny(p.title, beforeHeads) || startsWithAny(p.heading, beforeHeads) || has(p.text, cookieWords)) {
-		return highConfidence(executor.ObstacleConsent)
+	if strings.HasPrefix(host, "consent.") && p.isNearlyEmpty() && (p.heads(beforeHeads) || has(p.text, cookieWords)) {
+		return high(executor.ObstacleConsent, adviceConsent)
 	}
-	if !p.Long && p.Links <= fewLinks && startsWithAny(p.heading, beforeHeads) && has(p.text, cookieWords) && has(p.text, acceptWords) {
-		return highConfidence(executor.ObstacleConsent)
+	if p.isNearlyEmpty() && startsWithAny(p.heading, beforeHeads) && has(p.text, cookieWords) && has(p.text, acceptWords) {
+		return high(executor.ObstacleConsent, adviceConsent)
 	}
 	c := p.Cover
 	if c == nil {
@@ -288,13 +271,13 @@ func consent(p *page) *executor.Obstacle {
 		return nil
 	case !c.full():
 		if known && asks {
-			return lowConfidence(executor.ObstacleConsent)
+			return low(executor.ObstacleConsent, adviceBanner)
 		}
 		return nil
 	case known && (asks || framed || c.Text == "" || c.Long || has(text, acceptWords)), framed:
-		return highConfidence(executor.ObstacleConsent)
+		return high(executor.ObstacleConsent, adviceConsent)
 	case asks && p.covered() && len(text) <= 2*littleText:
-		return highConfidence(executor.ObstacleConsent)
+		return high(executor.ObstacleConsent, adviceConsent)
 	}
 	return nil
 }

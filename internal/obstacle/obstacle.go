@@ -82,15 +82,15 @@ func FromResponse(url, title string, status int) *executor.Obstacle {
 	p := newPage(&Signals{URL: url, Title: title, Status: status})
 	switch {
 	case (status == 403 || status == 503) && (startsWithAny(p.title, checkTitles) || has(p.title, robotWords)):
-		return &executor.Obstacle{Kind: executor.ObstacleCaptcha, Confidence: executor.ConfidenceHigh, Advice: adviceCheck}
+		return high(executor.ObstacleCaptcha, adviceCheck)
 	case status == 401:
-		return highConfidence(executor.ObstacleLogin)
+		return high(executor.ObstacleLogin, adviceLogin)
 	case status == 403:
-		return &executor.Obstacle{Kind: executor.ObstacleDenied, Confidence: executor.ConfidenceLow, Advice: adviceForbidden}
+		return low(executor.ObstacleDenied, adviceForbidden)
 	case status == 429:
-		return &executor.Obstacle{Kind: executor.ObstacleDenied, Confidence: executor.ConfidenceHigh, Advice: adviceTooMany}
+		return high(executor.ObstacleDenied, adviceTooMany)
 	case status == 451:
-		return &executor.Obstacle{Kind: executor.ObstacleDenied, Confidence: executor.ConfidenceHigh, Advice: adviceLegal}
+		return high(executor.ObstacleDenied, adviceLegal)
 	}
 	return nil
 }
@@ -129,19 +129,12 @@ func WithoutWindow(o *executor.Obstacle) *executor.Obstacle {
 	return &changed
 }
 
-// highConfidence and weakly return an obstacle with the usual advice for its kind.
-func highConfidence(kind executor.ObstacleKind) *executor.Obstacle {
-	advice := map[executor.ObstacleKind]string{
-		executor.ObstacleCaptcha: adviceCaptcha, executor.ObstacleDenied: adviceDenied,
-		executor.ObstacleLogin: adviceLogin, executor.ObstacleConsent: adviceConsent,
-	}
-	return &executor.Obstacle{Kind: kind, Confidence: executor.ConfidenceHigh, Advice: advice[kind]}
+// high returns an obstacle with high confidence.
+func high(kind executor.ObstacleKind, advice string) *executor.Obstacle {
+	return &executor.Obstacle{Kind: kind, Confidence: executor.ConfidenceHigh, Advice: advice}
 }
 
-func lowConfidence(kind executor.ObstacleKind) *executor.Obstacle {
-	advice := map[executor.ObstacleKind]string{
-		executor.ObstacleCaptcha: adviceWidget, executor.ObstacleDenied: adviceForbidden,
-		executor.ObstacleLogin: adviceLoginWeak, executor.ObstacleConsent: adviceBanner,
-	}
-	return &executor.Obstacle{Kind: kind, Confidence: executor.ConfidenceLow, Advice: advice[kind]}
+// low returns an obstacle with low confidence.
+func low(kind executor.ObstacleKind, advice string) *executor.Obstacle {
+	return &executor.Obstacle{Kind: kind, Confidence: executor.ConfidenceLow, Advice: advice}
 }

@@ -21,31 +21,26 @@ func Clean(s string) string {
 	b.Grow(len(s))
 	space := false
 	prev := rune(0)
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		next := i + size
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 		switch {
 		case r == 0x1b || r == 0x9b:
-			i = next + ansiLen(s[next:], r == 0x9b)
+			s = s[ansiLen(s, r == 0x9b):]
 			continue
 		case unicode.IsSpace(r) || r == 0x2028 || r == 0x2029 || r == 0x0085:
 			space = b.Len() > 0
-			i = next
 			continue
 		case r == 0x200d:
-			after, _ := utf8.DecodeRuneInString(s[next:])
-			if !isEmoji(prev) || !isEmoji(after) {
-				i = next
+			if after, _ := utf8.DecodeRuneInString(s); !isEmoji(prev) || !isEmoji(after) {
 				continue
 			}
 		case r == 0xfe0f || r == 0xfe0e:
 			// One variation selector after a visible character is legitimate.
 			if prev == 0 || prev == r {
-				i = next
 				continue
 			}
 		case invisible(r):
-			i = next
 			continue
 		}
 		if space {
@@ -54,7 +49,6 @@ func Clean(s string) string {
 		}
 		b.WriteRune(r)
 		prev = r
-		i = next
 	}
 	return b.String()
 }
@@ -135,17 +129,7 @@ func invisible(r rune) bool {
 // quote writes s as a quoted name.
 func quote(b *strings.Builder, s string) {
 	b.WriteByte('"')
-	for {
-		i := strings.IndexAny(s, `"\`)
-		if i < 0 {
-			break
-		}
-		b.WriteString(s[:i])
-		b.WriteByte('\\')
-		b.WriteByte(s[i])
-		s = s[i+1:]
-	}
-	b.WriteString(s)
+	b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), `"`, `\"`))
 	b.WriteByte('"')
 }
 
@@ -153,24 +137,11 @@ func quote(b *strings.Builder, s string) {
 // syntax with a backslash: a ref anywhere, and at the start a dash, quote, bracket or the mark of
 // omitted lines.
 func plain(b *strings.Builder, s string) {
-	if s != "" && !strings.HasPrefix(s, "[ref=") && strings.ContainsRune(`-"['…`, firstRune(s)) {
+	first, _ := utf8.DecodeRuneInString(s)
+	if strings.ContainsRune(`-"['…`, first) && !strings.HasPrefix(s, "[ref=") {
 		b.WriteByte('\\')
 	}
-	for {
-		i := strings.Index(s, "[ref=")
-		if i < 0 {
-			break
-		}
-		b.WriteString(s[:i])
-		b.WriteString(`\[ref=`)
-		s = s[i+len("[ref="):]
-	}
-	b.WriteString(s)
-}
-
-func firstRune(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
+	b.WriteString(strings.ReplaceAll(s, "[ref=", `\[ref=`))
 }
 
 // shorten truncates s to at most limit runes.

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,10 +15,9 @@ const DefaultDiffChars = 2_000
 
 // DiffOptions are the options of [Diff].
 type DiffOptions struct {
-	MaxChars        int // characters; default DefaultDiffChars
-	InteractiveOnly bool
-	RefOf           func(*Node) string // for existing nodes, as in Options
-	OldRef          func(*Node) string // for removed nodes; "" if a node had no ref; nil shows no refs
+	MaxChars int                // characters; default DefaultDiffChars
+	RefOf    func(*Node) string // for existing nodes, as in Options
+	OldRef   func(*Node) string // for removed nodes; "" if a node had no ref; nil shows no refs
 }
 
 // A Change is the result of [Diff].
@@ -41,8 +41,7 @@ func Diff(old, next *Document, opts DiffOptions) Change {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = DefaultDiffChars
 	}
-	a, b := lay(old, opts.InteractiveOnly), lay(next, opts.InteractiveOnly)
-	d := &differ{a: a, b: b, opts: opts}
+	d := &differ{a: (&liner{factor: 1}).lay(old), b: (&liner{factor: 1}).lay(next), opts: opts}
 	d.match()
 	return d.report()
 }
@@ -59,8 +58,19 @@ func (l *line) key() nodeKey {
 	return nodeKey{}
 }
 
-func (l *line) same(o *line) bool {
-	return l.head == o.head && l.rest == o.rest && strings.Replace(l.tail, " [focused]", "", 1) == strings.Replace(o.tail, " [focused]", "", 1) && l.key() == o.key()
+// A content is what the lines of both outlines are compared by: all but the focus.
+type content struct {
+	key              nodeKey
+	head, tail, rest string
+}
+
+func contents(lines []line) []content {
+	list := make([]content, len(lines))
+	for i := range lines {
+		l := &lines[i]
+		list[i] = content{l.key(), l.head, strings.Replace(l.tail, " [focused]", "", 1), l.rest}
+	}
+	return list
 }
 
 type differ struct {
@@ -74,32 +84,35 @@ type differ struct {
 
 // match marks the lines that occur in both outlines, in the same order.
 func (d *differ) match() {
-	a, b := d.a, d.b
+	a, b := contents(d.a), contents(d.b)
 	d.keptA, d.keptB = make([]bool, len(a)), make([]bool, len(b))
-	s := 0
-	for s < len(a) && s < len(b) && a[s].same(&b[s]) {
-		d.keptA[s], d.keptB[s] = true, true
-		s++
+	d.endA, d.endB = len(a), len(b)
+	for d.start < min(d.endA, d.endB) && a[d.start] == b[d.start] {
+		d.keep(d.start, d.start)
+		d.start++
 	}
-	ea, eb := len(a), len(b)
-	for ea > s && eb > s && a[ea-1].same(&b[eb-1]) {
-		ea, eb = ea-1, eb-1
-		d.keptA[ea], d.keptB[eb] = true, true
+	for min(d.endA, d.endB) > d.start && a[d.endA-1] == b[d.endB-1] {
+		d.endA, d.endB = d.endA-1, d.endB-1
+		d.keep(d.endA, d.endB)
 	}
-	d.start, d.endA, d.endB = s, ea, eb
-	if !d.shortest(s, ea, eb) {
-		d.anyOrder(s, ea, eb)
+	a, b = a[d.start:d.endA], b[d.start:d.endB]
+	if !d.shortest(a, b) {
+		d.anyOrder(a, b)
 	}
 }
 
-// shortest finds a shortest edit script (Myers 1986), unless it has more than maxEdits edits.
-func (d *differ) shortest(s, ea, eb int) bool {
-	n, m := ea-s, eb-s
+// keep marks line i of a and line j of b as the same line.
+func (d *differ) keep(i, j int) { d.keptA[i], d.keptB[j] = true, true }
+
+// shortest finds a shortest edit script (Myers 1986) from a to b, the contents of the differing
+// parts, unless it has more than maxEdits edits.
+func (d *differ) shortest(a, b []content) bool {
+	n, m := len(a), len(b)
 	limit := min(n+m, maxEdits)
 	v := make([]int, 2*limit+2)
 	var trace [][]int
 	for e := 0; e <= limit; e++ {
-		trace = append(trace, append([]int(nil), v[limit-e:limit+e+2]...))
+		trace = append(trace, slices.Clone(v[limit-e:limit+e+2]))
 		for k := -e; k <= e; k += 2 {
 			var x int
 			if k == -e || k != e && v[limit+k-1] < v[limit+k+1] {
@@ -107,13 +120,12 @@ func (d *differ) shortest(s, ea, eb int) bool {
 			} else {
 				x = v[limit+k-1] + 1
 			}
-			y := x - k
-			for x < n && y < m && d.a[s+x].same(&d.b[s+y]) {
-				x, y = x+1, y+1
+			for x < n && x-k < m && a[x] == b[x-k] {
+				x++
 			}
 			v[limit+k] = x
-			if x >= n && y >= m {
-				d.backtrack(trace, s, n, m)
+			if x >= n && x-k >= m {
+				d.backtrack(trace, n, m)
 				return true
 			}
 		}
@@ -121,49 +133,37 @@ func (d *differ) shortest(s, ea, eb int) bool {
 	return false
 }
 
-func (d *differ) backtrack(trace [][]int, s, x, y int) {
-	for e := len(trace) - 1; e >= 0; e-- {
-		v := trace[e]
+func (d *differ) backtrack(trace [][]int, x, y int) {
+	for e, v := range slices.Backward(trace) {
 		at := func(k int) int { return v[k+e] }
-		k := x - y
 		px, py := 0, 0
 		if e > 0 {
-			var pk int
+			k := x - y
 			if k == -e || k != e && at(k-1) < at(k+1) {
-				pk = k + 1
+				k++
 			} else {
-				pk = k - 1
+				k--
 			}
-			px = at(pk)
-			py = px - pk
+			px = at(k)
+			py = px - k
 		}
 		for x > px && y > py {
 			x, y = x-1, y-1
-			d.keptA[s+x], d.keptB[s+y] = true, true
+			d.keep(d.start+x, d.start+y)
 		}
 		x, y = px, py
 	}
 }
 
-// anyOrder matches equal lines regardless of their position.
-func (d *differ) anyOrder(s, ea, eb int) {
-	type content struct {
-		key        nodeKey
-		head, tail string
-		rest       string
-	}
-	of := func(l *line) content {
-		return content{l.key(), l.head, strings.Replace(l.tail, " [focused]", "", 1), l.rest}
-	}
+// anyOrder matches equal contents of a and b regardless of their position.
+func (d *differ) anyOrder(a, b []content) {
 	have := make(map[content][]int)
-	for i := s; i < ea; i++ {
-		c := of(&d.a[i])
+	for i, c := range a {
 		have[c] = append(have[c], i)
 	}
-	for j := s; j < eb; j++ {
-		c := of(&d.b[j])
+	for j, c := range b {
 		if at := have[c]; len(at) > 0 {
-			d.keptA[at[0]], d.keptB[j] = true, true
+			d.keep(d.start+at[0], d.start+j)
 			have[c] = at[1:]
 		}
 	}
@@ -312,7 +312,7 @@ func (d *differ) near(now, before *line) *line {
 
 // relayout lays out a line again, with at most maxNear characters of each text.
 func (d *differ) relayout(ln *line, match func(string) []int) *line {
-	l := &liner{interactiveOnly: d.opts.InteractiveOnly, factor: 1, most: maxNear, match: match}
+	l := &liner{factor: 1, most: maxNear, match: match}
 	if ln.node != nil {
 		l.add(ln.node, 0, -1)
 	}

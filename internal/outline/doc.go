@@ -165,9 +165,6 @@ func (n *Node) piece(kind byte) *string {
 // Has reports whether all of f is set.
 func (n *Node) Has(f Flags) bool { return n.Flags.Has(f) }
 
-// Targetable reports whether n can have a ref.
-func (n *Node) Targetable() bool { return n.ID != 0 }
-
 // isInteractive reports whether n accepts actions, which is what InteractiveOnly filters by.
 func (n *Node) isInteractive() bool {
 	return n.Flags&(Interactive|Clickable) != 0 || n.Role == "iframe" && n.ID != 0
@@ -192,17 +189,6 @@ func (d *Document) Graft(id int, child *Document) bool {
 	return true
 }
 
-// Frames returns the ids of the iframe elements of d, in document order.
-func (d *Document) Frames() []int {
-	var ids []int
-	walk(d.Roots, func(n *Node) {
-		if n.Role == "iframe" && n.ID != 0 && n.Doc == d {
-			ids = append(ids, n.ID)
-		}
-	})
-	return ids
-}
-
 // Node returns the node of the element with the given id in d, or nil.
 func (d *Document) Node(id int) *Node { return d.byID[id] }
 
@@ -218,8 +204,7 @@ func (d *Document) Part(key string, id int) *Document {
 	return part
 }
 
-// Nodes calls visit with every node of d and of the documents grafted into
-// it, in document order.
+// Nodes calls visit with every node of d and of the documents grafted into it, in document order.
 func (d *Document) Nodes(visit func(*Node)) { walk(d.Roots, visit) }
 
 func walk(nodes []*Node, visit func(*Node)) {

@@ -1,8 +1,10 @@
 package outline
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
@@ -53,7 +55,8 @@ func (l *line) size() int {
 	return n
 }
 
-func (l *line) refs() bool { return l.node != nil && !l.noRef && l.node.Targetable() }
+// refs reports whether the line can have a ref.
+func (l *line) refs() bool { return l.node != nil && !l.noRef && l.node.ID != 0 }
 
 // role returns the first word of the line.
 func (l *line) role() string {
@@ -71,7 +74,6 @@ type liner struct {
 	factor          int                // multiple of the default length at which text is truncated
 	most            int                // maximum length of a piece, in characters; 0 is the default length
 	match           func(string) []int // finds the part of a long text to show; nil shows the start
-	skipped         int                // characters omitted before the part that piece returned last
 }
 
 // lay returns the lines of doc, the page's line first.
@@ -80,10 +82,10 @@ func (l *liner) lay(doc *Document) []line {
 	page := line{parent: -1}
 	var head strings.Builder
 	head.WriteString("page ")
-	quote(&head, l.piece(&page, nil, Clean(doc.Title), longOf(doc.long, 'n'), maxName))
+	quote(&head, l.piece(&page, Clean(doc.Title), longOf(doc.long, 'n'), maxName).text)
 	if u := Clean(doc.URL); u != "" {
 		head.WriteByte(' ')
-		head.WriteString(l.piece(&page, nil, strings.ReplaceAll(u, " ", "%20"), longOf(doc.long, 'u'), maxURL))
+		head.WriteString(l.piece(&page, strings.ReplaceAll(u, " ", "%20"), longOf(doc.long, 'u'), maxURL).text)
 	}
 	page.head = head.String()
 	l.lines = append(l.lines, page)
@@ -93,25 +95,49 @@ func (l *liner) lay(doc *Document) []line {
 	return l.lines
 }
 
-// lay returns the lines of doc with texts of the default length.
-func lay(doc *Document, interactiveOnly bool) []line {
-	return (&liner{interactiveOnly: interactiveOnly, factor: 1}).lay(doc)
+// wordStart returns the position, in characters, of the start of the word of s at the position at. A
+// part of a text that begins within a word could begin within a value that is masked. It returns at
+// for a word that is longer than a value can be.
+func wordStart(s string, at int) int {
+	before := pagetext.First(s, at)
+	start := utf8.RuneCountInString(before[:1+strings.LastIndexFunc(before, unicode.IsSpace)])
+	if at-start > maxValue {
+		return at
+	}
+	return start
 }
 
-// piece returns the part of a piece of text that ln shows. It records what it omits in ln and, if
-// marks is not nil, in marks. If Find matches a later part, it shows that part.
-func (l *liner) piece(ln *line, marks *strings.Builder, s string, known long, limit int) string {
+// A part is the part of a piece of text that a line shows.
+type part struct {
+	text           string
+	from, to, size int // in characters: start, end, and size of the piece; 0 for a complete piece
+}
+
+// mark returns which characters of the piece p has, or "" if it has all.
+func (p part) mark() string {
+	switch {
+	case p.size == 0:
+		return ""
+	case p.from > 0:
+		return fmt.Sprintf(" [characters %d to %d of %d]", p.from+1, p.to, p.size)
+	}
+	return fmt.Sprintf(" [%d of %d characters]", p.to, p.size)
+}
+
+// piece returns the part of a piece of text that ln shows, and records in ln what it omits. If Find
+// matches a later part, it shows that part.
+func (l *liner) piece(ln *line, s string, known long, limit int) part {
 	if l.most > 0 {
 		limit = min(limit, l.most)
 	}
 	if known.rest == 0 && len(s) <= limit {
-		return s
+		return part{text: s}
 	}
 	have := utf8.RuneCountInString(s)
 	size := have + known.rest
 	most := limit * l.factor
 	if size <= most {
-		return s
+		return part{text: s}
 	}
 	ln.cuts = append(ln.cuts, excess{size, limit})
 	ln.unknown = ln.unknown || known.rest > 0
@@ -125,30 +151,18 @@ func (l *liner) piece(ln *line, marks *strings.Builder, s string, known long, li
 	if l.match != nil {
 		if at := l.match(s); at != nil {
 			if to := utf8.RuneCountInString(s[:at[1]]); to > most {
-				from = max(0, min(utf8.RuneCountInString(s[:at[0]])-most/4, have-most))
+				near := max(0, min(utf8.RuneCountInString(s[:at[0]])-most/4, have-most))
+				from = wordStart(s, near)
+				most += near - from
 			}
 		}
 	}
 	shown := pagetext.First(s[len(pagetext.First(s, from)):], most)
 	to := from + utf8.RuneCountInString(shown)
-	if marks != nil {
-		marks.WriteString(" [")
-		if from > 0 {
-			marks.WriteString("characters " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to))
-		} else {
-			marks.WriteString(strconv.Itoa(to))
-		}
-		marks.WriteString(" of " + strconv.Itoa(size))
-		if from == 0 {
-			marks.WriteString(" characters")
-		}
-		marks.WriteByte(']')
-	}
-	l.skipped = from
 	if to < size {
 		shown += "…"
 	}
-	return shown
+	return part{shown, from, to, size}
 }
 
 // measure sets the shapes, children before parents.
@@ -284,40 +298,34 @@ func (n *Node) cells() (string, bool) {
 // contains nothing else.
 func (l *liner) print(ln *line, n *Node, text string) {
 	role := Clean(n.Role)
-	var marks strings.Builder
+	var b strings.Builder
 	if n.Role == "text" {
-		shown := l.piece(ln, &marks, Clean(n.Name), longOf(n.long, 'n'), maxText)
-		var b strings.Builder
-		b.WriteString(role)
-		b.WriteString(marks.String())
-		b.WriteString(": ")
-		plain(&b, shown)
+		shown := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxText)
+		b.WriteString(role + shown.mark() + ": ")
+		plain(&b, shown.text)
 		ln.head = b.String()
 		return
 	}
-	name := l.piece(ln, &marks, Clean(n.Name), longOf(n.long, 'n'), maxName)
-	var b strings.Builder
-	b.Grow(len(role) + len(name) + stateReserve)
+	name := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxName)
+	b.Grow(len(role) + len(name.text) + stateReserve)
 	b.WriteString(role)
-	if name != "" {
+	if name.text != "" {
 		b.WriteByte(' ')
-		quote(&b, name)
+		quote(&b, name.text)
 	}
 	before := b.Len()
-	b.WriteString(marks.String())
-	marks.Reset()
+	b.WriteString(name.mark())
 	l.printStates(ln, n, &b)
 	if n.Denied {
 		b.WriteString(" (not allowed by policy)")
 	}
-	value := l.piece(ln, &marks, cleanLines(n.Value), longOf(n.long, 'v'), maxValue)
-	if value == "" {
-		value = l.piece(ln, &marks, Clean(text), n.longText(), maxText)
+	value := l.piece(ln, cleanLines(n.Value), longOf(n.long, 'v'), maxValue)
+	if value.text == "" {
+		value = l.piece(ln, Clean(text), n.longText(), maxText)
 	}
-	if value != "" {
-		b.WriteString(marks.String())
-		b.WriteString(": ")
-		plain(&b, value)
+	if value.text != "" {
+		b.WriteString(value.mark() + ": ")
+		plain(&b, value.text)
 	}
 	whole := b.String()
 	ln.head, ln.tail = whole[:before], whole[before:]
@@ -345,10 +353,11 @@ func (l *liner) printOptions(ln *line, n *Node) {
 	var b strings.Builder
 	b.WriteString("options: ")
 	all := strings.Join(options, " | ")
-	shown := l.piece(ln, nil, all, longOf(n.long, 'o'), maxOptions)
+	p := l.piece(ln, all, longOf(n.long, 'o'), maxOptions)
+	shown := p.text
 	switch {
 	case shown == all:
-	case l.skipped > 0:
+	case p.from > 0:
 		b.WriteString("… ")
 	default:
 		// Complete options only, and the number of the others.
@@ -385,15 +394,11 @@ var stateNames = []struct {
 
 func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 	if n.Level > 0 {
-		b.WriteString(" [level=")
-		b.WriteString(strconv.Itoa(n.Level))
-		b.WriteByte(']')
+		b.WriteString(" [level=" + strconv.Itoa(n.Level) + "]")
 	}
 	for _, s := range stateNames {
 		if n.Flags&s.flag != 0 {
-			b.WriteString(" [")
-			b.WriteString(s.name)
-			b.WriteByte(']')
+			b.WriteString(" [" + s.name + "]")
 		}
 	}
 	if n.Flags&Scrollable != 0 && n.Role != "scrollable" {
@@ -422,7 +427,7 @@ func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 		if a.kind == 'u' {
 			v = shorten(v, a.limit) // the ref navigates there
 		} else {
-			v = l.piece(ln, nil, v, longOf(n.long, a.kind), a.limit)
+			v = l.piece(ln, v, longOf(n.long, a.kind), a.limit).text
 		}
 		quote(b, v)
 		b.WriteByte(']')

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strconv"
@@ -351,9 +352,7 @@ func (p *plan) write() Result {
 			if end == len(p.lines) {
 				break
 			}
-			if next == 0 {
-				next = i
-			}
+			next = cmp.Or(next, i)
 			if !spend(p.gap(i, end), reserve) {
 				break
 			}
@@ -405,7 +404,7 @@ func (p *plan) gap(first, end int) string {
 	depth, count, what := p.lines[first].depth, end-first, "line"
 	like := ""
 	if f, ok := p.folds[first]; ok && f.end == end {
-		depth, count, what, like = f.depth, f.count, Or(f.role, "group"), " like this"
+		depth, count, what, like = f.depth, f.count, cmp.Or(f.role, "group"), " like this"
 	}
 	return strings.Repeat("  ", min(depth, maxIndent)) + "… " + strconv.Itoa(count) + " more " + plural(what, count) + like +
 		" (offset=" + strconv.Itoa(first) + ")\n"
@@ -423,11 +422,4 @@ func plural(role string, count int) string {
 		return role + "es"
 	}
 	return role + "s"
-}
-
-func Or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -4,7 +4,6 @@ package owneronly
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -23,8 +22,8 @@ func CheckOwner(info fs.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return errors.New("belongs to another user")
 	}
-	if perm := info.Mode().Perm(); perm&0o022 != 0 {
-		return fmt.Errorf("may be written to by others (mode %04o)", perm)
+	if info.Mode()&0o022 != 0 {
+		return &modeError{"written to", info.Mode()}
 	}
 	return nil
 }

@@ -10,6 +10,22 @@ import (
 	"os"
 )
 
+// ErrMode is in the chain of the error for a file or directory whose mode gives others access.
+var ErrMode = errors.New("its mode gives others access")
+
+// A modeError says what others may do with a file.
+type modeError struct {
+	may  string
+	mode fs.FileMode
+}
+
+func (e *modeError) Error() string {
+	return fmt.Sprintf("may be %s by others (mode %04o)", e.may, e.mode.Perm())
+}
+
+// Is makes the error match ErrMode.
+func (e *modeError) Is(target error) bool { return target == ErrMode }
+
 // CheckDir returns an error if others can write to a directory. info describes
 // the directory itself, not a link to it.
 func CheckDir(info fs.FileInfo) error {
@@ -26,7 +42,7 @@ func CheckFile(info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return errors.New("is not a regular file")
 	case !Private(info):
-		return fmt.Errorf("may be read by others (mode %04o)", info.Mode().Perm())
+		return &modeError{"read", info.Mode()}
 	}
 	return CheckOwner(info)
 }

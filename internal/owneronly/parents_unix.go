@@ -91,7 +91,7 @@ func CheckTrusted(path string, info fs.FileInfo) error {
 	case !ours(info):
 		return errors.New("belongs to another user")
 	case othersWrite(info):
-		return fmt.Errorf("may be written to by others (mode %04o)", info.Mode().Perm())
+		return &modeError{"written to", info.Mode()}
 	}
 	return CheckParents(path)
 }

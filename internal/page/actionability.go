@@ -30,21 +30,18 @@ type actionabilityOptions struct {
 
 // actionabilityResult is the ActionPoint or the ActionabilityFailure of js/actionability.js.
 type actionabilityResult struct {
-	OK      bool         `json:"ok"`
-	X       float64      `json:"x"`
-	Y       float64      `json:"y"`
-	Pinch   [2]float64   `json:"pinch"`
-	Moved   bool         `json:"moved"`
-	Frame   int          `json:"frame"`
-	Problem string       `json:"problem"`
-	Detail  string       `json:"detail"`
-	Busy    bool         `json:"busy"`
-	Info    *fieldInfo   `json:"info"`
-	Entry   *focusResult `json:"entry"`
-	By      *struct {
-		ID int `json:"id"`
-		refDescription
-	} `json:"by"`
+	OK      bool          `json:"ok"`
+	X       float64       `json:"x"`
+	Y       float64       `json:"y"`
+	Pinch   [2]float64    `json:"pinch"`
+	Moved   bool          `json:"moved"`
+	Frame   int           `json:"frame"`
+	Problem string        `json:"problem"`
+	Detail  string        `json:"detail"`
+	Busy    bool          `json:"busy"`
+	Info    *fieldInfo    `json:"info"`
+	Entry   *focusResult  `json:"entry"`
+	By      *foundElement `json:"by"`
 }
 
 // An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
@@ -149,11 +146,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 	}
 	pinch := a.Pinch
 	for d := el.doc; !d.top(); {
-		parent, err := d.parentDocument(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		owner, err := d.owner(ctx, parent)
+		parent, owner, err := d.frameElement(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -200,47 +193,41 @@ func (v *View) pause(ctx context.Context) bool {
 	return err == nil && d.call(ctx, nil, "waitForQuiet", "", quietOptions{}) == nil
 }
 
+// notStable returns the error for an element that does not stay at its action point.
+func (v *View) notStable(ctx context.Context, el *element) error {
+	return v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+}
+
 // notActionable returns the error for the failure o of el.
 func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
 	name := v.describe(ctx, el)
-	e := &executor.Error{Code: executor.ErrNotActionable, Retryable: true}
+	var what, hint string
 	switch o.Problem {
 	case "covered":
-		e.Err = fmt.Errorf("%s is covered by %s", name, v.describeInterceptor(ctx, o))
-		e.Hint = "Dismiss or move the covering element first."
+		what, hint = "is covered by "+v.describeInterceptor(ctx, o), "Dismiss or move the covering element first."
 	case "clipped":
-		e.Err = fmt.Errorf("%s is clipped: %s receives the pointer events", name, v.describeInterceptor(ctx, o))
-		e.Hint = "Open or scroll its container, or act on the container."
+		what = fmt.Sprintf("is clipped: %s receives the pointer events", v.describeInterceptor(ctx, o))
+		hint = "Open or scroll its container, or act on the container."
 	case "folded":
-		e.Err = fmt.Errorf("%s is in a collapsed list", name)
-		e.Hint = "Choose it with Page.SelectOption on the list."
+		what, hint = "is in a collapsed list", "Choose it with Page.SelectOption on the list."
 	case "disabled":
-		e.Err = fmt.Errorf("%s is disabled", name)
-		e.Hint = "Another field may have to be filled or another option chosen first."
+		what, hint = "is disabled", "Another field may have to be filled or another option chosen first."
 	case "hidden", "no box":
-		e.Err = fmt.Errorf("%s is not visible", name)
-		e.Hint = "Open its container, or take a snapshot to see the page."
+		what, hint = "is not visible", "Open its container, or take a snapshot to see the page."
 	case "moving":
-		e.Err = fmt.Errorf("%s is not stable", name)
-		e.Hint = "Wait for the animation to end, with Page.WaitFor."
+		what, hint = "is not stable", "Wait for the animation to end, with Page.WaitFor."
 	case "read-only":
-		e.Err = fmt.Errorf("%s is read-only", name)
-		e.Hint = "Use another element to change its value."
+		what, hint = "is read-only", "Use another element to change its value."
 	case "not editable":
-		e.Err = fmt.Errorf("%s does not accept text", name)
-		e.Hint = cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
-		e.Retryable = false
+		what, hint = "does not accept text", cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
 	case "inert":
-		e.Err = fmt.Errorf("%s is inert", name)
-		e.Hint = "Take a snapshot and look for an open dialog."
+		what, hint = "is inert", "Take a snapshot and look for an open dialog."
 	case "pointer-events":
-		e.Err = fmt.Errorf("%s has pointer-events: none", name)
-		e.Hint = "Act on the element around or behind it."
+		what, hint = "has pointer-events: none", "Act on the element around or behind it."
 	default:
-		e.Err = fmt.Errorf("%s cannot be scrolled into view", name)
-		e.Hint = "Scroll its container, or make the element visible first."
+		what, hint = "cannot be scrolled into view", "Scroll its container, or make the element visible first."
 	}
-	return e
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: o.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
 }
 
 // alternativeToTyping maps kinds of fields that accept no text to hints.
@@ -257,7 +244,7 @@ func (v *View) describeInterceptor(ctx context.Context, o *actionabilityFailure)
 	if v.check(ctx, o.doc, executor.OpRead, "") != nil {
 		return o.By.refDescription.String()
 	}
-	return fmt.Sprintf("%s [ref=%s]", o.By.refDescription, v.refFor(o.doc.world, o.By.ID, o.By.refDescription))
+	return v.withRef(o.doc, *o.By)
 }
 
 // scriptGrace is how long a page script may take to return the reason after its timeout.

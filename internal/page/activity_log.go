@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/chromedp/cdproto/network"
@@ -25,6 +26,10 @@ type recording struct {
 	mu        sync.Mutex   // guards the fields below and the log
 	log       *activityLog // nil while nothing is recorded
 	recorders int
+	paused    bool // the tab is handed over to the user
+	// private is the time of the newest console message or error during a handover. The browser
+	// reports those up to then again when the tab is attached.
+	private runtime.Timestamp
 }
 
 // start adds a recorder, and reports whether that started the log.
@@ -55,13 +60,42 @@ func (r *recording) on() bool {
 	return r.log != nil
 }
 
-// update calls f with the log, which is locked, if the activity of the tab is recorded.
+// update calls f with the log, which is locked, if the activity of the tab is recorded and the tab
+// is not handed over.
 func (r *recording) update(f func(*activityLog)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.log != nil {
+	if r.log != nil && !r.paused {
 		f(r.log)
 	}
+}
+
+// accepts reports whether a console message or error with the time at may be recorded. None of a
+// handover is recorded, not even later.
+func (r *recording) accepts(at runtime.Timestamp) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.paused {
+		r.private = max(r.private, at)
+	}
+	return r.log != nil && at > r.private
+}
+
+// pause stops recording during a handover. Pending requests count as ended.
+func (r *recording) pause() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused = true
+	if r.log != nil {
+		r.log.endRunning("the page was handed over to the user during the request")
+	}
+}
+
+// unpause ends pause.
+func (r *recording) unpause() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused = false
 }
 
 // An activityLog contains the console messages, uncaught errors and requests of a tab.
@@ -111,15 +145,14 @@ func (r *ring[T]) put(item T, bytes int, path []*document) (dropped []T) {
 // skip counts n items that were dropped before they were put into the ring.
 func (r *ring[T]) skip(n int) { r.last += n }
 
-// droppedSince returns how many items after the given number were dropped.
-func (r *ring[T]) droppedSince(number int) int {
-	n := r.last - number
+// since returns the items after the given number, and how many of them were dropped.
+func (r *ring[T]) since(number int) (items []numbered[T], dropped int) {
 	for _, e := range r.items {
 		if e.number > number {
-			n--
+			items = append(items, e)
 		}
 	}
-	return max(n, 0)
+	return items, max(r.last-number-len(items), 0)
 }
 
 // Record starts recording the activity of the tab. Recording stops when StopRecording has been
@@ -155,19 +188,6 @@ func (r *activityLog) lost(ev cdpconn.Event) {
 	}
 }
 
-// sessions returns the CDP sessions of the page and of its frames. t.mu must be held.
-func (t *Tab) sessions() []*cdpconn.Session {
-	list := []*cdpconn.Session{t.sess}
-	seen := map[*cdpconn.Session]bool{t.sess: true}
-	for _, f := range t.frames {
-		if f.sess != nil && !seen[f.sess] {
-			seen[f.sess] = true
-			list = append(list, f.sess)
-		}
-	}
-	return list
-}
-
 // networkEnableParams returns the parameters of Network.enable. The browser retains response bodies
 // only while the tab is recording.
 func (t *Tab) networkEnableParams() map[string]any {
@@ -182,8 +202,13 @@ func (t *Tab) networkEnableParams() map[string]any {
 // messages and errors as seen, because the browser reports them again when the tab is attached.
 func (r *activityLog) pause() {
 	r.seen = r.newest
+	r.endRunning("the tab was detached during the request")
+}
+
+// endRunning marks pending requests as ended with an error.
+func (r *activityLog) endRunning(why string) {
 	for _, q := range r.running {
-		q.Running, q.Error = false, "the tab was detached during the request"
+		q.Running, q.Error = false, why
 	}
 	clear(r.running)
 }
@@ -225,37 +250,29 @@ func (t *Tab) path(f *frame) []*document {
 // The documents of the record must be known, and the gate must allow reading each of them with the
 // URL that it had at that time. The function queries the gate once per document.
 func (v *View) visibilityFilter(ctx context.Context) func(path []*document) bool {
-	type key struct{ world, url string }
-	known := make(map[key]bool)
+	denied := cached(func(d document) bool { return v.check(ctx, &d, executor.OpRead, "") != nil })
 	return func(path []*document) bool {
-		if path == nil {
-			return false
-		}
-		for _, d := range path {
-			k := key{d.world, d.url}
-			ok, cached := known[k]
-			if !cached {
-				ok = v.check(ctx, d, executor.OpRead, "") == nil
-				known[k] = ok
-			}
-			if !ok {
-				return false
-			}
-		}
-		return true
+		return path != nil && !slices.ContainsFunc(path, func(d *document) bool { return denied(*d) })
 	}
 }
 
 // urlVisibilityFilter returns a function that reports whether a URL may be returned to the client.
 // If not, only its origin may be returned.
 func (v *View) urlVisibilityFilter(ctx context.Context) func(url string) bool {
-	known := make(map[string]bool)
-	return func(url string) bool {
-		ok, cached := known[url]
-		if !cached {
-			d := &document{tab: v.tab, frame: v.tab.main, url: url, origin: originOfURL(url)}
-			ok = v.check(ctx, d, executor.OpList, "") == nil
-			known[url] = ok
+	return cached(func(url string) bool {
+		d := &document{tab: v.tab, frame: v.tab.main, url: url, origin: originOfURL(url)}
+		return v.check(ctx, d, executor.OpList, "") == nil
+	})
+}
+
+// cached returns a function that calls f once for each key.
+func cached[K comparable](f func(K) bool) func(K) bool {
+	known := make(map[K]bool)
+	return func(k K) bool {
+		ok, found := known[k]
+		if !found {
+			ok = f(k)
+			known[k] = ok
 		}
 		return ok
 	}

@@ -65,10 +65,7 @@ func (r *backgroundRendering) stopLater(stop func()) {
 // screenshots are outdated. keepRendering starts a screencast that sends no frames. It does not
 // wait for the browser.
 func (t *Tab) keepRendering(ctx context.Context) {
-	if !t.opts.Shared || t.opts.Attach == nil {
-		return
-	}
-	if !t.rendering.start() {
+	if !t.opts.Shared || t.opts.Attach == nil || !t.rendering.start() {
 		return
 	}
 	p, err := t.sess.Start(context.WithoutCancel(ctx), "Page.startScreencast", map[string]any{

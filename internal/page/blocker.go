@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 const (
@@ -111,22 +113,13 @@ type sentInput struct {
 	sent time.Time
 }
 
-// mayArrive reports whether a document may still receive i. All documents have responded to scripts
-// that were sent at the time answered.
-func (i sentInput) mayArrive(answered time.Time) bool {
-	select {
-	case <-i.Done():
-		return false
-	default:
-		return time.Since(i.sent) < pendingLimit && answered.Sub(i.sent) < blockTime
-	}
-}
-
 // unhandled returns the inputs that a document may still receive, so that denied documents must
-// stay blocked. b.mu must be held.
+// stay blocked.
 func (b *inputBlocker) unhandled() (pending []sentInput) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, i := range b.inputs {
-		if i.mayArrive(b.answered) {
+		if !notify.IsClosed(i.Done()) && time.Since(i.sent) < pendingLimit && b.answered.Sub(i.sent) < blockTime {
 			pending = append(pending, i)
 		}
 	}
@@ -145,14 +138,11 @@ func (r requirement) wait(ctx context.Context) error {
 	t := r.doc.tab
 	for {
 		t.mu.Lock()
-		changed, dialog, gone := t.changed.Changed(), t.dialogs.current(), t.goneError()
+		changed, dialog, gone := t.changed.Changed(), t.dialogs.open.Load(), t.goneError()
 		t.mu.Unlock()
-		select {
-		case <-r.pending.Done():
-			return r.doc.failure(r.pending.Wait(ctx, nil))
-		default:
-		}
 		switch {
+		case notify.IsClosed(r.pending.Done()):
+			return r.doc.failure(r.pending.Wait(ctx, nil))
 		case gone != nil:
 			return gone
 		case dialog != nil:
@@ -176,10 +166,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 	if !isNew {
 		return b
 	}
-	t.mu.Lock()
-	sessions := t.sessions()
-	t.mu.Unlock()
-	for _, s := range sessions {
+	for _, s := range t.frameSessions() {
 		b.install(ctx, s)
 	}
 	for _, d := range t.documents() {
@@ -211,7 +198,7 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 	}
 	for _, source := range b.sources[len(b.scripts[s]):] {
 		p, err := s.Start(ctx, cdppage.CommandAddScriptToEvaluateOnNewDocument, map[string]any{
-			"source": source, "worldName": worldName, "runImmediately": true,
+			"source": source, "worldName": WorldName, "runImmediately": true,
 		})
 		if err != nil {
 			if b.scripts[s] == nil {
@@ -295,11 +282,8 @@ func (b *inputBlocker) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), blockRenewal)
 	defer cancel()
 	t := b.v.tab
-	t.mu.Lock()
-	gone := t.gone != nil
-	t.mu.Unlock()
 	next := t.blocking.current()
-	if (next == nil || next == b) && !gone && b.probe(ctx) {
+	if (next == nil || next == b) && !t.isGone() && b.probe(ctx) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.handled {
@@ -364,10 +348,7 @@ func (b *inputBlocker) lock(ctx context.Context) {
 		b.sources = append(b.sources, deniedscripts.AtStart(deniedscripts.LockScrolling))
 	}
 	b.mu.Unlock()
-	t.mu.Lock()
-	sessions := t.sessions()
-	t.mu.Unlock()
-	for _, s := range sessions {
+	for _, s := range t.frameSessions() {
 		b.install(ctx, s)
 	}
 	b.require(ctx)
@@ -378,13 +359,7 @@ func (b *inputBlocker) lock(ctx context.Context) {
 func (b *inputBlocker) waitLocked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, inputEnd)
 	defer cancel()
-	var all []requirement
-	for _, d := range b.blockedDocuments() {
-		if p, err := d.run(ctx, deniedscripts.LockScrolling, true); err == nil {
-			all = append(all, requirement{d, p})
-		}
-	}
-	for _, r := range all {
+	for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.LockScrolling, true) {
 		_ = r.doc.wait(ctx, r.pending, nil)
 	}
 }
@@ -409,6 +384,9 @@ func (v *View) startInput(ctx context.Context, method string, params any) (*cdpc
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
+	if e, ok := params.(mouseEvent); ok && e.Button == executor.ButtonMiddle {
+		v.blockPaste(ctx)
+	}
 	p, err := v.tab.sess.Start(ctx, method, params)
 	if err == nil {
 		b.mu.Lock()
@@ -429,9 +407,7 @@ func (b *inputBlocker) setProgress(progress string) {
 func (b *inputBlocker) recordBlocked(event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.blocked == "" {
-		b.blocked = event
-	}
+	b.blocked = cmp.Or(b.blocked, event)
 }
 
 // err returns ErrPolicyDenied if input was blocked in a document.
@@ -447,8 +423,8 @@ func (b *inputBlocker) err() error {
 
 // withProgress adds the progress of a call to its error.
 func withProgress(err error, progress string) error {
-	var e *executor.Error
-	if progress == "" || !errors.As(err, &e) {
+	e, ok := errors.AsType[*executor.Error](err)
+	if progress == "" || !ok {
 		return err
 	}
 	c := *e
@@ -484,12 +460,8 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		err := requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for waitHandled
-		select {
-		case <-p.Done():
-		default:
-			confirmed = confirmed && err == nil
-		}
+		_ = requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for waitHandled
+		confirmed = confirmed && notify.IsClosed(p.Done())
 	}
 	b.mu.Lock()
 	b.ended = true
@@ -498,9 +470,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
 		b.probe(ctx)
 		cancel()
-		b.mu.Lock()
 		confirmed = len(b.unhandled()) == 0
-		b.mu.Unlock()
 	}
 	if confirmed {
 		b.stopRenewal()
@@ -522,24 +492,13 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	}
 	if confirmed {
 		// A document's response arrives after its reports.
-		var unblocked []requirement
-		for _, d := range b.blockedDocuments() {
-			if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil {
-				unblocked = append(unblocked, requirement{d, p})
-			}
-		}
-		for _, r := range unblocked {
+		for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false) {
 			_ = r.doc.wait(ctx, r.pending, nil)
 		}
 	}
-	b.mu.Lock()
-	late := b.unhandled()
-	b.mu.Unlock()
-	t.blocking.end(late, confirmed)
+	t.blocking.end(b.unhandled(), confirmed)
 	if confirmed { // documents that are new since; unblockLate unblocks documents that are reported later
-		for _, d := range b.blockedDocuments() {
-			_, _ = d.run(ctx, deniedscripts.UnblockInput, false)
-		}
+		runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false)
 	}
 	return b.err()
 }
@@ -548,13 +507,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 // documents. Late input must not reach a document that loaded after the call.
 func (b *inputBlocker) waitHandled() {
 	t := b.v.tab
-	for {
-		b.mu.Lock()
-		pending := b.unhandled() // no input is added after the end
-		b.mu.Unlock()
-		if len(pending) == 0 {
-			break
-		}
+	for pending := b.unhandled(); len(pending) > 0; pending = b.unhandled() { // no input is added after the end
 		select {
 		case <-pending[0].Done():
 		case <-t.Gone():
@@ -570,9 +523,7 @@ func (b *inputBlocker) waitHandled() {
 		return
 	}
 	t.blocking.late, t.blocking.unblocked = nil, time.Now() // unblockLate unblocks documents that are reported later
-	for _, d := range docs {
-		_, _ = d.run(context.Background(), deniedscripts.UnblockInput, false)
-	}
+	runAll(context.Background(), docs, deniedscripts.UnblockInput, false)
 }
 
 // uninstall removes the scripts that block input in new documents.
@@ -581,9 +532,7 @@ func (b *inputBlocker) uninstall() {
 	for s, scripts := range b.scripts { // no script is added after the end
 		t.frameAttacher.resume(ctx, s)
 		for _, p := range scripts {
-			var script struct {
-				ID string `json:"identifier"`
-			}
+			var script cdppage.AddScriptToEvaluateOnNewDocumentResult
 			select {
 			case <-p.Done():
 			case <-s.Gone():
@@ -592,7 +541,7 @@ func (b *inputBlocker) uninstall() {
 				return
 			}
 			if p.Wait(ctx, &script) == nil {
-				_, _ = s.Start(ctx, cdppage.CommandRemoveScriptToEvaluateOnNewDocument, map[string]any{"identifier": script.ID})
+				_, _ = s.Start(ctx, cdppage.CommandRemoveScriptToEvaluateOnNewDocument, map[string]any{"identifier": script.Identifier})
 			}
 		}
 	}
@@ -637,7 +586,8 @@ func (a *frameAttacher) resume(ctx context.Context, s *cdpconn.Session) {
 
 // send sends the current mode to the browser: whether new frames wait. a.mu must be held.
 func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
-	return s.Start(ctx, setAutoAttach, autoAttach(a.pauses[s] > 0))
+	return s.Start(ctx, setAutoAttach, map[string]any{"autoAttach": true, "waitForDebuggerOnStart": a.pauses[s] > 0, "flatten": true,
+		"filter": []map[string]any{{"type": "iframe"}}})
 }
 
 // blockChild blocks input in a CDP session that is attached while input is sent.
@@ -652,20 +602,24 @@ func (d *document) run(ctx context.Context, script string, await bool) (*cdpconn
 	return d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, Silent: true, Await: await})
 }
 
+// runAll starts a script in documents and returns the pending commands, except of documents that are
+// gone.
+func runAll(ctx context.Context, docs []*document, script string, await bool) (started []requirement) {
+	for _, d := range docs {
+		if p, err := d.run(ctx, script, await); err == nil {
+			started = append(started, requirement{d, p})
+		}
+	}
+	return started
+}
+
 // unblockLate unblocks a document that loaded while a call sent input, but was reported only after
-// the call. t.mu must be held. The returned function, if any, must be called without it.
-func (t *Tab) unblockLate(f *frame) (after func()) {
+// the call. The returned function, if any, must be called without t.mu.
+func (t *Tab) unblockLate(d *document) (after func()) {
 	if !t.blocking.endedRecently() {
 		return nil
 	}
-	d := t.documentOf(f)
 	return func() { _, _ = d.run(context.Background(), deniedscripts.UnblockInput, false) }
 }
 
 const setAutoAttach = "Target.setAutoAttach"
-
-// autoAttach returns the parameters of Target.setAutoAttach.
-func autoAttach(wait bool) map[string]any {
-	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": wait, "flatten": true,
-		"filter": []map[string]any{{"type": "iframe"}}}
-}

@@ -102,12 +102,12 @@ func TestCut(t *testing.T) {
 		{"日本語テスト", 2, 3, "語テス", 5},
 		{"a😀b", 1, 1, "😀", 2},
 	} {
-		if got, next := cut(test.s, test.offset, test.max); got != test.want || next != test.next {
+		if got, next := cut(test.s, test.offset, test.max, unmasked); got != test.want || next != test.next {
 			t.Errorf("cut(%q, %d, %d) = %q, %d, want %q, %d", test.s, test.offset, test.max, got, next, test.want, test.next)
 		}
 	}
 	long := strings.Repeat("é", executor.DefaultMaxChars+1)
-	if got, next := cut(long, 0, 0); utf8.RuneCountInString(got) != executor.DefaultMaxChars || next != executor.DefaultMaxChars {
+	if got, next := cut(long, 0, 0, unmasked); utf8.RuneCountInString(got) != executor.DefaultMaxChars || next != executor.DefaultMaxChars {
 		t.Errorf("without a maximum: %d characters, next offset %d", utf8.RuneCountInString(got), next)
 	}
 }
@@ -121,7 +121,7 @@ func FuzzCut(f *testing.F) {
 		max = 1 + (max&0xff)%7
 		var b strings.Builder
 		for offset := 0; ; {
-			chunk, next := cut(s, offset, max)
+			chunk, next := cut(s, offset, max, unmasked)
 			if n := utf8.RuneCountInString(chunk); n > max {
 				t.Fatalf("%d characters at %d, want at most %d", n, offset, max)
 			}
@@ -156,3 +156,6 @@ func TestFirstLine(t *testing.T) {
 		}
 	}
 }
+
+// unmasked is the function for cut if nothing is masked.
+func unmasked(_ string, start, end int) (int, int) { return start, end }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -13,6 +14,8 @@ import (
 // A callQueue queues the calls on a tab. They run one at a time, in the order in which they arrive.
 // The zero value is an empty queue.
 type callQueue struct {
+	running atomic.Bool // a call has the slot and does not wait for the end of a handover
+
 	mu      sync.Mutex // guards the fields below
 	busy    bool
 	waiting []chan struct{} // each is closed when it is its call's turn
@@ -67,9 +70,9 @@ func (t *Tab) Busy() bool {
 }
 
 // Acquire waits for the turn of the caller in the call queue of the tab, and attaches to the tab if
-// it is detached. The caller must call release at the end of its call. Acquire returns
-// ErrDialogOpen immediately while a dialog blocks the page, and ErrTimeout if the deadline of ctx
-// passes first.
+// it is detached. It also waits while the tab is handed over to the user. The caller must call
+// release at the end of its call. Acquire returns ErrDialogOpen immediately while a dialog blocks
+// the page, and ErrTimeout if the deadline of ctx passes first.
 func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	slot, err := t.queue.enqueue()
 	if err != nil {
@@ -77,11 +80,19 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}
 	for {
 		t.mu.Lock()
-		changed, dialog, gone := t.changed.Changed(), t.dialogs.current(), t.gone
+		changed, dialog, gone := t.changed.Changed(), t.dialogs.open.Load(), t.gone
 		t.mu.Unlock()
+		handedOver := t.HandedOver()
 		switch {
 		case gone != nil:
 			err = gone
+		case handedOver: // its dialogs are for the user
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				err = handedOverError(ctx)
+			}
 		case dialog != nil:
 			err = dialog.error()
 		}
@@ -91,12 +102,16 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 		}
 		select {
 		case <-slot: // even if ctx has expired: the call reports that itself
+			t.queue.running.Store(true)
+			if t.HandedOver() { // in the meantime; HandOver waits for calls that are running
+				t.setIdle()
+				continue
+			}
 			return t.prepareCall(ctx, slot)
 		default:
 		}
 		select {
 		case <-slot:
-			return t.prepareCall(ctx, slot)
 		case <-changed: // possibly a dialog
 		case <-ctx.Done():
 			t.queue.release(slot)
@@ -113,6 +128,7 @@ func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func
 		err = t.enableRequestFilter(ctx)
 	}
 	if err != nil {
+		t.setIdle()
 		t.queue.release(slot)
 		return nil, err
 	}
@@ -120,14 +136,42 @@ func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func
 	return func() {
 		t.endInput()
 		t.stopRenderingLater()
+		t.setIdle()
 		t.queue.release(slot)
 	}, nil
 }
 
+// setIdle records that no call is running, and wakes HandOver, which may wait for that.
+func (t *Tab) setIdle() {
+	t.queue.running.Store(false)
+	if t.HandedOver() {
+		t.changed.Notify()
+	}
+}
+
+// awaitIdle waits until no call is running on the tab, except for those that wait for the end of a
+// handover.
+func (t *Tab) awaitIdle(ctx context.Context) error {
+	if t.changed.Wait(ctx, func() bool { return !t.queue.running.Load() }) == nil {
+		return nil
+	}
+	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Hint: "Wait for its result, then try again.",
+		Err: fmt.Errorf("a call on tab %s, which is related to this one, is running", t.opts.ID)}
+}
+
 func busyError(ctx context.Context) error {
+	return waitError(ctx, "the tab is busy with another call", "Try again, or use another tab.")
+}
+
+func handedOverError(ctx context.Context) error {
+	return waitError(ctx, "the page is handed over to the user", hintHandedOver)
+}
+
+// waitError returns the error of a call that stops to wait because ctx is done: if its deadline has
+// passed, ErrTimeout with the reason of the wait.
+func waitError(ctx context.Context, reason, hint string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true,
-			Err: errors.New("the tab is busy with another call"), Hint: "Try again, or use another tab."}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New(reason), Hint: hint}
 	}
 	return context.Cause(ctx)
 }

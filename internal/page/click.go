@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +21,9 @@ const inputTimeout = 5 * time.Second
 
 // Click clicks the target.
 func (v *View) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
-	o := executor.ClickOptions{}
-	if opts != nil {
-		o = *opts
-	}
-	if o.Button == "" {
-		o.Button = executor.ButtonLeft
-	}
-	if o.Count == 0 {
-		o.Count = 1
-	}
-	if !slices.Contains([]executor.Button{executor.ButtonLeft, executor.ButtonRight, executor.ButtonMiddle}, o.Button) {
+	o := *cmp.Or(opts, new(executor.ClickOptions))
+	o.Button, o.Count = cmp.Or(o.Button, executor.ButtonLeft), cmp.Or(o.Count, 1)
+	if buttonBits[o.Button] == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
 	}
 	if o.Count < 1 || o.Count > 3 {
@@ -40,9 +33,13 @@ func (v *View) Click(ctx context.Context, target executor.Target, opts *executor
 	if err != nil {
 		return nil, err
 	}
-	changes, err := v.act(ctx, target, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (string, error) {
+	return actionOf(v.act(ctx, target, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (string, error) {
 		return v.clickElement(ctx, el, o.Button, o.Count, modifiers)
-	})
+	}))
+}
+
+// actionOf returns the result of an action that act has run.
+func actionOf(changes executor.Changes, err error) (*executor.Action, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +103,7 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 		note, err = v.clickAt(ctx, el, at, button, count, modifiers, late)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return "", v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+			return "", v.notStable(ctx, el)
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
 			late = busyPageTimeout
 		default:
@@ -117,8 +114,8 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 
 // notClickedError adds to the error for an open dialog that the element was not clicked.
 func notClickedError(err error) error {
-	var e *executor.Error
-	if !errors.As(err, &e) || e.Code != executor.ErrDialogOpen {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok || e.Code != executor.ErrDialogOpen {
 		return err
 	}
 	c := *e
@@ -126,27 +123,18 @@ func notClickedError(err error) error {
 	return &c
 }
 
+// clickEventType maps each button to the event that ends a click with it.
+var clickEventType = map[executor.Button]string{
+	executor.ButtonLeft: "click", executor.ButtonRight: "contextmenu", executor.ButtonMiddle: "auxclick",
+}
+
 // clickAt clicks at a point where el was found. A press that arrives at the page more than late
 // after it was sent has no effect. If no press was sent or the press was blocked, clickAt returns
 // errTargetMoved if el is no longer at the point, and an error that wraps errInputBlocked if
 // another element would have received the press.
 func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
-	types := []string{"pointerdown", "mousedown", "click"}
-	last := "click"
-	switch button {
-	case executor.ButtonRight:
-		types, last = []string{"pointerdown", "mousedown", "contextmenu"}, "contextmenu"
-	case executor.ButtonMiddle:
-		types, last = []string{"pointerdown", "mousedown", "auxclick"}, "auxclick"
-	}
-	var c *hitTargetCheck
-	if at.moved && v.tab.hasOutOfProcessFrames() {
-		err = notPressedError(v.movePointerWithRetry(ctx, el, at))
-	}
-	if err == nil {
-		v.block(ctx)
-		c, err = v.startHitTargetCheck(ctx, el, at, count, late, types)
-	}
+	last := clickEventType[button]
+	c, err := v.startPressCheck(ctx, el, at, count, late, "pointerdown", "mousedown", last)
 	if errors.Is(err, errDocumentDetached) {
 		return "", v.detachedBeforeActionError(ctx, el)
 	}
@@ -157,20 +145,18 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 	if el.watch != nil {
 		el.watch.plain = !el.watch.changed && !at.moved && el.doc.top() && at.frame == nil
 	}
-	send := func(kind input.DispatchMouseEventType, clicks int) *cdpconn.Pending {
-		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{
-			Type: kind, X: at.x, Y: at.y, Button: button, ClickCount: clicks, Modifiers: modifiers,
-			Buttons: buttonBits[button],
-		}.normal())
-		if err != nil {
-			c.fail(err)
-		}
-		return p
+	var pending []*cdpconn.Pending
+	send := func(e mouseEvent) {
+		e.X, e.Y, e.Modifiers = at.x, at.y, modifiers
+		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, e)
+		c.err = cmp.Or(c.err, err)
+		pending = append(pending, p)
 	}
-	pending := []*cdpconn.Pending{send(input.DispatchMouseEventTypeMouseMoved, 0)}
+	send(mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved})
 	for n := 1; n <= count; n++ {
 		c.before = len(c.reported())
-		pending = append(pending, send(input.DispatchMouseEventTypeMousePressed, n), send(input.DispatchMouseEventTypeMouseReleased, n))
+		send(mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, Button: button, Buttons: buttonBits[button], ClickCount: n})
+		send(mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, Button: button, ClickCount: n})
 		var done bool
 		if note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count}); err != nil || done {
 			return note, err
@@ -191,6 +177,18 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 	return note, nil
 }
 
+// startPressCheck starts the hit target check of a press at a point where el was found. If the
+// pointer must first move there, the error says that no press was sent.
+func (v *View) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
+	if at.moved && v.tab.hasOutOfProcessFrames() {
+		if err := v.movePointerWithRetry(ctx, el, at); err != nil {
+			return nil, notPressedError(err)
+		}
+	}
+	v.block(ctx)
+	return v.startHitTargetCheck(ctx, el, at, presses, late, types)
+}
+
 // describeWithRef describes an element for a message, with a ref for the next attempt even if the
 // element was found by a selector.
 func (v *View) describeWithRef(ctx context.Context, el *element) string {
@@ -201,7 +199,7 @@ func (v *View) describeWithRef(ctx context.Context, el *element) string {
 	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil || l == nil {
 		return v.describe(ctx, el)
 	}
-	return fmt.Sprintf("%s [ref=%s]", l, v.refFor(el.doc.world, el.id, *l))
+	return v.withRef(el.doc, foundElement{el.id, *l})
 }
 
 // A mouseEvent holds the parameters of Input.dispatchMouseEvent.
@@ -215,26 +213,11 @@ type mouseEvent struct {
 	Modifiers  int64                        `json:"modifiers,omitempty"`
 }
 
-// normal clears the fields that a move or a release does not have.
-func (e mouseEvent) normal() mouseEvent {
-	switch e.Type {
-	case input.DispatchMouseEventTypeMouseMoved:
-		e.Button, e.Buttons = "", 0
-	case input.DispatchMouseEventTypeMouseReleased:
-		e.Buttons = 0
-	}
-	return e
-}
-
 // Hover moves the pointer onto the target.
 func (v *View) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
-	changes, err := v.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
+	return actionOf(v.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
 		return "", v.movePointerOnto(ctx, el)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &executor.Action{OK: true, Changes: changes}, nil
+	}))
 }
 
 // movePointerOnto moves the pointer onto el and verifies that el received the move.
@@ -247,7 +230,7 @@ func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 		err = v.movePointerWithRetry(ctx, el, at)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+			return v.notStable(ctx, el)
 		case !errors.Is(err, errTargetMoved):
 			return v.mapDetached(ctx, el, err)
 		}
@@ -298,8 +281,7 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 // notPressedError returns the error of a press that was not sent because the pointer did not
 // arrive.
 func notPressedError(err error) error {
-	var e *executor.Error
-	if errors.As(err, &e) && e.Code == executor.ErrNotActionable {
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
 		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
 	}
 	return err

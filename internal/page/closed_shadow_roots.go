@@ -13,22 +13,26 @@ import (
 // ids of elements that may host one. exposeClosedShadowRoots reports whether it found any.
 //
 // It queries each host once: js/closed_shadow_roots.js returns each only once.
-func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) bool {
-	any := false
-	for len(ids) > 0 {
+func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) (exposed bool) {
+	for {
 		found := false
 		for _, id := range ids {
 			found = d.openClosedRoot(ctx, id) || found
 		}
-		any = any || found
+		exposed = exposed || found
 		ids = nil
-		if found { // a closed root may contain other hosts
-			if d.call(ctx, &ids, "closedCandidates") != nil {
-				break
-			}
+		if !found || d.call(ctx, &ids, "closedCandidates") != nil { // a closed root may contain other hosts
+			return exposed
 		}
 	}
-	return any
+}
+
+// findClosedRoots passes all closed shadow roots of the document to the page scripts.
+func (d *document) findClosedRoots(ctx context.Context) {
+	var hosts []int
+	if d.call(ctx, &hosts, "closedCandidates") == nil {
+		d.exposeClosedShadowRoots(ctx, hosts)
+	}
 }
 
 // openClosedRoot passes the closed shadow root of one element to the page scripts. It reports
@@ -49,18 +53,16 @@ func (d *document) openClosedRoot(ctx context.Context, id int) bool {
 		if root.ShadowRootType != "closed" {
 			continue
 		}
-		object, err := d.handle(ctx, root.BackendNodeID, group)
+		object, err := d.resolveNode(ctx, root.BackendNodeID, d.world, group)
 		if err != nil {
 			return false
 		}
-		var answer struct {
-			Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
-		}
+		var answer runtime.CallFunctionOnResult
 		err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 			"functionDeclaration": "function(root) { globalThis.__cm.addClosedRoot(this, root) }",
 			"objectId":            host, "arguments": []map[string]any{{"objectId": object}}, "silent": true,
 		}, &answer)
-		return err == nil && answer.Exception == nil
+		return err == nil && answer.ExceptionDetails == nil
 	}
 	return false
 }
@@ -81,11 +83,7 @@ func (d *document) object(ctx context.Context, id int, group string) (runtime.Re
 	if err := d.install(ctx); err != nil {
 		return "", err
 	}
-	var answer struct {
-		Result struct {
-			ObjectID runtime.RemoteObjectID `json:"objectId"`
-		} `json:"result"`
-	}
+	var answer scriptResponse
 	err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": "function(id) { return globalThis.__cm.byId(id) }",
 		"uniqueContextId":     d.world, "arguments": []map[string]any{{"value": id}}, "silent": true, "objectGroup": group,

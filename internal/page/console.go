@@ -1,9 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -59,49 +60,53 @@ var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo
 
 // recordConsole records a console message. t.mu must be held.
 func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
-	path := t.path(t.frameOf(s, e.ExecutionContextID))
-	if path == nil {
-		return
-	}
-	m := consoleRecord{level: executor.ConsoleInfo, text: consoleText(e.Args), at: stackLocation(e.StackTrace), time: e.Timestamp}
+	level := executor.ConsoleInfo
 	switch e.Type {
 	case "debug":
-		m.level = executor.ConsoleDebug
+		level = executor.ConsoleDebug
 	case "warning":
-		m.level = executor.ConsoleWarning
+		level = executor.ConsoleWarning
 	case "error", "assert":
-		m.level = executor.ConsoleError
+		level = executor.ConsoleError
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.recording.update(func(l *activityLog) {
-		if !l.alreadyRecorded(e.Timestamp) {
-			l.console.put(m, len(m.text)+len(m.at.url), path)
-		}
+	t.recordMessage(s, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+		m := consoleRecord{level, consoleText(e.Args), stackLocation(e.StackTrace), e.Timestamp}
+		l.console.put(m, len(m.text)+len(m.at.url), path)
 	})
 }
 
 // recordError records an uncaught error. t.mu must be held.
 func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
-	if d == nil || !t.recording.on() {
+	if d == nil {
 		return
 	}
-	path := t.path(t.frameOf(s, d.ExecutionContextID))
+	t.recordMessage(s, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+		text := d.Text
+		if d.Exception != nil {
+			text = remoteText(d.Exception)
+		}
+		at := cmp.Or(stackLocation(d.StackTrace), newScriptLocation(d.URL, d.LineNumber))
+		m := errorRecord{pagetext.Truncate(text, maxRecordText), strings.Contains(d.Text, "(in promise)"), at, e.Timestamp}
+		l.errors.put(m, len(m.text)+len(m.at.url), path)
+	})
+}
+
+// recordMessage calls record for a console message or error with the time at, if it must be
+// recorded. path is the document that it is from and the documents around it. t.mu must be held.
+func (t *Tab) recordMessage(s *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*document)) {
+	if !t.recording.accepts(at) {
+		return
+	}
+	path := t.path(t.frameOf(s, context))
 	if path == nil {
 		return
 	}
-	text := d.Text
-	if d.Exception != nil {
-		text = remoteText(d.Exception)
-	}
-	m := errorRecord{text: pagetext.Truncate(text, maxRecordText), rejection: strings.Contains(d.Text, "(in promise)"), at: stackLocation(d.StackTrace), time: e.Timestamp}
-	if m.at.url == "" {
-		m.at = newScriptLocation(d.URL, d.LineNumber)
-	}
 	t.recording.update(func(l *activityLog) {
-		if !l.alreadyRecorded(e.Timestamp) {
-			l.errors.put(m, len(m.text)+len(m.at.url), path)
+		if !l.alreadyRecorded(at) {
+			record(l, path)
 		}
 	})
 }
@@ -210,10 +215,7 @@ func previewText(p *runtime.ObjectPreview) string {
 
 // Console returns console messages of the page.
 func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
-	var o executor.ConsoleOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.ConsoleOptions))
 	minLevel := max(slices.Index(levels, o.Level), 0)
 	if o.Level != "" && levels[minLevel] != o.Level {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(o.Level))
@@ -225,8 +227,8 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	var items []numbered[consoleRecord]
 	last := cursor
 	d, err := v.recordOf(ctx, func(r *activityLog) {
-		items, last = slices.Clone(r.console.items), r.console.last
-		res.Dropped = r.console.droppedSince(cursor)
+		items, res.Dropped = r.console.since(cursor)
+		last = r.console.last
 	})
 	if err != nil {
 		return nil, err
@@ -234,10 +236,9 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	res.Origin = d.origin
 	list, visible, urlVisible := []executor.ConsoleMessage{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
-		if e.number <= cursor || slices.Index(levels, e.item.level) < minLevel || !visible(e.path) {
-			continue
+		if slices.Index(levels, e.item.level) >= minLevel && visible(e.path) {
+			list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 		}
-		list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 	}
 	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
 	if o.Clear {
@@ -250,14 +251,11 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 
 // PageErrors returns uncaught errors of the page.
 func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
-	var o executor.PageErrorsOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.PageErrorsOptions))
 	res := &executor.PageErrors{}
 	var items []numbered[errorRecord]
 	d, err := v.recordOf(ctx, func(r *activityLog) {
-		items, res.Dropped = slices.Clone(r.errors.items), r.errors.droppedSince(0)
+		items, res.Dropped = r.errors.since(0)
 	})
 	if err != nil {
 		return nil, err
@@ -274,13 +272,13 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 }
 
 // stackURL matches the URL in a line of a stack trace.
-var stackURL = regexp.MustCompile(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+)(\)?)$`)
+var stackURL = lazyregexp.New(`(?m)^(\s+at .*?)([a-z]+://[^\s()]+?)(:\d+:\d+)(\)?)$`)
 
 // redactStack returns the text of an error, and replaces each URL in its stack trace that visible
 // rejects with the origin of the URL.
 func redactStack(text string, visible func(url string) bool) string {
-	return stackURL.ReplaceAllStringFunc(text, func(line string) string {
-		m := stackURL.FindStringSubmatch(line)
+	return stackURL().ReplaceAllStringFunc(text, func(line string) string {
+		m := stackURL().FindStringSubmatch(line)
 		if visible(m[2]) {
 			return line
 		}

@@ -10,49 +10,31 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
 )
 
-// A storedCookie is a cookie as Network.getCookies returns it.
-type storedCookie struct {
-	Name         string            `json:"name"`
-	Value        string            `json:"value"`
-	Domain       string            `json:"domain"`
-	Path         string            `json:"path"`
-	Expires      float64           `json:"expires"` // seconds since 1970; -1 means when the browser exits
-	HTTPOnly     bool              `json:"httpOnly"`
-	Secure       bool              `json:"secure"`
-	SameSite     executor.SameSite `json:"sameSite"`
-	PartitionKey *partitionKey     `json:"partitionKey,omitempty"`
-	OpaqueKey    bool              `json:"partitionKeyOpaque"`
-}
-
-type partitionKey struct {
-	Site     string `json:"topLevelSite"`
-	Ancestor bool   `json:"hasCrossSiteAncestor"`
-}
-
-func (c *storedCookie) toExecutor(values bool) executor.Cookie {
+// toCookie converts a cookie of the browser. It omits the value unless withValue is set.
+func toCookie(c *network.Cookie, withValue bool) executor.Cookie {
 	result := executor.Cookie{
 		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: int64(max(c.Expires, 0)),
-		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
+		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: executor.SameSite(c.SameSite),
 	}
-	if values {
+	if withValue {
 		result.Value = c.Value
 	}
 	if c.PartitionKey != nil {
-		result.Partition = c.PartitionKey.Site
+		result.Partition = c.PartitionKey.TopLevelSite
 	}
 	return result
 }
 
 // Cookies lists the cookies that the browser sends with requests of the document to its own site.
 func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*executor.Cookies, error) {
-	var o executor.CookiesOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.CookiesOptions))
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	op := executor.OpRead
@@ -67,8 +49,8 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(c storedCookie) bool { return o.Names != nil && !slices.Contains(o.Names, c.Name) })
-	slices.SortFunc(list, func(a, b storedCookie) int {
+	list = slices.DeleteFunc(list, func(c *network.Cookie) bool { return o.Names != nil && !slices.Contains(o.Names, c.Name) })
+	slices.SortFunc(list, func(a, b *network.Cookie) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Domain, b.Domain), strings.Compare(a.Path, b.Path))
 	})
 	res := &executor.Cookies{Origin: d.origin, Cookies: []executor.Cookie{}, Total: len(list)}
@@ -81,7 +63,7 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 			res.After = res.Cookies[len(res.Cookies)-1].Name
 			break
 		}
-		result := c.toExecutor(o.Values)
+		result := toCookie(c, o.Values)
 		res.Cookies = append(res.Cookies, result)
 		budget -= cookieChars + utf8.RuneCountInString(result.Name+result.Value+result.Domain+result.Path)
 	}
@@ -109,27 +91,21 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 	}
 	at := *site
 	at.Path, at.RawPath = c.Path, ""
-	params := map[string]any{"name": c.Name, "value": c.Value, "url": at.String(), "path": c.Path, "httpOnly": c.HTTPOnly, "secure": c.Secure}
-	if c.Domain != "" {
-		params["domain"] = c.Domain
-	}
-	if c.SameSite != "" {
-		params["sameSite"] = c.SameSite
-	}
-	if c.Expires != 0 {
-		params["expires"] = c.Expires
+	params := network.SetCookieParams{
+		Name: c.Name, Value: c.Value, URL: at.String(), Domain: c.Domain, Path: c.Path, HTTPOnly: &c.HTTPOnly, Secure: &c.Secure,
+		SameSite: network.CookieSameSite(c.SameSite), Expires: cdp.TimeSinceEpoch(c.Expires),
 	}
 	var res struct {
 		Success bool `json:"success"`
 	}
-	if err := v.command(ctx, "Network.setCookie", params, &res); err != nil {
+	if err := v.command(ctx, network.CommandSetCookie, params, &res); err != nil {
 		return nil, timeoutAs(err, "the browser to set the cookie")
 	}
 	stored, err := v.cookiesFor(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}
-	matches := func(k storedCookie) bool {
+	matches := func(k *network.Cookie) bool {
 		domain := cmp.Or(c.Domain, site.Hostname())
 		return k.Name == c.Name && k.Domain == domain && k.Path == c.Path && k.Value == c.Value && k.HTTPOnly == c.HTTPOnly && k.Secure == c.Secure
 	}
@@ -153,7 +129,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 		return nil, err
 	}
 	res := &executor.StorageChange{Origin: d.origin}
-	var chosen []storedCookie
+	var chosen []*network.Cookie
 	for _, c := range list {
 		if names != nil && !slices.Contains(names, c.Name) {
 			continue
@@ -167,11 +143,8 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 		chosen = append(chosen, c)
 	}
 	for _, c := range chosen {
-		params := map[string]any{"name": c.Name, "domain": c.Domain, "path": c.Path}
-		if c.PartitionKey != nil {
-			params["partitionKey"] = c.PartitionKey
-		}
-		if err := v.command(ctx, "Network.deleteCookies", params, nil); err != nil {
+		params := network.DeleteCookiesParams{Name: c.Name, Domain: c.Domain, Path: c.Path, PartitionKey: c.PartitionKey}
+		if err := v.command(ctx, network.CommandDeleteCookies, params, nil); err != nil {
 			return nil, timeoutAs(err, "the browser to delete the cookies")
 		}
 		res.Count++
@@ -220,16 +193,14 @@ func (v *View) checkDomain(ctx context.Context, d *document, site *url.URL, doma
 }
 
 // cookiesFor returns the cookies that the browser would send to url.
-func (v *View) cookiesFor(ctx context.Context, url string) ([]storedCookie, error) {
-	var res struct {
-		Cookies []storedCookie `json:"cookies"`
-	}
+func (v *View) cookiesFor(ctx context.Context, url string) ([]*network.Cookie, error) {
+	var res network.GetCookiesResult
 	// The browser responds without the page, so also while a dialog is open.
-	err := v.tab.sess.Call(ctx, "Network.getCookies", map[string]any{"urls": []string{url}}, &res)
+	err := v.tab.sess.Call(ctx, network.CommandGetCookies, network.GetCookiesParams{URLs: []string{url}}, &res)
 	if err != nil {
 		return nil, timeoutAs(err, "the browser to return the cookies")
 	}
-	return slices.DeleteFunc(res.Cookies, func(c storedCookie) bool { return c.OpaqueKey }), nil
+	return slices.DeleteFunc(res.Cookies, func(c *network.Cookie) bool { return c.PartitionKeyOpaque }), nil
 }
 
 // DownloadCookies returns the cookies that the browser would send to url, for a download that the

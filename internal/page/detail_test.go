@@ -18,17 +18,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// TestDetailFast runs the fast cases of the detail suite in a real browser and prints a table of the
-// results.
-func TestDetailFast(t *testing.T) { runDetail(t, executortest.Fast) }
-
-// TestDetailSlow runs the slow cases of the detail suite.
-func TestDetailSlow(t *testing.T) {
+// TestDetail runs the detail suite in a real browser and prints a table of the results.
+func TestDetail(t *testing.T) {
 	tier.Long(t)
-	runDetail(t, executortest.Slow)
-}
-
-func runDetail(t *testing.T, part executortest.Part) {
 	headless := true
 	b := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))})
 	t.Cleanup(func() {
@@ -42,8 +34,7 @@ func runDetail(t *testing.T, part executortest.Part) {
 	)
 	t.Cleanup(func() { printResults(results) })
 	executortest.RunDetail(t, executortest.Harness{
-		Name: "chromium",
-		Part: part,
+		Name: "chromium", Long: true,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)
 			if err != nil {

@@ -1,13 +1,14 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An openDialog is an open JavaScript dialog.
@@ -22,41 +25,29 @@ type openDialog struct {
 	executor.Dialog
 	sess        *cdpconn.Session
 	frame       cdp.FrameID
-	url         string // URL of the frame's document, as reported by the browser
 	consecutive int    // number of dialogs that opened before it; see maxConsecutiveDialogs
 	early       bool   // it opened before we attached; see enabledUnlessBlocked
+	url         string // of the page, for an early dialog
 }
 
 // dialogs is the state of the JavaScript dialogs of a tab. The zero value is ready to use. It is
 // safe for concurrent use.
 type dialogs struct {
+	open atomic.Pointer[openDialog] // nil means none
+
 	mu           sync.Mutex                                   // guards the fields below
-	open         *openDialog                                  // nil means none
 	consecutive  int                                          // dialogs that opened before the last one, each directly after the previous one was answered
 	answeredAt   time.Time                                    // when the last dialog was answered
 	answerableAt time.Time                                    // when a dialog may be answered; see delayAnswers
 	answer       func(executor.Dialog) *executor.DialogAnswer // answers dialogs automatically; may be nil
 }
 
-// current returns the open dialog, or nil if none is open.
-func (s *dialogs) current() *openDialog {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open
-}
-
 // error returns the error for the open dialog, or nil if none is open.
 func (s *dialogs) error() error {
-	if d := s.current(); d != nil {
+	if d := s.open.Load(); d != nil {
 		return d.error()
 	}
 	return nil
-}
-
-func (s *dialogs) set(d *openDialog) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open = d
 }
 
 // answerWith makes f answer dialogs, except those for which it returns nil. f is called while s is
@@ -131,15 +122,14 @@ const (
 // error returns the ErrDialogOpen error of calls while the dialog is open.
 func (d *openDialog) error() *executor.Error {
 	hint := "Answer it with Page.HandleDialog."
-	if d.Type == executor.DialogBeforeUnload {
-		hint = "Answer it with Page.HandleDialog: accept to leave the page, dismiss to stay."
-	}
-	if d.consecutive > maxConsecutiveDialogs {
-		hint = "The page keeps opening dialogs. Close it with Page.Close."
-	}
-	if d.early {
+	switch {
+	case d.early:
 		return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Dismiss the dialog. It cannot be accepted.",
 			Err: errors.New("a dialog that opened before we attached to the tab blocks the page")}
+	case d.consecutive > maxConsecutiveDialogs:
+		hint = "The page keeps opening dialogs. Close it with Page.Close."
+	case d.Type == executor.DialogBeforeUnload:
+		hint = "Answer it with Page.HandleDialog: accept to leave the page, dismiss to stay."
 	}
 	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: hint,
 		Err: fmt.Errorf("%s dialog is open and blocks the page", withArticle(string(d.Type)))}
@@ -155,34 +145,25 @@ func withArticle(noun string) string {
 // dialogOpened records a dialog, or answers it if the current call has requested that. t.mu must be
 // held. The returned function, if any, must be called without it.
 func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
-	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: cutDialog(e.Message), DefaultPrompt: cutDialog(e.DefaultPrompt)}
-	if a := t.dialogs.automaticAnswer(d); a != nil {
+	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: pagetext.Truncate(e.Message, maxDialogText), DefaultPrompt: pagetext.Truncate(e.DefaultPrompt, maxDialogText)}
+	handedOver := t.HandedOver() // the user answers it
+	if a := t.dialogs.automaticAnswer(d); a != nil && !handedOver {
 		t.wg.Go(func() { t.answerDialog(context.Background(), s, *a) })
 		return nil
 	}
-	opened := &openDialog{Dialog: d, sess: s, frame: e.FrameID, url: e.URL}
-	if t.closeIfNavigating(s, opened) {
+	opened := &openDialog{Dialog: d, sess: s, frame: e.FrameID}
+	if !handedOver && t.closeIfNavigating(s, opened) {
 		return nil
 	}
 	opened.consecutive = t.dialogs.opened(time.Now())
-	changed := t.setDialog(opened)
+	t.setDialog(opened)
 	frame := string(opened.frameOr(t.main))
-	return func() {
-		changed()
-		t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame})
-	}
+	return func() { t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame}) }
 }
 
 // maxDialogText is the maximum length of the texts of a dialog, in characters. Users do not read
 // more, and the browser itself allows 10,000.
 const maxDialogText = 2000
-
-func cutDialog(s string) string {
-	if r := []rune(s); len(r) > maxDialogText {
-		return string(r[:maxDialogText]) + "…"
-	}
-	return s
-}
 
 func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.DialogAnswer) error {
 	params := cdppage.HandleJavaScriptDialogParams{Accept: a.Accept}
@@ -191,8 +172,7 @@ func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.D
 	}
 	t.dialogs.answered(time.Now()) // the next dialog may open before this call returns
 	err := s.Call(ctx, "Page.handleJavaScriptDialog", params, nil)
-	var ce *cdpconn.Error
-	if errors.As(err, &ce) && strings.Contains(ce.Message, "Not attached to an active page") {
+	if ce, ok := errors.AsType[*cdpconn.Error](err); ok && strings.Contains(ce.Message, "Not attached to an active page") {
 		// See closeIfNavigating: the answer was too late.
 		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close, and open the page in another one.",
 			"the dialog can no longer be answered: a navigation is pending")
@@ -223,10 +203,8 @@ func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
 	t.wg.Go(func() {
 		if err := t.answerDialog(context.Background(), s, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
 			t.mu.Lock()
-			changed := t.setDialog(d)
-			t.notify()
+			t.setDialog(d)
 			t.mu.Unlock()
-			changed()
 		}
 	})
 	return true
@@ -246,7 +224,7 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 }
 
 // dialogErrorPattern matches the error of an openDialog.
-var dialogErrorPattern = regexp.MustCompile(`an? \w+ dialog is open and blocks the page`)
+var dialogErrorPattern = lazyregexp.New(`an? \w+ dialog is open and blocks the page`)
 
 // AsClientError converts an error of a call on the tab to an error for the client. The error for an
 // open dialog contains the text of the dialog if the client may read it. The rest of the error,
@@ -256,7 +234,7 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
 			Hint: "Try again; take a snapshot to see where it is."}
 	}
-	d := v.tab.dialogs.current()
+	d := v.tab.dialogs.open.Load()
 	if d == nil || !errors.Is(err, executor.ErrDialogOpen) {
 		return err
 	}
@@ -264,9 +242,8 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 	if redacted := v.redactedDialog(ctx, d); redacted.Message != "" {
 		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), firstLine(redacted.Message))
 	}
-	var was *executor.Error
-	if errors.As(err, &was) && dialogErrorPattern.MatchString(was.Message()) {
-		e.Err = errors.New(dialogErrorPattern.ReplaceAllLiteralString(was.Message(), e.Message()))
+	if was, ok := errors.AsType[*executor.Error](err); ok && dialogErrorPattern().MatchString(was.Message()) {
+		e.Err = errors.New(dialogErrorPattern().ReplaceAllLiteralString(was.Message(), e.Message()))
 	}
 	return e
 }
@@ -295,22 +272,17 @@ func noDialogError(what string) error {
 // HandleDialog answers the open dialog and returns what that changed.
 func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
 	t := v.tab
-	t.mu.Lock()
-	d := t.dialogs.current()
-	var f *frame
-	if d != nil {
-		if f = t.frames[d.frame]; f == nil {
-			f = t.frames[t.main]
-		}
-	}
-	doc := t.documentOf(f)
-	if doc == nil && f != nil && f.id == t.main {
-		doc = t.bestKnownDocument() // the dialog opened before the browser reported anything else about the page
-	}
-	t.mu.Unlock()
+	d := t.dialogs.open.Load()
 	if d == nil {
 		return nil, noDialogError("no dialog is open in this tab")
 	}
+	t.mu.Lock()
+	f := cmp.Or(t.frames[d.frame], t.frames[t.main])
+	doc := t.documentOf(f)
+	if doc == nil && f.id == t.main {
+		doc = t.bestKnownDocument() // the dialog opened before the browser reported anything else about the page
+	}
+	t.mu.Unlock()
 	op := executor.OpDismiss
 	if a.Accept {
 		op = executor.OpAct
@@ -318,7 +290,8 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if doc == nil {
 		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close.", "the document of the dialog is unknown")
 	}
-	if err := v.check(ctx, doc, op, ""); err != nil {
+	// The dialog may be why the document has not masked what the user entered.
+	if err := v.checkGate(ctx, doc, op, ""); err != nil {
 		return nil, err
 	}
 	if err := t.dialogs.waitAnswerable(ctx); err != nil {
@@ -338,15 +311,16 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if d.early {
 		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
 	}
+	closed := func() (bool, error) { return t.dialogs.open.Load() != d, nil }
 	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if errors.Is(err, executor.ErrCDP) && t.await(limit, func() (bool, error) { return t.dialogs.current() != d, nil }) == nil {
+		if errors.Is(err, executor.ErrCDP) && t.await(limit, closed) == nil {
 			return nil, noDialogError("the dialog closed before it was answered; the page continued")
 		}
 		return nil, err
 	}
-	err := t.await(ctx, func() (bool, error) { return t.dialogs.current() != d, nil })
+	err := t.await(ctx, closed)
 	t.dialogs.answered(time.Now())
 	if err != nil {
 		return nil, timeoutAs(err, "the dialog to close")

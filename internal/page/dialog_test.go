@@ -52,7 +52,7 @@ func TestDialogError(t *testing.T) {
 	if err := d.error(); err != nil {
 		t.Errorf("without a dialog: %v", err)
 	}
-	d.set(&openDialog{Dialog: executor.Dialog{Type: executor.DialogAlert}})
+	d.open.Store(&openDialog{Dialog: executor.Dialog{Type: executor.DialogAlert}})
 	if err := d.error(); err == nil {
 		t.Error("no error for an open dialog")
 	}

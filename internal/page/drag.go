@@ -71,8 +71,7 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 			return "", err
 		}
 	}
-	no := false
-	end, err := v.waitActionable(ctx, onto, actionabilityOptions{Hit: &no})
+	end, err := v.waitActionable(ctx, onto, actionabilityOptions{Hit: new(false)})
 	if err != nil {
 		return "", err
 	}
@@ -94,13 +93,11 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 			return "", err
 		}
 	}
-	// At each move, the element below the pointer decides whether it accepts the drop. The last
-	// decision counts.
-	if err := v.movePressedPointer(ctx, end.x, end.y); err != nil {
+	docs := v.dragDocuments(el, onto)
+	seen, err := v.moveToDropPoint(ctx, docs, token, end)
+	if err != nil {
 		return "", err
 	}
-	docs := v.dragDocuments(el, onto)
-	seen := queryDragState(ctx, docs, token)
 	ended = true
 	if err := v.release(ctx, executor.ButtonLeft); err != nil {
 		return "", err
@@ -109,6 +106,24 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 		return executor.DragPointerOnly, nil
 	}
 	return v.dragOutcome(ctx, docs, token, &accepted), nil
+}
+
+// moveToDropPoint moves the pointer to the point of the drop. At each move, the element below the
+// pointer decides whether it accepts the drop, and the last decision counts. The browser sends
+// dragover only after it has started the drag of data, which a busy browser may do after the moves.
+// Until then, moveToDropPoint repeats the last move.
+func (v *View) moveToDropPoint(ctx context.Context, docs []*document, token string, end *actionPoint) (dragState, error) {
+	limit, cancel := context.WithTimeout(ctx, dropTimeout)
+	defer cancel()
+	for {
+		if err := v.movePressedPointer(ctx, end.x, end.y); err != nil {
+			return dragState{}, err
+		}
+		seen := queryDragState(ctx, docs, token)
+		if !seen.Dragged || seen.Over || seen.Ended || !v.pause(limit) {
+			return seen, nil
+		}
+	}
 }
 
 // dragDocuments returns the documents of both elements.
@@ -127,19 +142,12 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 		if err != nil {
 			return nil, err
 		}
-		var c *hitTargetCheck
-		if at.moved && v.tab.hasOutOfProcessFrames() {
-			err = notPressedError(v.movePointerWithRetry(ctx, el, at))
-		}
-		if err == nil {
-			v.block(ctx)
-			c, err = v.startHitTargetCheck(ctx, el, at, 1, busyPageTimeout, []string{"pointerdown", "mousedown"})
-		}
+		c, err := v.startPressCheck(ctx, el, at, 1, busyPageTimeout, "pointerdown", "mousedown")
 		if errors.Is(err, errTargetMoved) {
 			if tries < 10 && ctx.Err() == nil {
 				continue
 			}
-			return nil, v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+			return nil, v.notStable(ctx, el)
 		}
 		if err != nil {
 			return nil, v.mapDetached(ctx, el, err)
@@ -149,7 +157,7 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 		if err != nil {
 			return nil, err
 		}
-		pressed, err := v.startPress(ctx, executor.ButtonLeft, at.x, at.y, 1)
+		pressed, err := v.startInput(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.press(executor.ButtonLeft, at.x, at.y))
 		if err != nil {
 			return nil, err
 		}
@@ -161,6 +169,7 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 // A dragState is the result of dragState in js/drag.js, combined for several documents.
 type dragState struct {
 	Dragged bool `json:"dragged"`
+	Over    bool `json:"over"`
 	Dropped bool `json:"dropped"`
 	Ended   bool `json:"ended"`
 }
@@ -172,7 +181,7 @@ func queryDragState(ctx context.Context, docs []*document, token string) dragSta
 	for _, d := range docs {
 		var seen dragState
 		if d.call(ctx, &seen, "dragState", token) == nil {
-			all = dragState{all.Dragged || seen.Dragged, all.Dropped || seen.Dropped, all.Ended || seen.Ended}
+			all = dragState{all.Dragged || seen.Dragged, all.Over || seen.Over, all.Dropped || seen.Dropped, all.Ended || seen.Ended}
 		}
 	}
 	return all

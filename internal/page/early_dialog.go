@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -10,27 +11,25 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A dialog that opened before we attached blocks the page like any other. But the
-// browser reports neither the dialog nor its text, and
-// Page.handleJavaScriptDialog answers that no dialog is open (Chromium 156). The
-// only sign is that the page responds to no command while the browser still
+// A dialog that opened before we attached blocks the page like any other. But the browser reports
+// neither the dialog nor its text, and Page.handleJavaScriptDialog answers that no dialog is open
+// (Chromium 156). The only sign is that the page responds to no command while the browser still
 // responds to input, which it drops.
 
 const (
-	// earlyAnswer is how long a page may take to respond before it is checked for
-	// a dialog, and the time between the checks.
+	// earlyAnswer is how long a page may take to respond before it is checked for a dialog, and the
+	// time between the checks.
 	earlyAnswer = 300 * time.Millisecond
-	// earlyGrace is how much longer a page gets when it seems blocked. A page
-	// that was only slow responds before the input does.
-	earlyGrace = 200 * time.Millisecond
-	// earlyLimit bounds the wait for the responses of a blocked page. A user may
-	// leave a dialog open for that long.
+	// earlyGrace is how much longer a page gets when it seems blocked. Input for a page whose
+	// renderer process is starting is dropped, too; on a busy computer that takes seconds.
+	earlyGrace = 3 * time.Second
+	// earlyLimit bounds the wait for the responses of a blocked page. A user may leave a dialog open
+	// for that long.
 	earlyLimit = 24 * time.Hour
 )
 
-// enabledUnlessBlocked waits for answered, or until it is clear that a dialog
-// blocks the page. If a dialog blocks it, the responses arrive when the dialog
-// has closed.
+// enabledUnlessBlocked waits for answered, or until it is clear that a dialog blocks the page. If a
+// dialog blocks it, the responses arrive when the dialog has closed.
 func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), earlyLimit)
 	done := make(chan error, 1)
@@ -38,10 +37,10 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		defer cancel()
 		err := answered(wait)
 		t.mu.Lock()
-		if d := t.dialogs.current(); d != nil && d.early {
+		if d := t.dialogs.open.Load(); d != nil && d.early {
 			t.setDialog(nil)
 		}
-		t.notify()
+		t.changed.Notify()
 		t.mu.Unlock()
 		done <- err
 	})
@@ -63,32 +62,24 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		case <-time.After(earlyGrace):
 		}
 		t.mu.Lock()
-		info := t.sess.Target()
-		url := t.lastKnown.url
-		if info != nil && url == "" {
-			url = info.URL
+		url := cmp.Or(t.lastKnown.url, t.sess.Target().URL)
+		if t.dialogs.open.Load() == nil {
+			t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
-		changed := func() {}
-		if t.dialogs.current() == nil {
-			changed = t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
-		}
-		t.notify()
+		t.changed.Notify()
 		t.mu.Unlock()
-		changed()
 		return nil
 	}
 }
 
-// dropsInput reports whether the browser responds to input for the page within
-// earlyAnswer. A busy page responds only when it is done.
+// dropsInput reports whether the browser responds to input for the page within earlyAnswer. A busy
+// page responds only when it is done.
 func (t *Tab) dropsInput(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, earlyAnswer)
-	defer cancel()
-	return t.sess.Call(ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}, nil) == nil
+	return t.callWithin(ctx, earlyAnswer, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
 }
 
-// dismissEarly closes an early dialog with a same-document navigation, at which
-// the browser closes the dialog.
+// dismissEarly closes an early dialog with a same-document navigation, at which the browser closes
+// the dialog.
 func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) error {
 	if accept {
 		return executor.Errorf(executor.ErrDialogOpen, "Dismiss it, or ask the user to answer it in the browser.",
@@ -99,8 +90,7 @@ func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) erro
 		url += "#"
 	}
 	err := t.sess.Call(ctx, "Page.navigate", map[string]any{"url": url}, nil)
-	var ce *cdpconn.Error
-	if errors.As(err, &ce) {
+	if _, rejected := errors.AsType[*cdpconn.Error](err); rejected {
 		return executor.Errorf(executor.ErrDialogOpen, "Ask the user to answer it in the browser, or close the tab.",
 			"the dialog cannot be dismissed: %w", err)
 	}

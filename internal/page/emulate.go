@@ -6,20 +6,22 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // An emulation is what a tab emulates. The zero value emulates nothing.
 type emulation struct {
 	width, height int // set by Resize; 0 means the size of the device
 	executor.Emulation
-	agent string // user agent of the device
+	agent   string                       // user agent of the device, unless UserAgent is set
+	headers map[string]map[string]string // by origin; never changed
 }
 
 // An emulationState is the current emulation of a tab. The zero value is ready to use. It is safe
@@ -45,13 +47,6 @@ func (s *emulationState) change(v *View, change func(*emulation)) (before, after
 	change(&s.current)
 	s.changedBy = v
 	return before, s.current
-}
-
-// undo sets the emulation to what it was before a change that the browser rejected.
-func (s *emulationState) undo(before emulation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current = before
 }
 
 // reset removes the emulation if v changed it last, and returns what it was.
@@ -98,7 +93,7 @@ var networkProfiles = map[executor.NetworkConditions]networkProfile{
 }
 
 // localePattern matches a locale: language, script and region.
-var localePattern = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?$`)
+var localePattern = lazyregexp.New(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?$`)
 
 // emulateTimeout bounds a change of the emulation.
 const emulateTimeout = 10 * time.Second
@@ -111,15 +106,12 @@ func (e emulation) commands(top, ownProcess bool) []command {
 	if e.ReducedMotion != nil {
 		features[1]["value"] = map[bool]string{true: "reduce", false: "no-preference"}[*e.ReducedMotion]
 	}
-	net, cpuRate := networkProfiles[executor.NetworkOnline], 1.0
-	if e.Network != "" {
-		net = networkProfiles[e.Network]
-	}
-	if e.CPUThrottling != 0 {
-		cpuRate = e.CPUThrottling
-	}
+	net := networkProfiles[cmp.Or(e.Network, executor.NetworkOnline)]
 	d, agent := devices[e.Device], map[string]any{"userAgent": e.agent, "acceptLanguage": e.Locale}
-	if e.agent != "" {
+	switch {
+	case e.UserAgent != "":
+		agent["userAgent"] = e.UserAgent
+	case e.agent != "":
 		agent["platform"] = "Linux armv81"
 		agent["userAgentMetadata"] = map[string]any{"platform": "Android", "platformVersion": "10.0.0", "architecture": "", "model": "K", "mobile": d.mobile != ""}
 	}
@@ -137,12 +129,20 @@ func (e emulation) commands(top, ownProcess bool) []command {
 		list = append(list,
 			command{"Emulation.setLocaleOverride", map[string]any{"locale": e.Locale}},
 			command{timezoneMethod, map[string]any{"timezoneId": e.Timezone}},
-			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": cpuRate}})
+			command{"Emulation.setCPUThrottlingRate", map[string]any{"rate": cmp.Or(e.CPUThrottling, 1)}})
 	}
 	if top {
-		list = append(list, e.metrics())
+		list = append(list, e.metrics(), e.position())
 	}
 	return list
+}
+
+// position returns the command that sets the position of the device.
+func (e emulation) position() command {
+	if e.Geolocation == nil {
+		return command{"Emulation.clearGeolocationOverride", nil}
+	}
+	return command{"Emulation.setGeolocationOverride", *e.Geolocation}
 }
 
 // metrics returns the command that sets the size of the viewport.
@@ -191,7 +191,19 @@ func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach ==
 
 // emulated returns the commands that apply the tab's emulation to a target that was just attached.
 func (t *Tab) emulated(s *cdpconn.Session) []command {
-	return t.emulation.get().since(emulation{}, s == t.sess, t.ownsRendererProcess())
+	e := t.emulation.get()
+	list := e.since(emulation{}, s == t.sess, t.ownsRendererProcess())
+	if c, ok := t.interceptionSince(emulation{}, e); ok {
+		list = append(list, c)
+	}
+	return list
+}
+
+// interceptionSince returns the command that changes which requests of a target are paused for
+// additional headers. A RequestFilter that runs from the start pauses all of them.
+func (t *Tab) interceptionSince(before, after emulation) (c command, ok bool) {
+	c = after.interception()
+	return c, t.opts.RequestFilter == nil && !reflect.DeepEqual(c, before.interception())
 }
 
 // Resize sets or resets the size of the viewport.
@@ -202,7 +214,7 @@ func (v *View) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.
 	case !o.Reset && (min(o.Width, o.Height) < executor.MinViewport || max(o.Width, o.Height) > executor.MaxViewport):
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give both, or reset.", "width and height must be between %d and %d CSS pixels", executor.MinViewport, executor.MaxViewport)
 	}
-	e, err := v.emulate(ctx, func(e *emulation, _ string) { e.width, e.height = o.Width, o.Height })
+	e, err := v.emulate(ctx, executor.EmulateOptions{}, func(e *emulation, _ measuredPage) { e.width, e.height = o.Width, o.Height })
 	if err != nil {
 		return nil, err
 	}
@@ -214,11 +226,11 @@ func (v *View) Emulate(ctx context.Context, o executor.EmulateOptions) (*executo
 	if err := v.checkEmulation(o); err != nil {
 		return nil, err
 	}
-	return v.emulate(ctx, func(e *emulation, agent string) {
+	return v.emulate(ctx, o, func(e *emulation, page measuredPage) {
 		if o.Reset {
 			*e = emulation{width: e.width, height: e.height}
 		}
-		e.change(o, agent)
+		e.change(o, page)
 	})
 }
 
@@ -237,28 +249,49 @@ func (v *View) checkEmulation(o executor.EmulateOptions) error {
 		return unknown("color scheme", string(o.ColorScheme))
 	case !slices.Contains([]executor.MediaType{"", executor.MediaScreen, executor.MediaPrint}, o.Media):
 		return unknown("media type", string(o.Media))
-	case o.Locale != "" && !localePattern.MatchString(o.Locale):
+	case o.Locale != "" && !localePattern().MatchString(o.Locale):
 		return executor.Errorf(executor.ErrBadArgs, "Write it like nb-NO.", "invalid locale %q", firstLine(o.Locale))
 	case o.CPUThrottling != 0 && !(o.CPUThrottling >= 1 && o.CPUThrottling <= executor.MaxCPUThrottling): // also rejects NaN
 		return executor.Errorf(executor.ErrBadArgs, "1 means no throttling.", "cpu throttling must be between 1 and %d", executor.MaxCPUThrottling)
 	case !v.tab.ownsRendererProcess() && (o.Locale != "" || o.Timezone != "" || o.CPUThrottling > 1):
 		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.",
 			"locale, timezone and cpu cannot be emulated in the user's own Chrome: other tabs may share the page's process")
+	case len(o.UserAgent) > maxUserAgent || strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }):
+		return executor.Errorf(executor.ErrBadArgs, "Use printable ASCII characters.", "user agent is invalid or longer than %d characters", maxUserAgent)
+	case o.Geolocation != nil && !(math.Abs(o.Geolocation.Latitude) <= 90 && math.Abs(o.Geolocation.Longitude) <= 180 && o.Geolocation.Accuracy >= 0): // also rejects NaN
+		return executor.Errorf(executor.ErrBadArgs, "The latitude is from -90 to 90, the longitude from -180 to 180.", "the geolocation is not a position")
+	}
+	return v.checkPermissions(o)
+}
+
+// maxUserAgent is the maximum length of a user agent, in characters.
+const maxUserAgent = 1000
+
+func (v *View) checkPermissions(o executor.EmulateOptions) error {
+	for _, p := range o.Permissions {
+		switch {
+		case p != executor.PermissionGeolocation && p != executor.PermissionNotifications:
+			return executor.Errorf(executor.ErrBadArgs, "Use geolocation or notifications.", "permission %q cannot be granted", firstLine(string(p)))
+		case v.tab.opts.SetPermission == nil:
+			return executor.Errorf(executor.ErrBadArgs, "Ask the user to grant it, or use the managed browser.", "permissions cannot be granted in the user's own Chrome")
+		case p == executor.PermissionGeolocation && o.Geolocation == nil && (o.Reset || v.tab.emulation.get().Geolocation == nil):
+			return executor.Errorf(executor.ErrBadArgs, "Also emulate a geolocation.", "permission %q needs an emulated geolocation", string(p))
+		}
 	}
 	return nil
 }
 
 // chromeVersion matches the version in the user agent of the browser. Nothing else in the user
 // agent of Chrome for Android depends on the device.
-var chromeVersion = regexp.MustCompile(`Chrome/([0-9]+)`)
+var chromeVersion = lazyregexp.New(`Chrome/([0-9]+)`)
 
-// change sets the fields that o sets. agent is the user agent of the browser.
-func (e *emulation) change(o executor.EmulateOptions, agent string) {
+// change sets the fields that o sets.
+func (e *emulation) change(o executor.EmulateOptions, page measuredPage) {
 	if o.Device != "" {
 		e.Device, e.agent = o.Device, ""
 		if o.Device == executor.DeviceDesktop {
 			e.Device = ""
-		} else if m := chromeVersion.FindStringSubmatch(agent); m != nil {
+		} else if m := chromeVersion().FindStringSubmatch(page.Agent); m != nil {
 			e.agent = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/" + m[1] + ".0.0.0" + devices[o.Device].mobile + " Safari/537.36"
 		}
 	}
@@ -273,33 +306,49 @@ func (e *emulation) change(o executor.EmulateOptions, agent string) {
 	if e.CPUThrottling = cmp.Or(o.CPUThrottling, e.CPUThrottling); e.CPUThrottling == 1 {
 		e.CPUThrottling = 0
 	}
+	e.changeHeaders(o.Headers)
+	e.UserAgent = cmp.Or(o.UserAgent, e.UserAgent)
+	e.Geolocation = cmp.Or(o.Geolocation, e.Geolocation)
+	for _, p := range o.Permissions {
+		if g := (executor.PageGrant{Origin: page.origin, Permission: p}); !slices.Contains(e.Permissions, g) {
+			e.Permissions = append(slices.Clone(e.Permissions), g)
+		}
+	}
 }
 
-// A measuredViewport is the viewport that a page reports, and the user agent.
-type measuredViewport struct {
+// A measuredPage is the viewport that a page reports, the user agent, and the origin of the page.
+type measuredPage struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
 	Scale  float64 `json:"scale"`
 	Agent  string  `json:"agent,omitempty"`
+
+	origin string
 }
 
-// emulate applies change to the emulation of the tab, and returns the result. The agent argument of
-// change is the user agent of the browser.
-func (v *View) emulate(ctx context.Context, change func(e *emulation, agent string)) (*executor.Emulation, error) {
+// emulate applies change to the emulation of the tab, and returns the result. change receives the
+// page as it is before. What o refers to must be allowed in the page.
+func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change func(*emulation, measuredPage)) (*executor.Emulation, error) {
 	ctx, cancel := context.WithTimeout(ctx, emulateTimeout)
 	defer cancel()
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
-	var measured measuredViewport
+	if len(o.Permissions) > 0 && (d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque) {
+		return nil, executor.Errorf(executor.ErrNotActionable, "Navigate to the site first.", "the page has no site that permissions can be granted to")
+	}
+	if err := v.checkHeaders(ctx, d, o.Headers); err != nil {
+		return nil, err
+	}
+	measured := measuredPage{origin: d.origin}
 	if err := d.call(ctx, &measured, "viewport", nil); err != nil {
 		return nil, timeoutAs(err, "the page to return its size")
 	}
 	t := v.tab
-	before, after := t.emulation.change(v, func(e *emulation) { change(e, measured.Agent) })
+	before, after := t.emulation.change(v, func(e *emulation) { change(e, measured) })
 	if err := t.applyEmulation(ctx, before, after); err != nil {
-		t.emulation.undo(before)
+		t.emulation.change(v, func(e *emulation) { *e = before })
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), emulateTimeout)
 		defer cancel()
 		return nil, errors.Join(err, t.applyEmulation(undo, after, before))
@@ -331,7 +380,7 @@ func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error
 			t.log.Debug("setting the emulation of a frame", "error", err)
 		case first == nil:
 			first = timeoutAs(err, "the browser to set the emulation")
-			if ce := (*cdpconn.Error)(nil); errors.As(err, &ce) {
+			if ce, ok := errors.AsType[*cdpconn.Error](err); ok {
 				first = executor.Errorf(executor.ErrBadArgs, "Use another value.", "the browser rejected the emulation: %s", firstLine(ce.Message))
 			}
 		}
@@ -347,14 +396,24 @@ type pendingCommand struct {
 
 // sendEmulation sends the commands that applyEmulation waits for.
 func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []pendingCommand) {
-	t.mu.Lock()
-	sessions := t.sessions()
-	t.mu.Unlock()
-	for _, s := range sessions {
-		for _, c := range after.since(before, s == t.sess, t.ownsRendererProcess()) {
+	for _, s := range t.frameSessions() {
+		commands := after.since(before, s == t.sess, t.ownsRendererProcess())
+		if c, ok := t.interceptionSince(before, after); ok {
+			commands = append(commands, c)
+		}
+		for _, c := range commands {
 			if p, err := s.Start(ctx, c.method, c.params); err == nil {
 				list = append(list, pendingCommand{s, p})
 			}
+		}
+	}
+	for _, g := range slices.Concat(before.Permissions, after.Permissions) {
+		granted := slices.Contains(after.Permissions, g)
+		if granted == slices.Contains(before.Permissions, g) {
+			continue
+		}
+		if p, err := t.opts.SetPermission(ctx, g, granted); err == nil {
+			list = append(list, pendingCommand{t.sess, p})
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -18,20 +20,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// Eval runs JavaScript in the main world of the top frame.
+// Eval runs JavaScript in the main world of the top frame, or of the frame of opts.Target.
 func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalOptions) (*executor.EvalResult, error) {
 	if strings.TrimSpace(expression) == "" {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Pass a JavaScript expression.", "the expression is empty")
 	}
+	o := *cmp.Or(opts, new(executor.EvalOptions))
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
-	d, err := v.documentForEval(ctx, executor.OpEval)
+	d, el, err := v.scopeOfEval(ctx, o.Target)
 	if err != nil {
 		return nil, err
 	}
 	dialogs, done := v.tab.answerDialogs()
 	defer done()
-	remote, exception, err := d.evaluate(ctx, expression, opts == nil || !opts.NoAwait)
+	var remote *remoteObject
+	var exception *runtime.ExceptionDetails
+	if el == nil {
+		remote, exception, err = d.evaluate(ctx, expression, !o.NoAwait)
+	} else {
+		remote, exception, err = v.evaluateOn(ctx, el, expression, !o.NoAwait)
+	}
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
 	switch {
 	case errors.Is(err, errDocumentDetached):
@@ -51,14 +60,37 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	return res, nil
 }
 
+// scopeOfEval returns the document that a script of the client runs in: the top document, or that of
+// the element of a target, which it also returns.
+func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*document, *element, error) {
+	if target.IsZero() {
+		d, err := v.documentForEval(ctx, executor.OpEval)
+		return d, nil, err
+	}
+	el, err := v.resolve(ctx, target, executor.OpEval)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := v.allowScript(ctx, el.doc); err != nil {
+		return nil, nil, err
+	}
+	return el.doc, el, nil
+}
+
 // A remoteObject describes a value in a response of Runtime.evaluate.
 type remoteObject struct {
-	Type        string       `json:"type"`
-	Subtype     string       `json:"subtype"`
-	Value       jsonv2.Value `json:"value"`
-	Number      string       `json:"unserializableValue"`
-	Description string       `json:"description"`
-	ObjectID    string       `json:"objectId"`
+	Type        string                 `json:"type"`
+	Subtype     string                 `json:"subtype"`
+	Value       jsonv2.Value           `json:"value"`
+	Number      string                 `json:"unserializableValue"`
+	Description string                 `json:"description"`
+	ObjectID    runtime.RemoteObjectID `json:"objectId"`
+}
+
+// A scriptResponse is the response to a command that runs a script.
+type scriptResponse struct {
+	Result    remoteObject              `json:"result"`
+	Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 }
 
 // kind returns the type of the value.
@@ -78,24 +110,73 @@ func (d *document) evaluate(ctx context.Context, expression string, await bool) 
 	if t := strings.TrimSpace(expression); strings.HasPrefix(t, "{") && strings.HasSuffix(t, "}") && json.Valid([]byte(t)) {
 		expression = "(" + t + ")"
 	}
-	var answer struct {
-		Result    remoteObject              `json:"result"`
-		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
-		Cut       bool                      `json:"cut"` // see cdpconn.Session.StartShort
-		Threw     bool                      `json:"threw"`
-	}
-	p, err := d.sess.StartShort(ctx, runtime.CommandEvaluate, map[string]any{
+	return d.runScript(ctx, runtime.CommandEvaluate, map[string]any{
 		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
 		"replMode": true, // top-level await, as in the console
 		"silent":   true, "objectGroup": evalGroup,
 		"timeout": callLimit(ctx).Milliseconds(), // terminates for (;;), but not a loop of microtasks
-	})
+	}, await)
+}
+
+// evaluateOn calls the function that an expression evaluates to with an element, in the main world
+// of the element's document.
+func (v *View) evaluateOn(ctx context.Context, el *element, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	d := el.doc
+	group, release := d.objectGroup(ctx)
+	defer release()
+	argument, err := d.mainObject(ctx, el.id, group)
+	if err != nil {
+		return nil, nil, err
+	}
+	if argument == "" {
+		return nil, nil, v.refExpiredError(ctx, el)
+	}
+	remote, exception, err := d.runScript(ctx, runtime.CommandCallFunctionOn, map[string]any{
+		"functionDeclaration": expression, "uniqueContextId": d.main, "arguments": []map[string]any{{"objectId": argument}},
+		"awaitPromise": await, "userGesture": true, "silent": true, "objectGroup": evalGroup,
+	}, false) // awaitPromise suffices
+	var ce *cdpconn.Error
+	switch {
+	case errors.As(err, &ce) && strings.Contains(ce.Message, "does not evaluate to a function"):
+		return nil, nil, executor.Errorf(executor.ErrBadArgs, "Write it like (element) => element.value.", "with a target, the expression must be a function")
+	case errors.Is(err, context.DeadlineExceeded):
+		// Unlike an evaluation, a call has no time limit in the browser.
+		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandTerminateExecution, nil)
+	}
+	return remote, exception, err
+}
+
+// mainObject returns the remote object for an element id in the main world, or "" if the element no
+// longer exists.
+func (d *document) mainObject(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
+	object, err := d.object(ctx, id, group)
+	if err != nil || object == "" {
+		return "", err
+	}
+	var node dom.DescribeNodeResult
+	if err := d.sess.Call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: object}, &node); err != nil {
+		return "", d.failure(err)
+	}
+	if node.Node == nil {
+		return "", errDocumentDetached
+	}
+	return d.resolveNode(ctx, node.Node.BackendNodeID, d.main, group)
+}
+
+// runScript sends a command that runs a script of the client in the main world of the document, and
+// returns the value. With await, it waits for the promise that the command returns.
+func (d *document) runScript(ctx context.Context, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	var answer struct {
+		scriptResponse
+		Cut   bool `json:"cut"` // see cdpconn.Session.StartShort
+		Threw bool `json:"threw"`
+	}
+	p, err := d.sess.StartShort(ctx, method, params)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := d.wait(ctx, p, &answer); err != nil {
-		var ce *cdpconn.Error
-		if errors.As(err, &ce) && (ce.Message == "Internal error" || strings.Contains(ce.Message, "terminated")) {
+		if ce, ok := errors.AsType[*cdpconn.Error](err); ok && (ce.Message == "Internal error" || strings.Contains(ce.Message, "terminated")) {
 			return nil, nil, context.DeadlineExceeded // the timeout parameter has passed
 		}
 		return nil, nil, err
@@ -153,9 +234,7 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	if err != nil {
 		return err
 	}
-	var stringify struct {
-		Result remoteObject `json:"result"`
-	}
+	var stringify, answer scriptResponse
 	if err := d.wait(ctx, p, &stringify); err != nil {
 		return err
 	}
@@ -179,15 +258,9 @@ func (d *document) serialize(ctx context.Context, o *remoteObject) error {
 	if p, err = d.sess.Start(ctx, runtime.CommandCallFunctionOn, call); err != nil {
 		return err
 	}
-	var answer struct {
-		Result struct {
-			Value jsonv2.Value `json:"value"`
-		} `json:"result"`
-	}
 	err = d.wait(ctx, p, &answer)
 	if !native {
-		var ce *cdpconn.Error
-		if errors.As(err, &ce) && !errors.Is(err, errDocumentDetached) {
+		if _, failed := errors.AsType[*cdpconn.Error](err); failed && !errors.Is(err, errDocumentDetached) {
 			return nil // for example a cycle
 		}
 		o.Value = answer.Result.Value

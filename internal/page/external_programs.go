@@ -33,8 +33,7 @@ func programScheme(url string) string {
 
 // recordHandover records a navigation that the browser passes to another program.
 func (t *Tab) recordHandover(frame cdp.FrameID, url string) {
-	scheme := programScheme(url)
-	if scheme != "" {
+	if scheme := programScheme(url); scheme != "" {
 		t.handovers.add(handover{scheme, frame})
 	}
 }

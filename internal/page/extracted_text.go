@@ -32,8 +32,26 @@ type extractedText struct {
 	Parts          []chunk      `json:"parts"`
 	Type           string       `json:"type"`  // content type of the document; empty for text
 	Signs          jsonv2.Value `json:"signs"` // of obstacles
+	Marks          []markRow    `json:"marks"` // elements that have a mark in the parts
 	RemainingChars int          `json:"more"`  // number of characters after the parts
 	text           string       // the parts, with the texts of the frames
+}
+
+// A markRow is [id, role, name] of a marked element, as js/markup.js returns it.
+type markRow struct {
+	id int
+	refDescription
+}
+
+// UnmarshalJSON decodes the row.
+func (m *markRow) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&m.id, &m.Role, &m.Name})
+}
+
+// A markedElement is an element with a mark. The number of the mark is its index.
+type markedElement struct {
+	doc *document
+	markRow
 }
 
 // maxExtractedBytes is the maximum number of bytes that are read from a page and its frames. A page
@@ -41,14 +59,15 @@ type extractedText struct {
 const maxExtractedBytes = 8 << 20
 
 // read runs a page script that returns an extractedText for root, and joins it with the texts of
-// those frames in it whose documents may be read.
-func (v *View) read(ctx context.Context, root *element, script, what string, join func(before, frame, after string) string) (*extractedText, error) {
+// those frames in it whose documents may be read. It adds the marked elements to marks; nil marks
+// none.
+func (v *View) read(ctx context.Context, root *element, script, what string, join func(before, frame, after string) string, marks *[]markedElement) (*extractedText, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	docs := v.readableSubtree(ctx, root.doc)
 	budget := maxExtractedBytes
-	r, err := v.readFrom(ctx, root, docs, script, join, &budget)
+	r, err := v.readFrom(ctx, root, docs, script, join, &budget, marks)
 	switch {
 	case err != nil:
 		return nil, v.tab.readTimeoutAs(caller, err, what)
@@ -60,10 +79,17 @@ func (v *View) read(ctx context.Context, root *element, script, what string, joi
 
 // readFrom reads root and the frames in it. It omits frames that exceed the budget, which is in
 // bytes.
-func (v *View) readFrom(ctx context.Context, root *element, docs []*document, script string, join func(before, frame, after string) string, budget *int) (*extractedText, error) {
+func (v *View) readFrom(ctx context.Context, root *element, docs []*document, script string, join func(before, frame, after string) string, budget *int, marks *[]markedElement) (*extractedText, error) {
 	var r *extractedText
-	if err := root.doc.callWithClosedRoots(ctx, &r, script, root.id); err != nil || r == nil {
+	args := []any{root.id}
+	if marks != nil {
+		args = append(args, len(*marks))
+	}
+	if err := root.doc.callWithClosedRoots(ctx, &r, script, args...); err != nil || r == nil {
 		return nil, err
+	}
+	for _, m := range r.Marks {
+		*marks = append(*marks, markedElement{root.doc, m})
 	}
 	for _, p := range r.Parts {
 		*budget -= len(p.text)
@@ -85,7 +111,7 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 		if d == nil || i+1 == len(r.Parts) || *budget <= 0 {
 			continue
 		}
-		inner, err := v.readFrom(ctx, &element{doc: d}, docs, script, join, budget)
+		inner, err := v.readFrom(ctx, &element{doc: d}, docs, script, join, budget, marks)
 		if err != nil || inner == nil {
 			if err != nil && !errors.Is(err, errDocumentDetached) {
 				return nil, err

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // A readBackState describes a text entry whose field readBack checks.
@@ -164,12 +164,12 @@ func (f *fieldInfo) matchesNumber(want string) bool {
 
 // decimal matches an amount with a decimal fraction of one or two digits, such as $1,234.50 or 2,5.
 // It captures the last digit before the fraction, and the fraction.
-var decimal = regexp.MustCompile(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
+var decimal = lazyregexp.New(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
 
 // matchesFraction reports whether got separates the integer part and the fraction of the amount
 // want. It returns true if want is not an amount with a decimal fraction.
 func matchesFraction(got, want string) bool {
-	m := decimal.FindStringSubmatch(strings.TrimSpace(want))
+	m := decimal().FindStringSubmatch(strings.TrimSpace(want))
 	return m == nil || !strings.Contains(got, m[1]+m[2]+m[3])
 }
 

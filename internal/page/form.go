@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,7 @@ import (
 
 // FillForm fills fields in order and then submits.
 func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
-	var o executor.FillOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.FillOptions))
 	if len(fields) == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Pass at least one field and its value.", "no fields given")
 	}
@@ -26,10 +24,7 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	res := &executor.FillResult{Filled: []string{}}
 	var notes []string
 	for _, f := range fields {
-		name := f.Target.Selector
-		if f.Target.Ref != "" {
-			name = string(f.Target.Ref)
-		}
+		name := cmp.Or(string(f.Target.Ref), f.Target.Selector)
 		note, err := v.fillOne(ctx, f, o)
 		if err != nil {
 			return nil, fillError(name, res.Filled, err)
@@ -73,8 +68,8 @@ func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOpti
 // fillError adds to err the field that it is about, or the submit button if name is empty, and the
 // fields that were filled before it.
 func fillError(name string, filled []string, err error) error {
-	var e *executor.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok {
 		e = &executor.Error{Code: executor.CodeOf(err), Err: err}
 	}
 	c := *e
@@ -98,6 +93,18 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 	if err != nil {
 		return "", err
 	}
+	text, isText := f.Value.(string)
+	var unknown string
+	if isText {
+		given, err := v.secretText(ctx, text)
+		if err != nil {
+			return "", err
+		}
+		if given.hidden {
+			return v.fillSecret(ctx, el, given)
+		}
+		text, unknown = given.plain, given.note
+	}
 	c := v.newHitTargetCheck(el, nil)
 	defer c.end()
 	at, err := v.waitEditable(ctx, el, c, actionabilityOptions{}, true)
@@ -106,7 +113,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 	}
 	field, info := *el, at.field
 	field.id = info.ID
-	text, isText := f.Value.(string)
+	defer func() { note = joinNotes(unknown, note) }()
 	switch info.Kind {
 	case "text", "editable", "value":
 		if !isText {
@@ -273,11 +280,7 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 // revealFrames scrolls the frame of d and the frames around it into view.
 func (v *View) revealFrames(ctx context.Context, d *document) {
 	for !d.top() {
-		parent, err := d.parentDocument(ctx)
-		if err != nil {
-			return
-		}
-		owner, err := d.owner(ctx, parent)
+		parent, owner, err := d.frameElement(ctx)
 		if err != nil || parent.call(ctx, nil, "reveal", owner) != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 type frame struct {
 	id     cdp.FrameID
 	parent cdp.FrameID // empty for the top frame
-	order  int         // order of attachment, used to sort siblings
+	order  int64       // order of attachment, used to sort siblings
 	sess   *cdpconn.Session
 
 	loader                  cdp.LoaderID
@@ -45,26 +46,15 @@ type executionContext struct {
 	origin string
 }
 
-type frameTree struct {
-	Frame       *cdp.Frame  `json:"frame"`
-	ChildFrames []frameTree `json:"childFrames"`
-}
-
 // addFrameTree adds the frames that the browser returned for a CDP session. Events may have
 // reported newer documents before the response, so it does not change the document of a frame that
 // already has one. t.mu must be held.
-func (t *Tab) addFrameTree(s *cdpconn.Session, tree frameTree) {
-	if tree.Frame == nil {
+func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
+	if tree == nil || tree.Frame == nil {
 		return
 	}
-	f := t.frames[tree.Frame.ID]
-	if f == nil {
-		f = &frame{id: tree.Frame.ID, parent: tree.Frame.ParentID, order: t.nextFrame()}
-		t.frames[f.id] = f
-	}
-	if f.sess == nil {
-		f.sess = s
-	}
+	f := t.frameWith(tree.Frame.ID)
+	f.sess = cmp.Or(f.sess, s)
 	if f.sess == s && f.loader == "" {
 		f.parent = tree.Frame.ParentID
 		f.setDocument(tree.Frame)
@@ -84,11 +74,7 @@ func (f *frame) setDocument(d *cdp.Frame) {
 }
 
 func (t *Tab) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
-	f := t.frames[id]
-	if f == nil {
-		f = &frame{id: id, order: t.nextFrame()}
-		t.frames[id] = f
-	}
+	f := t.frameWith(id)
 	f.parent, f.sess = parent, s
 }
 
@@ -113,11 +99,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 // the browser attaches us to those that have a separate process, and reports only the worlds of the
 // others.
 func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
-	f := t.frames[d.ID]
-	if f == nil {
-		f = &frame{id: d.ID, order: t.nextFrame()}
-		t.frames[d.ID] = f
-	}
+	f := t.frameWith(d.ID)
 	for id, child := range t.frames {
 		switch {
 		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == s:
@@ -132,9 +114,10 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	if restored {
 		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true, "networkIdle": true}
 	}
+	t.documentArrived(f, restored)
 	delete(t.started, d.ID)
 	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
-		t.loaded++
+		t.loaded.Add(1)
 	}
 	if d.ID == t.main {
 		t.shown = t.shown || !isBlank(d.URL)
@@ -147,6 +130,29 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 			}
 		}
 	}
+}
+
+// documentArrived records how the new document of f came there, for what the user entered in earlier
+// ones. t.mu must be held.
+func (t *Tab) documentArrived(f *frame, restored bool) {
+	how, top := arrivalNew, f.id == t.main
+	started, known := t.started[f.id]
+	known = known && started.loader == f.loader
+	switch {
+	case restored:
+		how = arrivalRestored
+	case known && started.again, !known && top:
+		how = arrivalAgain
+	}
+	var docs []*document
+	if top && how != arrivalNew {
+		for _, f := range t.inOrder() {
+			if d := t.documentOf(f); d != nil {
+				docs = append(docs, d)
+			}
+		}
+	}
+	t.entered.arrived(how, top, docs)
 }
 
 func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
@@ -198,7 +204,7 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, framesLimit)
 	defer cancel()
-	if t.await(limit, func() (bool, error) { return t.dialogs.current() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.await(limit, func() (bool, error) { return t.dialogs.open.Load() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	t.mu.Lock()
@@ -208,25 +214,28 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 	}
 }
 
-// documentsLoaded returns the number of documents that the frames of the tab have loaded. It does
-// not count about: URLs, which belong to the documents around them.
-func (t *Tab) documentsLoaded() int {
+// frameSessions is like sessions. t.mu must not be held.
+func (t *Tab) frameSessions() []*cdpconn.Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.loaded
+	return t.sessions()
+}
+
+// sessions returns the CDP sessions of the tab and of its out-of-process iframes. t.mu must be held.
+func (t *Tab) sessions() []*cdpconn.Session {
+	list := []*cdpconn.Session{t.sess}
+	seen := map[*cdpconn.Session]bool{t.sess: true}
+	for _, f := range t.frames {
+		if f.sess != nil && !seen[f.sess] {
+			seen[f.sess] = true
+			list = append(list, f.sess)
+		}
+	}
+	return list
 }
 
 // hasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
-func (t *Tab) hasOutOfProcessFrames() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range t.frames {
-		if f.sess != nil && f.sess != t.sess {
-			return true
-		}
-	}
-	return false
-}
+func (t *Tab) hasOutOfProcessFrames() bool { return len(t.frameSessions()) > 1 }
 
 func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
 	if f := t.frames[id]; f != nil {
@@ -247,8 +256,8 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 	}
 	f := t.frames[aux.FrameID]
 	if f == nil && aux.FrameID != "" { // a frame of a document that is being restored
-		f = &frame{id: aux.FrameID, sess: s, order: t.nextFrame()}
-		t.frames[f.id] = f
+		f = t.frameWith(aux.FrameID)
+		f.sess = s
 	}
 	if f == nil || f.sess != s {
 		return nil
@@ -257,9 +266,12 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 	switch {
 	case aux.IsDefault:
 		f.mainWorld = w
-	case d.Name == worldName:
+	case d.Name == WorldName:
 		f.world, f.late = w, false
-		after = t.unblockLate(f)
+		d := t.documentOf(f)
+		t.entered.created(d)
+		t.watchNewDocument(d)
+		after = t.unblockLate(d)
 	}
 	t.assignRequestFrames()
 	return after
@@ -267,34 +279,24 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 
 func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
 	delete(t.scripts, id)
+	t.dropWorlds(s, func(w *executionContext) bool { return w.id == id })
+}
+
+// dropWorlds drops the execution contexts of a CDP session that the browser has destroyed.
+func (t *Tab) dropWorlds(s *cdpconn.Session, destroyed func(*executionContext) bool) {
 	for _, f := range t.frames {
 		if f.sess != s {
 			continue
 		}
-		if f.world != nil && f.world.id == id {
+		if f.world != nil && destroyed(f.world) {
+			delete(t.scripts, f.world.id)
 			t.rememberPastDocument(f)
 			f.world = nil
 		}
-		if f.mainWorld != nil && f.mainWorld.id == id {
+		if f.mainWorld != nil && destroyed(f.mainWorld) {
 			f.mainWorld = nil
 		}
 		if f.orphan(t) && f.world == nil && f.mainWorld == nil {
-			delete(t.frames, f.id)
-		}
-	}
-}
-
-func (t *Tab) worldsCleared(s *cdpconn.Session) {
-	for _, f := range t.frames {
-		if f.sess != s {
-			continue
-		}
-		if f.world != nil {
-			delete(t.scripts, f.world.id)
-			t.rememberPastDocument(f)
-		}
-		f.world, f.mainWorld = nil, nil
-		if f.orphan(t) {
 			delete(t.frames, f.id)
 		}
 	}
@@ -312,16 +314,14 @@ func (t *Tab) restoreFrames(s *cdpconn.Session) {
 		return
 	}
 	t.wg.Go(func() {
-		var result struct {
-			FrameTree frameTree `json:"frameTree"`
-		}
+		var result cdppage.GetFrameTreeResult
 		if p.Wait(context.Background(), &result) != nil {
 			return
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.addFrameTree(s, result.FrameTree)
-		t.notify()
+		t.changed.Notify()
 	})
 }
 
@@ -334,17 +334,21 @@ func effectiveOrigin(origin string) string {
 	return executor.OriginOpaque
 }
 
-// nextFrame returns the sequence number of a frame that was just attached. t.mu must be held.
-func (t *Tab) nextFrame() int {
-	t.attached++
-	return t.attached
+// frameWith returns the frame with an id. It adds the frame if it is unknown. t.mu must be held.
+func (t *Tab) frameWith(id cdp.FrameID) *frame {
+	f := t.frames[id]
+	if f == nil {
+		f = &frame{id: id, order: t.attached.Add(1)}
+		t.frames[id] = f
+	}
+	return f
 }
 
 // inOrder returns the frames of the tab in the order in which they were attached, parents before
 // their children. t.mu must be held.
 func (t *Tab) inOrder() []*frame {
 	children := make(map[cdp.FrameID][]*frame, len(t.frames))
-	for _, f := range t.frames {
+	for _, f := range slices.SortedFunc(maps.Values(t.frames), func(a, b *frame) int { return cmp.Compare(a.order, b.order) }) {
 		if f.id != t.main {
 			children[f.parent] = append(children[f.parent], f)
 		}
@@ -353,9 +357,7 @@ func (t *Tab) inOrder() []*frame {
 	var add func(f *frame)
 	add = func(f *frame) {
 		list = append(list, f)
-		below := children[f.id]
-		slices.SortFunc(below, func(a, b *frame) int { return cmp.Compare(a.order, b.order) })
-		for _, c := range below {
+		for _, c := range children[f.id] {
 			add(c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // Limits for denied frames in a screenshot.
@@ -24,9 +25,8 @@ const (
 // content of a frame until the frame is drawn again, and does not draw frames outside the viewport.
 // So if a frame was in view before it was drawn again, the screenshot is repeated.
 type frameHider struct {
-	view   *View
 	frames []*hiddenFrame
-	around []watchedFrames
+	around map[*document][]int // the elements in each document on the paths of frames
 	shown  bool
 }
 
@@ -34,21 +34,9 @@ type frameHider struct {
 type hiddenFrame struct {
 	doc     *document
 	parent  *document
-	path    []frameElement   // its frame elements, outward; nil if one is unknown
+	path    []node           // its frame elements, outward; nil if one is unknown
 	pending *cdpconn.Pending // of WaitHidden
 	drawn   bool             // since it was hidden
-}
-
-// A frameElement identifies the element of a frame by the world of its document.
-type frameElement struct {
-	world string
-	id    int
-}
-
-// watchedFrames are the elements in one document on the paths of hidden frames.
-type watchedFrames struct {
-	doc *document
-	ids []int
 }
 
 // errFramesChanged means that a frame navigated during a screenshot.
@@ -73,7 +61,7 @@ func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		allowed[string(d.frame)] = d
 	}
-	h := &frameHider{view: v}
+	h := &frameHider{around: make(map[*document][]int)}
 	for _, d := range v.tab.frameList() {
 		if allowed[string(d.frame)] != nil || allowed[string(d.parent)] == nil {
 			continue // allowed, or inside a hidden frame
@@ -86,11 +74,11 @@ func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	if len(h.frames) == 0 {
 		return nil, nil
 	}
-	if err := h.hide(ctx); err != nil {
-		h.release(ctx)
-		return nil, err
+	err := h.hide(ctx)
+	if err == nil {
+		err = h.watch(ctx, allowed)
 	}
-	if err := h.watch(ctx, allowed); err != nil {
+	if err != nil {
 		h.release(ctx)
 		return nil, err
 	}
@@ -148,7 +136,7 @@ func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) er
 				f.path = nil // position unknown: it must always be drawn
 				break
 			}
-			f.path = append(f.path, frameElement{parent.world, owner})
+			f.path = append(f.path, node{parent.world, owner})
 			d = parent
 		}
 		for _, e := range f.path {
@@ -161,7 +149,7 @@ func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) er
 		if len(ids[d.world]) == 0 {
 			continue
 		}
-		h.around = append(h.around, watchedFrames{d, ids[d.world]})
+		h.around[d] = ids[d.world]
 		if _, err := d.start(ctx, "watchFrames", ids[d.world]); err != nil {
 			return h.failure(ctx, err)
 		}
@@ -171,27 +159,27 @@ func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) er
 
 // inView returns the frames that are in view, or were since the last call.
 func (h *frameHider) inView(ctx context.Context) ([]*hiddenFrame, error) {
-	pending := make([]*cdpconn.Pending, len(h.around))
+	pending := make(map[*document]*cdpconn.Pending)
 	var err error
-	for i, w := range h.around {
-		if pending[i], err = w.doc.start(ctx, "framesInView", w.ids); err != nil {
+	for d, ids := range h.around {
+		if pending[d], err = d.start(ctx, "framesInView", ids); err != nil {
 			return nil, h.failure(ctx, err)
 		}
 	}
-	seen := make(map[frameElement]bool)
-	for i, w := range h.around {
+	seen := make(map[node]bool)
+	for d, p := range pending {
 		var ids []int
-		if err := w.doc.finish(ctx, pending[i], &ids); err != nil {
+		if err := d.finish(ctx, p, &ids); err != nil {
 			return nil, h.failure(ctx, err)
 		}
 		for _, id := range ids {
-			seen[frameElement{w.doc.world, id}] = true
+			seen[node{d.world, id}] = true
 		}
 	}
 	var list []*hiddenFrame
 	for _, f := range h.frames {
 		// A frame is in view only if all frames around it are.
-		if !slices.ContainsFunc(f.path, func(e frameElement) bool { return !seen[e] }) {
+		if !slices.ContainsFunc(f.path, func(e node) bool { return !seen[e] }) {
 			list = append(list, f)
 		}
 	}
@@ -207,23 +195,15 @@ func (h *frameHider) await(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, hideLimit)
 	defer cancel()
 	for _, f := range list {
-		if err := h.awaitFrame(limit, f); err != nil {
+		if f.drawn {
+			continue
+		}
+		if err := f.doc.finish(limit, f.pending, &f.drawn); err != nil {
 			return h.failure(ctx, err)
 		}
-	}
-	return nil
-}
-
-// awaitFrame waits until f has been drawn hidden.
-func (h *frameHider) awaitFrame(ctx context.Context, f *hiddenFrame) error {
-	if f.drawn {
-		return nil
-	}
-	if err := f.doc.finish(ctx, f.pending, &f.drawn); err != nil {
-		return err
-	}
-	if !f.drawn {
-		return cannotHideError("it became visible again")
+		if !f.drawn {
+			return cannotHideError("it became visible again")
+		}
 	}
 	return nil
 }
@@ -235,16 +215,9 @@ func (h *frameHider) missed(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, f := range h.frames {
-		if f.drawn {
-			continue
-		}
-		if slices.Contains(list, f) {
+		// A frame that has been drawn by now was in view.
+		if !f.drawn && (slices.Contains(list, f) || notify.IsClosed(f.pending.Done())) {
 			return true, nil
-		}
-		select {
-		case <-f.pending.Done(): // drawn now, so it was in view
-			return true, nil
-		default:
 		}
 	}
 	return false, nil
@@ -284,8 +257,8 @@ func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	for i, f := range h.frames {
 		pending[i], _ = f.doc.runFixed(ctx, deniedscripts.ShowContent) // nil if the document is gone
 	}
-	for _, w := range h.around {
-		_, _ = w.doc.start(ctx, "watchFrames", []int{})
+	for d := range h.around {
+		_, _ = d.start(ctx, "watchFrames", []int{})
 	}
 	return pending
 }

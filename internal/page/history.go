@@ -3,6 +3,8 @@ package page
 import (
 	"context"
 
+	cdppage "github.com/chromedp/cdproto/page"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
@@ -19,26 +21,17 @@ func (v *View) Forward(ctx context.Context, opts *executor.NavigateOptions) (*ex
 func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
-	var h struct {
-		Current int `json:"currentIndex"`
-		Entries []struct {
-			ID  int64  `json:"id"`
-			URL string `json:"url"`
-		} `json:"entries"`
-	}
+	var h cdppage.GetNavigationHistoryResult
 	if err := v.command(ctx, "Page.getNavigationHistory", nil, &h); err != nil {
 		return nil, err
 	}
-	i := h.Current + step
-	if i < 0 || i >= len(h.Entries) || (v.tab.isOwn() && i == 0 && h.Entries[0].URL == "about:blank") {
-		direction := "back"
-		if step > 0 {
-			direction = "forward"
-		}
+	i := int(h.CurrentIndex) + step
+	if i < 0 || i >= len(h.Entries) || (v.tab.own.Load() && i == 0 && h.Entries[0].URL == "about:blank") {
+		direction := map[int]string{-1: "back", 1: "forward"}[step]
 		return nil, executor.Errorf(executor.ErrNavigationFailed, "Use Page.Navigate with a URL.", "the tab's history has no entry to go %s to", direction)
 	}
 	destination := h.Entries[i].URL
-	if err := v.checkLeave(ctx, destination); err != nil {
+	if err := v.Check(ctx, executor.OpNavigate, destination); err != nil {
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigationResult, error) {

@@ -57,14 +57,11 @@ var (
 
 // An observedEvent is the record of one event in js/hit_target_check.js.
 type observedEvent struct {
-	Type string `json:"type"`
-	OK   bool   `json:"ok"`
-	By   *struct {
-		ID int `json:"id"`
-		refDescription
-	} `json:"by"`
-	Blocked bool `json:"held"` // the event was blocked, so it had no effect
-	Late    bool `json:"late"` // it was blocked because it arrived too late
+	Type    string        `json:"type"`
+	OK      bool          `json:"ok"`
+	By      *foundElement `json:"by"`
+	Blocked bool          `json:"held"` // the event was blocked, so it had no effect
+	Late    bool          `json:"late"` // it was blocked because it arrived too late
 	doc     *document
 }
 
@@ -158,13 +155,6 @@ func (c *hitTargetCheck) expirePendingPress() {
 // partialClickNote is the note on clicks that were interrupted by a dialog.
 func partialClickNote(n int) string {
 	return fmt.Sprintf("it was clicked only %d times when the dialog opened", n)
-}
-
-// fail records the first error of sending the input.
-func (c *hitTargetCheck) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
 }
 
 // end stops listening to the reports. If the page still blocks input for other elements or reports
@@ -332,8 +322,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	name := v.describeWithRef(ctx, c.el)
 	switch {
 	case other != nil:
-		doc := cmp.Or(other.doc, c.el.doc)
-		by := fmt.Sprintf("%s [ref=%s]", other.By.refDescription, c.v.refFor(doc.world, other.By.ID, other.By.refDescription))
+		by := v.withRef(cmp.Or(other.doc, c.el.doc), *other.By)
 		switch {
 		case other.Blocked && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)

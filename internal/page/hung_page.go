@@ -35,7 +35,7 @@ func (t *Tab) unblock(ctx context.Context) error {
 	t.mu.Lock()
 	crashed := t.crashed
 	t.crashed = false
-	fresh := t.own && !t.navigatedBefore // no script has run in it yet
+	fresh := t.own.Load() && !t.navigatedBefore // no script has run in it yet
 	t.navigatedBefore = true
 	t.mu.Unlock()
 	if crashed {
@@ -47,15 +47,19 @@ func (t *Tab) unblock(ctx context.Context) error {
 		// document exists may never load (Chromium 156).
 		patience = newTabTimeout
 	}
-	if t.responds(ctx, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, patience) || fresh {
+	if t.responds(ctx, patience) || fresh {
 		return nil
 	}
 	if err := t.dialogInOtherTab(); err != nil {
 		return err // the page is blocked by the dialog, it does not hang
 	}
 	t.log.Info("terminating scripts of a hung page")
-	terminated, rejected := t.tryCommand(ctx, "Runtime.terminateExecution", terminateTimeout)
-	if terminated || ctx.Err() != nil || rejected && t.respondsWithin(ctx, busyPageGrace) {
+	err := t.callWithin(ctx, terminateTimeout, "Runtime.terminateExecution", nil)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	// The command may have been rejected, for example because the transport does not support it.
+	if !errors.Is(err, executor.ErrTimeout) && t.tryScript(ctx, busyPageGrace) == nil {
 		return nil
 	}
 	t.log.Warn("crashing the renderer of a hung page")
@@ -72,37 +76,30 @@ func (t *Tab) unblock(ctx context.Context) error {
 	return nil
 }
 
-// tryCommand reports whether the page executed a command in time, or whether the command was
-// rejected, for example because the transport does not support it.
-func (t *Tab) tryCommand(ctx context.Context, method string, within time.Duration) (done, rejected bool) {
-	limit, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	err := t.sess.Call(limit, method, nil, nil)
-	return err == nil, err != nil && !errors.Is(err, executor.ErrTimeout)
-}
-
-// respondsWithin reports whether the page evaluates a script within d.
-func (t *Tab) respondsWithin(ctx context.Context, d time.Duration) bool {
-	limit, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	return t.sess.Call(limit, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, nil) == nil
-}
-
 // readTimeoutAs is timeoutAs for a read of the page. A page that responds to other commands does
 // not hang, so the hint says that it is large. ctx is the context of the caller.
 func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
 	err = timeoutAs(err, what)
-	var e *executor.Error
-	if errors.Is(err, executor.ErrTimeout) && errors.As(err, &e) && t.responds(ctx, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, hungPageTimeout) {
+	e, ok := errors.AsType[*executor.Error](err)
+	if ok && errors.Is(err, executor.ErrTimeout) && t.responds(ctx, hungPageTimeout) {
 		e.Hint = executor.HintReadLess
 	}
 	return err
 }
 
-// responds reports whether the page responds to a command in time, even with an error.
-func (t *Tab) responds(ctx context.Context, method string, params any, within time.Duration) bool {
-	limit, cancel := context.WithTimeout(ctx, within)
+// responds reports whether the page responds to a script within d, even with an error.
+func (t *Tab) responds(ctx context.Context, d time.Duration) bool {
+	return !errors.Is(t.tryScript(ctx, d), executor.ErrTimeout) && ctx.Err() == nil
+}
+
+// tryScript runs a script without an effect in the page, for at most d.
+func (t *Tab) tryScript(ctx context.Context, d time.Duration) error {
+	return t.callWithin(ctx, d, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true})
+}
+
+// callWithin sends a command to the page and waits for the response, for at most d.
+func (t *Tab) callWithin(ctx context.Context, d time.Duration, method string, params any) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := t.sess.Call(limit, method, params, nil)
-	return !errors.Is(err, executor.ErrTimeout) && ctx.Err() == nil
+	return t.sess.Call(ctx, method, params, nil)
 }

@@ -24,6 +24,7 @@ type inflightRequests struct {
 type navigation struct {
 	loader       cdp.LoaderID
 	sameDocument bool
+	again        bool // a step in the history or a reload
 }
 
 // maxPending is the maximum number of requests that are tracked at the same time.
@@ -111,7 +112,8 @@ func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind s
 	if id == t.main && !same {
 		t.navigationsStarted++
 	}
-	t.started[id] = navigation{loader: loader, sameDocument: same}
+	again := kind != "differentDocument"
+	t.started[id] = navigation{loader: loader, sameDocument: same, again: again}
 }
 
 // A response describes the HTTP response of a top document.

@@ -51,15 +51,15 @@ func (d *document) readInternals(ctx context.Context, ids []int) bool {
 	}
 	states := make([]internalState, 0, len(pending))
 	for id, p := range pending {
-		var tree axTree
+		var tree accessibility.GetPartialAXTreeResult
 		if d.wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
 			continue
 		}
 		s := internalState{ID: id, States: map[string]string{}}
 		if n := tree.Nodes[0]; !n.Ignored {
-			s.Role, s.Name, s.Value = n.Role.String(), n.Name.String(), n.Value.String()
+			s.Role, s.Name, s.Value = axText(n.Role), axText(n.Name), axText(n.Value)
 			for _, p := range n.Properties {
-				s.States[p.Name] = p.Value.String()
+				s.States[string(p.Name)] = axText(p.Value)
 			}
 		}
 		states = append(states, s)
@@ -68,28 +68,11 @@ func (d *document) readInternals(ctx context.Context, ids []int) bool {
 	return d.call(ctx, &changed, "setInternals", states) == nil && changed
 }
 
-// An axTree is the response to Accessibility.getPartialAXTree.
-type axTree struct {
-	Nodes []struct {
-		Ignored    bool    `json:"ignored"`
-		Role       axValue `json:"role"`
-		Name       axValue `json:"name"`
-		Value      axValue `json:"value"`
-		Properties []struct {
-			Name  string  `json:"name"`
-			Value axValue `json:"value"`
-		} `json:"properties"`
-	} `json:"nodes"`
-}
-
-// An axValue is a value of the browser's accessibility tree.
-type axValue struct {
-	Value any `json:"value"`
-}
-
-func (v axValue) String() string {
-	if v.Value == nil {
+// axText returns the text of a value of the browser's accessibility tree, which may be nil.
+func axText(v *accessibility.Value) string {
+	var value any
+	if v == nil || cdpconn.Unmarshal(v.Value, &value) != nil || value == nil {
 		return ""
 	}
-	return fmt.Sprint(v.Value)
+	return fmt.Sprint(value)
 }

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
@@ -14,10 +16,7 @@ import (
 )
 
 func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
-	var o executor.PressOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.PressOptions))
 	c, err := parseChord(name, o.Modifiers)
 	if err == nil {
 		err = v.checkClipboard(c)
@@ -45,7 +44,7 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 			return nil, err
 		}
 	}
-	if _, err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
+	if err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
 		return nil, err
 	}
 	changes, err := w.finish(ctx)
@@ -55,8 +54,7 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 
 // focus moves the focus to an element.
 func (v *View) focus(ctx context.Context, el *element) error {
-	no := false
-	if _, err := v.waitActionable(ctx, el, actionabilityOptions{Hit: &no}); err != nil {
+	if _, err := v.waitActionable(ctx, el, actionabilityOptions{Hit: new(false)}); err != nil {
 		return err
 	}
 	var focused *bool
@@ -112,21 +110,21 @@ func (v *View) insertText(ctx context.Context, d *document, text string) error {
 
 // pressChordChecked is like pressChord, for a chord that the caller requested. It returns
 // ErrNotActionable if the focused document received no key of the chord.
-func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) (stopped bool, err error) {
+func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) error {
 	c := v.newHitTargetCheck(nil, nil)
 	defer c.end()
-	if stopped, err = v.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
-		return stopped, err
+	if stopped, err := v.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
+		return err
 	}
 	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
-	err = c.path[0].call(ctx, &got, "finishCheck", c.token, false)
+	err := c.path[0].call(ctx, &got, "finishCheck", c.token, false)
 	if err != nil || len(got.Seen) > 0 {
-		return err != nil, ignoreInterruption(err)
+		return ignoreInterruption(err)
 	}
 	if err := v.unblock(ctx); err != nil {
-		return true, err
+		return err
 	}
-	return true, v.inputNotReceived("the page did not receive the key")
+	return v.inputNotReceived("the page did not receive the key")
 }
 
 // inputNotReceived returns the ErrNotActionable error for input that no document received. The page
@@ -159,47 +157,12 @@ func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, c
 		return true, ignoreInterruption(err)
 	}
 	var pending []*cdpconn.Pending
-	send := func(kind input.DispatchKeyEventType, k key, bits int64, text string) error {
-		p := input.DispatchKeyEventParams{
-			Type: kind, Modifiers: bits, Key: k.key, Code: k.code,
-			WindowsVirtualKeyCode: k.windows, NativeVirtualKeyCode: k.windows, Text: text, UnmodifiedText: text,
-		}
-		if kind != input.DispatchKeyEventTypeKeyUp {
-			p.Commands = editingCommands(k, bits)
-		}
-		pend, err := v.startInput(ctx, input.CommandDispatchKeyEvent, p)
-		if err == nil {
-			pending = append(pending, pend)
-		}
-		return err
-	}
-	var bits int64
-	for _, m := range c.modifiers {
-		bits |= modifierKeys[m].bit
-		if err := send(input.DispatchKeyEventTypeRawKeyDown, modifierKeys[m].key, bits, ""); err != nil {
+	for _, e := range c.events() {
+		p, err := v.startInput(ctx, input.CommandDispatchKeyEvent, e)
+		if err != nil {
 			return false, err
 		}
-	}
-	text := c.key.text
-	if bits&(bitControl|bitAlt|bitMeta) != 0 {
-		text = "" // a shortcut inserts no text
-	}
-	kind := input.DispatchKeyEventTypeKeyDown
-	if text == "" {
-		kind = input.DispatchKeyEventTypeRawKeyDown
-	}
-	self := modifierKeys[executor.Modifier(c.key.key)].bit // for a modifier that is pressed alone
-	if err := send(kind, c.key, bits|self, text); err != nil {
-		return false, err
-	}
-	if err := send(input.DispatchKeyEventTypeKeyUp, c.key, bits, ""); err != nil {
-		return false, err
-	}
-	for i := len(c.modifiers) - 1; i >= 0; i-- {
-		bits &^= modifierKeys[c.modifiers[i]].bit
-		if err := send(input.DispatchKeyEventTypeKeyUp, modifierKeys[c.modifiers[i]].key, bits, ""); err != nil {
-			return false, err
-		}
+		pending = append(pending, p)
 	}
 	for _, p := range pending {
 		if err := d.wait(ctx, p, nil); err != nil {
@@ -207,4 +170,36 @@ func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, c
 		}
 	}
 	return false, nil
+}
+
+// events returns the events that press and release the keys of a chord.
+func (c *chord) events() []input.DispatchKeyEventParams {
+	var events []input.DispatchKeyEventParams
+	add := func(kind input.DispatchKeyEventType, k key, bits int64, text string) {
+		e := input.DispatchKeyEventParams{
+			Type: kind, Modifiers: bits, Key: k.key, Code: k.code,
+			WindowsVirtualKeyCode: k.windows, NativeVirtualKeyCode: k.windows, Text: text, UnmodifiedText: text,
+		}
+		if kind != input.DispatchKeyEventTypeKeyUp {
+			e.Commands = editingCommands(k, bits)
+		}
+		events = append(events, e)
+	}
+	var bits int64
+	for _, m := range c.modifiers {
+		bits |= modifierKeys[m].bit
+		add(input.DispatchKeyEventTypeRawKeyDown, modifierKeys[m].key, bits, "")
+	}
+	kind, text := input.DispatchKeyEventTypeKeyDown, c.key.text
+	if text == "" || bits&(bitControl|bitAlt|bitMeta) != 0 {
+		kind, text = input.DispatchKeyEventTypeRawKeyDown, "" // a shortcut inserts no text
+	}
+	self := modifierKeys[executor.Modifier(c.key.key)].bit // for a modifier that is pressed alone
+	add(kind, c.key, bits|self, text)
+	add(input.DispatchKeyEventTypeKeyUp, c.key, bits, "")
+	for _, m := range slices.Backward(c.modifiers) {
+		bits &^= modifierKeys[m].bit
+		add(input.DispatchKeyEventTypeKeyUp, modifierKeys[m].key, bits, "")
+	}
+	return events
 }

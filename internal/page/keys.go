@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
@@ -38,44 +40,12 @@ var modifierKeys = map[executor.Modifier]struct {
 	executor.ModShift:   {bitShift, key{"Shift", "ShiftLeft", 16, ""}},
 }
 
-// namedKeys are the keys that insert no text, and keys that insert text and also have a name.
+// namedKeys are the keys that have a name. init adds those of silentKeys, the function keys and the
+// digits of the number pad.
 var namedKeys = map[string]key{
-	"Enter":      {"Enter", "Enter", 13, "\r"},
-	"Tab":        {"Tab", "Tab", 9, ""},
-	"Backspace":  {"Backspace", "Backspace", 8, ""},
-	"Delete":     {"Delete", "Delete", 46, ""},
-	"Escape":     {"Escape", "Escape", 27, ""},
-	"Space":      {" ", "Space", 32, " "},
-	"ArrowLeft":  {"ArrowLeft", "ArrowLeft", 37, ""},
-	"ArrowUp":    {"ArrowUp", "ArrowUp", 38, ""},
-	"ArrowRight": {"ArrowRight", "ArrowRight", 39, ""},
-	"ArrowDown":  {"ArrowDown", "ArrowDown", 40, ""},
-	"Home":       {"Home", "Home", 36, ""},
-	"End":        {"End", "End", 35, ""},
-	"PageUp":     {"PageUp", "PageUp", 33, ""},
-	"PageDown":   {"PageDown", "PageDown", 34, ""},
-	"Insert":     {"Insert", "Insert", 45, ""},
-	"F1":         {"F1", "F1", 112, ""},
-	"F2":         {"F2", "F2", 113, ""},
-	"F3":         {"F3", "F3", 114, ""},
-	"F4":         {"F4", "F4", 115, ""},
-	"F5":         {"F5", "F5", 116, ""},
-	"F6":         {"F6", "F6", 117, ""},
-	"F7":         {"F7", "F7", 118, ""},
-	"F8":         {"F8", "F8", 119, ""},
-	"F9":         {"F9", "F9", 120, ""},
-	"F10":        {"F10", "F10", 121, ""},
-	"F11":        {"F11", "F11", 122, ""},
-	"F12":        {"F12", "F12", 123, ""},
-
-	"CapsLock":    {"CapsLock", "CapsLock", 20, ""},
-	"NumLock":     {"NumLock", "NumLock", 144, ""},
-	"ScrollLock":  {"ScrollLock", "ScrollLock", 145, ""},
-	"Pause":       {"Pause", "Pause", 19, ""},
-	"PrintScreen": {"PrintScreen", "PrintScreen", 44, ""},
-	"ContextMenu": {"ContextMenu", "ContextMenu", 93, ""},
-	"AltGraph":    {"AltGraph", "AltRight", 225, ""},
-
+	"Enter":          {"Enter", "Enter", 13, "\r"},
+	"Space":          {" ", "Space", 32, " "},
+	"AltGraph":       {"AltGraph", "AltRight", 225, ""},
 	"NumpadEnter":    {"Enter", "NumpadEnter", 13, "\r"},
 	"NumpadAdd":      {"+", "NumpadAdd", 107, "+"},
 	"NumpadSubtract": {"-", "NumpadSubtract", 109, "-"},
@@ -84,8 +54,19 @@ var namedKeys = map[string]key{
 	"NumpadDecimal":  {".", "NumpadDecimal", 110, "."},
 }
 
+// silentKeys maps each key that inserts no text, and whose key and code are its name, to its keyCode.
+var silentKeys = map[string]int64{
+	"Tab": 9, "Backspace": 8, "Delete": 46, "Insert": 45, "Escape": 27,
+	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+	"Home": 36, "End": 35, "PageUp": 33, "PageDown": 34,
+	"CapsLock": 20, "NumLock": 144, "ScrollLock": 145, "Pause": 19, "PrintScreen": 44, "ContextMenu": 93,
+}
+
 func init() {
-	for n := int64(13); n <= 24; n++ {
+	for name, code := range silentKeys {
+		namedKeys[name] = key{name, name, code, ""}
+	}
+	for n := int64(1); n <= 24; n++ {
 		name := "F" + strconv.FormatInt(n, 10)
 		namedKeys[name] = key{name, name, 111 + n, ""}
 	}
@@ -103,22 +84,6 @@ var aliases = map[string]string{
 	"ctrl": "Control", "ctl": "Control", "cmd": "Meta", "command": "Meta", "option": "Alt", "super": "Meta",
 }
 
-// symbols maps each symbol that a US keyboard types, without or with Shift, to its key.
-var symbols = map[rune]struct {
-	code    string
-	windows int64
-	shifted bool
-}{
-	'-': {"Minus", 189, false}, '_': {"Minus", 189, true}, '=': {"Equal", 187, false}, '+': {"Equal", 187, true},
-	'[': {"BracketLeft", 219, false}, '{': {"BracketLeft", 219, true}, ']': {"BracketRight", 221, false}, '}': {"BracketRight", 221, true},
-	'\\': {"Backslash", 220, false}, '|': {"Backslash", 220, true}, ';': {"Semicolon", 186, false}, ':': {"Semicolon", 186, true},
-	'\'': {"Quote", 222, false}, '"': {"Quote", 222, true}, ',': {"Comma", 188, false}, '<': {"Comma", 188, true},
-	'.': {"Period", 190, false}, '>': {"Period", 190, true}, '/': {"Slash", 191, false}, '?': {"Slash", 191, true},
-	'`': {"Backquote", 192, false}, '~': {"Backquote", 192, true},
-	'!': {"Digit1", 49, true}, '@': {"Digit2", 50, true}, '#': {"Digit3", 51, true}, '$': {"Digit4", 52, true}, '%': {"Digit5", 53, true},
-	'^': {"Digit6", 54, true}, '&': {"Digit7", 55, true}, '*': {"Digit8", 56, true}, '(': {"Digit9", 57, true}, ')': {"Digit0", 48, true},
-}
-
 // A chord is a key with the modifiers that are pressed with it.
 type chord struct {
 	key       key
@@ -130,6 +95,9 @@ type chord struct {
 func parseChord(s string, more []executor.Modifier) (*chord, error) {
 	if s == "" {
 		return nil, executor.Errorf(executor.ErrBadArgs, keyHint, "key is empty")
+	}
+	if _, err := modifierBits(more); err != nil {
+		return nil, err
 	}
 	c := &chord{}
 	for _, m := range more {
@@ -148,11 +116,6 @@ func parseChord(s string, more []executor.Modifier) (*chord, error) {
 		}
 		c.addModifier(m)
 		rest = after
-	}
-	for _, m := range c.modifiers {
-		if _, ok := modifierKeys[m]; !ok {
-			return nil, executor.Errorf(executor.ErrBadArgs, keyHint, "%q is not a modifier", string(m))
-		}
 	}
 	rest = canonicalName(rest)
 	if r, ok := codeRune(rest); ok {
@@ -219,27 +182,15 @@ func canonicalName(name string) string {
 
 // modifierHint returns the hint for a chord that has name in the position of a modifier.
 func modifierHint(chord, name string) string {
-	before, last, _ := cutLast(chord, "+")
-	if _, ok := modifierKeys[executor.Modifier(canonicalName(last))]; ok {
-		return fmt.Sprintf("Modifiers come first, as in %s+%s.", canonicalName(last), before)
+	plus := strings.LastIndex(chord, "+")
+	last := canonicalName(chord[plus+1:])
+	if _, ok := modifierKeys[executor.Modifier(last)]; ok {
+		return fmt.Sprintf("Modifiers come first, as in %s+%s.", last, chord[:plus])
 	}
-	if near := typo.Nearest(name, func(yield func(string) bool) {
-		for m := range modifierKeys {
-			if !yield(string(m)) {
-				return
-			}
-		}
-	}); near != "" {
+	if near := typo.Nearest(name, slices.Values([]string{"Alt", "Control", "Meta", "Shift"})); near != "" {
 		return fmt.Sprintf("Did you mean %s? %s", near, keyHint)
 	}
-	return "Modifiers are Alt, Control, Meta and Shift. " + keyHint
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
+	return modifiersHint + " " + keyHint
 }
 
 // unknownHint returns the hint for an unknown key name. It suggests the closest known name.
@@ -265,40 +216,30 @@ func (c *chord) addModifier(m executor.Modifier) {
 // keyOf returns the key that types r, and whether it needs Shift. A character that a US keyboard
 // does not have gets a key with a text and no code.
 func keyOf(r rune) (k key, shifted bool) {
-	text := string(r)
-	switch {
-	case r >= 'a' && r <= 'z':
-		return key{text, "Key" + strings.ToUpper(text), int64(r) - 'a' + 'A', text}, false
-	case r >= 'A' && r <= 'Z':
-		return key{text, "Key" + text, int64(r), text}, true
-	case r >= '0' && r <= '9':
-		return key{text, "Digit" + text, int64(r), text}, false
-	case r == '\n' || r == '\r':
+	switch r {
+	case '\n', '\r':
 		return namedKeys["Enter"], false
-	case r == '\t':
+	case '\t':
 		return namedKeys["Tab"], false
-	case r == ' ':
-		return namedKeys["Space"], false
 	}
-	if s, ok := symbols[r]; ok {
-		return key{text, s.code, s.windows, text}, s.shifted
+	if k, ok := kb.Keys[r]; ok && k.Print && r < utf8.RuneSelf {
+		return key{k.Key, k.Code, k.Windows, k.Text}, k.Shift
 	}
-	return key{text, "", 0, text}, false
+	return key{key: string(r), text: string(r)}, false
 }
 
 // shiftedRune returns the character that the key of r types with Shift.
 func shiftedRune(r rune) rune {
-	if r >= 'a' && r <= 'z' {
-		return r - 'a' + 'A'
-	}
-	k, _ := keyOf(r)
-	for s, sym := range symbols {
-		if sym.shifted && sym.code == k.code && k.code != "" {
-			return s
+	for shifted, k := range kb.Keys {
+		if k.Shift && k.Unmodified == string(r) {
+			return shifted
 		}
 	}
 	return r
 }
+
+// modifiersHint names the modifiers.
+const modifiersHint = "Modifiers are Alt, Control, Meta and Shift."
 
 // modifierBits returns the CDP modifier bits of list. It returns ErrBadArgs for an unknown
 // modifier.
@@ -307,7 +248,7 @@ func modifierBits(list []executor.Modifier) (int64, error) {
 	for _, m := range list {
 		k, ok := modifierKeys[m]
 		if !ok {
-			return 0, executor.Errorf(executor.ErrBadArgs, "Modifiers are Alt, Control, Meta and Shift.", "%q is not a modifier", string(m))
+			return 0, executor.Errorf(executor.ErrBadArgs, modifiersHint, "%q is not a modifier", string(m))
 		}
 		bits |= k.bit
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // EventDetached is an event that a backend adds to the CDP events of the session of a tab that
@@ -97,14 +99,14 @@ func (t *Tab) reattach(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	t.isDetached, t.detachErr = false, nil
-	t.notify()
+	t.changed.Notify()
 	t.mu.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
-	for _, c := range []struct {
-		method string
-		params any
-	}{{"Runtime.disable", nil}, {"Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}}} {
+	for _, c := range []command{
+		{"Runtime.disable", nil},
+		{"Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}},
+	} {
 		if _, err := t.sess.Start(ctx, c.method, c.params); err != nil {
 			return t.markDetached(err)
 		}
@@ -116,17 +118,13 @@ func (t *Tab) reattach(ctx context.Context) error {
 	t.wg.Go(func() {
 		enabled = t.enable(context.Background(), t.sess, false)
 		close(done)
-		t.mu.Lock()
-		t.notify()
-		t.mu.Unlock()
+		t.changed.Notify()
 	})
 	err := t.await(ctx, func() (bool, error) {
-		select {
-		case <-done:
+		if notify.IsClosed(done) {
 			return true, enabled
-		default:
-			return t.dialogs.current() != nil || t.crashed, nil
 		}
+		return t.dialogs.open.Load() != nil || t.crashed, nil
 	})
 	if err != nil {
 		return t.markDetached(err)
@@ -138,9 +136,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 func (t *Tab) markDetached(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.detachErr == nil {
-		t.detachErr = err
-	}
+	t.detachErr = cmp.Or(t.detachErr, err)
 	t.resetAttachedState()
 	return err
 }
@@ -176,7 +172,8 @@ func (t *Tab) resetAttachedState() {
 	clear(t.started)
 	clear(t.status)
 	t.inflight.clear()
-	t.notify()
+	t.entered.arrived(arrivalRestored, true, nil)
+	t.changed.Notify()
 }
 
 // bestKnownDocument returns the top document. Between two documents, after a crash and while the
@@ -187,7 +184,7 @@ func (t *Tab) bestKnownDocument() *document {
 		return d
 	}
 	d := &document{tab: t, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
-	open := t.dialogs.current()
+	open := t.dialogs.open.Load()
 	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
 	switch {
 	case dialog: // it blocks the page, so nothing else is known

@@ -48,13 +48,11 @@ func (d *document) readListenersOf(ctx context.Context, id int, group string) bo
 	}
 	elements := []map[string]any{} // not nil: CDP does not accept null
 	for _, n := range d.listening(ctx, container, group) {
-		if object, err := d.handle(ctx, n, group); err == nil {
+		if object, err := d.resolveNode(ctx, n, d.world, group); err == nil {
 			elements = append(elements, map[string]any{"objectId": object})
 		}
 	}
-	var answer struct {
-		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
-	}
+	var answer scriptResponse
 	err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": "function(...elements) { globalThis.__cm.addListening(this, ...elements) }",
 		"objectId":            container, "arguments": elements, "silent": true,

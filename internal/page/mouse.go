@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,12 @@ const maxWheel = 100_000
 
 // Mouse sends one mouse or touch input at a point of the viewport.
 func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
-	if opts.Button == "" {
-		opts.Button = executor.ButtonLeft
-	}
+	opts.Button = cmp.Or(opts.Button, executor.ButtonLeft)
 	if err := checkMouse(opts); err != nil {
 		return nil, err
 	}
 	t := v.tab
-	t.pressed.mu.Lock()
-	failed := t.pressed.failed
-	t.pressed.mu.Unlock()
-	if failed {
+	if t.pressed.failed.Load() {
 		if err := v.releaseButtons(ctx); err != nil {
 			return nil, err
 		}
@@ -38,7 +34,7 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 	case (opts.Action == executor.MouseDown || opts.Action == executor.MouseClick) && pressed:
 		return nil, executor.Errorf(executor.ErrBadArgs, "Release it first, with up.", "the %s button is pressed already", opts.Button)
 	}
-	failed = true
+	failed := true
 	defer func() {
 		if failed {
 			v.releaseButtons(ctx)
@@ -155,7 +151,8 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 		return err
 	}
 	if o.Action != executor.MouseUp {
-		if err := v.mouseDown(ctx, o); err != nil || o.Action == executor.MouseDown {
+		err := v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.press(o.Button, o.X, o.Y))
+		if err != nil || o.Action == executor.MouseDown {
 			return err
 		}
 		if err := v.checkPoint(ctx, o.X, o.Y); err != nil && !errors.Is(err, executor.ErrDialogOpen) && !errors.Is(err, executor.ErrTargetGone) {
@@ -163,17 +160,6 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 		}
 	}
 	return v.release(ctx, o.Button)
-}
-
-// mouseDown presses a button and waits until the page has handled the event.
-func (v *View) mouseDown(ctx context.Context, o executor.MouseOptions) error {
-	ctx, cancel := context.WithTimeout(parentContext(ctx), inputTimeout)
-	defer cancel()
-	p, err := v.startPress(ctx, o.Button, o.X, o.Y, 1)
-	if err != nil {
-		return err
-	}
-	return ignoreInterruption((&document{tab: v.tab}).wait(ctx, p, nil))
 }
 
 // tap touches a point and lifts the finger. If the touch fails, it cancels the touch.

@@ -45,7 +45,7 @@ func (v *View) Navigate(ctx context.Context, url string, opts *executor.Navigate
 	if err := checkURL(url); err != nil {
 		return nil, err
 	}
-	if err := v.checkLeave(ctx, url); err != nil {
+	if err := v.Check(ctx, executor.OpNavigate, url); err != nil {
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, hostOf(url), func(ctx context.Context) (*navigationResult, error) {
@@ -82,7 +82,7 @@ func checkURL(raw string) error {
 func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
-	if err := v.checkLeave(ctx, v.reloadURL()); err != nil {
+	if err := v.Check(ctx, executor.OpNavigate, v.reloadURL()); err != nil {
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
@@ -153,15 +153,6 @@ func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navi
 	return &n, err
 }
 
-// checkLeave checks with the gate whether the tab may navigate from the top document to url.
-func (v *View) checkLeave(ctx context.Context, url string) error {
-	t := v.tab
-	t.mu.Lock()
-	d := t.bestKnownDocument()
-	t.mu.Unlock()
-	return v.check(ctx, d, executor.OpNavigate, url)
-}
-
 // navigateContext returns ctx with the timeout of opts.
 func navigateContext(ctx context.Context, opts *executor.NavigateOptions) (context.Context, context.CancelFunc) {
 	timeout := executor.DefaultNavigateTimeout
@@ -169,6 +160,11 @@ func navigateContext(ctx context.Context, opts *executor.NavigateOptions) (conte
 		timeout = opts.Timeout
 	}
 	return context.WithTimeout(ctx, timeout)
+}
+
+// untilOf returns what a navigation waits for.
+func untilOf(opts *executor.NavigateOptions) executor.WaitUntil {
+	return cmp.Or(cmp.Or(opts, new(executor.NavigateOptions)).Until, executor.UntilLoad)
 }
 
 // errorPageLimit bounds the wait for the browser's error page.
@@ -192,8 +188,8 @@ func (v *View) command(ctx context.Context, method string, params, result any) e
 	defer cancel()
 	for {
 		err := v.commandOnce(ctx, method, params, result)
-		var ce *cdpconn.Error
-		if !errors.As(err, &ce) || !strings.Contains(ce.Message, "Not attached to an active page") {
+		ce, ok := errors.AsType[*cdpconn.Error](err)
+		if !ok || !strings.Contains(ce.Message, "Not attached to an active page") {
 			return err
 		}
 		t := v.tab
@@ -260,10 +256,7 @@ func describeDownload(d executor.Download) string {
 // during the navigation.
 func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
 	v.releaseButtons(ctx)
-	until := executor.UntilLoad
-	if opts != nil && opts.Until != "" {
-		until = opts.Until
-	}
+	until := untilOf(opts)
 	if _, ok := lifecycleEvents[until]; !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(until))
 	}
@@ -403,13 +396,22 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 // fillNavigation sets the URL and title of nav from the top document, if the gate allows reading
 // it.
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
-	d, err := v.document(ctx, executor.OpRead)
-	if err != nil {
-		return err
+	late := time.After(titleTimeout)
+	for {
+		changed := v.tab.changed.Changed()
+		d, err := v.document(ctx, executor.OpRead)
+		if err != nil {
+			return err
+		}
+		nav.URL = d.url
+		nav.Title, err = d.title(ctx)
+		if !errors.Is(err, errDocumentDetached) {
+			return nil
+		}
+		select {
+		case <-changed: // by another document, which is reported
+		case <-late: // in the user's Chrome, a document with an opaque origin is gone while it is shown
+			return nil
+		}
 	}
-	nav.URL = d.url
-	if nav.Title, err = d.title(ctx); errors.Is(err, errDocumentDetached) {
-		return v.fillNavigation(ctx, nav) // another document has committed: report that one
-	}
-	return nil
 }

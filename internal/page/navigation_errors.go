@@ -15,8 +15,8 @@ import (
 // redirected adds to a policy denial that the denied site is the target of a redirect, if it is not
 // the site of the URL that was to be loaded.
 func (v *View) redirected(n *navigationResult, err error) error {
-	var e *executor.Error
-	if n.url == "" || !errors.As(err, &e) || e.Code != executor.ErrPolicyDenied {
+	e, ok := errors.AsType[*executor.Error](err)
+	if n.url == "" || !ok || e.Code != executor.ErrPolicyDenied {
 		return err
 	}
 	last := v.reloadURL()
@@ -110,12 +110,9 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), n.failure)}
 }
 
-// LoadFailure returns why the page that a click navigated to did not load, or nil if it did.
-func (v *View) LoadFailure(ctx context.Context) error { return v.loadFailure(ctx) }
-
-// loadFailure returns why the top document is an error page of the browser or of the egress proxy
+// LoadFailure returns why the top document is an error page of the browser or of the egress proxy
 // instead of the requested page, or nil if it is neither.
-func (v *View) loadFailure(ctx context.Context) error {
+func (v *View) LoadFailure(ctx context.Context) error {
 	t := v.tab
 	t.mu.Lock()
 	f := t.frames[t.main]

@@ -19,9 +19,9 @@ const windowLimit = time.Second
 // popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
 // It is safe for concurrent use.
 type popups struct {
-	mu    sync.Mutex // guards total
-	total popupCounts
-	// newTabURLs are the URLs of new tabs that the page requested without an opener.
+	mu    sync.Mutex  // guards total
+	total popupCounts // without newTabClicks
+	// newTabURLs are the URLs of new tabs that clicks requested, without an opener.
 	newTabURLs eventLog[string]
 }
 
@@ -45,19 +45,13 @@ func (p *popups) requested(s *cdpconn.Session, e cdppage.EventWindowOpen) {
 	p.total.opener = s
 }
 
-// clicked counts a new tab that a click requested.
-func (p *popups) clicked(url string) {
-	p.mu.Lock()
-	p.total.newTabClicks++
-	p.mu.Unlock()
-	p.newTabURLs.add(url)
-}
-
 // counts returns the current counts.
 func (p *popups) counts() popupCounts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.total
+	counts := p.total
+	counts.newTabClicks = p.newTabURLs.count()
+	return counts
 }
 
 // OpenedTab counts a tab that the browser opened for the page. The backend calls it if it sets
@@ -75,13 +69,10 @@ func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note 
 	defer cancel()
 	t, before := w.v.tab, w.popups
 	now := t.popups.counts()
+	want, requested := now.gestures-before.gestures, now.newTabClicks-before.newTabClicks
 	known := now.opens > before.opens && t.tabsKnown(ctx, now.opener)
 	if known {
-		now.opened = t.popups.counts().opened
-	}
-	want, requested := now.gestures-before.gestures, now.newTabClicks-before.newTabClicks
-	if known {
-		want = now.opened - before.opened
+		want = t.popups.counts().opened - before.opened
 	}
 	list = w.v.opts.NewTabs(ctx, w.start, want+requested)
 	if !known {
@@ -140,6 +131,6 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 		f := t.frames[t.main]
 		_, navigating := t.started[t.main]
 		blank := f.url == "" || f.url == "about:blank"
-		return t.dialogs.current() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || t.first == "" && f.reached["load"])), nil
+		return t.dialogs.open.Load() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || t.first == "" && f.reached["load"])), nil
 	})
 }

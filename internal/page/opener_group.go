@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,6 +19,39 @@ type openerGroup struct {
 	mu      sync.Mutex // guards the fields below; must not be held while a Tab.mu is acquired
 	tabs    map[*Tab]bool
 	dialogs map[*Tab]bool // tabs that show a dialog
+
+	secrets      int          // number of secrets that were typed, or are being typed, in pages of these tabs
+	scripted     bool         // a script of a client has run in a page of these tabs
+	secretGuard  *SecretGuard // of the browser; set with the first tab
+	handedOverBy *View        // that handed a tab of the group over to the user; nil if no tab is handed over
+	handovers    bool         // a tab of the group is or was handed over
+
+	userInput userInput
+}
+
+// A userInput decides whether input that the user sends in a live view reaches the tab. It does so
+// during a handover. The zero value rejects input.
+type userInput struct {
+	mu       sync.RWMutex // guards accepted; held for reading while input is sent
+	accepted bool
+}
+
+// accept sets whether input is accepted from now on. It returns after the input that was accepted
+// before was sent.
+func (u *userInput) accept(accepted bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.accepted = accepted
+}
+
+// send calls f if input is accepted.
+func (u *userInput) send(f func() error) error {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	if !u.accepted {
+		return executor.Errorf(executor.ErrBadArgs, "", "the tab is not handed over to the user")
+	}
+	return f()
 }
 
 func (f *openerGroup) add(t *Tab) {
@@ -25,41 +59,49 @@ func (f *openerGroup) add(t *Tab) {
 	defer f.mu.Unlock()
 	if f.tabs == nil {
 		f.tabs, f.dialogs = make(map[*Tab]bool), make(map[*Tab]bool)
+		f.secretGuard = cmp.Or(t.opts.SecretGuard, new(SecretGuard))
 	}
 	f.tabs[t] = true
+	before := f.secretGuard.takeUnshared(string(t.main))
+	f.scripted = f.scripted || before.scripted
+	if before.secret {
+		f.secrets++
+		f.secretGuard.add(f)
+	}
 }
 
-func (f *openerGroup) remove(t *Tab) {
+// remove removes a tab that is gone. closed is false for a tab that is no longer shared.
+func (f *openerGroup) remove(t *Tab, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if !f.tabs[t] {
+		return
+	}
 	delete(f.tabs, t)
 	delete(f.dialogs, t)
+	if t.opts.Attach != nil && !closed {
+		f.secretGuard.setUnshared(string(t.main), unsharedTab{secret: f.secrets > 0, scripted: f.scripted})
+	}
+	if f.secrets > 0 && len(f.tabs) == 0 {
+		f.secretGuard.remove(f)
+	}
+	// If the tab was handed over, the other tabs of the group remain handed over until
+	// HandedOver.End has masked what the user entered in them.
 }
 
-// setDialog records the open dialog; nil means none. t.mu must be held. The caller must call the
-// result without holding t.mu.
-func (t *Tab) setDialog(d *openDialog) (after func()) {
-	t.dialogs.set(d)
+// setDialog records the open dialog; nil means none. t.mu must be held.
+func (t *Tab) setDialog(d *openDialog) {
+	t.dialogs.open.Store(d)
 	f := t.openerGroup
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if d == nil {
 		delete(f.dialogs, t)
-		return func() {}
+		return
 	}
 	f.dialogs[t] = true
-	var others []*Tab
 	for m := range f.tabs {
-		if m != t {
-			others = append(others, m)
-		}
-	}
-	return func() {
-		for _, m := range others {
-			m.mu.Lock()
-			m.notify()
-			m.mu.Unlock()
-		}
+		m.changed.Notify()
 	}
 }
 
@@ -94,7 +136,7 @@ const (
 // blockedByOtherTab returns the error of dialogInOtherTab if the page does not respond.
 func (t *Tab) blockedByOtherTab(ctx context.Context) error {
 	err := t.dialogInOtherTab()
-	if err == nil || t.responds(ctx, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true}, otherTabProbeTimeout) {
+	if err == nil || t.responds(ctx, otherTabProbeTimeout) {
 		return nil
 	}
 	return err

@@ -1,31 +1,33 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// worldName is the name of the isolated world of our scripts in each document. The scripts share
+// WorldName is the name of the isolated world of our scripts in each document. The scripts share
 // the DOM with the page and no JavaScript.
-const worldName = "chrome-mcp"
+const WorldName = "chrome-mcp"
 
-// bindingName is the binding through which page scripts report to Go. It exists only in our
+// BindingName is the binding through which page scripts report to Go. It exists only in our
 // isolated world. Its calls arrive even if a dialog or a navigation prevents the response to the
 // command that caused them.
-const bindingName = "__cmReport"
+const BindingName = "__cmReport"
 
 //go:generate go tool -modfile=../../tools/go.mod esbuild js/main.js js/document_start.js --bundle --format=iife --target=chrome120 --charset=utf8 --minify-whitespace --legal-comments=none --log-level=warning --outdir=bundle
 //go:generate go test -run ^TestEarlyDigests$ -count=1 . -update
@@ -63,7 +65,7 @@ func installScript() string {
 func documentStartScript(bundled bool) string {
 	script := listenScript
 	if bundled {
-		script += "if (self === top) {\n" + installScript() + bindingName + "('" + installedReport + "');\n}"
+		script += "if (self === top) {\n" + installScript() + BindingName + "('" + installedReport + "');\n}"
 	}
 	return script
 }
@@ -148,13 +150,17 @@ func (t *Tab) frameDocument(ctx context.Context, id cdp.FrameID) (*document, err
 
 // documents returns the documents of all frames whose isolated world is known, parents first.
 func (t *Tab) documents() []*document {
+	return slices.DeleteFunc(t.frameList(), func(d *document) bool { return d.world == "" })
+}
+
+// frameList returns a document for each frame of the tab, parents first. If the document's isolated
+// world is not known, it is a document without world.
+func (t *Tab) frameList() []*document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*document
 	for _, f := range t.inOrder() {
-		if d := t.documentOf(f); d != nil {
-			list = append(list, d)
-		}
+		list = append(list, cmp.Or(t.documentOf(f), &document{tab: t, sess: f.sess, frame: f.id, parent: f.parent}))
 	}
 	return list
 }
@@ -184,10 +190,6 @@ func (d *document) start(ctx context.Context, name string, args ...any) (*cdpcon
 	if err := d.install(ctx); err != nil {
 		return nil, err
 	}
-	params := functionCall{
-		Function: "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
-		World:    d.world, ByValue: true, Await: true, Silent: true,
-	}
 	if args == nil {
 		args = []any{}
 	}
@@ -197,14 +199,11 @@ func (d *document) start(ctx context.Context, name string, args ...any) (*cdpcon
 	if err != nil {
 		return nil, fmt.Errorf("encoding the arguments of %s: %w", name, err)
 	}
-	for _, arg := range []string{name, string(text)} {
-		value, err := json.Marshal(arg)
-		if err != nil {
-			return nil, err
-		}
-		params.Arguments = append(params.Arguments, argument{value})
-	}
-	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, params)
+	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{
+		Function:  "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
+		Arguments: []argument{{name}, {string(text)}},
+		World:     d.world, ByValue: true, Await: true, Silent: true,
+	})
 	return p, d.failure(err)
 }
 
@@ -213,7 +212,6 @@ func (d *document) start(ctx context.Context, name string, args ...any) (*cdpcon
 type functionCall struct {
 	Function  string     `json:"functionDeclaration"`
 	World     string     `json:"uniqueContextId,omitempty"`
-	Object    string     `json:"objectId,omitempty"`
 	Arguments []argument `json:"arguments,omitempty"`
 	ByValue   bool       `json:"returnByValue"`
 	Await     bool       `json:"awaitPromise"`
@@ -221,25 +219,19 @@ type functionCall struct {
 }
 
 type argument struct {
-	Value jsonv2.Value `json:"value"`
+	Value string `json:"value"`
 }
-
-// yes is a pointer to true, for cdproto's optional flags.
-var yes = func() *bool { b := true; return &b }()
 
 // install sends the page scripts to the document's isolated world, unless they are installed there.
 // It does not wait: commands that are sent later find the scripts installed.
 func (d *document) install(ctx context.Context) error {
+	var err error
 	d.tab.mu.Lock() // until the scripts are sent: no other command may overtake them
-	if d.tab.scripts[d.world] {
-		d.tab.mu.Unlock()
-		return nil
-	}
-	_, err := d.sess.Start(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: installScript(), UniqueContextID: d.world, Silent: yes,
-	})
-	if err == nil {
-		d.tab.scripts[d.world] = true
+	if !d.tab.scripts[d.world] {
+		_, err = d.sess.Start(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+			Expression: installScript(), UniqueContextID: d.world, Silent: new(true),
+		})
+		d.tab.scripts[d.world] = err == nil
 	}
 	d.tab.mu.Unlock()
 	return d.failure(err)
@@ -247,12 +239,7 @@ func (d *document) install(ctx context.Context) error {
 
 // finish waits for the response to a command of start and decodes its result. See call.
 func (d *document) finish(ctx context.Context, p *cdpconn.Pending, result any) error {
-	var answer struct {
-		Result struct {
-			Value jsonv2.Value `json:"value"`
-		} `json:"result"`
-		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
-	}
+	var answer scriptResponse
 	if err := d.wait(ctx, p, &answer); err != nil {
 		return err
 	}
@@ -276,17 +263,14 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	var grace <-chan time.Time
 	for {
 		d.tab.mu.Lock()
-		changed, dialog, gone := d.tab.changed.Changed(), d.tab.dialogs.current(), d.tab.goneError()
+		changed, dialog, gone := d.tab.changed.Changed(), d.tab.dialogs.open.Load(), d.tab.goneError()
 		d.tab.mu.Unlock()
-		if dialog != nil || gone != nil {
-			select {
-			case <-p.Done(): // the response arrived earlier
-			default:
-				if gone != nil {
-					return gone // a crashed page does not respond
-				}
-				return dialog.error()
-			}
+		switch {
+		case notify.IsClosed(p.Done()): // the response arrived earlier
+		case gone != nil:
+			return gone // a crashed page does not respond
+		case dialog != nil:
+			return dialog.error()
 		}
 		if grace == nil && d.tab.dialogInOtherTab() != nil {
 			grace = time.After(otherTabGrace)
@@ -321,8 +305,7 @@ func (d *document) failure(err error) error {
 // documentError adds errDocumentDetached to errors by which the browser reports that an execution
 // context no longer exists.
 func documentError(err error) error {
-	var ce *cdpconn.Error
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*cdpconn.Error](err); ok {
 		for _, s := range []string{
 			"uniqueContextId not found", "Cannot find context", "context was destroyed", "Promise was collected",
 			"Inspected target navigated or closed", "Session with given id not found", "Cannot find execution context",

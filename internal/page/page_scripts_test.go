@@ -45,7 +45,7 @@ func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
 	b.Emit("T", "Page.frameNavigated", fmt.Sprintf(
 		`{"frame":{"id":"T","loaderId":"L%d","url":"https://a.test/%d","domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, n, n))
 	b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
-		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, worldName, n))
+		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, WorldName, n))
 	for {
 		d, err := tab.document(t.Context())
 		if err != nil {
@@ -147,10 +147,10 @@ func TestScriptsInstalledOnce(t *testing.T) {
 			})
 			tab := attach(t, b)
 			d := load(t, b, tab, 1)
-			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, bindingName, installedReport, c.world))
+			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, BindingName, installedReport, c.world))
 			received := make(chan struct{})
 			tab.reports.subscribe("after", func([]byte) { close(received) })
-			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, bindingName))
+			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, BindingName))
 			<-received // so the report before it was received
 			title, err := d.title(t.Context())
 			if want := fmt.Sprintf("sent %d times", c.sent); err != nil || title != want {
@@ -207,7 +207,7 @@ func TestInOrder(t *testing.T) {
 	tab.frameAttached(nil, "d", "T") // must not get the number of an existing frame
 	tab.dropFrame("c")
 	tab.frameAttached(nil, "e", "T")
-	seen := make(map[int]bool)
+	seen := make(map[int64]bool)
 	var got []string
 	for _, f := range tab.inOrder() {
 		if seen[f.order] {

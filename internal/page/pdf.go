@@ -2,10 +2,12 @@ package page
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 
+	cdppage "github.com/chromedp/cdproto/page"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // A PrintedPDF is a page printed as a PDF file.
@@ -25,14 +27,19 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	if err != nil {
 		return nil, err
 	}
-	before, attached := v.loaders(), v.tab.framesAttached()
-	if err := v.checkAllFramesReadable(ctx); err != nil {
+	before, attached := v.loaders(), v.tab.attached.Load()
+	v.tab.waitForFrames(ctx)
+	if readable, _ := v.allReadable(ctx); !readable {
+		return nil, executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which masks the frame, or read the page as markdown.",
+			"the page has a frame that the policy denies, and a PDF would show it")
+	}
+	if fields, err := v.secretFields(ctx); err != nil {
 		return nil, err
+	} else if len(fields) > 0 {
+		return nil, afterSecretError("a PDF, which would show it, is")
 	}
 	title, _ := top.title(ctx)
-	var res struct {
-		Data []byte `json:"data"`
-	}
+	var res cdppage.PrintToPDFResult
 	err = v.command(ctx, "Page.printToPDF", map[string]any{
 		"landscape": opts.Landscape, "printBackground": opts.Background, "preferCSSPageSize": true,
 	}, &res)
@@ -43,43 +50,34 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 		return nil, timeoutAs(err, "the page to be printed")
 	}
 	// A page is notified when it is printed, and may load frames that were not checked.
-	if !top.current() || !v.sameLoaders(before) || v.tab.framesAttached() != attached {
+	if !top.current() || !v.sameLoaders(before) || v.tab.attached.Load() != attached {
 		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "The page loaded other documents while it was printed; try again."}
 	}
 	return &PrintedPDF{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil
 }
 
-// checkAllFramesReadable returns ErrPolicyDenied if the gate does not allow reading a frame of the
-// tab.
-func (v *View) checkAllFramesReadable(ctx context.Context) error {
-	readable := make(map[string]bool)
-	for _, d := range v.allowed(ctx, executor.OpRead) {
-		readable[string(d.frame)] = true
-	}
+// allReadable reports whether the gate allows reading all documents of the tab, and whether all of
+// them are known: a document that is not known is not readable.
+func (v *View) allReadable(ctx context.Context) (readable, known bool) {
 	for _, d := range v.tab.frameList() {
-		if !readable[string(d.frame)] {
-			return executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which masks the frame, or read the page as markdown.",
-				"the page has a frame that the policy denies, and a PDF would show it")
+		if d.world == "" {
+			return false, false
+		}
+		if v.check(ctx, d, executor.OpRead, "") != nil {
+			return false, true
 		}
 	}
-	return nil
-}
-
-// framesAttached returns how many frames have ever been attached to the tab.
-func (t *Tab) framesAttached() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.attached
+	return true, true
 }
 
 // pageCount matches the page count in a node of a PDF's page tree.
-var pageCount = regexp.MustCompile(`/Type /Pages\s*/Count (\d{1,6})\b`)
+var pageCount = lazyregexp.New(`/Type /Pages\s*/Count (\d{1,6})\b`)
 
 // pagesOf returns the number of pages of a PDF that the browser printed, or 0 if the PDF does not
 // contain it as plain text.
 func pagesOf(pdf []byte) int {
 	most := 0
-	for _, m := range pageCount.FindAllSubmatch(pdf, -1) {
+	for _, m := range pageCount().FindAllSubmatch(pdf, -1) {
 		n, _ := strconv.Atoi(string(m[1]))
 		most = max(most, n)
 	}

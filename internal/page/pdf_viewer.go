@@ -49,10 +49,7 @@ func (t *Tab) showsPDF() bool {
 // waitAfterReattach waits until the document of loader, which has already committed, has reached
 // opts.Until, and returns the navigation's result.
 func (v *View) waitAfterReattach(ctx context.Context, loader cdp.LoaderID, opts *executor.NavigateOptions, what string) (*executor.Navigation, error) {
-	until := executor.UntilLoad
-	if opts != nil && opts.Until != "" {
-		until = opts.Until
-	}
+	until := untilOf(opts)
 	if err := v.waitForLifecycle(ctx, loader, until); err != nil {
 		return nil, timeoutAs(err, fmt.Sprintf("%s of %s", until, what))
 	}

@@ -4,86 +4,69 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
 // pressedButtons holds the input state of a tab: the pressed mouse buttons, the position of the
 // pointer, and whether a finger touches the page. The zero value is ready to use. Its methods,
 // except down, are safe for concurrent use.
 type pressedButtons struct {
-	mu      sync.Mutex // guards the fields below
-	buttons map[executor.Button]bool
-	x, y    float64
-	touched bool
-	failed  bool // releaseButtons could not send all events
+	mu   sync.Mutex // guards bits, x and y
+	bits int        // of the pressed buttons; see buttonBits
+	x, y float64
+
+	touched atomic.Bool
+	failed  atomic.Bool // releaseButtons could not send all events
 }
 
 // buttonBits maps each button to its bit in MouseEvent.buttons.
 var buttonBits = map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}
 
-// down returns a pressed button, or "" if no button is pressed, and the bits of all pressed
-// buttons. h.mu must be held.
-func (h *pressedButtons) down() (executor.Button, int) {
-	var pressed executor.Button
-	bits := 0
-	for button, bit := range buttonBits {
-		if h.buttons[button] {
-			pressed, bits = button, bits|bit
+// down returns a pressed button, the left one if it is pressed, or "" if none is. h.mu must be held.
+func (h *pressedButtons) down() executor.Button {
+	for _, button := range []executor.Button{executor.ButtonLeft, executor.ButtonRight, executor.ButtonMiddle} {
+		if h.bits&buttonBits[button] != 0 {
+			return button
 		}
 	}
-	if bits&1 != 0 {
-		pressed = executor.ButtonLeft
-	}
-	return pressed, bits
+	return ""
 }
 
-// press marks a button as pressed at a point and returns the bits of all pressed buttons.
-func (h *pressedButtons) press(button executor.Button, x, y float64) (bits int) {
+// press marks a button as pressed at a point, until release or releaseButtons, and returns the event
+// that presses it.
+func (h *pressedButtons) press(button executor.Button, x, y float64) mouseEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.buttons == nil {
-		h.buttons = make(map[executor.Button]bool)
-	}
-	h.buttons[button], h.x, h.y = true, x, y
-	_, bits = h.down()
-	return bits
+	h.bits, h.x, h.y = h.bits|buttonBits[button], x, y
+	return mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: h.bits, ClickCount: 1}
 }
 
-// move moves the pointer and returns the pressed button, or "", and the bits of all pressed buttons.
-func (h *pressedButtons) move(x, y float64) (executor.Button, int) {
+// move moves the pointer and returns the event of the move, with the buttons that stay pressed.
+func (h *pressedButtons) move(x, y float64) mouseEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.x, h.y = x, y
-	return h.down()
+	return mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Button: h.down(), Buttons: h.bits}
 }
 
 // release marks a button as not pressed and returns the event that releases it.
 func (h *pressedButtons) release(button executor.Button) mouseEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.buttons, button)
-	_, bits := h.down()
-	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: h.x, Y: h.y, Button: button, Buttons: bits, ClickCount: 1}
+	h.bits &^= buttonBits[button]
+	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: h.x, Y: h.y, Button: button, Buttons: h.bits, ClickCount: 1}
 }
 
 // pressed reports whether a button is pressed.
 func (h *pressedButtons) pressed(button executor.Button) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.buttons[button]
-}
-
-// startPress presses a button without waiting for the page. The button counts as pressed until
-// release or releaseButtons.
-func (v *View) startPress(ctx context.Context, button executor.Button, x, y float64, clicks int) (*cdpconn.Pending, error) {
-	bits := v.tab.pressed.press(button, x, y)
-	return v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{
-		Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: bits, ClickCount: clicks,
-	})
+	return h.bits&buttonBits[button] != 0
 }
 
 // trackRawInput records the buttons and touches of a raw input command, so that releaseButtons can
@@ -104,13 +87,13 @@ func (t *Tab) trackRawInput(method string, params json.RawMessage) (done func(er
 	switch {
 	case method == input.CommandDispatchTouchEvent:
 		touches := len(event.TouchPoints) > 0
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.touched = h.touched || touches
+		if touches {
+			h.touched.Store(true)
+		}
 		return func(err error) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.touched = h.touched && (err != nil || touches)
+			if err == nil && !touches {
+				h.touched.Store(false)
+			}
 		}
 	case method == input.CommandDispatchMouseEvent && buttonBits[event.Button] != 0 && event.Type == string(input.DispatchMouseEventTypeMousePressed):
 		h.press(event.Button, event.X, event.Y)
@@ -118,10 +101,8 @@ func (t *Tab) trackRawInput(method string, params json.RawMessage) (done func(er
 		h.move(event.X, event.Y)
 	case method == input.CommandDispatchMouseEvent && event.Type == string(input.DispatchMouseEventTypeMouseReleased):
 		return func(err error) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
 			if err == nil {
-				delete(h.buttons, event.Button)
+				h.release(event.Button)
 			}
 		}
 	}
@@ -130,13 +111,27 @@ func (t *Tab) trackRawInput(method string, params json.RawMessage) (done func(er
 
 // movePressedPointer moves the pointer while the pressed buttons stay pressed.
 func (v *View) movePressedPointer(ctx context.Context, x, y float64) error {
-	button, bits := v.tab.pressed.move(x, y)
-	return v.input(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Button: button, Buttons: bits})
+	return v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.move(x, y))
 }
 
 // release releases a button at the pointer's position.
 func (v *View) release(ctx context.Context, button executor.Button) error {
 	return v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.release(button))
+}
+
+// blockPasteLimit bounds preparing the documents for the middle button. A document that does not
+// respond receives no input either.
+const blockPasteLimit = 500 * time.Millisecond
+
+// blockPaste prevents that the middle button pastes: see js/kept_content.js.
+func (v *View) blockPaste(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, blockPasteLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, d := range v.tab.documents() {
+		wg.Go(func() { _ = d.call(ctx, nil, "blockPaste") })
+	}
+	wg.Wait()
 }
 
 // touchCancel is the parameters of the event that cancels all touches without an effect.
@@ -148,26 +143,16 @@ var touchCancel = map[string]any{"type": "touchCancel", "touchPoints": []any{}}
 func (v *View) releaseButtons(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	h := &v.tab.pressed
-	h.mu.Lock()
-	touched := h.touched
-	h.touched = false
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.failed = err != nil
-	}()
-	if touched {
+	defer func() { h.failed.Store(err != nil) }()
+	if h.touched.Swap(false) {
 		if _, err := v.startInput(ctx, input.CommandDispatchTouchEvent, touchCancel); err != nil {
-			h.mu.Lock()
-			h.touched = true
-			h.mu.Unlock()
+			h.touched.Store(true)
 			return err
 		}
 	}
 	for {
 		h.mu.Lock()
-		button, _ := h.down()
+		button := h.down()
 		h.mu.Unlock()
 		if button == "" {
 			return nil
@@ -181,9 +166,12 @@ func (v *View) releaseButtons(ctx context.Context) (err error) {
 	}
 }
 
-// Release releases the buttons that Mouse left pressed, and resets emulation. It is called when a
-// session ends.
+// Release releases the buttons that Mouse left pressed, resets emulation, and ends the
+// handover of the client. It is called when a session ends.
 func (v *View) Release() {
+	if v.tab.openerGroup.handoverView() == v {
+		v.endHandover()
+	}
 	v.releaseButtons(context.Background())
 	_ = v.unblock(context.Background())
 	v.resetEmulation()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/inspector"
@@ -27,9 +28,10 @@ func (t *Tab) consumeEvents() {
 			}
 			t.isDetached = false
 			t.setDialog(nil)
-			t.notify()
+			t.changed.Notify()
+			closed := executor.CodeOf(t.gone) == executor.ErrTargetGone
 			t.mu.Unlock()
-			t.openerGroup.remove(t)
+			t.openerGroup.remove(t, closed)
 			return
 		}
 		t.mu.Lock()
@@ -90,9 +92,9 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.downloadWillBegin":
-		var d Download
-		if f := t.opts.OnDownload; f != nil && cdpconn.Unmarshal(ev.Params, &d) == nil {
-			after = func() { f(d) }
+		var e cdpbrowser.EventDownloadWillBegin
+		if f := t.opts.OnDownload; f != nil && cdpconn.Unmarshal(ev.Params, &e) == nil {
+			after = func() { f(e) }
 		}
 	case EventDetached:
 		t.detached(ev)
@@ -105,14 +107,12 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Page.windowOpen":
 		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
-		on(ev, cdppage.FileChooserOpened, func(e cdppage.EventFileChooserOpened) {
-			t.fileChoosers.requested(fileChooser{e.FrameID, e.BackendNodeID})
-		})
+		on(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
 	case "Page.frameRequestedNavigation":
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
-				t.popups.clicked(e.URL)
+				t.popups.newTabURLs.add(e.URL)
 			}
 		})
 	case "Page.documentOpened":
@@ -138,6 +138,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Page.javascriptDialogOpening":
 		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(ev.Session, e) })
 	case "Page.javascriptDialogClosed":
+		on(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(e.UserInput) })
 		t.setDialog(nil)
 	case "Runtime.executionContextCreated":
 		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = t.worldCreated(ev.Session, e.Context) })
@@ -146,7 +147,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
 		})
 	case "Runtime.executionContextsCleared":
-		t.worldsCleared(ev.Session)
+		t.dropWorlds(ev.Session, func(*executionContext) bool { return true })
 	case "Runtime.bindingCalled":
 		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(ev.Session, e) })
 	case "Runtime.exceptionThrown":
@@ -175,6 +176,11 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
 	case "Target.detachedFromTarget":
 		t.childDetached(ev.Child)
+	case "Page.screencastFrame":
+		if live := t.live.Load(); live != nil {
+			on(ev, cdppage.ScreencastFrame, live.put)
+		}
+		return nil
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
@@ -213,13 +219,13 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	default:
 		return nil
 	}
-	t.notify()
+	t.changed.Notify()
 	return after
 }
 
-// emit calls the OnEvent option, if it is set. t.mu must not be held.
+// emit calls the OnEvent option, if it is set and the tab is not handed over. t.mu must not be held.
 func (t *Tab) emit(ev Event) {
-	if t.opts.OnEvent != nil {
+	if t.opts.OnEvent != nil && !t.HandedOver() {
 		t.opts.OnEvent(ev)
 	}
 }
@@ -237,7 +243,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 		t.frames[id] = f
 	}
 	t.rememberPastDocument(f)
-	t.loaded++
+	t.loaded.Add(1)
 	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
 	return func() {
 		t.wg.Go(func() {
@@ -301,24 +307,37 @@ func (t *Tab) frameOf(s *cdpconn.Session, number runtime.ExecutionContextID) *fr
 // handleBindingCall passes the report of a page script to the subscriber of its token. t.mu must be
 // held.
 func (t *Tab) handleBindingCall(s *cdpconn.Session, e runtime.EventBindingCalled) {
+	var from *frame // whose page script reports; nil if it is not known
+	for _, f := range t.frames {
+		if f.sess == s && f.world != nil && f.world.number == e.ExecutionContextID {
+			from = f
+		}
+	}
 	switch {
-	case e.Name != bindingName:
+	case e.Name != BindingName:
 		return
 	case e.Payload == installedReport:
-		if f := t.frames[t.main]; s == t.sess && f.world != nil && f.world.number == e.ExecutionContextID {
-			t.scripts[f.world.id] = true
+		if from != nil && from.id == t.main {
+			t.scripts[from.world.id] = true
 		}
 		return
 	}
 	var head struct {
 		Token   string `json:"token"`
 		Blocked string `json:"blocked"` // type of the event that deniedscripts.BlockInput blocked
+		Entered *struct {
+			Number  int    `json:"number"`
+			Content string `json:"content"`
+		} `json:"entered"` // what the user is entering in a field
 	}
 	if json.Unmarshal([]byte(e.Payload), &head) != nil {
 		return
 	}
 	if b := t.blocking.current(); b != nil && head.Blocked != "" {
 		b.recordBlocked(head.Blocked)
+	}
+	if head.Entered != nil && from != nil && t.HandedOver() {
+		t.entered.report(from.world.id, head.Entered.Number, head.Entered.Content)
 	}
 	t.reports.deliver(head.Token, []byte(e.Payload))
 }

@@ -1,9 +1,13 @@
 package page
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,8 +15,10 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
+	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
 // readTimeout bounds a read. A page that takes longer is hung.
@@ -21,11 +27,13 @@ const readTimeout = 15 * time.Second
 // defaultLinks is the default limit of Links.
 const defaultLinks = 200
 
-// retryOnNavigation calls read, and calls it again if the page navigated to another document during
-// the call: the caller wants to read the current page.
-func retryOnNavigation[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// retryOnNavigation calls read with *opts, or with the zero options if opts is nil. It calls read
+// again if the page navigated to another document during the call: the caller wants to read the
+// current page.
+func retryOnNavigation[O, T any](ctx context.Context, opts *O, read func(context.Context, O) (T, error)) (T, error) {
+	o := *cmp.Or(opts, new(O))
 	for tries := 1; ; tries++ {
-		got, err := read()
+		got, err := read(ctx, o)
 		if tries == maxReads || ctx.Err() != nil || !errors.Is(err, errDocumentDetached) {
 			return got, err
 		}
@@ -37,14 +45,10 @@ const maxReads = 3
 
 // Text returns the rendered text of the page with its frames, or of the target.
 func (v *View) Text(ctx context.Context, opts *executor.TextOptions) (*executor.Text, error) {
-	return retryOnNavigation(ctx, func() (*executor.Text, error) { return v.text(ctx, opts) })
+	return retryOnNavigation(ctx, opts, v.text)
 }
 
-func (v *View) text(ctx context.Context, opts *executor.TextOptions) (*executor.Text, error) {
-	var o executor.TextOptions
-	if opts != nil {
-		o = *opts
-	}
+func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text, error) {
 	root, err := v.readRoot(ctx, o.Target)
 	if err != nil {
 		return nil, err
@@ -54,13 +58,13 @@ func (v *View) text(ctx context.Context, opts *executor.TextOptions) (*executor.
 			return before + after
 		}
 		return strings.TrimRight(before, "\n") + "\n" + frame + "\n" + strings.TrimLeft(after, "\n")
-	})
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
 	text := strings.Trim(r.text, "\n ")
 	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars}
-	res.Content, _ = cut(text, 0, o.MaxChars)
+	res.Content, _ = cut(text, 0, o.MaxChars, v.wholeSpans)
 	res.Truncated = len(res.Content) < len(text) || r.RemainingChars > 0
 	return res, nil
 }
@@ -98,86 +102,78 @@ func (v *View) readScope(ctx context.Context, target executor.Target) ([]*docume
 }
 
 // cut returns at most size characters of s starting at character offset, and the offset at which to
-// continue; 0 means that s ends there.
-func cut(s string, offset, size int) (string, int) {
+// continue; 0 means that s ends there. whole extends the part so that it contains no part of a masked
+// text: a client could read a value in parts that are too short to be masked.
+func cut(s string, offset, size int, whole func(s string, start, end int) (int, int)) (string, int) {
 	if size <= 0 {
 		size = executor.DefaultMaxChars
 	}
 	offset = max(offset, 0)
-	s = s[len(pagetext.First(s, offset)):]
-	chunk := pagetext.First(s, size)
-	if len(chunk) == len(s) {
-		return s, 0
+	start := len(pagetext.First(s, offset))
+	end := start + len(pagetext.First(s[start:], size))
+	next := offset + size
+	if end == len(s) {
+		next = 0
 	}
-	return chunk, offset + size
+	if start > 0 || next > 0 {
+		start, end = whole(s, start, end)
+	}
+	return s[start:end], next
 }
 
 // HTML returns the markup of the page or of the target.
 func (v *View) HTML(ctx context.Context, opts *executor.HTMLOptions) (*executor.HTML, error) {
-	return retryOnNavigation(ctx, func() (*executor.HTML, error) { return v.html(ctx, opts) })
+	return retryOnNavigation(ctx, opts, v.html)
 }
 
-func (v *View) html(ctx context.Context, opts *executor.HTMLOptions) (*executor.HTML, error) {
-	var o executor.HTMLOptions
-	if opts != nil {
-		o = *opts
-	}
+func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	markup, more, d, err := v.markup(ctx, o.Target, !o.Inner)
+	el, err := v.readRoot(ctx, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	res := &executor.HTML{Origin: d.origin, Chars: utf8.RuneCountInString(markup) + more}
-	res.Content, _ = cut(markup, 0, o.MaxChars)
-	res.Truncated = len(res.Content) < len(markup) || more > 0
+	var markup *struct {
+		HTML string `json:"html"` // possibly truncated
+		More int    `json:"more"` // characters that were omitted
+	}
+	if err := el.doc.callWithClosedRoots(ctx, &markup, "html", el.id, !o.Inner); err != nil {
+		return nil, timeoutAs(err, "the page's markup")
+	}
+	if markup == nil {
+		return nil, v.refExpiredError(ctx, el)
+	}
+	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More}
+	res.Content, _ = cut(markup.HTML, 0, o.MaxChars, v.wholeSpans)
+	res.Truncated = len(res.Content) < len(markup.HTML) || markup.More > 0
 	return res, nil
-}
-
-// markup returns the markup that target refers to, possibly truncated, and the number of characters
-// that were omitted.
-func (v *View) markup(ctx context.Context, target executor.Target, outer bool) (string, int, *document, error) {
-	el, err := v.readRoot(ctx, target)
-	if err != nil {
-		return "", 0, nil, err
-	}
-	var r *struct {
-		HTML string `json:"html"`
-		More int    `json:"more"`
-	}
-	if err := el.doc.callWithClosedRoots(ctx, &r, "html", el.id, outer); err != nil {
-		return "", 0, nil, timeoutAs(err, "the page's markup")
-	}
-	if r == nil {
-		return "", 0, nil, v.refExpiredError(ctx, el)
-	}
-	return r.HTML, r.More, el.doc, nil
 }
 
 // Markdown returns the main content of the page as markdown.
 func (v *View) Markdown(ctx context.Context, opts *executor.MarkdownOptions) (*executor.Markdown, error) {
-	return retryOnNavigation(ctx, func() (*executor.Markdown, error) { return v.markdown(ctx, opts) })
+	return retryOnNavigation(ctx, opts, v.markdown)
 }
 
-func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*executor.Markdown, error) {
-	var o executor.MarkdownOptions
-	if opts != nil {
-		o = *opts
-	}
+func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*executor.Markdown, error) {
 	root, err := v.readRoot(ctx, executor.Target{Selector: o.Selector})
 	if err != nil {
 		return nil, err
 	}
+	opts := readable.Options{WholePage: o.Selector != ""}
+	var marks *[]markedElement
+	if o.Refs {
+		marks, opts.Mark = new([]markedElement), "mark"+strings.ToLower(rand.Text())+"n"
+	}
 	page, err := v.read(ctx, root, "readable", "the page's markup", func(before, frame, after string) string {
 		return before + "<div>" + frame + "</div>" + after
-	})
+	}, marks)
 	if err != nil {
 		return nil, err
 	}
 	d := root.doc
 	converting, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, readable.Options{WholePage: o.Selector != ""})
+	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, opts)
 	switch {
 	case ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, context.Cause(ctx)
@@ -186,25 +182,70 @@ func (v *View) markdown(ctx context.Context, opts *executor.MarkdownOptions) (*e
 	case err != nil:
 		return nil, executor.Errorf(executor.ErrInternal, textInstead, "converting the page to markdown: %w", err)
 	}
+	whole := v.wholeSpans
+	if marks != nil {
+		r.Markdown = v.withRefs(r.Markdown, opts.Mark, *marks)
+		whole = func(s string, start, end int) (int, int) {
+			start, end = v.wholeSpans(s, start, end)
+			return wholeRefs(s, start, end)
+		}
+	}
 	res := &executor.Markdown{Title: r.Title, Origin: d.origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
-	res.Content, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars)
+	res.Content, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars, whole)
 	res.Truncated = res.Offset != 0
 	res.Obstacle = d.obstacle(page.Signs)
 	return res, nil
 }
 
+// withRefs replaces the marks in markdown, each followed by the index of its element and a semicolon,
+// with the refs of the elements, as snapshots print them. What looks like a ref in the text of the
+// page gets a backslash, in code too.
+func (v *View) withRefs(markdown, mark string, marks []markedElement) string {
+	parts := strings.Split(markdown, mark)
+	var b strings.Builder
+	b.WriteString(escapeRefs(parts[0]))
+	for _, part := range parts[1:] {
+		number, rest, ended := strings.Cut(part, readable.MarkEnd)
+		i, err := strconv.Atoi(number)
+		if !ended || err != nil || i < 0 || i >= len(marks) {
+			continue // the markdown was truncated in the mark
+		}
+		m := marks[i]
+		b.WriteString("[ref=" + string(v.refFor(m.doc.world, m.id, m.refDescription)) + "]" + escapeRefs(rest))
+	}
+	return b.String()
+}
+
+// escapeRefs escapes the beginning of refs in markdown, unless it is escaped.
+func escapeRefs(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, `\[ref=`, "[ref="), "[ref=", `\[ref=`)
+}
+
+// wholeRefs returns start and end, moved outward so that s[start:end] cuts no ref.
+func wholeRefs(s string, start, end int) (int, int) {
+	const longest = len("[ref=e") + 20
+	for _, at := range []int{start, end} {
+		from := max(0, at-longest)
+		for _, span := range printedRef().FindAllStringIndex(s[from:min(len(s), at+longest)], -1) {
+			if a, b := from+span[0], from+span[1]; a < at && at < b {
+				start, end = min(start, a), max(end, b)
+			}
+		}
+	}
+	return start, end
+}
+
+// printedRef matches a ref in markdown.
+var printedRef = lazyregexp.New(`\[ref=e[0-9]+\]`)
+
 // textInstead is the hint for a page that cannot be converted.
 const textInstead = "Read the text of the page instead, or name an element."
 
 func (v *View) Links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {
-	return retryOnNavigation(ctx, func() (*executor.Links, error) { return v.links(ctx, opts) })
+	return retryOnNavigation(ctx, opts, v.links)
 }
 
-func (v *View) links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {
-	var o executor.LinksOptions
-	if opts != nil {
-		o = *opts
-	}
+func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Links, error) {
 	include, err := urlGlobs(o.Include)
 	if err != nil {
 		return nil, err
@@ -273,11 +314,11 @@ func (l *linkRow) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.href, &l.text, &l.id})
 }
 
-// urlGlobs compiles URL patterns. See urlGlob.
+// urlGlobs compiles URL patterns.
 func urlGlobs(patterns []string) ([]*glob.Pattern, error) {
 	var list []*glob.Pattern
 	for _, p := range patterns {
-		g, err := urlGlob(p)
+		g, err := urlglob.Compile(p)
 		if err != nil {
 			return nil, err
 		}
@@ -286,11 +327,7 @@ func urlGlobs(patterns []string) ([]*glob.Pattern, error) {
 	return list, nil
 }
 
+// anyMatch reports whether any of the patterns matches s.
 func anyMatch(list []*glob.Pattern, s string) bool {
-	for _, g := range list {
-		if g.Match(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(g *glob.Pattern) bool { return g.Match(s) })
 }

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -60,25 +60,25 @@ var (
 	// secretMember matches an object member, in the syntax of JSON and JavaScript, whose name shows
 	// that its value grants access. Headers may be redacted by a broader rule, because they do not
 	// contain the content of a page.
-	secretMember = regexp.MustCompile(`(?i)("(?:[\w-]*` + secretName + `[\w-]*|` + cardName + `)"\s*:\s*)(?:"((?:[^"\\]|\\.)*)"|(\d{3,}))`)
+	secretMember = lazyregexp.New(`(?i)("(?:[\w-]*` + secretName + `[\w-]*|` + cardName + `)"\s*:\s*)(?:"((?:[^"\\]|\\.)*)"|(\d{3,}))`)
 	// secretParameter matches a parameter of a URL or a form by its name.
-	secretParameter = regexp.MustCompile(`(?i)([?&#;]` + `(?:[\w.-]*` + secretName + `[\w.-]*|` + cardName + `|auth|sig|signature|session(?:_?id)?|sid)=)([^&#;\s"'<>()\\]+)`)
+	secretParameter = lazyregexp.New(`(?i)([?&#;]` + `(?:[\w.-]*` + secretName + `[\w.-]*|` + cardName + `|auth|sig|signature|session(?:_?id)?|sid)=)([^&#;\s"'<>()\\]+)`)
 	// secretScheme matches a credential in the format of the Authorization header.
-	secretScheme = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20)[\w.~+/=-]{8,}`)
+	secretScheme = lazyregexp.New(`(?i)\b(bearer|basic)(\s+|%20)[\w.~+/=-]{8,}`)
 	// secretJWT matches a JSON Web Token.
-	secretJWT = regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`)
+	secretJWT = lazyregexp.New(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`)
 )
 
 // redactBody replaces the values that grant access in text that a page wrote, read or requested. It
 // recognizes them by their format or their name.
 func redactBody(text string) string {
-	text = secretMember.ReplaceAllStringFunc(text, func(member string) string {
-		m := secretMember.FindStringSubmatch(member)
+	text = secretMember().ReplaceAllStringFunc(text, func(member string) string {
+		m := secretMember().FindStringSubmatch(member)
 		return m[1] + fmt.Sprintf(`"(%d characters)"`, utf8.RuneCountInString(m[2]+m[3]))
 	})
-	text = secretParameter.ReplaceAllString(text, "${1}"+hidden)
-	text = secretScheme.ReplaceAllString(text, "${1}${2}"+hidden)
-	return secretJWT.ReplaceAllString(text, hidden)
+	text = secretParameter().ReplaceAllString(text, "${1}"+hidden)
+	text = secretScheme().ReplaceAllString(text, "${1}${2}"+hidden)
+	return secretJWT().ReplaceAllString(text, hidden)
 }
 
 // maskFieldValues masks the values of password and payment card fields in HTML, as the page scripts
@@ -122,9 +122,9 @@ func maskFieldValues(text string) string {
 const fieldMask = "••••"
 
 var (
-	secretAutocomplete = regexp.MustCompile(`(?i)(^|\s)(cc-[a-z-]+|one-time-code|current-password|new-password)(\s|$)`)
-	secretFieldName    = regexp.MustCompile(`(?i)(password|passwd|pwd)\d?$|(card|cc)[-_ ]?(number|num|no|pin)\b|\b(cvv2?|cvc2?|csc|cvn|ccv)\b|card[-_ ]?(security|verification|code)|security[-_ ]?code|(cc|card)[-_ ]?exp|^(your |card |bank )?pin([-_ ]?(code|number))?$`)
-	camelCase          = regexp.MustCompile(`([a-z])([A-Z])`)
+	secretAutocomplete = lazyregexp.New(`(?i)(^|\s)(cc-[a-z-]+|one-time-code|current-password|new-password)(\s|$)`)
+	secretFieldName    = lazyregexp.New(`(?i)(password|passwd|pwd)\d?$|(card|cc)[-_ ]?(number|num|no|pin)\b|\b(cvv2?|cvc2?|csc|cvn|ccv)\b|card[-_ ]?(security|verification|code)|security[-_ ]?code|(cc|card)[-_ ]?exp|^(your |card |bank )?pin([-_ ]?(code|number))?$`)
+	camelCase          = lazyregexp.New(`([a-z])([A-Z])`)
 )
 
 // secretField reports whether the value of a field is a secret.
@@ -138,9 +138,9 @@ func secretField(token html.Token) bool {
 		return true
 	case "", "text", "tel", "number", "month", "hidden":
 	default:
-		return secretAutocomplete.MatchString(attr["autocomplete"])
+		return secretAutocomplete().MatchString(attr["autocomplete"])
 	}
-	return secretAutocomplete.MatchString(attr["autocomplete"]) || slices.ContainsFunc([]string{"name", "id", "placeholder", "aria-label"}, func(name string) bool {
-		return secretFieldName.MatchString(camelCase.ReplaceAllString(attr[name], "$1 $2"))
+	return secretAutocomplete().MatchString(attr["autocomplete"]) || slices.ContainsFunc([]string{"name", "id", "placeholder", "aria-label"}, func(name string) bool {
+		return secretFieldName().MatchString(camelCase().ReplaceAllString(attr[name], "$1 $2"))
 	})
 }

@@ -28,23 +28,13 @@ type RequestFilter struct {
 
 // enableRequestFilter enables request interception in the tab, if it has a RequestFilter.
 func (t *Tab) enableRequestFilter(ctx context.Context) error {
-	if t.opts.RequestFilter == nil {
-		return nil
-	}
-	t.mu.Lock()
-	enabled := t.intercepting
-	t.intercepting = true
-	sessions := t.sessions()
-	t.mu.Unlock()
-	if enabled {
+	if t.opts.RequestFilter == nil || t.intercepting.Swap(true) {
 		return nil
 	}
 	command := t.opts.RequestFilter.command()
-	for _, s := range sessions {
+	for _, s := range t.frameSessions() { // a session that is created from now on enables it itself
 		if err := s.Call(ctx, command.method, command.params, nil); err != nil && s == t.sess { // a frame may be removed at any time
-			t.mu.Lock()
-			t.intercepting = false
-			t.mu.Unlock()
+			t.intercepting.Store(false)
 			return executor.Errorf(executor.ErrPolicyDenied, "Try again, or use another tab.", "enabling request interception: %w", err)
 		}
 	}
@@ -54,10 +44,7 @@ func (t *Tab) enableRequestFilter(ctx context.Context) error {
 // WithoutRequestFilter calls f while request interception is off, so that f can answer the requests
 // of the tab. It enables interception again if f succeeds.
 func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
-	t.mu.Lock()
-	enabled := t.intercepting
-	t.intercepting = false
-	t.mu.Unlock()
+	enabled := t.intercepting.Swap(false)
 	err := f()
 	if enabled && err == nil {
 		err = t.enableRequestFilter(ctx)
@@ -66,11 +53,7 @@ func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
 }
 
 // requestFilterEnabled reports whether request interception is enabled.
-func (t *Tab) requestFilterEnabled() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.intercepting
-}
+func (t *Tab) requestFilterEnabled() bool { return t.intercepting.Load() }
 
 // command returns the command that enables request interception for the filter.
 func (w *RequestFilter) command() command {
@@ -92,17 +75,23 @@ func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
 	}
 }
 
-// requestPaused continues or fails a paused request, as the request filter decides. If the filter
-// is not enabled, another component paused the request and answers it.
+// requestPaused continues or fails a paused request, as the request filter decides, and adds the
+// emulated headers. If the filter is not enabled and no header is emulated, another component
+// paused the request and answers it.
 func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
-	if !t.requestFilterEnabled() {
+	filter, emulated := t.requestFilterEnabled(), t.emulation.get()
+	if !filter && len(emulated.headers) == 0 {
 		return
 	}
 	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
-	if e.Request != nil && (document || !t.opts.RequestFilter.DocumentsOnly) {
+	if headers := emulated.withHeaders(e); headers != nil {
+		params["headers"] = headers
+	}
+	if filter && e.Request != nil && (document || !t.opts.RequestFilter.DocumentsOnly) {
 		if err := t.opts.RequestFilter.Check(e.Request.URL, document); err != nil {
-			method, params["errorReason"] = "Fetch.failRequest", network.ErrorReasonBlockedByClient
+			method = "Fetch.failRequest"
+			params = map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient}
 		}
 	}
 	s.Start(context.Background(), method, params)

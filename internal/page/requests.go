@@ -61,12 +61,9 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 		path = t.path(f)
 	}
 	q.Request = executor.Request{
-		Method: pagetext.Truncate(e.Request.Method, 20), URL: pagetext.Truncate(e.Request.URL, maxRecordText), Type: strings.ToLower(string(e.Type)), Running: true,
+		Method: pagetext.Truncate(e.Request.Method, 20), URL: pagetext.Truncate(e.Request.URL, maxRecordText), Type: strings.ToLower(string(cmp.Or(e.Type, "other"))), Running: true,
 		Time:           time.UnixMilli(int64(float64(e.WallTime) * 1000)).UTC(),
 		RequestHeaders: headersOf(e.Request.Headers),
-	}
-	if q.Type == "" {
-		q.Type = "other"
 	}
 	q.ID = "r" + strconv.Itoa(r.requests.last+1)
 	size := len(q.URL) + sizeOfHeaders(q.RequestHeaders)
@@ -165,10 +162,7 @@ var urlHeaders = []string{"referer", "origin", "location", "content-location", "
 
 // Requests returns the recorded requests of the tab that the gate allows to be read.
 func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*executor.Requests, error) {
-	var o executor.RequestsOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.RequestsOptions))
 	switch {
 	case o.Body && o.ID == "":
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give the id of one request.", "body requires id")
@@ -182,8 +176,9 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	res := &executor.Requests{Requests: []executor.Request{}}
 	var items []entry
 	d, err := v.recordOf(ctx, func(r *activityLog) {
-		res.Dropped = r.requests.droppedSince(0)
-		for _, e := range r.requests.items {
+		records, dropped := r.requests.since(0)
+		res.Dropped = dropped
+		for _, e := range records {
 			items = append(items, entry{*e.item, e.path})
 		}
 	})
@@ -257,6 +252,8 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 		return err
 	}
 	switch {
+	case v.tab.openerGroup.hasSecret():
+		return afterSecretError("the response body is")
 	case v.tab.opts.Attach != nil:
 		return executor.Errorf(executor.ErrPolicyDenied, "Omit body, or read the page.", "response bodies are not available through the extension")
 	case q.Running:

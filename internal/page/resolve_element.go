@@ -34,6 +34,7 @@ type element struct {
 type queryResult struct {
 	Error   string  `json:"error"`
 	Total   int     `json:"total"`
+	Nth     bool    `json:"nth"` // nth= chose among the matches in the document
 	Matches []match `json:"matches"`
 }
 
@@ -108,17 +109,12 @@ func (v *View) waitForElement(ctx context.Context, target executor.Target, useFu
 		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > selectorWaitTimeout:
 			return nil, err
 		case derr != nil && !errors.Is(derr, errDocumentDetached):
-			return nil, cmp.Or(ignoreDocumentGone(err), derr)
+			if errors.Is(err, errDocumentDetached) {
+				return nil, derr
+			}
+			return nil, err
 		}
 	}
-}
-
-// ignoreDocumentGone returns nil if err is errDocumentDetached, and err otherwise.
-func ignoreDocumentGone(err error) error {
-	if errors.Is(err, errDocumentDetached) {
-		return nil
-	}
-	return err
 }
 
 // parsed reports whether the top document has been parsed completely.
@@ -137,19 +133,16 @@ func (v *View) resolveRef(ctx context.Context, given executor.Ref, op executor.O
 	}
 	v.mu.Lock()
 	n, known := v.refs[ref]
-	label := v.labels[ref]
 	v.mu.Unlock()
+	if !known {
+		return nil, v.refError(ctx, ref, "ref %s does not exist on this page")
+	}
 	for _, d := range v.tab.documents() {
-		if known && d.world == n.world {
+		if d.world == n.world {
 			return &element{doc: d, id: n.id, ref: ref, matches: 1}, v.checkFrame(ctx, d.frame, op, "")
 		}
 	}
-	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", "ref %s belongs to a document that was unloaded", ref)
-	if !known {
-		e.Err = fmt.Errorf("ref %s does not exist on this page", ref)
-	}
-	e.Candidates = v.candidates(ctx, label.Role, label.Name)
-	return nil, e
+	return nil, v.refError(ctx, ref, "ref %s belongs to a document that was unloaded")
 }
 
 // refExpiredError returns the error for an element that was removed from its document:
@@ -159,10 +152,16 @@ func (v *View) refExpiredError(ctx context.Context, el *element) error {
 		return &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
 			Err: errors.New("the element was removed during the wait"), Hint: "Take a new snapshot."}
 	}
+	return v.refError(ctx, el.ref, "ref %s: element was removed from the document")
+}
+
+// refError returns an ErrRefExpired for a ref, with the elements that it possibly meant. format has
+// one verb, for the ref.
+func (v *View) refError(ctx context.Context, ref executor.Ref, format string) error {
 	v.mu.Lock()
-	label := v.labels[el.ref]
+	label := v.labels[ref]
 	v.mu.Unlock()
-	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", "ref %s: element was removed from the document", el.ref)
+	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", format, ref)
 	e.Candidates = v.candidates(ctx, label.Role, label.Name)
 	return e
 }
@@ -182,6 +181,9 @@ func (v *View) detachedBeforeActionError(ctx context.Context, el *element) error
 // the top document and the frames with its origin. It returns nil if there is no match.
 func (v *View) query(ctx context.Context, selector string, op executor.Operation) (*element, error) {
 	top, err := v.document(ctx, op)
+	if err == nil {
+		err = v.checkSelector(selector)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +198,7 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 			return nil, err
 		}
 		if f.Error != "" {
-			return nil, executor.Errorf(executor.ErrBadArgs, "Use CSS, text=…, role=button[name=\"…\"], or a ref from a snapshot.", "%s", f.Error)
+			return nil, executor.Errorf(executor.ErrBadArgs, "Use CSS, text=…, label=…, role=button[name=\"…\"], or a ref from a snapshot.", "%s", f.Error)
 		}
 		total += f.Total
 		for _, m := range f.Matches {
@@ -207,6 +209,9 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 			if hidden[d.frame] == nil {
 				hidden[d.frame] = el
 			}
+		}
+		if f.Nth && f.Total > 0 {
+			break // nth= counts in one document, first in the top one
 		}
 	}
 	if len(shown) == 0 {
@@ -324,16 +329,12 @@ const maxCandidates = 5
 func (v *View) candidates(ctx context.Context, role, text string) []executor.Candidate {
 	var list []executor.Candidate
 	for _, d := range v.allowed(ctx, executor.OpRead) {
-		var got []struct {
-			ID   int    `json:"id"`
-			Role string `json:"role"`
-			Name string `json:"name"`
-		}
+		var got []foundElement
 		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list)); err != nil {
 			continue
 		}
 		for _, c := range got {
-			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Ref: v.refFor(d.world, c.ID, refDescription{c.Role, c.Name})})
+			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Ref: v.refFor(d.world, c.ID, c.refDescription)})
 		}
 		if len(list) >= maxCandidates {
 			break
@@ -349,16 +350,25 @@ type refDescription struct {
 	Name string `json:"name"`
 }
 
+// A foundElement is an element that a page script found, with what is reported with its ref.
+type foundElement struct {
+	ID int `json:"id"`
+	refDescription
+}
+
+// withRef describes an element of a document, with its ref.
+func (v *View) withRef(d *document, e foundElement) string {
+	return fmt.Sprintf("%s [ref=%s]", e.refDescription, v.refFor(d.world, e.ID, e.refDescription))
+}
+
 // String returns the description as snapshots print it.
 func (l refDescription) String() string {
 	name := pagetext.Truncate(strings.Join(strings.Fields(l.Name), " "), 80)
-	if l.Role == "" {
-		l.Role = "element"
-	}
+	role := cmp.Or(l.Role, "element")
 	if name == "" {
-		return l.Role
+		return role
 	}
-	return fmt.Sprintf("%s %s", l.Role, pagetext.Text(name))
+	return fmt.Sprintf("%s %s", role, pagetext.Text(name))
 }
 
 // describe returns a description of an element for messages.
@@ -408,7 +418,7 @@ func (d *document) elementIDOf(ctx context.Context, backend cdp.BackendNodeID, g
 	if err := d.install(ctx); err != nil {
 		return 0, "", err
 	}
-	object, err := d.handle(ctx, backend, group)
+	object, err := d.resolveNode(ctx, backend, d.world, group)
 	if err != nil {
 		return 0, "", err
 	}
@@ -419,21 +429,24 @@ func (d *document) elementIDOf(ctx context.Context, backend cdp.BackendNodeID, g
 	}
 	if err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: "function() { return globalThis.__cm.idOf(this) }",
-		ObjectID:            object, ReturnByValue: yes, Silent: yes,
+		ObjectID:            object, ReturnByValue: new(true), Silent: new(true),
 	}, &answer); err != nil {
 		return 0, "", d.failure(err)
 	}
 	return answer.Result.Value, object, nil
 }
 
-// handle resolves a backend node id to a remote object in the document's isolated world. group may
+// resolveNode resolves a backend node id to a remote object in a world of the document. group may
 // be empty.
-func (d *document) handle(ctx context.Context, id cdp.BackendNodeID, group string) (runtime.RemoteObjectID, error) {
-	d.tab.mu.Lock()
-	f := d.tab.frames[d.frame]
+func (d *document) resolveNode(ctx context.Context, id cdp.BackendNodeID, world, group string) (runtime.RemoteObjectID, error) {
 	var number runtime.ExecutionContextID
-	if f != nil && f.world != nil && f.world.id == d.world {
-		number = f.world.number
+	d.tab.mu.Lock()
+	if f := d.tab.frames[d.frame]; f != nil {
+		for _, w := range []*executionContext{f.world, f.mainWorld} {
+			if w != nil && w.id == world {
+				number = w.number
+			}
+		}
 	}
 	d.tab.mu.Unlock()
 	if number == 0 {
@@ -447,10 +460,12 @@ func (d *document) handle(ctx context.Context, id cdp.BackendNodeID, group strin
 	return res.Object.ObjectID, nil
 }
 
-// parentDocument returns the document that contains d's frame, or nil for the top document.
-func (d *document) parentDocument(ctx context.Context) (*document, error) {
-	if d.top() {
-		return nil, nil
+// frameElement returns the document that contains d's frame, and the element id of the frame's
+// element in it. d must not be the top document.
+func (d *document) frameElement(ctx context.Context) (parent *document, id int, err error) {
+	if parent, err = d.tab.frameDocument(ctx, d.parent); err != nil {
+		return nil, 0, err
 	}
-	return d.tab.frameDocument(ctx, d.parent)
+	id, err = d.owner(ctx, parent)
+	return parent, id, err
 }

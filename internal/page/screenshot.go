@@ -26,32 +26,9 @@ const defaultQuality = 80
 // A box is a rectangle in CSS pixels.
 type box struct{ x, y, w, h float64 }
 
-// metrics is the result of Page.getLayoutMetrics, in CSS pixels.
-type metrics struct {
-	Visual struct {
-		PageX  float64 `json:"pageX"`
-		PageY  float64 `json:"pageY"`
-		Width  float64 `json:"clientWidth"`
-		Height float64 `json:"clientHeight"`
-		Zoom   float64 `json:"zoom"` // the user's zoom: device-independent pixels per CSS pixel
-	} `json:"cssVisualViewport"`
-	Layout struct {
-		Width  float64 `json:"clientWidth"`
-		Height float64 `json:"clientHeight"`
-	} `json:"cssLayoutViewport"`
-	Content struct {
-		X      float64 `json:"x"`
-		Width  float64 `json:"width"`
-		Height float64 `json:"height"`
-	} `json:"cssContentSize"`
-}
-
 // Screenshot takes a screenshot of the viewport, the complete page or one element.
 func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-	var o executor.ScreenshotOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.ScreenshotOptions))
 	if o.FullPage && !o.Target.IsZero() {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
 	}
@@ -93,10 +70,13 @@ const maxShots = 3
 
 // shoot takes the screenshot after the page was scrolled.
 func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
-	before, loaded := v.loaders(), v.tab.documentsLoaded()
-	var m metrics
+	before, loaded := v.loaders(), v.tab.loaded.Load()
+	var m cdppage.GetLayoutMetricsResult
 	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, timeoutAs(err, "the page's size")
+	}
+	if m.CSSVisualViewport == nil || m.CSSContentSize == nil {
+		return nil, executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "the browser did not return the size of the page")
 	}
 	full, err := v.clip(ctx, o, el, m)
 	if err != nil {
@@ -109,13 +89,13 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	if o.Format == executor.FormatWebP {
 		clip.w, clip.h = min(clip.w, webp.MaxSize), min(clip.h, webp.MaxSize)
 	}
-	shot, err := v.capture(ctx, top, o, clip, m)
+	shot, err := v.capture(ctx, top, o, clip, m.CSSVisualViewport)
 	if err != nil {
 		return nil, err
 	}
 	// A screenshot cannot be bound to the checked documents, so compare: a frame may have
 	// navigated, or been added and removed, during the screenshot.
-	if !v.sameLoaders(before) || v.tab.documentsLoaded() != loaded {
+	if !v.sameLoaders(before) || v.tab.loaded.Load() != loaded {
 		return nil, errFramesChanged
 	}
 	if clip != full {
@@ -147,7 +127,8 @@ func (v *View) sameLoaders(before map[string]string) bool {
 }
 
 // clip returns the requested part of the page, in page coordinates.
-func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *element, m metrics) (box, error) {
+func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *element, m cdppage.GetLayoutMetricsResult) (box, error) {
+	view, content := m.CSSVisualViewport, m.CSSContentSize
 	switch {
 	case el != nil:
 		b, err := v.boxOf(ctx, el)
@@ -159,7 +140,7 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 		b = box{x, y, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
 		// The user cannot scroll to areas to the left of or above the page, and the browser takes
 		// no screenshot that starts there.
-		if out := min(0, m.Content.X, m.Visual.PageX) - b.x; out > 0 {
+		if out := min(0, content.X, view.PageX) - b.x; out > 0 {
 			b.x, b.w = b.x+out, b.w-out
 		}
 		if b.y < 0 {
@@ -170,9 +151,9 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 		}
 		return b, nil
 	case o.FullPage:
-		return box{0, 0, m.Content.Width, m.Content.Height}, nil
+		return box{0, 0, content.Width, content.Height}, nil
 	}
-	return box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}, nil
+	return box{view.PageX, view.PageY, view.ClientWidth, view.ClientHeight}, nil
 }
 
 // bounded returns b reduced to the maximum size of a screenshot. A larger one would take the
@@ -218,11 +199,7 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 // toTabViewport maps a point of a frame's viewport to page coordinates of the top document.
 func (v *View) toTabViewport(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
 	for !d.top() {
-		parent, err := d.parentDocument(ctx)
-		if err != nil {
-			return 0, 0, err
-		}
-		owner, err := d.owner(ctx, parent)
+		parent, owner, err := d.frameElement(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -253,9 +230,9 @@ func (v *View) scrollIntoView(ctx context.Context, el *element) error {
 
 // capture takes the screenshot of clip, without the content of denied frames, and draws labels if o
 // requests them.
-func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, m metrics) (*executor.Screenshot, error) {
+func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, view *cdppage.VisualViewport) (*executor.Screenshot, error) {
 	o.Format, o.Quality = cmp.Or(o.Format, executor.FormatPNG), cmp.Or(o.Quality, defaultQuality)
-	if v.tab.opts.Shared && v.tab.opts.Attach == nil { // other tabs keep rendering during calls
+	if v.tab.opts.Shared && v.tab.opts.Attach == nil && v.tab.live.Load() == nil { // other tabs keep rendering during calls
 		// A background tab is rendered only during a screencast.
 		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
 			return nil, timeoutAs(err, "the screenshot")
@@ -277,7 +254,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 			return nil, err
 		}
 	}
-	zoom := cmp.Or(m.Visual.Zoom, 1)
+	zoom := cmp.Or(view.Zoom, 1) // the user's zoom: device-independent pixels per CSS pixel
 	paint := len(masks) > 0 || len(labels) > 0 || zoom != 1
 	viewTransition, err := v.queryViewTransitions(ctx)
 	if err != nil {
@@ -292,14 +269,14 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	params := map[string]any{"format": o.Format, "optimizeForSpeed": true, "fromSurface": true}
 	scale := clip.scaleFor(o.MaxWidth)
-	inView := clip == box{m.Visual.PageX, m.Visual.PageY, m.Visual.Width, m.Visual.Height}
+	inView := clip == box{view.PageX, view.PageY, view.ClientWidth, view.ClientHeight}
 	if !inView || pixelRatio != 1 || scale != 1 {
 		// The browser expects device-independent pixels here, of which a zoomed page has more than
 		// CSS pixels.
 		params["clip"] = cdppage.Viewport{X: clip.x * zoom, Y: clip.y * zoom, Width: clip.w * zoom, Height: clip.h * zoom, Scale: scale / pixelRatio}
 	}
-	beyond := clip.x < m.Visual.PageX || clip.y < m.Visual.PageY ||
-		clip.x+clip.w > m.Visual.PageX+m.Visual.Width || clip.y+clip.h > m.Visual.PageY+m.Visual.Height
+	beyond := clip.x < view.PageX || clip.y < view.PageY ||
+		clip.x+clip.w > view.PageX+view.ClientWidth || clip.y+clip.h > view.PageY+view.ClientHeight
 	if beyond {
 		params["captureBeyondViewport"] = true
 	}
@@ -309,9 +286,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	case o.Format != executor.FormatPNG:
 		params["quality"] = o.Quality
 	}
-	var res struct {
-		Data []byte `json:"data"`
-	}
+	var res cdppage.CaptureScreenshotResult
 	if err := v.awaitPaint(ctx); err != nil {
 		return nil, timeoutAs(err, "the frames of the page")
 	}
@@ -372,20 +347,32 @@ func (v *View) awaitPaint(ctx context.Context) error {
 	return nil
 }
 
-// masks returns the boxes of hidden frames in page coordinates. Masks are only a second protection:
-// a frame may be rendered at another position.
+// masks returns the boxes of hidden frames, and of fields in which a secret was entered, or a text of
+// the user, in page coordinates. The masks of frames are only a second protection: a frame may be rendered at another
+// position.
 func (v *View) masks(ctx context.Context, h *frameHider) ([]box, error) {
-	if h == nil {
-		return nil, nil
-	}
-	var boxes []box
-	for _, f := range h.frames {
-		if len(f.path) == 0 {
-			continue
+	var masked []*element
+	if h != nil {
+		for _, f := range h.frames {
+			if len(f.path) > 0 {
+				masked = append(masked, &element{doc: f.parent, id: f.path[0].id})
+			}
 		}
-		b, err := v.boxOf(ctx, &element{doc: f.parent, id: f.path[0].id})
+	}
+	fields, err := v.secretFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entered, err := v.enteredTextFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fields = append(fields, entered...)
+	var boxes []box
+	for _, el := range append(masked, fields...) {
+		b, err := v.boxOf(ctx, el)
 		if executor.CodeOf(err) == executor.ErrNotActionable {
-			continue // the frame has no size
+			continue // the element has no size
 		}
 		if err != nil {
 			return nil, err
@@ -393,22 +380,6 @@ func (v *View) masks(ctx context.Context, h *frameHider) ([]box, error) {
 		boxes = append(boxes, b)
 	}
 	return boxes, nil
-}
-
-// frameList returns a document for each frame of the tab, even if the document's isolated world is
-// not known.
-func (t *Tab) frameList() []*document {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var list []*document
-	for _, f := range t.inOrder() {
-		d := t.documentOf(f)
-		if d == nil {
-			d = &document{tab: t, sess: f.sess, frame: f.id, parent: f.parent}
-		}
-		list = append(list, d)
-	}
-	return list
 }
 
 // labelsInView returns the labels of the interactive elements in the viewport.

@@ -48,10 +48,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 		Total    int      `json:"total"`
 	}
 	start := time.Now()
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = start.Add(executor.DefaultActionTimeout)
-	}
+	deadline, _ := ctx.Deadline() // of actionContext
 	asking, cancel := extend(ctx, scriptGrace)
 	defer cancel()
 	for {
@@ -91,10 +88,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 // the first of values as an option, the hint and the candidate name that option.
 func (v *View) customDropdownError(ctx context.Context, el *element, values []string) error {
 	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", v.describe(ctx, el))
-	var option *struct {
-		ID int `json:"id"`
-		refDescription
-	}
+	var option *foundElement
 	if len(values) == 0 || el.doc.call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.check(ctx, el.doc, executor.OpRead, "") != nil {
 		return e
 	}

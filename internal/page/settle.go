@@ -40,7 +40,6 @@ type changeTracker struct {
 	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
 	loader         cdp.LoaderID
 	url            string
-	moves          int // same-document navigations before
 	seq            int // sequence number of the newest request before
 	errCount       int
 	popups         popupCounts       // popup windows that the page had requested
@@ -70,12 +69,12 @@ func (v *View) watch() *changeTracker {
 	t.mu.Lock()
 	f := t.frames[t.main]
 	w.doc = t.documentOf(f)
-	w.loader, w.url, w.moves = f.loader, f.url, f.sameDocumentNavigations
+	w.loader, w.url = f.loader, f.url
 	w.navigations = t.navigationsStarted
 	w.seq, _ = t.inflight.counts()
 	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
 	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
-	dialog := t.dialogs.current() != nil
+	dialog := t.dialogs.open.Load() != nil
 	t.mu.Unlock()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
@@ -117,7 +116,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	t := w.v.tab
 	t.mu.Lock()
 	gone := t.goneError()
-	dialog := t.dialogs.current()
+	dialog := t.dialogs.open.Load()
 	c.Pending = t.inflight.since(w.seq)
 	chooser := ""
 	if t.fileChoosers.count() != w.choosers {
@@ -163,8 +162,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		w.titleBefore(ctx) // for the changeTracker of the answer
 		return c, nil      // no command is answered before the dialog is
 	case errors.Is(err, executor.ErrDialogOpen):
-		var e *executor.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*executor.Error](err); ok {
 			c.Note = e.Message() + "; answer it first"
 		}
 		return c, nil
@@ -191,8 +189,7 @@ func unreadNote(err error) string {
 	}
 	err = timeoutAs(err, "its response")
 	text := err.Error()
-	var e *executor.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*executor.Error](err); ok {
 		text = e.Message()
 	}
 	return "the page could not be read: " + firstLine(text)
@@ -235,10 +232,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := settleLimit - time.Since(start)
-		if left < quietPeriod {
-			left = quietPeriod
-		}
+		left := max(settleLimit-time.Since(start), quietPeriod)
 		grace := scriptGrace
 		if w.hung {
 			grace = 0
@@ -335,8 +329,8 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 // whether the document has loaded or was blocked by network enforcement.
 func deniedNote(err error) string {
 	note := "navigation denied by policy. " + string(executor.ErrPolicyDenied)
-	var e *executor.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok {
 		return note + "."
 	}
 	return strings.TrimSpace(note + ": " + e.Message() + ". " + e.Hint)
@@ -375,7 +369,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		return err
 	}
 	c.Origin = d.origin
-	if err := w.v.loadFailure(ctx); err != nil {
+	if err := w.v.LoadFailure(ctx); err != nil {
 		c.Note = "the page that it navigated to did not load: " + err.Error()
 		return nil
 	}

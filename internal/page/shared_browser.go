@@ -30,17 +30,13 @@ func clipboardCommand(k key, bits int64) string {
 // clipboardKeys are the Windows virtual key codes of the keys in clipboardCommand.
 var clipboardKeys = []int64{'C', 'V', 'X', 45, 46} // Insert, Delete
 
-// bits returns the modifier bits of a chord.
-func (c *chord) bits() (bits int64) {
-	for _, m := range c.modifiers {
-		bits |= modifierKeys[m].bit
-	}
-	return bits
-}
-
 // checkClipboard returns ErrNotActionable for a clipboard shortcut in a shared browser.
 func (v *View) checkClipboard(c *chord) error {
-	command := clipboardCommand(c.key, c.bits())
+	bits, err := modifierBits(c.modifiers)
+	if err != nil {
+		return err
+	}
+	command := clipboardCommand(c.key, bits)
 	if command == "" || !v.tab.opts.SharedBrowser {
 		return nil
 	}
@@ -57,6 +53,8 @@ func (v *View) checkRawCommand(method string, params json.RawMessage) error {
 		Code      string   `json:"code"`
 		Windows   int64    `json:"windowsVirtualKeyCode"` // Chromium selects editing commands by it
 		Commands  []string `json:"commands"`
+		Type      string   `json:"type"`
+		Button    string   `json:"button"`
 	}
 	_ = json.Unmarshal(params, &p) // the browser reports invalid parameters
 	switch {
@@ -65,6 +63,8 @@ func (v *View) checkRawCommand(method string, params json.RawMessage) error {
 		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)
 	case method == "Input.dispatchKeyEvent" && (len(p.Commands) > 0 || p.Modifiers&(bitControl|bitMeta|bitShift) != 0 && (p.Code == "" || clipboardCommand(key{code: p.Code}, p.Modifiers) != "" || slices.Contains(clipboardKeys, p.Windows))):
 		return executor.Errorf(executor.ErrNotActionable, "Set code, and omit commands.", "the key event could use the clipboard, which the sessions of this browser share")
+	case method == "Input.dispatchMouseEvent" && p.Type != "mouseMoved" && p.Button == string(executor.ButtonMiddle):
+		return executor.Errorf(executor.ErrNotActionable, "Click with Page.Click.", "the middle button could paste what another session of this browser has selected")
 	}
 	return nil
 }

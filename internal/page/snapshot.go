@@ -22,14 +22,10 @@ type lastSnapshot struct {
 
 // Snapshot returns an outline of the page or of the target.
 func (v *View) Snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
-	return retryOnNavigation(ctx, func() (*executor.Snapshot, error) { return v.snapshot(ctx, opts) })
+	return retryOnNavigation(ctx, opts, v.snapshot)
 }
 
-func (v *View) snapshot(ctx context.Context, opts *executor.SnapshotOptions) (*executor.Snapshot, error) {
-	var o executor.SnapshotOptions
-	if opts != nil {
-		o = *opts
-	}
+func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*executor.Snapshot, error) {
 	if err := outline.CheckFind(o.Find); err != nil {
 		return nil, badFind(err)
 	}
@@ -95,21 +91,15 @@ func badFind(err error) error {
 // diffSnapshot returns what changed since the last snapshot of the page, or of the part of the page
 // at root.
 func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
-	var before *outline.Document
-	last := v.lastSnapshot()
+	at := node{world: root.doc.world, id: root.id}
+	v.mu.Lock()
+	last, before := v.last, v.parts[at]
+	v.mu.Unlock()
 	switch {
+	case before != nil, last == nil:
 	case o.Target.IsZero():
-		if last != nil {
-			before = last.tree
-		}
+		before = last.tree
 	default:
-		at := node{world: root.doc.world, id: root.id}
-		v.mu.Lock()
-		before = v.parts[at]
-		v.mu.Unlock()
-		if before != nil || last == nil {
-			break
-		}
 		// The element was reported as part of the page. A walk of only this part may have a
 		// different result, so walk the page once more.
 		if before = last.tree.Part(at.world, at.id); before != nil {
@@ -180,8 +170,16 @@ func (v *View) oldRef(n *outline.Node) string {
 
 // walkOptions selects what a walk of documents returns.
 type walkOptions struct {
-	survey bool // return obstacle signals, if the walk covers the complete page
-	chars  int  // maximum characters of one text; 0 means the walk's default
+	survey bool              // return obstacle signals, if the walk covers the complete page
+	chars  int               // maximum characters of one text; 0 means the walk's default
+	seen   prefetchedOutline // result of a walk that was made already
+}
+
+// A prefetchedOutline is the result of a walk that was requested together with another query.
+type prefetchedOutline struct {
+	world    string
+	surveyed bool
+	raw      jsonv2.Value // empty if no walk was requested
 }
 
 // maxSearched is the maximum number of characters of one text that find searches.
@@ -200,20 +198,7 @@ func charsFor(o executor.SnapshotOptions) int {
 
 // outline walks the document of root, starting at root's element if it has one, and the documents
 // of the frames below it that the gate allows, and joins the results.
-func (v *View) outline(ctx context.Context, root *element, opts walkOptions) (*outline.Document, error) {
-	return v.outlineFrom(ctx, root, opts, prefetchedOutline{})
-}
-
-// A prefetchedOutline is the result of a walk that was requested together with another query.
-// outlineFrom uses it if it has the same options.
-type prefetchedOutline struct {
-	world    string
-	surveyed bool
-	raw      jsonv2.Value // empty if no walk was requested
-}
-
-// outlineFrom is outline with a walk of root's document that may have been made already.
-func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, seen prefetchedOutline) (*outline.Document, error) {
+func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*outline.Document, error) {
 	docs := v.readableSubtree(ctx, root.doc)
 	type walk struct {
 		doc    *document
@@ -227,8 +212,8 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 		if d == root.doc && root.id != 0 {
 			opts["root"] = root.id
 		}
-		if d == root.doc && root.id == 0 && len(seen.raw) > 0 && seen.world == d.world && seen.surveyed == wo.survey {
-			walks = append(walks, walk{doc: d, opts: opts, raw: seen.raw})
+		if d == root.doc && root.id == 0 && len(wo.seen.raw) > 0 && wo.seen.world == d.world && wo.seen.surveyed == wo.survey {
+			walks = append(walks, walk{doc: d, opts: opts, raw: wo.seen.raw})
 			continue
 		}
 		p, err := d.start(ctx, "snapshot", opts)
@@ -273,7 +258,8 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 			continue
 		}
 		for _, d := range denied[w.doc.frame] {
-			if n := nodeOf(ctx, d, w.doc, tree); n != nil {
+			id, err := d.owner(ctx, w.doc)
+			if n := tree.Node(id); err == nil && n != nil {
 				n.Denied = true
 			}
 		}
@@ -289,16 +275,6 @@ func (v *View) outlineFrom(ctx context.Context, root *element, wo walkOptions, s
 	tree := trees[root.doc.frame]
 	tree.UnreadFrames = missing
 	return tree, nil
-}
-
-// nodeOf returns the node of the frame element that contains d, or nil if the outline of its parent
-// document has none.
-func nodeOf(ctx context.Context, d, parent *document, tree *outline.Document) *outline.Node {
-	id, err := d.owner(ctx, parent)
-	if err != nil {
-		return nil
-	}
-	return tree.Node(id)
 }
 
 // readableSubtree returns d and the documents below it that may be read, parents first.
@@ -355,15 +331,10 @@ func (v *View) after(ctx context.Context) executor.AfterAction {
 // requested.
 func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, mutated bool, seen prefetchedOutline) error {
 	before := v.lastSnapshot()
-	after := v.after(ctx)
 	if !v.reportsOutline(ctx) {
-		c.Unchanged = before != nil && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors)+c.Pending == 0
-		if after == executor.AfterNone {
-			c.Unchanged = false
-		}
 		return nil
 	}
-	tree, err := v.outlineFrom(ctx, &element{doc: top}, walkOptions{survey: mutated}, seen)
+	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{survey: mutated, seen: seen})
 	if err != nil {
 		if errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen) {
 			return nil // the page keeps changing: the next snapshot reports it
@@ -376,14 +347,13 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 	}
 	defer v.setLastSnapshot(now)
 	c.Obstacle = now.newObstacle(before)
-	if after == executor.AfterSnapshot {
-		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf})
-		c.Snapshot = r.Text
-		return err
-	}
-	if before.world != top.world {
-		// A diff against the previous document is of no use.
-		r, err := outline.Render(tree, outline.Options{RefOf: v.refOf, MaxChars: outline.DefaultDiffChars})
+	complete := v.after(ctx) == executor.AfterSnapshot
+	if complete || before.world != top.world {
+		opts := outline.Options{RefOf: v.refOf}
+		if !complete { // a diff against the previous document would be of no use
+			opts.MaxChars = outline.DefaultDiffChars
+		}
+		r, err := outline.Render(tree, opts)
 		c.Snapshot = r.Text
 		return err
 	}

@@ -14,10 +14,7 @@ import (
 // Items returns the items of a storage area of the top document's origin. It is OpRead without
 // values, OpStorage with values.
 func (v *View) Items(ctx context.Context, area executor.StorageArea, opts *executor.ItemsOptions) (*executor.Items, error) {
-	var o executor.ItemsOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.ItemsOptions))
 	op := executor.OpRead
 	if o.Values {
 		op = executor.OpStorage
@@ -27,6 +24,7 @@ func (v *View) Items(ctx context.Context, area executor.StorageArea, opts *execu
 		return nil, err
 	}
 	res.Origin = origin
+	v.maskTruncated(res.Items)
 	return res, nil
 }
 

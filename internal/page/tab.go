@@ -7,13 +7,17 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -27,6 +31,9 @@ type Options struct {
 	// OnEvent is called for each Event of the tab, in order and without a lock held. It must not
 	// block. May be nil.
 	OnEvent func(Event)
+	// OnHandover is called when [Tab.HandedOver] of the tabs of an opener group changes, for one of
+	// them. It must not block. May be nil.
+	OnHandover func()
 	// WaitingForDebugger means that the target waits for the debugger before it runs.
 	WaitingForDebugger bool
 	// ProxyError returns the error of the browser's egress proxy for its last request to host,
@@ -49,7 +56,7 @@ type Options struct {
 	// OnDownload is called for each download that the page starts, in order and without a lock
 	// held, if the browser reports the download to the page's CDP session. It must not block. May
 	// be nil.
-	OnDownload func(Download)
+	OnDownload func(cdpbrowser.EventDownloadWillBegin)
 	// ID is the id of the tab in messages.
 	ID executor.TabID
 	// NoDialogs means that the browser is a managed browser. The browser's own dialogs are then
@@ -63,16 +70,14 @@ type Options struct {
 	NoPrograms bool
 	// Opener is the tab whose page opened this one, or nil.
 	Opener *Tab
+	// SecretGuard is the guard of the browser. nil means that no CDP client can connect to it.
+	SecretGuard *SecretGuard
+	// SetPermission starts granting a permission in the browser context of the tab, or removing the
+	// grant. nil means that only the user grants permissions.
+	SetPermission func(ctx context.Context, grant executor.PageGrant, granted bool) (*cdpconn.Pending, error)
 	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the browser opened
 	// for the page. nil means that OpenedTab is not called.
 	TabsKnown func(context.Context) error
-}
-
-// A Download is a download that a page started.
-type Download struct {
-	Frame string `json:"frameId"`
-	URL   string `json:"url"`
-	Name  string `json:"suggestedFilename"` // as the server or the page suggests it
 }
 
 // An Event is something that happened in a tab.
@@ -103,26 +108,29 @@ type Tab struct {
 	recording     recording
 	emulation     emulationState
 	rendering     backgroundRendering
+	own           atomic.Bool              // one of our sessions opened the tab
+	attached      atomic.Int64             // frames that have ever been attached to the tab
+	loaded        atomic.Int64             // documents that frames have loaded, without about: URLs, which belong to the documents around them
+	intercepting  atomic.Bool              // opts.RequestFilter is enabled
+	live          atomic.Pointer[liveView] // uses the screencast of the tab; nil if there is none
 	pressed       pressedButtons
 	blocking      inputBlocking
 	reports       reportSubscriptions
 	inflight      inflightRequests
 	popups        popups
-	fileChoosers  fileChoosers
+	entered       entered
 	errors        eventLog[pageError]        // uncaught errors of the page
 	handovers     eventLog[handover]         // navigations to other programs
 	autoClosed    eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+	fileChoosers  eventLog[cdppage.EventFileChooserOpened]
 
 	mu                 sync.Mutex // guards the fields below
 	frames             map[cdp.FrameID]*frame
-	attached           int // frames that have ever been attached to the tab
-	loaded             int // documents that frames have loaded; see documentsLoaded
 	main               cdp.FrameID
 	pastDocuments      []*document // past documents, the oldest first; see rememberPastDocument
 	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
 	gone               error       // why the tab is gone; nil while it exists
 	crashed            bool
-	own                bool                         // one of our sessions opened the tab
 	navigatedBefore    bool                         // a call has navigated it before
 	shown              bool                         // the top frame has had a non-blank document
 	scripts            map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
@@ -132,7 +140,6 @@ type Tab struct {
 	pdf                bool                         // that response is for the browser's PDF viewer
 	innerPDF           bool                         // a frame has received a response for the PDF viewer since
 	navigationsStarted int                          // cross-document navigations of the top frame that started
-	intercepting       bool                         // opts.RequestFilter is enabled
 	first              string                       // first URL of the tab
 	title              struct{ world, text string } // of the top document, when it was last read
 	lastDocumentURL    string                       // URL of the last request for a top document, after redirects
@@ -142,6 +149,8 @@ type Tab struct {
 	isDetached bool          // the target is not attached; lastKnown describes it
 	detachErr  error         // why it was detached; nil before the first attachment
 	lastKnown  lastKnownPage
+
+	beforeHandover lastKnownPage // the page of the tab when it was handed over last
 }
 
 // Attach attaches to the page of sess and returns when the tab is ready for calls. No other code
@@ -155,9 +164,7 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 }
 
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	t := &Tab{
 		sess:      sess,
 		opts:      opts,
@@ -167,9 +174,9 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		scripts:   make(map[string]bool),
 		started:   make(map[cdp.FrameID]navigation),
 		status:    make(map[cdp.LoaderID]response),
-		own:       opts.Own,
 		attaching: make(chan struct{}, 1),
 	}
+	t.own.Store(opts.Own)
 	t.main = cdp.FrameID(sess.Target().TargetID)
 	t.frames[t.main] = &frame{id: t.main, sess: sess}
 	if opts.Opener != nil {
@@ -177,10 +184,11 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		if opts.Opener.recording.on() { // its client reads the popup window's activity later
 			t.recording.log = newActivityLog()
 		}
+		t.recording.paused = opts.Opener.HandedOver()
 	} else {
 		t.openerGroup = new(openerGroup)
 	}
-	t.intercepting = opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled())
+	t.intercepting.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled()))
 	t.openerGroup.add(t)
 	sess.InOrder()
 	t.wg.Go(t.consumeEvents)
@@ -198,22 +206,11 @@ func (t *Tab) Wait() { t.wg.Wait() }
 func (t *Tab) OpenedAt() time.Time { return t.openedAt }
 
 // MarkOwn records that one of our sessions opened the tab.
-func (t *Tab) MarkOwn() {
-	t.mu.Lock()
-	t.own = true
-	t.mu.Unlock()
-}
+func (t *Tab) MarkOwn() { t.own.Store(true) }
 
 // blankIsOurs reports whether a blank top document without an origin is the first document of the
 // tab, and no page can write into it. t.mu must be held.
-func (t *Tab) blankIsOurs() bool { return t.own && !t.opts.Scriptable && !t.shown }
-
-// isOwn reports whether one of our sessions opened the tab.
-func (t *Tab) isOwn() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.own
-}
+func (t *Tab) blankIsOurs() bool { return t.own.Load() && !t.opts.Scriptable && !t.shown }
 
 // URL returns the URL of the top document, or the last known one if the tab is not attached.
 func (t *Tab) URL() string {
@@ -244,17 +241,18 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.getFrameTree", nil},
 		{"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
 		{"Runtime.enable", nil},
-		{"Runtime.addBinding", runtime.AddBindingParams{Name: bindingName, ExecutionContextName: worldName}},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": worldName, "runImmediately": true}},
+		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: WorldName}},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
 		{"Network.enable", t.networkEnableParams()},
 		{method: setAutoAttach},
 	}
-	if s == t.sess {
+	handedOver := t.HandedOver()
+	if s == t.sess && !handedOver {
 		// Without it, a background tab gets no animation frames and no focus.
 		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
 	}
-	if t.opts.NoDialogs {
+	if t.deniesPasskeys() && !handedOver {
 		// Without an authenticator, a request for a passkey fails only when it times out.
 		commands = append(commands, command{"WebAuthn.enable", map[string]any{"enableUI": false}})
 	}
@@ -321,9 +319,7 @@ type command struct {
 // enabled waits for the responses to the commands of enable.
 func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []command, pending []*cdpconn.Pending) error {
 	for i, p := range pending {
-		var result struct {
-			FrameTree frameTree `json:"frameTree"`
-		}
+		var result cdppage.GetFrameTreeResult
 		if err := p.Wait(ctx, &result); err != nil {
 			if errors.Is(err, executor.ErrCDP) {
 				t.log.Debug("command failed during attach", "method", commands[i].method, "error", err)
@@ -334,16 +330,11 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 		if commands[i].method == "Page.getFrameTree" {
 			t.mu.Lock()
 			t.addFrameTree(s, result.FrameTree)
-			t.notify()
+			t.changed.Notify()
 			t.mu.Unlock()
 		}
 	}
 	return nil
-}
-
-// notify wakes the goroutines that wait for a change. t.mu must be held.
-func (t *Tab) notify() {
-	t.changed.Notify()
 }
 
 // awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
@@ -362,26 +353,16 @@ func (t *Tab) awaitUnblocked(ctx context.Context, cond func() (bool, error)) err
 func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
-	for {
-		changed := t.changed.Changed()
+	var failed error
+	err := t.changed.Wait(ctx, func() (done bool) {
 		t.mu.Lock()
-		done, err := cond()
-		gone := t.goneError()
-		t.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case done:
-			return nil
-		case gone != nil:
-			return gone
+		defer t.mu.Unlock()
+		if done, failed = cond(); !done && failed == nil {
+			failed = t.goneError()
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+		return done || failed != nil
+	})
+	return cmp.Or(failed, err)
 }
 
 // goneError returns why the tab can no longer be used, or nil. t.mu must be held.

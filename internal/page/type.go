@@ -30,35 +30,59 @@ type fieldInfo struct {
 
 // Type enters text into the target.
 func (v *View) Type(ctx context.Context, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
-	var o executor.TypeOptions
-	if opts != nil {
-		o = *opts
+	o := *cmp.Or(opts, new(executor.TypeOptions))
+	given, err := v.secretText(ctx, text)
+	if err != nil {
+		return nil, err
 	}
-	changes, err := v.act(ctx, target, actOptions{timeout: o.Timeout, skipFrameWait: !o.PressEnter}, func(ctx context.Context, el *element) (string, error) {
+	if err := checkDelay(o.Delay, given.plain); err != nil {
+		return nil, err
+	}
+	o.KeyEvents = o.KeyEvents || o.Delay > 0
+	if given.hidden && o.KeyEvents {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Omit TypeOptions.KeyEvents and TypeOptions.Delay.", "a secret is not entered with a key press for each character")
+	}
+	text = given.plain
+	return actionOf(v.act(ctx, target, actOptions{timeout: o.Timeout, skipFrameWait: !o.PressEnter}, func(ctx context.Context, el *element) (string, error) {
 		if o.PressEnter {
 			el.watch = nil // the text is not the action's last input
 		}
 		c := v.newHitTargetCheck(el, nil)
 		defer c.end()
-		at, err := v.waitEditable(ctx, el, c, actionabilityOptions{Editable: true}, o.Clear)
-		if err != nil {
-			return "", err
+		var at *actionPoint
+		var got entryResult
+		var err error
+		if given.hidden {
+			if _, err = v.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err == nil {
+				got, err = v.enterSecret(ctx, el, given, o.Clear)
+			}
+		} else if at, err = v.waitEditable(ctx, el, c, actionabilityOptions{Editable: true}, o.Clear); err == nil {
+			got, err = v.enterText(ctx, el, at, c, text, o)
 		}
-		got, err := v.enterText(ctx, el, at, c, text, o)
+		got.note = joinNotes(given.note, got.note)
 		switch {
 		case err != nil || !o.PressEnter:
 		case got.stopped || v.tab.dialogs.error() != nil:
 			got.note = joinNotes(got.note, "Enter was not pressed")
 		default:
-			_, err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
+			err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
 			err = withProgress(err, "the text was typed and Enter was not pressed")
 		}
 		return got.note, err
-	})
-	if err != nil {
-		return nil, err
+	}))
+}
+
+// checkDelay returns ErrBadArgs if text cannot be typed with a delay between its characters.
+func checkDelay(delay time.Duration, text string) error {
+	if delay < 0 {
+		return executor.Errorf(executor.ErrBadArgs, "Use a positive time.", "the delay %v is negative", delay)
 	}
-	return &executor.Action{OK: true, Changes: changes}, nil
+	gaps := max(utf8.RuneCountInString(text)-1, 0)
+	if most := executor.MaxTypingDelay / time.Duration(max(gaps, 1)); delay > most {
+		return executor.Errorf(executor.ErrBadArgs, "Use a shorter delay, or type the text in several calls.",
+			"the delays between %d characters would take longer than %v", gaps+1, executor.MaxTypingDelay)
+	}
+	return nil
 }
 
 // An entryResult is the result of entering text into a field.
@@ -78,7 +102,7 @@ func (v *View) focusMovedNote(field *element, c *hitTargetCheck) string {
 	events := c.reported()
 	for i := len(events) - 1; i >= 0; i-- {
 		if e := events[i]; e.Type == "beforeinput" && !e.OK && !e.Blocked && e.By != nil {
-			return fmt.Sprintf("the rest of the text went to %s [ref=%s]", e.By.refDescription, v.refFor(field.doc.world, e.By.ID, e.By.refDescription))
+			return "the rest of the text went to " + v.withRef(field.doc, *e.By)
 		}
 	}
 	return ""
@@ -86,14 +110,11 @@ func (v *View) focusMovedNote(field *element, c *hitTargetCheck) string {
 
 // A focusResult is the result of beginEntry of js/text_entry.js.
 type focusResult struct {
-	Focused bool    `json:"focused"`
-	Placed  bool    `json:"placed"` // the caret is at the requested position
-	Part    *[2]int `json:"part"`   // the existing selection that was kept, in UTF-16 units
-	Empty   bool    `json:"empty"`
-	By      *struct {
-		ID int `json:"id"`
-		refDescription
-	} `json:"by"` // the field that took the focus
+	Focused bool          `json:"focused"`
+	Placed  bool          `json:"placed"` // the caret is at the requested position
+	Part    *[2]int       `json:"part"`   // the existing selection that was kept, in UTF-16 units
+	Empty   bool          `json:"empty"`
+	By      *foundElement `json:"by"` // the field that took the focus
 }
 
 // An entryStart holds the arguments of beginEntry of js/text_entry.js.
@@ -132,7 +153,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 		return v.setValue(ctx, &field, text)
 	}
 	// The caller's timeout is for waiting, not for typing.
-	ctx, cancel := extend(ctx, scriptGrace+inputTimeout+time.Duration(len(text))*strokeTime)
+	ctx, cancel := extend(ctx, scriptGrace+inputTimeout+time.Duration(len(text))*(strokeTime+o.Delay))
 	defer cancel()
 	c.el = &field
 	focus, err := v.beginEntry(ctx, &field, at.entry, c, o.Clear)
@@ -162,7 +183,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	if v.tab.dialogs.error() != nil { // an earlier key press opened it
 		return entryResult{note: typedOf(0, utf8.RuneCountInString(text)), stopped: true}, nil
 	}
-	if note, stopped, err := v.send(ctx, &field, info, text, o.KeyEvents); stopped || err != nil {
+	if note, stopped, err := v.send(ctx, &field, info, text, o); stopped || err != nil {
 		unknown.note = note
 		return unknown, err
 	}
@@ -250,7 +271,7 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the page did.",
 		Err: fmt.Errorf("%s cannot be focused; no text was typed", v.describe(ctx, field))}
 	if focus.By != nil {
-		e.Err = fmt.Errorf("%s [ref=%s] took the focus from %s; no text was typed", focus.By.refDescription, v.refFor(field.doc.world, focus.By.ID, focus.By.refDescription), v.describe(ctx, field))
+		e.Err = fmt.Errorf("%s took the focus from %s; no text was typed", v.withRef(field.doc, *focus.By), v.describe(ctx, field))
 		e.Hint = "Type into the focused element if it represents the field, or dismiss it first."
 	}
 	return nil, e
@@ -275,8 +296,8 @@ func (v *View) prefillTextarea(ctx context.Context, field *element, want string)
 // send types text into the focused element: in one event, as an input method does, or with a key
 // press for each character. stopped reports that a dialog opened or the document was replaced. The
 // note says how much was typed by then, if not all.
-func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text string, keys bool) (note string, stopped bool, err error) {
-	if !keys {
+func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
+	if !o.KeyEvents {
 		err := v.insertText(ctx, field.doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
@@ -287,6 +308,11 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		b.setProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
 		if err := b.err(); err != nil {
 			return "", true, err
+		}
+		if typed > 0 {
+			if err := v.waitToType(ctx, field.doc, o.Delay); err != nil {
+				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
+			}
 		}
 		typed++
 		if r == '\n' && info.Kind == "text" && info.Type != "textarea" {
@@ -309,6 +335,24 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 	}
 	b.setProgress("")
 	return "", false, nil
+}
+
+// waitToType waits for the delay between two characters. It returns an error early if a dialog opens
+// or the tab is gone, and errDocumentDetached if d was replaced in that time.
+func (v *View) waitToType(ctx context.Context, d *document, delay time.Duration) error {
+	if delay <= 0 {
+		return nil
+	}
+	switch err := v.tab.sleepUnlessDialog(ctx, delay); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return executor.Errorf(executor.ErrTimeout, "Take a snapshot to see the text.", "the time of the call was over before all text was typed")
+	case err != nil:
+		return err
+	}
+	if !d.current() {
+		return errDocumentDetached
+	}
+	return nil
 }
 
 // typedOf returns the note on text that was not typed completely, or "".

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -109,6 +110,17 @@ func (in *fileInput) accepts(files []upload.File) error {
 	return nil
 }
 
+// interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
+// showing it to the user. It does not wait for the browser.
+func (t *Tab) interceptFileChoosers(enabled bool) {
+	for _, s := range t.frameSessions() {
+		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
+	}
+}
+
+// chooserNote is the note on an action after which the page requested a file chooser.
+const chooserNote = "the page opened a file chooser; no file was provided"
+
 // openFileChooser clicks el and returns the file input for which the page then opens a file
 // chooser. The user does not see the file chooser, because every action intercepts file choosers.
 // The caller must call release when it no longer needs the input.
@@ -121,10 +133,14 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	}
 	limit, cancel := context.WithTimeout(parentContext(ctx), chooserLimit)
 	defer cancel()
-	var chooser fileChooser
-	err = t.awaitUnblocked(limit, func() (requested bool, err error) {
-		chooser, requested = t.fileChoosers.lastSince(before)
-		return requested, nil
+	var chooser cdppage.EventFileChooserOpened
+	err = t.awaitUnblocked(limit, func() (bool, error) {
+		requested := t.fileChoosers.since(before)
+		if len(requested) == 0 {
+			return false, nil
+		}
+		chooser = requested[len(requested)-1]
+		return true, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
@@ -133,20 +149,20 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	if err != nil {
 		return nil, nil, err
 	}
-	if chooser.node == 0 {
+	if chooser.BackendNodeID == 0 { // the request has no file input
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Ask the user to choose the file in the page.",
 			"the page opened a file picker that only the user can answer (showOpenFilePicker)")
 	}
-	if err := v.checkFrame(ctx, chooser.frame, executor.OpUpload, ""); err != nil {
+	if err := v.checkFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel = context.WithTimeout(parentContext(ctx), inputTimeout)
 	defer cancel()
-	d, err := t.frameDocument(ctx, chooser.frame)
+	d, err := t.frameDocument(ctx, chooser.FrameID)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, object, err := d.elementIDOf(ctx, chooser.node, "")
+	id, object, err := d.elementIDOf(ctx, chooser.BackendNodeID, "")
 	if err != nil {
 		return nil, nil, err
 	}

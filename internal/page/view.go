@@ -61,6 +61,8 @@ type ViewOptions struct {
 	// Consent asks the user, after the gate, whether scripts of the client may run in a document
 	// with an origin. nil means that the user is not asked.
 	Consent func(ctx context.Context, origin string) error
+	// Secrets are what Type and FillForm may type without the client seeing it. nil means nothing.
+	Secrets executor.Secrets
 }
 
 // A node identifies one element: the id of its document's isolated world and the element id.
@@ -83,11 +85,23 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 func (v *View) Tab() *Tab { return v.tab }
 
 // check asks the gate whether op is allowed on d. destination is the URL of a navigation or
-// download, if op has one.
+// download, if op has one. It also denies what depends on the content of a document in which the
+// user entered something that is not masked yet.
 func (v *View) check(ctx context.Context, d *document, op executor.Operation, destination string) error {
+	if err := v.checkGate(ctx, d, op, destination); err != nil {
+		return err
+	}
+	if v.tab.entered.hasReturned(d) { // possibly during this call
+		v.MaskPending(ctx)
+	}
+	return v.tab.unmaskedError(d, op)
+}
+
+// checkGate asks the gate whether op is allowed on d.
+func (v *View) checkGate(ctx context.Context, d *document, op executor.Operation, destination string) error {
 	access := executor.Access{
 		Tab: v.opts.ID, Document: string(d.loader), URL: d.url, Origin: d.origin,
-		Op: op, Destination: destination, OpenedBySession: v.tab.isOwn(),
+		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(),
 	}
 	if !d.top() {
 		access.Frame = string(d.frame)
@@ -113,10 +127,19 @@ func (v *View) document(ctx context.Context, op executor.Operation) (*document, 
 // consent.
 func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*document, error) {
 	d, err := v.document(ctx, op)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = v.allowScript(ctx, d)
 	}
-	return d, v.consent(ctx, d)
+	return d, err
+}
+
+// allowScript asks the user for script consent to the origin of d. It returns ErrPolicyDenied if a
+// secret was typed in a page of the tab's opener group.
+func (v *View) allowScript(ctx context.Context, d *document) error {
+	if err := v.consent(ctx, d); err != nil {
+		return err
+	}
+	return v.tab.openerGroup.beginScript()
 }
 
 // consent asks the user for script consent to the origin of d.
@@ -198,30 +221,28 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	limit, cancel := context.WithTimeout(ctx, betweenDocuments)
 	t.await(limit, func() (bool, error) {
 		f := t.frames[t.main]
-		return t.isDetached || t.dialogs.current() != nil || f.world != nil || f.loader == "", nil
+		return t.isDetached || t.dialogs.open.Load() != nil || f.world != nil || f.loader == "", nil
 	})
 	cancel()
 	t.mu.Lock()
-	d, dialog := t.documentOf(t.frames[t.main]), t.dialogs.current() != nil
+	d, dialog := t.documentOf(t.frames[t.main]), t.dialogs.open.Load() != nil
 	detached, lastKnown := t.isDetached, t.lastKnown
-	if detached {
+	if detached || d == nil && dialog {
 		d = t.bestKnownDocument()
 	}
 	t.mu.Unlock()
-	if d == nil && dialog {
-		t.mu.Lock()
-		d = t.bestKnownDocument()
-		t.mu.Unlock()
-	}
 	if d == nil { // only report that the tab exists
 		origin := executor.OriginOpaque
-		if detached || t.isOwn() {
+		if detached || t.own.Load() {
 			origin = executor.OriginInternal
 		}
 		d = &document{tab: t, frame: t.main, url: "about:blank", origin: origin}
 	}
 	if err := v.check(ctx, d, executor.OpList, ""); err != nil {
 		return "", "", "", err
+	}
+	if t.HandedOver() {
+		return t.handoverInfo(d)
 	}
 	if detached {
 		return d.url, lastKnown.title, d.origin, nil

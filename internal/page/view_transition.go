@@ -84,10 +84,5 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 func (t *Tab) hasRemovedFrames() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, d := range t.pastDocuments {
-		if !d.top() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.pastDocuments, func(d *document) bool { return !d.top() })
 }

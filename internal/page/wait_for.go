@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/gobwas/glob"
@@ -11,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
 // pollInterval is how often WaitFor checks again if no DOM mutation occurs: a class, a value or the
@@ -31,7 +31,7 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	}
 	w := &waiter{v: v, cond: cond, unmet: conditionNames(cond)}
 	if cond.URL != "" {
-		g, err := urlGlob(cond.URL)
+		g, err := urlglob.Compile(cond.URL)
 		if err != nil {
 			return nil, err
 		}
@@ -170,6 +170,9 @@ func (w *waiter) evaluate(ctx context.Context) error {
 			}
 			w.consented = top.origin
 		}
+		if err := v.tab.openerGroup.beginScript(); err != nil {
+			return err
+		}
 		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
 		if err != nil {
 			return err
@@ -229,18 +232,4 @@ func (w *waiter) change(ctx context.Context) error {
 		return err
 	}
 	return d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
-}
-
-// urlGlob compiles a URL pattern in which * matches any sequence of characters and every other
-// character matches itself.
-func urlGlob(pattern string) (*glob.Pattern, error) {
-	parts := strings.Split(pattern, "*")
-	for i, p := range parts {
-		parts[i] = glob.QuoteMeta(p)
-	}
-	g, err := glob.Compile(strings.Join(parts, "*"))
-	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use * for any sequence of characters.", "pattern %q: %w", pattern, err)
-	}
-	return g, nil
 }

@@ -1,6 +1,7 @@
 package readable
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -99,11 +100,9 @@ func isConsent(n *html.Node) bool {
 		return false
 	}
 	names := strings.ToLower(attr(n, "id") + " " + attr(n, "class"))
-	for _, id := range consentIDs {
-		for name := range strings.FieldsSeq(names) {
-			if strings.HasPrefix(name, id) {
-				return true
-			}
+	for name := range strings.FieldsSeq(names) {
+		if slices.ContainsFunc(consentIDs, func(id string) bool { return strings.HasPrefix(name, id) }) {
+			return true
 		}
 	}
 	// The label of a dialog describes its subject.
@@ -157,10 +156,5 @@ func isAdvertisement(n *html.Node) bool {
 }
 
 func containsAny(s string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(s, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }

@@ -55,13 +55,14 @@ func languageOf(n *html.Node) string {
 // language returns name in lower case if it looks like the name of a language, and "" otherwise.
 func language(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
-	if name == "" || len(name) > 20 || name == "none" || name == "default" || name == "plaintext" || name == "notranslate" {
-		return ""
+	unusual := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("+-#._", r)
 	}
-	for _, r := range name {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("+-#._", r) {
-			return ""
-		}
+	switch {
+	case len(name) > 20, strings.ContainsFunc(name, unusual):
+		return ""
+	case name == "none", name == "default", name == "plaintext", name == "notranslate":
+		return ""
 	}
 	return name
 }

@@ -1,6 +1,8 @@
 package readable
 
 import (
+	"slices"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -9,10 +11,11 @@ import (
 // They were measured on the 133 test pages of Readability and on lists, shops, dashboards and
 // sign-in pages (those in the tests):
 //
-// - Articles that do not look like one all have a share of at least 95. Other pages with such a
-// share are wanted completely, and are returned so. - Among articles that look like one, the
-// smallest share is 18 (the rest are comments and teasers), and the shortest with a share under 80
-// has 687 letters. Shorter text is the only paragraph of a page of links.
+//   - Articles that do not look like one all have a share of at least 95. Other pages with such a
+//     share are wanted completely, and are returned so.
+//   - Among articles that look like one, the smallest share is 18 (the rest are comments and
+//     teasers), and the shortest with a share under 80 has 687 letters. Shorter text is the only
+//     paragraph of a page of links.
 const (
 	sureShare  = 80
 	leastShare = 10
@@ -38,17 +41,10 @@ func isMainContent(found, all int, looksLikeArticle bool) bool {
 // footers and asides of the page.
 func (p *page) contentLength() int {
 	all := textLength(p.root)
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
-		for c := range n.ChildNodes() {
-			switch c.DataAtom {
-			case atom.Nav, atom.Footer, atom.Aside, atom.Header:
-				all -= textLength(c)
-				continue
-			}
-			walk(c)
-		}
+	for _, n := range outermost(p.root, func(n *html.Node) bool {
+		return slices.Contains([]atom.Atom{atom.Nav, atom.Footer, atom.Aside, atom.Header}, n.DataAtom)
+	}) {
+		all -= textLength(n)
 	}
-	walk(p.root)
 	return all
 }

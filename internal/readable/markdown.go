@@ -1,7 +1,6 @@
 package readable
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -13,6 +12,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // markdown returns the converter. It is created on first use, so that programs that read no page do
@@ -76,7 +77,7 @@ func toMarkdown(n *html.Node) (string, error) {
 }
 
 // escapes matches the terminal sequences that set colors or titles.
-var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)`)
+var escapes = lazyregexp.New(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)`)
 
 // withoutEscapes removes terminal sequences from a text completely, not only their invisible first
 // character.
@@ -84,7 +85,7 @@ func withoutEscapes(s string) string {
 	if !strings.ContainsAny(s, "\x1b\u009b") {
 		return s
 	}
-	return escapes.ReplaceAllString(s, "")
+	return escapes().ReplaceAllString(s, "")
 }
 
 // tidy removes what readers do not see: terminal sequences, control characters, invisible and

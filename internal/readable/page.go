@@ -23,13 +23,10 @@ func parsePage(markup, pageURL string) (*page, error) {
 	p := &page{root: root, base: baseURL(root, parseURL(pageURL))}
 	p.dropInvisible()
 	for n := range root.Descendants() {
-		if n.Type == html.TextNode { // before markdown's own backslashes are added
+		switch {
+		case n.Type == html.TextNode: // before markdown's own backslashes are added
 			n.Data = withoutEscapes(n.Data)
-		}
-		if n.Type != html.ElementNode {
-			continue
-		}
-		if n.DataAtom == atom.Pre {
+		case n.DataAtom == atom.Pre:
 			markLanguage(n)
 		}
 	}
@@ -48,35 +45,27 @@ func (p *page) title() string {
 	return ""
 }
 
-// removeTags removes the elements with one of the given names.
-func (p *page) removeTags(names ...string) {
-	p.remove(func(n *html.Node) bool {
-		for _, name := range names {
-			if n.Data == name {
-				return true
-			}
-		}
-		return false
-	})
-}
-
 // remove removes each element for which unwanted is true, with its children.
 func (p *page) remove(unwanted func(*html.Node) bool) {
-	var drop []*html.Node
+	for _, n := range outermost(p.root, unwanted) {
+		n.Parent.RemoveChild(n)
+	}
+}
+
+// outermost returns the elements in n for which matches is true, except those inside another one.
+func outermost(n *html.Node, matches func(*html.Node) bool) (found []*html.Node) {
 	var walk func(*html.Node)
 	walk = func(n *html.Node) {
 		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode && unwanted(c) {
-				drop = append(drop, c)
+			if c.Type == html.ElementNode && matches(c) {
+				found = append(found, c)
 				continue
 			}
 			walk(c)
 		}
 	}
-	walk(p.root)
-	for _, n := range drop {
-		n.Parent.RemoveChild(n)
-	}
+	walk(n)
+	return found
 }
 
 // text returns the text in n, unchanged.

@@ -29,7 +29,14 @@ type Options struct {
 	// WholePage converts all visible markup instead of searching for the main content: for a body
 	// or an element that the caller selected.
 	WholePage bool
+	// Mark is a text of letters and digits that the page does not contain. After each element with the
+	// attribute data-element-mark, the markdown contains Mark, the value of the attribute and MarkEnd.
+	// Empty means no marks.
+	Mark string
 }
+
+// MarkEnd ends a mark in markdown.
+const MarkEnd = ";"
 
 // Result is what [Convert] returns.
 type Result struct {
@@ -74,6 +81,7 @@ func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 		page.dropClutter()
 		heading := page.titleHeading()
 		if article, title, ok := mainContent(page); ok {
+			writeMarks(article, opts.Mark)
 			res.Markdown, err = toMarkdown(article)
 			if title != "" {
 				res.Title = title
@@ -90,9 +98,25 @@ func Convert(markup, pageURL string, opts Options) (res Result, err error) {
 		page.dropClutter()
 	}
 	res.WholePage = true
-	page.removeTags("script", "noscript")
+	page.remove(func(n *html.Node) bool { return n.Data == "script" || n.Data == "noscript" })
+	writeMarks(page.root, opts.Mark)
 	res.Markdown, err = toMarkdown(page.root)
 	return res, err
+}
+
+// markAttr is the attribute of a marked element.
+const markAttr = "data-element-mark"
+
+// writeMarks adds the marks of the elements in n to the text.
+func writeMarks(n *html.Node, mark string) {
+	if mark == "" {
+		return
+	}
+	for d := range n.Descendants() {
+		if number := attr(d, markAttr); number != "" && d.Parent != nil {
+			d.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: " " + mark + number + MarkEnd}, d.NextSibling)
+		}
+	}
 }
 
 // mainContent searches for the main content of p, which it modifies, and returns it with the page's

@@ -289,6 +289,7 @@ func TestTooDeep(t *testing.T) {
 // sizes are measured one after another, so that a slow or busy machine affects both. A burst of
 // other work can affect one pair of measurements, but not three.
 func TestHuge(t *testing.T) {
+	tier.Slow(t)
 	for name, input := range map[string]func(n int) string{
 		"rows": func(n int) string {
 			return "<table>" + strings.Repeat("<tr><td><a href='/r'>row</a></td><td>some text, and more of it</td></tr>\n", n*2_500) + "</table>"
@@ -357,5 +358,24 @@ func BenchmarkArticle(b *testing.B) {
 		if _, err := Convert(in, "https://coast.example/", Options{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestMarks(t *testing.T) {
+	const markup = `<h2><a href="/a" data-element-mark="0">A *link*</a></h2>
+<p>Text <a href="/b" data-element-mark="1"><b>bold</b></a>, and <span data-element-mark="2">button "Go | on"</span> <a href="javascript:x" data-element-mark="3">code</a>.</p>
+<table><tr><th>Name<th>Action</tr><tr><td>Lamp<td><span data-element-mark="4">checkbox "Buy"</span></tr></table>`
+	res, err := Convert(markup, "https://example.com/", Options{WholePage: true, Mark: "mark7n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "## [A \\*link\\*](https://example.com/a) mark7n0;\n\n" +
+		"Text [**bold**](https://example.com/b) mark7n1;, and button \"Go | on\" mark7n2; code.\n\n" +
+		"| Name | Action |\n|---|---|\n| Lamp | checkbox \"Buy\" mark7n4; |"
+	if res.Markdown != want {
+		t.Errorf("got\n%s\nwant\n%s", res.Markdown, want)
+	}
+	if res, err := Convert(markup, "https://example.com/", Options{WholePage: true}); err != nil || strings.Contains(res.Markdown, "mark7n") {
+		t.Errorf("without marks: %q %v", res.Markdown, err)
 	}
 }

@@ -12,11 +12,8 @@ import (
 // relative, or page.
 func baseURL(root *html.Node, page *url.URL) *url.URL {
 	for n := range root.Descendants() {
-		if n.DataAtom != atom.Base {
-			continue
-		}
 		href, ok := lookup(n, "href")
-		if !ok {
+		if n.DataAtom != atom.Base || !ok {
 			continue
 		}
 		if u, err := url.Parse(strings.TrimSpace(href)); err == nil {
@@ -40,7 +37,7 @@ var linkSchemes = map[string]bool{
 
 // cleanURLs makes the URLs of links and images absolute and replaces links to code by their text.
 func (p *page) cleanURLs() {
-	var unwrap, empty []*html.Node
+	var empty []*html.Node
 	for n := range p.root.Descendants() {
 		switch n.DataAtom {
 		case atom.Base:
@@ -53,7 +50,7 @@ func (p *page) cleanURLs() {
 			if abs, ok := p.resolve(href); ok {
 				setAttr(n, "href", abs)
 			} else {
-				unwrap = append(unwrap, n)
+				n.Data, n.DataAtom, n.Attr = "span", atom.Span, nil
 			}
 		case atom.Img:
 			loadLazily(n)
@@ -61,19 +58,18 @@ func (p *page) cleanURLs() {
 			abs, ok := p.resolve(src)
 			if !ok || strings.TrimSpace(src) == "" { // an empty src resolves to the page itself
 				// The alternative text is more useful than a megabyte of base64.
-				replaceByAlt(n, &empty)
+				if alt := strings.TrimSpace(attr(n, "alt")); alt != "" {
+					n.Type, n.Data, n.DataAtom, n.Attr = html.TextNode, alt, 0, nil
+				} else {
+					empty = append(empty, n)
+				}
 				continue
 			}
 			setAttr(n, "src", abs)
 		}
 	}
 	for _, n := range empty {
-		if n.Parent != nil {
-			n.Parent.RemoveChild(n)
-		}
-	}
-	for _, n := range unwrap {
-		n.Data, n.DataAtom, n.Attr = "span", atom.Span, nil
+		n.Parent.RemoveChild(n)
 	}
 }
 
@@ -117,14 +113,4 @@ func loadLazily(img *html.Node) {
 			return
 		}
 	}
-}
-
-// replaceByAlt replaces img by its alternative text, or marks it as empty.
-func replaceByAlt(img *html.Node, empty *[]*html.Node) {
-	alt := strings.TrimSpace(attr(img, "alt"))
-	if alt == "" {
-		*empty = append(*empty, img)
-		return
-	}
-	img.Type, img.Data, img.DataAtom, img.Attr = html.TextNode, alt, 0, nil
 }

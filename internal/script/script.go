@@ -9,16 +9,17 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // Limits are the limits of one run. Zero fields mean the defaults.
@@ -27,8 +28,6 @@ type Limits struct {
 	Compute time.Duration
 	// Memory is the maximum memory of the engine, in bytes. Default 64 MiB.
 	Memory int64
-	// Calls is the maximum number of calls. Default 500.
-	Calls int
 	// Output is the maximum size of the printed output and of the returned value, in bytes each.
 	// Default 20000.
 	Output int
@@ -38,24 +37,15 @@ type Limits struct {
 const (
 	DefaultCompute = 5 * time.Second
 	DefaultMemory  = 64 << 20
-	DefaultCalls   = 500
 	DefaultOutput  = 20_000
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.Compute <= 0 {
-		l.Compute = DefaultCompute
+	return Limits{
+		Compute: cmp.Or(l.Compute, DefaultCompute),
+		Memory:  cmp.Or(l.Memory, DefaultMemory),
+		Output:  cmp.Or(l.Output, DefaultOutput),
 	}
-	if l.Memory <= 0 {
-		l.Memory = DefaultMemory
-	}
-	if l.Calls <= 0 {
-		l.Calls = DefaultCalls
-	}
-	if l.Output <= 0 {
-		l.Output = DefaultOutput
-	}
-	return l
 }
 
 // A Call runs the function name for a script. args is its only argument; argument and result are
@@ -88,6 +78,9 @@ var (
 	// ErrBusy means that the maximum number of scripts is running.
 	ErrBusy = fmt.Errorf("%d scripts are running already", maxEngines)
 )
+
+// maxCalls is the maximum number of calls of one script.
+const maxCalls = 500
 
 // maxEngines is the maximum number of concurrent scripts. Each has an engine
 // process, which may use its memory limit and one CPU.
@@ -136,7 +129,6 @@ type execution struct {
 	limits  Limits
 	process *child.Process
 
-	calls    int  // number of calls
 	timedOut bool // it exceeded Limits.Compute
 	done     bool // it returned or threw, or is not a script
 	ended    bool // the evaluation completed
@@ -149,8 +141,7 @@ type execution struct {
 // returns the error of the evaluation.
 func (r *execution) serve(ctx context.Context, call Call, start *child.Message) error {
 	// Killing the process also ends a write to a process that does not read.
-	stop := context.AfterFunc(ctx, r.process.Kill)
-	defer stop()
+	defer context.AfterFunc(ctx, r.process.Kill)()
 	timer := time.NewTimer(startTimeout)
 	defer timer.Stop()
 	ready := false
@@ -228,17 +219,17 @@ func (r *execution) end(d *endData) {
 	r.res.Truncated = r.res.Truncated || d.Truncated || truncated
 	if d.Outcome == "value" {
 		r.res.Value = text
-		return
+	} else {
+		r.res.Thrown, r.res.Line = text, lineOf(d.Stack)
 	}
-	r.res.Thrown, r.res.Line = text, lineOf(d.Stack)
 }
 
 // answer makes one call. It returns {value} or {error} as JSON.
 func (r *execution) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
-	if r.calls == r.limits.Calls {
-		return failure(fmt.Errorf("the script exceeded its limit of %d calls", r.limits.Calls))
+	if r.res.Calls == maxCalls {
+		return failure(fmt.Errorf("the script exceeded its limit of %d calls", maxCalls))
 	}
-	r.calls++
+	r.res.Calls++
 	value, err := call(ctx, name, args)
 	if err != nil {
 		return failure(err)
@@ -266,7 +257,7 @@ func failure(err error) string {
 // result returns the result of a run. err is the error of the evaluation.
 func (r *execution) result(ctx context.Context, err error) (*Result, error) {
 	res := r.res
-	res.Output, res.Calls = r.output.String(), r.calls
+	res.Output = r.output.String()
 	switch {
 	case ctx.Err() != nil:
 		return &res, context.Cause(ctx)
@@ -292,12 +283,12 @@ func (r *execution) result(ctx context.Context, err error) (*Result, error) {
 
 // scriptLine matches a line number in a stack trace. The engine evaluates the script as the body of
 // a function that begins linesBefore lines earlier.
-var scriptLine = regexp.MustCompile(`<input>:(\d+)`)
+var scriptLine = lazyregexp.New(`<input>:(\d+)`)
 
 const linesBefore = 2
 
 func lineOf(stack string) int {
-	if m := scriptLine.FindStringSubmatch(stack); m != nil {
+	if m := scriptLine().FindStringSubmatch(stack); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n > linesBefore {
 			return n - linesBefore
 		}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/filelock"
 )
 
 // ErrNotRunning is the error of a [Client] if no server listens on the socket.
@@ -23,8 +24,9 @@ var ErrNotRunning = errors.New("no server is running")
 
 // A Client talks to a server. Its methods are safe for concurrent use.
 type Client struct {
-	path string
-	http *http.Client
+	path  string
+	token string // empty for the operating-system user
+	http  *http.Client
 }
 
 // NewClient returns a client of the server that listens on a socket. It does not connect yet.
@@ -33,6 +35,9 @@ func NewClient(path string) *Client {
 	c.http = &http.Client{Transport: &http.Transport{DialContext: c.dial}}
 	return c
 }
+
+// SetToken sets a token of [Options.SocketTokens]. Call it before the Client is used.
+func (c *Client) SetToken(token string) { c.token = token }
 
 // dial connects to the socket.
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -47,10 +52,17 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "server socket %s: %w", c.path, err)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.path)
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotRunning // its server was killed, or has just ended
+	if isNotListening(err) {
+		return nil, ErrNotRunning // its server was killed, or has just exited
 	}
 	return conn, err
+}
+
+// authorize adds the token to a request.
+func (c *Client) authorize(r *http.Request) {
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 }
 
 // base is the URL of the server. Its host is not used.
@@ -60,14 +72,35 @@ const base = "http://chrome-mcp"
 func (c *Client) Status(ctx context.Context) (st Status, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/server", nil, &st)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		err = ErrNotRunning // it ended before it answered
+		err = ErrNotRunning // it exited before it answered
 	}
 	return st, err
 }
 
-// Stop asks the server to end. It does not wait for the end.
+// Stop asks the server to exit. WaitStopped waits until it has exited.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/v1/server/stop", nil, nil)
+}
+
+// errOtherServer reports that another server has started.
+var errOtherServer = errors.New("another server is running")
+
+// WaitStopped waits until the server with status st, or with a zero status any server, has closed
+// its browsers and no longer uses the data directory.
+func (c *Client) WaitStopped(ctx context.Context, st Status) error {
+	unlock, err := filelock.Lock(ctx, lockPath(c.path), func() error {
+		if next, err := c.Status(ctx); err == nil && !next.Started.Equal(st.Started) {
+			return errOtherServer // which the old one has left the directory to
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		unlock()
+	case errors.Is(err, errOtherServer), errors.Is(err, fs.ErrNotExist): // no server has used the directory
+		return nil
+	}
+	return err
 }
 
 // Sessions returns the open sessions, sorted by name.
@@ -76,22 +109,18 @@ func (c *Client) Sessions(ctx context.Context) (infos []Info, err error) {
 	return infos, err
 }
 
-// OpenSession opens a session. If it is open with other settings, OpenSession returns an error that
-// names the first difference.
-func (c *Client) OpenSession(ctx context.Context, name string, s Settings) error {
+// OpenSession opens a session. If it is open with other settings and is in use or has a browser,
+// OpenSession returns an error that names the differences; otherwise it replaces the session. With
+// keep, the session has no idle timeout, also if it is already open.
+func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep bool) error {
 	if s == nil {
 		s = Settings{}
 	}
-	return c.do(ctx, http.MethodPut, "/v1/sessions/"+url.PathEscape(name), s, nil)
-}
-
-// KeepSession is OpenSession for a session without an idle timeout. An open session of that name
-// has none from then on.
-func (c *Client) KeepSession(ctx context.Context, name string, s Settings) error {
-	if s == nil {
-		s = Settings{}
+	path := "/v1/sessions/" + url.PathEscape(name)
+	if keep {
+		path += "?keep=true"
 	}
-	return c.do(ctx, http.MethodPut, "/v1/sessions/"+url.PathEscape(name)+"?keep=true", s, nil)
+	return c.do(ctx, http.MethodPut, path, s, nil)
 }
 
 // CloseSession closes a session and its browser.
@@ -102,24 +131,18 @@ func (c *Client) CloseSession(ctx context.Context, name string) error {
 // MCP returns the URL of MCP's streamable HTTP transport, and an HTTP client whose requests to it
 // reach an open session.
 func (c *Client) MCP(session string) (url string, client *http.Client) {
-	return base + "/mcp", &http.Client{Transport: sessionTransport{c.http.Transport, session}}
-}
-
-// A Stream is a connection to a session over MCP's stdio transport.
-type Stream interface {
-	io.ReadWriteCloser
-	// CloseWrite ends the requests. The server then closes the stream after its last response.
-	CloseWrite() error
+	return base + "/mcp", &http.Client{Transport: sessionTransport{c, session}}
 }
 
 // Stream connects to an open session.
-func (c *Client) Stream(ctx context.Context, session string) (Stream, error) {
+func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/sessions/"+url.PathEscape(session)+"/stream", nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", streamProtocol)
+	c.authorize(req)
 	conn, err := c.dial(ctx, "", "")
 	if err != nil {
 		return nil, err
@@ -141,7 +164,7 @@ func (c *Client) Stream(ctx context.Context, session string) (Stream, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &stream{conn, in}, nil
+	return &Stream{conn, in}, nil
 }
 
 // Close closes the idle connections to the server.
@@ -149,14 +172,15 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // A sessionTransport adds the name of a session to each request.
 type sessionTransport struct {
-	http.RoundTripper
+	client  *Client
 	session string
 }
 
 func (t sessionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(SessionHeader, t.session)
-	return t.RoundTripper.RoundTrip(r)
+	t.client.authorize(r)
+	return t.client.http.Transport.RoundTrip(r)
 }
 
 // responseError returns the error in a response.
@@ -166,6 +190,17 @@ func responseError(resp *http.Response) error {
 		return fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
 	}
 	return errs.Errorf(f.Error.Code, f.Error.Hint, "%s", f.Error.Message)
+}
+
+// ParseError returns the text of the error in the body of a response, with its hint, and the error
+// as JSON. It reports false if the body has no error of a server.
+func ParseError(body []byte) (text string, raw json.RawMessage, ok bool) {
+	var f failure
+	var members struct{ Error json.RawMessage }
+	if json.Unmarshal(body, &f) != nil || f.Error.Code == "" || json.Unmarshal(body, &members) != nil {
+		return "", nil, false
+	}
+	return f.text(), members.Error, true
 }
 
 // do sends a request and decodes the response into result, which may be nil.
@@ -182,6 +217,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 	if err != nil {
 		return err
 	}
+	c.authorize(req)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {

@@ -29,10 +29,10 @@ func TestClockSet(t *testing.T) {
 		} {
 			t.Run(limit+" "+d.String(), func(t *testing.T) {
 				t.Parallel()
-				one := &drainSession{closed: make(chan struct{})}
-				opts.Open = func(OpenRequest) (Session, error) { return one, nil }
+				ses := &drainSession{closed: make(chan struct{})}
+				opts.Open = func(OpenRequest) (Session, error) { return ses, nil }
 				s := New(opts)
-				if err := s.open(localUser, "a", nil, false); err != nil {
+				if err := s.open(t.Context(), localUser, clientID{}, "a", nil, false); err != nil {
 					t.Fatal(err)
 				}
 				s.mu.Lock()
@@ -51,7 +51,7 @@ func TestClockSet(t *testing.T) {
 					t.Errorf("the session ends in %v", left)
 				}
 				select {
-				case <-one.closed:
+				case <-ses.closed:
 				case <-time.After(10 * time.Second):
 					t.Error("the session has not ended")
 				}

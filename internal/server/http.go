@@ -8,17 +8,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 const (
-	// maxConnections bounds the open connections. A stream of messages needs one.
+	// maxConnections bounds the open connections if there are few principals.
 	maxConnections = 1024
+	// maxPrincipalConnections bounds the open connections of one principal. A stream of messages
+	// needs one.
+	maxPrincipalConnections = 128
 	// headerTimeout is the time in which the header of a request must arrive.
 	headerTimeout = 10 * time.Second
 	// idleTimeout is the time after which a connection without requests is closed.
@@ -30,14 +35,14 @@ const (
 // mcpPath is the path of MCP's streamable HTTP transport.
 const mcpPath = "/mcp"
 
-// HTTPOptions configure a [Front].
+// HTTPOptions configure a [HTTPListener].
 type HTTPOptions struct {
 	// Address is the host and port to listen on. Port 0 selects a free port.
 	Address string
-	// CertFile and KeyFile are a certificate and its key in PEM files. They turn on TLS.
-	CertFile, KeyFile string
-	// BehindProxy allows addresses other than loopback without TLS, because a reverse proxy ends
-	// it.
+	// Certificate turns on TLS. nil means no TLS.
+	Certificate *tls.Certificate
+	// BehindProxy allows addresses other than loopback without TLS, because a reverse proxy
+	// terminates it.
 	BehindProxy bool
 	// PublicURL is the URL that clients use if it differs from Address, such as that of a reverse
 	// proxy. Only its scheme, host and port are used.
@@ -50,9 +55,9 @@ type HTTPOptions struct {
 	writeTimeout time.Duration // replaces the constant in tests if not 0
 }
 
-// A Front serves a [Server] to other programs and machines over HTTP. Each request needs a bearer
-// token, except for /healthz. Requests of pages are rejected.
-type Front struct {
+// An HTTPListener serves a [Server] to other programs and machines over HTTP. Each request needs a
+// bearer token, except for /healthz. Requests of pages are rejected.
+type HTTPListener struct {
 	opts     HTTPOptions
 	log      *slog.Logger
 	listener net.Listener
@@ -61,41 +66,39 @@ type Front struct {
 	hosts    *hostCheck
 	tokens   []Credential
 	bodies   bodyBudget
-	files    []ownFile
+	files    []*owneronly.File
 
 	web *http.Server // nil before start
 
 	mu       sync.Mutex // guards the fields below
-	running  int        // requests that a handler serves
 	draining bool
-	idle     chan struct{} // closed when no request runs while draining; set by stop
+	running  sync.WaitGroup // requests that a handler serves; grows only while draining is false
 }
 
 // ListenHTTP listens on an address. It returns ErrBadArgs for an address outside of loopback
 // without TLS and for invalid options, and ErrLaunchFailed if the address cannot be used.
-// [Server.Serve] serves the front and closes it.
-func ListenHTTP(opts HTTPOptions) (*Front, error) {
-	f := &Front{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
-	f.opts.Metrics = cmp.Or(opts.Metrics, new(Metrics))
-	f.opts.writeTimeout = cmp.Or(opts.writeTimeout, writeTimeout)
-	host, _, err := net.SplitHostPort(opts.Address)
+// [Server.Serve] serves the listener and closes it.
+func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
+	h := &HTTPListener{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
+	h.opts.Metrics = cmp.Or(opts.Metrics, new(Metrics))
+	h.opts.writeTimeout = cmp.Or(opts.writeTimeout, writeTimeout)
+	host, port, err := net.SplitHostPort(opts.Address)
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931.", "%q is not a host and port", opts.Address)
 	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931; port 0 selects a free port.", "%q: the port is not a number from 0 to 65535", opts.Address)
+	}
 	scheme := "http"
-	if opts.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(opts.CertFile, opts.KeyFile)
-		if err != nil {
-			return nil, errs.Errorf(errs.ErrBadArgs, "Name a certificate and its key in PEM format.", "certificate: %w", err)
-		}
-		scheme, f.tls = "https", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if opts.Certificate != nil {
+		scheme, h.tls = "https", &tls.Config{Certificates: []tls.Certificate{*opts.Certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	addr, err := net.ResolveTCPAddr("tcp", opts.Address)
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931.", "%q: %w", opts.Address, err)
 	}
-	if !addr.IP.IsLoopback() && f.tls == nil && !opts.BehindProxy {
-		return nil, errs.Errorf(errs.ErrBadArgs, "Set HTTPOptions.CertFile and HTTPOptions.KeyFile, or HTTPOptions.BehindProxy, or use a loopback address.",
+	if !addr.IP.IsLoopback() && h.tls == nil && !opts.BehindProxy {
+		return nil, errs.Errorf(errs.ErrBadArgs, "Set HTTPOptions.Certificate or HTTPOptions.BehindProxy, or use a loopback address.",
 			"%s can be reached from other machines, and without TLS they could read the tokens", opts.Address)
 	}
 	l, err := net.ListenTCP("tcp", addr)
@@ -103,10 +106,10 @@ func ListenHTTP(opts HTTPOptions) (*Front, error) {
 		return nil, errs.Errorf(errs.ErrLaunchFailed, "Use another port, or stop the program that uses it.", "cannot listen on %s: %w", opts.Address, reasonOf(err))
 	}
 	addr = l.Addr().(*net.TCPAddr)
-	f.listener = l
-	f.hosts = newHostCheck(addr, host, scheme, opts.PublicURL)
-	f.url = scheme + "://" + addr.String()
-	return f, nil
+	h.listener = l
+	h.hosts = newHostCheck(addr, host, scheme, opts.PublicURL)
+	h.url = scheme + "://" + addr.String()
+	return h, nil
 }
 
 // reasonOf returns the reason in an error of package net, without the address.
@@ -118,51 +121,61 @@ func reasonOf(err error) error {
 }
 
 // AddTokens adds tokens of clients. It must be called before [Server.Serve].
-func (f *Front) AddTokens(all ...Credential) { f.tokens = append(f.tokens, all...) }
+func (h *HTTPListener) AddTokens(all ...Credential) { h.tokens = append(h.tokens, all...) }
 
-// URL returns the URL of the front, without a path.
-func (f *Front) URL() string { return f.url }
+// URL returns the URL of the listener, without a path.
+func (h *HTTPListener) URL() string { return h.url }
 
-// Close closes a front that is not served.
-func (f *Front) Close() error {
-	f.removeFiles()
-	return f.listener.Close()
+// Close closes a listener that is not served.
+func (h *HTTPListener) Close() error {
+	h.removeFiles()
+	return h.listener.Close()
 }
 
 // start prepares to serve s and returns the function that serves it until shutdown.
-func (f *Front) start(s *Server) (serve func() error) {
-	f.web = &http.Server{
-		Handler:           f.handler(s),
+func (h *HTTPListener) start(s *Server) (serve func() error) {
+	h.web = &http.Server{
+		Handler:           h.handler(s),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		TLSConfig:         f.tls,
-		ErrorLog:          slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
+		TLSConfig:         h.tls,
+		ConnContext:       connlimit.WithConn,
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
-	l := netutil.LimitListener(f.listener, maxConnections)
-	if f.tls != nil {
-		return func() error { return f.web.ServeTLS(l, "", "") }
+	l := connlimit.New(h.listener, h.connections())
+	if h.tls != nil {
+		return func() error { return h.web.ServeTLS(l, "", "") }
 	}
-	return func() error { return f.web.Serve(l) }
+	return func() error { return h.web.Serve(l) }
 }
 
-// handler returns the handler of all requests. It checks Host and Origin, serves /healthz, checks the
-// token, serves /readyz and /metrics, rejects requests while the server is stopping, reads the body,
-// and then routes the request.
-func (f *Front) handler(s *Server) http.Handler {
+// connections returns the maximum number of open connections. It is larger than the connections of
+// all principals, so that a new connection always replaces one that has not sent a token.
+func (h *HTTPListener) connections() int {
+	principals := map[*Principal]bool{}
+	for _, c := range h.tokens {
+		principals[c.Principal] = true
+	}
+	return max(maxConnections, (len(principals)+1)*maxPrincipalConnections)
+}
+
+// handler returns the handler of all requests. It checks Host and Origin, serves /healthz, checks
+// the token and the number of connections, serves /readyz and /metrics, rejects requests while the
+// server is stopping, reads the body, and then routes the request.
+func (h *HTTPListener) handler(s *Server) http.Handler {
 	routes := s.handler()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		w := newBoundedWriter(plain, f.opts.writeTimeout)
+		w := newBoundedWriter(plain, h.opts.writeTimeout)
 		if r.Body != http.NoBody { // rejected requests too must not send their body slowly
 			w.control.SetReadDeadline(start.Add(bodyTimeout))
 		}
 		// What remains of the response is sent after the handler.
-		defer func() { w.control.SetWriteDeadline(time.Now().Add(f.opts.writeTimeout)) }()
+		defer func() { w.control.SetWriteDeadline(time.Now().Add(h.opts.writeTimeout)) }()
 
-		if reason := f.hosts.check(r); reason != "" {
-			f.reject(w, r, reason, http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied,
-				"Connect to an address of the server, or set HTTPOptions.PublicURL.", "%s", reasonTexts[reason]))
+		if reason := h.hosts.check(r); reason != "" {
+			h.reject(w, r, reason, http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, rejections[reason].hint, "%s", rejections[reason].text))
 			return
 		}
 		if r.URL.Path == "/healthz" {
@@ -170,60 +183,67 @@ func (f *Front) handler(s *Server) http.Handler {
 			healthz(w, r)
 			return
 		}
-		p := authenticate(r, f.tokens)
+		p := principalOfToken(r, h.tokens)
 		if p == nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			f.reject(w, r, "token", http.StatusUnauthorized, errs.Errorf(errs.ErrPolicyDenied, "Send the header `Authorization: Bearer TOKEN`.", "the request has no valid token"))
+			h.reject(w, r, "token", http.StatusUnauthorized, errs.Errorf(errs.ErrPolicyDenied, "Send the header `Authorization: Bearer TOKEN`.", "the request has no valid token"))
+			return
+		}
+		if !connlimit.SetOwner(r.Context(), p, maxPrincipalConnections) {
+			h.reject(w, r, "connections", http.StatusTooManyRequests, errBusy("%d connections are open, the maximum for this token", maxPrincipalConnections))
 			return
 		}
 		switch r.URL.Path {
 		case "/readyz":
-			f.readyz(w, r)
+			h.readyz(w, r)
 			return
 		case "/metrics":
-			f.opts.Metrics.write(w, s.openSessions())
+			h.opts.Metrics.write(w, s.openSessions())
 			return
 		}
-		if !f.begin() {
-			f.reject(w, r, "stopping", http.StatusServiceUnavailable, errStopping())
+		if !h.begin() {
+			h.reject(w, r, "stopping", http.StatusServiceUnavailable, errStopping())
 			return
 		}
-		defer f.end()
+		defer h.running.Done()
 		size := reservedSize(r)
-		if err := f.bodies.add(p.Name, size); err != nil {
-			f.reject(w, r, "busy", http.StatusTooManyRequests, err)
+		if err := h.bodies.add(p.Name, size); err != nil {
+			h.reject(w, r, "busy", http.StatusTooManyRequests, err)
 			return
 		}
-		defer func() { f.bodies.add(p.Name, -size) }()
+		defer func() { h.bodies.add(p.Name, -size) }()
 		actual, err := readBody(plain, r)
+		_, tooLarge := errors.AsType[bodyTooLargeError](err)
 		switch {
-		case errors.Is(err, errBodyTooLarge), errors.Is(err, errTooManyValues):
-			f.reject(w, r, "body", http.StatusRequestEntityTooLarge, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", err))
+		case tooLarge, errors.Is(err, errTooManyValues):
+			h.reject(w, r, "body", http.StatusRequestEntityTooLarge, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", err))
 			return
 		case err != nil:
-			f.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
+			h.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
 			return
 		}
-		f.bodies.add(p.Name, actual-size) // return the rest
+		h.bodies.add(p.Name, actual-size) // return the rest
 		size = actual
 		r = r.WithContext(withPrincipal(r.Context(), p))
 		routes.ServeHTTP(w, r)
-		f.opts.Metrics.request(r.Pattern, w.status)
-		f.log.Debug("http request", "route", r.Pattern, "status", w.status, "principal", p.Name,
+		h.opts.Metrics.request(r.Pattern, w.status)
+		h.log.Debug("http request", "route", r.Pattern, "status", w.status, "principal", p.Name,
 			"session", sessionOf(r), "took", time.Since(start))
 	})
 }
 
-// reasonTexts are the errors for the results of [hostCheck.check].
-var reasonTexts = map[string]string{
-	"host":       "the Host header names another server",
-	"origin":     "the Origin header is that of a page",
-	"fetch-site": "the Sec-Fetch-Site header is that of a page",
+const hintNoPages = "Send it from a program that is not a page, without this header: a page in any browser could otherwise use the server."
+
+// rejections are the errors for the results of [hostCheck.check].
+var rejections = map[string]struct{ text, hint string }{
+	"host":       {"the Host header names another server", "Connect to an address of the server, or set HTTPOptions.PublicURL."},
+	"origin":     {"the Origin header is that of a page", hintNoPages},
+	"fetch-site": {"the Sec-Fetch-Site header is that of a page", hintNoPages},
 }
 
 // sessionOf returns the name of the session that a request is for, or "".
 func sessionOf(r *http.Request) string {
-	if r.URL.Path == mcpPath {
+	if r.URL.Path == mcpPath || slices.Contains(devToolsPaths, r.Pattern) {
 		return cmp.Or(r.Header.Get(SessionHeader), DefaultSession)
 	}
 	return r.PathValue("name")
@@ -231,20 +251,35 @@ func sessionOf(r *http.Request) string {
 
 // reject answers a request that no handler receives, and closes the connection: its body was not
 // read.
-func (f *Front) reject(w http.ResponseWriter, r *http.Request, reason string, status int, err error) {
-	f.opts.Metrics.reject(reason)
-	f.log.Info("http request rejected", "reason", reason, "status", status, "remote", r.RemoteAddr)
+func (h *HTTPListener) reject(w http.ResponseWriter, r *http.Request, reason string, status int, err error) {
+	h.opts.Metrics.reject(reason)
+	h.log.Info("http request rejected", "reason", reason, "status", status, "remote", r.RemoteAddr)
 	w.Header().Set("Connection", "close")
 	failWith(w, status, err)
 }
 
-// localOnly returns a handler for clients on the Unix socket. It denies others.
+// localOnly returns a handler for the operating-system user, who needs no token. It denies others.
 func localOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if principalOf(r.Context()) != localUser {
-			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
+			failNotLocal(w)
 			return
 		}
 		h(w, r)
 	}
+}
+
+// socketOnly returns a handler for clients on the Unix socket. It denies others.
+func socketOnly(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if p := principalOf(r.Context()); p != localUser && !p.local {
+			failNotLocal(w)
+			return
+		}
+		h(w, r)
+	}
+}
+
+func failNotLocal(w http.ResponseWriter) {
+	fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
 }

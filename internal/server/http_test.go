@@ -21,20 +21,20 @@ import (
 // testToken is the token of the principal "ci".
 const testToken = "0123456789abcdef0123456789abcdef"
 
-// startHTTP starts a server with an HTTP front on loopback and returns its URL.
+// startHTTP starts a server with an HTTP listener on loopback and returns its URL.
 func startHTTP(t *testing.T, opts Options, http HTTPOptions) (*fixture, string) {
 	t.Helper()
 	http.Address = "127.0.0.1:0"
-	front, err := ListenHTTP(http)
+	listener, err := ListenHTTP(http)
 	if err != nil {
 		t.Fatal(err)
 	}
-	front.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{"--headless": {"true"}}}})
-	opts.HTTP = front
-	return start(t, opts), front.URL()
+	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{"--headless": {"true"}}}})
+	opts.HTTP = listener
+	return start(t, opts), listener.URL()
 }
 
-// A testRequest is a request of a test to the HTTP front.
+// A testRequest is a request of a test to the HTTP listener.
 type testRequest struct {
 	method, path, body string
 	header             map[string]string // "" omits a header
@@ -77,7 +77,7 @@ func (r testRequest) do(t *testing.T, base string) (status int, body string, hea
 // TestHTTPNeedsToken checks that every route except /healthz needs a token.
 func TestHTTPNeedsToken(t *testing.T) {
 	_, base := startHTTP(t, Options{}, HTTPOptions{})
-	for _, path := range []string{"/", "/healthz/", "/HEALTHZ", "//healthz", "/readyz", "/metrics", "/mcp", "/v1/server", "/v1/sessions", "/v1/tools", "/healthz/../v1/sessions"} {
+	for _, path := range []string{"/", "/healthz/", "/HEALTHZ", "//healthz", "/readyz", "/metrics", "/mcp", "/v1/server", "/v1/sessions", "/v1/tools", "/json/version", "/devtools/browser/1", "/healthz/../v1/sessions"} {
 		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer " + testToken[1:], "Bearer " + testToken + "x", "Basic " + testToken, testToken} {
 			status, body, got := testRequest{path: path, header: map[string]string{"Authorization": header}}.do(t, base)
 			if status != http.StatusUnauthorized || got.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(body, `"code":"POLICY_DENIED"`) {
@@ -164,7 +164,7 @@ func TestHTTPRejectsPages(t *testing.T) {
 // TestHTTPLocalOnlyRoutes checks what clients with a token cannot do.
 func TestHTTPLocalOnlyRoutes(t *testing.T) {
 	f, base := startHTTP(t, Options{}, HTTPOptions{})
-	if err := f.OpenSession(t.Context(), "mine", nil); err != nil {
+	if err := f.OpenSession(t.Context(), "mine", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/v1/server/stop", "/v1/server/%73top", "/v1/sessions/mine/stream"} {
@@ -183,7 +183,8 @@ func TestHTTPLocalOnlyRoutes(t *testing.T) {
 	}
 }
 
-// TestHTTPLimits checks that bodies and headers are limited, and that slow clients are disconnected.
+// TestHTTPLimits checks that bodies and headers are limited, and that slow clients are
+// disconnected.
 func TestHTTPLimits(t *testing.T) {
 	_, base := startHTTP(t, Options{}, HTTPOptions{})
 	for _, tt := range []struct {
@@ -225,7 +226,8 @@ func TestHTTPLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	// The server reads a few KiB more than its limit, and then answers before the end of the header.
+	// The server reads a few KiB more than its limit, and then answers before the end of the
+	// header.
 	fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\nX: %s", conn.RemoteAddr(), strings.Repeat("x", maxHeader+4096))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -276,7 +278,7 @@ func TestHTTPWriteTimeout(t *testing.T) {
 	}
 }
 
-func (s endlessSession) Close() error { return nil }
+func (s endlessSession) Close(string) error { return nil }
 
 // A waitingSession answers when released.
 type waitingSession struct {
@@ -290,9 +292,10 @@ func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "done")
 }
 
-func (s waitingSession) Close() error { return nil }
+func (s waitingSession) Close(string) error { return nil }
 
-// TestHTTPBodyValues checks that a body with many small values, which takes much memory, is rejected.
+// TestHTTPBodyValues checks that a body with many small values, which takes much memory, is
+// rejected.
 func TestHTTPBodyValues(t *testing.T) {
 	_, base := startHTTP(t, Options{}, HTTPOptions{})
 	for body, want := range map[string]int{
@@ -343,6 +346,36 @@ func TestHTTPBodyBudget(t *testing.T) {
 	go func() { <-s.begun }()
 	if got := post(maxMCPBody); got != "200 done" {
 		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// TestHTTPBodyBudgetOfUnknownLength checks that bodies of unknown length are counted before they
+// arrive.
+func TestHTTPBodyBudgetOfUnknownLength(t *testing.T) {
+	_, base := startHTTP(t, Options{}, HTTPOptions{})
+	// begin sends the header of a request. The server asks for the body, or rejects the request.
+	begin := func() int {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n", conn.RemoteAddr(), testToken)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	for i := range maxBodies/maxMCPBody + 1 {
+		want := http.StatusContinue
+		if i == maxBodies/maxMCPBody {
+			want = http.StatusTooManyRequests
+		}
+		if got := begin(); got != want {
+			t.Errorf("request %d: %d, want %d", i, got, want)
+		}
 	}
 }
 
@@ -466,14 +499,13 @@ func TestListenHTTPErrors(t *testing.T) {
 		{HTTPOptions{Address: "127.0.0.1"}, errs.ErrBadArgs, "is not a host and port"},
 		{HTTPOptions{Address: "127.0.0.1:x"}, errs.ErrBadArgs, "127.0.0.1:x"},
 		{HTTPOptions{Address: used.Addr().String()}, errs.ErrLaunchFailed, "cannot listen on " + used.Addr().String()},
-		{HTTPOptions{Address: "127.0.0.1:0", CertFile: "none.pem", KeyFile: "none.pem"}, errs.ErrBadArgs, "none.pem"},
 	} {
 		_, err := ListenHTTP(tt.opts)
 		wantError(t, err, tt.code, tt.text)
 	}
-	front, err := ListenHTTP(HTTPOptions{Address: "0.0.0.0:0", BehindProxy: true})
+	listener, err := ListenHTTP(HTTPOptions{Address: "0.0.0.0:0", BehindProxy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	front.Close()
+	listener.Close()
 }

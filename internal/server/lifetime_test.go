@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,9 @@ type harness struct {
 	opened []string                                                     // principal/name
 	limits map[string]func(context.Context) (release func(), err error) // of the sessions
 	hold   chan struct{}                                                // requests wait until it is closed; nil means no wait
+	ending chan struct{}                                                // the same for Close of a session
+
+	handedOver atomic.Bool // a page of each session is handed over to the user
 
 	mu     sync.Mutex // guards the field below
 	closed []string
@@ -66,9 +70,25 @@ func (s *heldSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 	fmt.Fprint(w, " "+tool)
 }
 
+func (s *heldSession) HasBrowser() bool { return true }
+
+func (s *heldSession) HandedOver() bool { return s.h.handedOver.Load() }
+
 func (s *heldSession) ServeStream(stream io.ReadWriteCloser) error { return stream.Close() }
 
-func (s *heldSession) Close() error {
+func (s *heldSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path == "/json/none" {
+		return errs.Errorf(errs.ErrBadArgs, "", "no CDP clients")
+	}
+	s.ServeHTTP(w, r)
+	fmt.Fprint(w, " "+r.URL.Path)
+	return nil
+}
+
+func (s *heldSession) Close(string) error {
+	if s.h.ending != nil {
+		<-s.h.ending
+	}
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	s.h.closed = append(s.h.closed, s.name)
@@ -123,32 +143,39 @@ var call = []string{"Mcp-Method", "tools/call"}
 func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	h := newHarness(t, Options{})
 	h.want(200, "ann/default", ann, "POST", "/mcp")
-	h.want(200, "ann/work", ann, "POST", "/mcp", SessionHeader, "work")
+	h.want(200, "ann/shop", ann, "POST", "/mcp", SessionHeader, "shop")
 	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
 
 	for _, p := range []*Principal{bob, localUser} {
-		h.want(404, "not found", p, "POST", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
-		h.want(404, "not found", p, "GET", "/mcp", SessionHeader, "work")
-		h.want(404, "not found", p, "DELETE", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
-		h.want(404, "not found", p, "DELETE", "/v1/sessions/work")
+		h.want(404, "not found", p, "POST", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
+		h.want(404, "not found", p, "GET", "/mcp", SessionHeader, "shop")
+		h.want(404, "not found", p, "DELETE", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
+		h.want(404, "not found", p, "DELETE", "/v1/sessions/shop")
 	}
-	h.want(404, "not found", localUser, "POST", "/v1/sessions/work/tools/snapshot")
-	h.want(200, "ann/work snapshot", ann, "POST", "/v1/sessions/work/tools/snapshot")
+	h.want(404, "not found", localUser, "POST", "/v1/sessions/shop/tools/snapshot")
+	for _, path := range []string{"/json", "/json/version", "/devtools/browser/1"} {
+		h.want(404, "not found", localUser, "GET", path, SessionHeader, "shop")
+		h.want(200, "ann/shop "+path, ann, "GET", path, SessionHeader, "shop")
+	}
+	h.want(200, "ann/default /json/list", ann, "GET", "/json/list")
+	h.want(400, "no CDP clients", ann, "GET", "/json/none")
+	h.want(200, "ann/shop snapshot", ann, "POST", "/v1/sessions/shop/tools/snapshot")
 	h.want(404, "not found", ann, "DELETE", "/v1/sessions/mine")
-	h.want(404, "not found", localUser, "POST", "/mcp", SessionHeader, "work")
-	h.want(404, "not found", localUser, "POST", "/v1/sessions/work/stream")
+	h.want(404, "not found", localUser, "POST", "/mcp", SessionHeader, "shop")
+	h.want(404, "not found", localUser, "POST", "/v1/sessions/shop/stream")
 	h.want(200, "[]", bob, "GET", "/v1/sessions")
 	h.want(200, `"sessions":0`, bob, "GET", "/v1/server")
 	h.want(200, `"sessions":2`, ann, "GET", "/v1/server")
 	h.want(403, "POLICY_DENIED", ann, "POST", "/v1/server/stop")
 
 	// The same name is another session.
-	h.want(200, "bob/work", bob, "POST", "/mcp", SessionHeader, "work")
-	h.want(204, "", localUser, "PUT", "/v1/sessions/work")
-	h.want(200, "/work", localUser, "POST", "/mcp", SessionHeader, "work")
-	h.want(204, "", bob, "DELETE", "/v1/sessions/work")
-	h.want(200, "ann/work", ann, "POST", "/mcp", SessionHeader, "work", "Mcp-Session-Id", "of-ann")
-	if got := strings.Join(h.opened, " "); got != "ann/default ann/work /mine bob/work /work" {
+	h.want(200, "bob/shop", bob, "POST", "/mcp", SessionHeader, "shop")
+	h.want(200, "bob/shop /devtools/browser/1", bob, "GET", "/devtools/browser/1", SessionHeader, "shop")
+	h.want(204, "", localUser, "PUT", "/v1/sessions/shop")
+	h.want(200, "/shop", localUser, "POST", "/mcp", SessionHeader, "shop")
+	h.want(204, "", bob, "DELETE", "/v1/sessions/shop")
+	h.want(200, "ann/shop", ann, "POST", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
+	if got := strings.Join(h.opened, " "); got != "ann/default ann/shop /mine bob/shop /shop" {
 		t.Errorf("opened %s", got)
 	}
 }
@@ -164,20 +191,20 @@ func TestPrincipalSettings(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got, answer)
 		}
 	}
-	one, release, err := h.server.use(withPrincipal(t.Context(), ann), "a", existing)
+	ses, release, err := h.server.use(withPrincipal(t.Context(), ann), clientID{}, "a", mustBeOpen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	if fmt.Sprint(one.settings) != fmt.Sprint(ann.Settings) {
-		t.Errorf("the settings are %v", one.settings)
+	if fmt.Sprint(ses.settings) != fmt.Sprint(ann.Settings) {
+		t.Errorf("the settings are %v", ses.settings)
 	}
 	h.want(400, "invalid session name", ann, "PUT", "/v1/sessions/..x")
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
 }
 
-// TestSessionLimits reaches the limits of a principal and of the server. Only the sessions of others end
-// without an action of the client.
+// TestSessionLimits reaches the limits of a principal and of the server. Only the
+// second error is retryable.
 func TestSessionLimits(t *testing.T) {
 	h := newHarness(t, Options{MaxSessions: 4})
 	for _, name := range []string{"a", "b"} {
@@ -194,7 +221,8 @@ func TestSessionLimits(t *testing.T) {
 	h.want(200, "ann/c", ann, "POST", "/mcp", SessionHeader, "c")
 }
 
-// TestIdleSession checks when a session ends because no client uses it, and what later requests get.
+// TestIdleSession checks when a session ends because no client uses it, and what later requests
+// get.
 func TestIdleSession(t *testing.T) {
 	const idle = 15 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +256,13 @@ func TestIdleSession(t *testing.T) {
 		}
 		time.Sleep(3 * idle)
 		release()
-		time.Sleep(idle - 1)
+
+		// So does a page that is handed over to the user.
+		h.handedOver.Store(true)
+		time.Sleep(3*idle + 1)
+		h.handedOver.Store(false)
+		h.wantClosed()
+		time.Sleep(idle - 2)
 		h.wantClosed()
 		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
@@ -281,6 +315,43 @@ func TestEndedSessionOpensAgain(t *testing.T) {
 	})
 }
 
+// TestEachClientLearnsOfEnd checks that every client that used a session which ended gets the
+// reason once, also if another client has opened the session again.
+func TestEachClientLearnsOfEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, Options{SessionIdle: time.Minute})
+		const rest = "/v1/sessions/default/tools/snapshot"
+		one, two := append(call, "User-Agent", "one"), []string{"User-Agent", "two"}
+		mcp := []string{"Mcp-Session-Id", "m"}
+		use := func() {
+			t.Helper()
+			h.want(200, "ann/default", ann, "POST", "/mcp", one...)
+			h.want(200, "ann/default", ann, "POST", rest, two...)
+			h.want(200, "ann/default", ann, "POST", "/mcp", mcp...)
+		}
+		const ended = "it was idle for 1m0s"
+		use()
+		time.Sleep(time.Minute + 1)
+		h.want(404, ended, ann, "POST", rest, two...)
+		h.want(200, "ann/default", ann, "POST", rest, two...)
+		h.want(200, "ann/default", ann, "POST", rest, "User-Agent", "three") // has not used it
+		h.want(200, "ann/default", ann, "POST", "/mcp", "Mcp-Method", "tools/list", "User-Agent", "one")
+		h.want(404, ended, ann, "POST", "/mcp", one...)
+		h.want(404, ended, ann, "POST", "/mcp", mcp...)
+		use() // each learned once
+		time.Sleep(time.Minute + 1)
+		h.want(200, "ann/default", ann, "POST", "/mcp", two...) // initialize of a new client
+		time.Sleep(time.Minute + 1)
+		h.want(204, "", ann, "PUT", "/v1/sessions/default", "User-Agent", "one") // opens it knowingly
+		h.want(200, "ann/default", ann, "POST", "/mcp", one...)
+		h.want(404, ended, ann, "POST", "/mcp", mcp...) // of the end before the last
+		use()
+		if len(h.server.ended) != 1 || len(h.server.ended[0].clients) != 1 { // three
+			t.Errorf("ended sessions %+v", h.server.ended)
+		}
+	})
+}
+
 // TestSessionTTL checks that a session ends after its maximum lifetime, also while it is in use.
 func TestSessionTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -318,7 +389,8 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestInvalidBodyOpensNoSession checks that a request which is not a JSON-RPC message opens no session.
+// TestInvalidBodyOpensNoSession checks that a request which is not a JSON-RPC message opens no
+// session.
 func TestInvalidBodyOpensNoSession(t *testing.T) {
 	h := newHarness(t, Options{})
 	for _, body := range []string{"", "{", "junk", "null", "7", `""`, "{}", "[]", "[7]", `{"jsonrpc":"2.0","id":1}`, `{"method":"ping"}`, `{"jsonrpc":"1.0","method":"ping"}`, ping + ping, "[" + ping + ",{}]"} {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,30 +43,36 @@ func newHostCheck(addr *net.TCPAddr, host, scheme string, public *url.URL) *host
 // defaultPort maps a scheme to the port that a URL, Host and Origin of the scheme can omit.
 var defaultPort = map[string]string{"http": "80", "https": "443"}
 
-// add allows a host and its origin, with and without a default port.
+// add allows a host and its origin.
 func (c *hostCheck) add(scheme, name, port string) {
-	name = strings.ToLower(name)
-	if port == "" {
-		port = defaultPort[scheme]
-	}
-	hosts := []string{net.JoinHostPort(name, port)}
-	if port == defaultPort[scheme] {
-		hosts = append(hosts, strings.TrimSuffix(hosts[0], ":"+port))
-	}
-	for _, host := range hosts {
+	for _, host := range hostsOf(scheme, name, cmp.Or(port, defaultPort[scheme])) {
 		c.hosts = append(c.hosts, host)
 		c.origins = append(c.origins, scheme+"://"+host)
 	}
 }
 
+// hostsOf returns the values of Host for a server: with the port, and without it if it is the
+// default port of the scheme.
+func hostsOf(scheme, name, port string) []string {
+	host := net.JoinHostPort(strings.ToLower(name), port)
+	if port == defaultPort[scheme] {
+		return []string{host, strings.TrimSuffix(host, ":"+port)}
+	}
+	return []string{host}
+}
+
 // check returns the reason why a request is rejected, or "".
 func (c *hostCheck) check(r *http.Request) string {
-	if host := strings.ToLower(r.Host); !slices.Contains(c.hosts, host) && !(c.any && host == localAddress(r)) {
+	hosts, origins := c.hosts, c.origins
+	if c.any {
+		for _, host := range c.localHosts(r) {
+			hosts, origins = append(slices.Clip(hosts), host), append(slices.Clip(origins), c.scheme+"://"+host)
+		}
+	}
+	if !slices.Contains(hosts, strings.ToLower(r.Host)) {
 		return "host"
 	}
-	switch origin := r.Header.Values("Origin"); {
-	case len(origin) == 0:
-	case len(origin) > 1, !slices.Contains(c.origins, origin[0]) && !(c.any && origin[0] == c.scheme+"://"+localAddress(r)):
+	if origin := r.Header.Values("Origin"); len(origin) > 1 || len(origin) == 1 && !slices.Contains(origins, origin[0]) {
 		return "origin"
 	}
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
@@ -76,11 +83,11 @@ func (c *hostCheck) check(r *http.Request) string {
 	return ""
 }
 
-// localAddress returns the address and port at which a request arrived.
-func localAddress(r *http.Request) string {
+// localHosts returns the values of Host for the address and port at which a request arrived.
+func (c *hostCheck) localHosts(r *http.Request) []string {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
-		return ""
+		return nil
 	}
-	return net.JoinHostPort(addr.IP.String(), strconv.Itoa(addr.Port))
+	return hostsOf(c.scheme, addr.IP.String(), strconv.Itoa(addr.Port))
 }

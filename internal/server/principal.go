@@ -16,6 +16,8 @@ type Principal struct {
 	Settings Settings
 	// MaxSessions limits the open sessions of the principal. 0 means 16.
 	MaxSessions int
+
+	local bool // its clients connect to the Unix socket
 }
 
 // localUser is the principal of the Unix socket. Only the server's own limit applies to its sessions.
@@ -29,7 +31,8 @@ func withPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// principalOf returns the principal of a request. Requests without one come from the Unix socket.
+// principalOf returns the principal of a request. Requests without one come from the
+// Unix socket of the operating-system user.
 func principalOf(ctx context.Context) *Principal {
 	if p, ok := ctx.Value(principalKey{}).(*Principal); ok {
 		return p

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// queueTimeout is the time that a call waits for its turn. MCP hosts allow about one minute per
-	// call.
+	// queueTimeout bounds the time that a call waits in the queue. MCP hosts allow about one minute
+	// per call.
 	queueTimeout = 30 * time.Second
 	// maxQueued bounds the waiting calls of one principal.
 	maxQueued = 64
@@ -28,23 +28,17 @@ func defaultMaxCalls() int { return max(8, 4*runtime.NumCPU()) }
 type callQueue struct {
 	limit int
 
-	mu      sync.Mutex                // guards the fields below
-	running int                       // calls of all principals
-	runs    map[string]int            // running calls, by the name of the principal
-	waiting map[string][]*waitingCall // by the name of the principal
-	turns   []string                  // principals with waiting calls, the next one first
+	mu      sync.Mutex              // guards the fields below
+	running int                     // calls of all principals
+	runs    map[string]int          // running calls, by the name of the principal
+	waiting map[string][]chan error // calls, by the name of the principal; receive nil when they may run
+	turns   []string                // principals with waiting calls, the next one first
 	stopped bool
 	idle    chan struct{} // closed when the queue is stopped and no call is running
 }
 
-// A waitingCall is a call that waits for its turn.
-type waitingCall struct {
-	turn chan struct{} // closed when the call may run, or err is set
-	err  error
-}
-
 func newCallQueue(limit int) *callQueue {
-	return &callQueue{limit: limit, runs: map[string]int{}, waiting: map[string][]*waitingCall{}, idle: make(chan struct{})}
+	return &callQueue{limit: limit, runs: map[string]int{}, waiting: map[string][]chan error{}, idle: make(chan struct{})}
 }
 
 // acquire waits until a call of a principal may run. The caller calls release once when the call
@@ -66,47 +60,44 @@ func (q *callQueue) acquire(ctx context.Context, principal string) (release func
 	case queued == 0:
 		q.turns = append(q.turns, principal)
 	}
-	call := &waitingCall{turn: make(chan struct{})}
+	call := make(chan error, 1)
 	q.waiting[principal] = append(q.waiting[principal], call)
 	q.mu.Unlock()
 	timeout := time.NewTimer(queueTimeout)
 	defer timeout.Stop()
 	select {
-	case <-call.turn:
-		if call.err != nil {
-			return nil, call.err
+	case err := <-call:
+		if err != nil {
+			return nil, err
 		}
 		return release, nil
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-timeout.C:
-		err = errBusy("the call waited %v for its turn", queueTimeout)
+		err = errBusy("the call waited %v in the queue", queueTimeout)
 	}
-	if !q.abandon(principal, call) && call.err == nil {
-		release() // its turn came at the same time
+	if !q.abandon(principal, call) && <-call == nil {
+		release() // it got the slot at the same time
 	}
 	return nil, err
 }
 
 // abandon removes a waiting call. It reports false if the call no longer waits.
-func (q *callQueue) abandon(principal string, call *waitingCall) bool {
+func (q *callQueue) abandon(principal string, call chan error) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i, other := range q.waiting[principal] {
-		if other == call {
-			q.remove(principal, i)
-			return true
-		}
+	i := slices.Index(q.waiting[principal], call)
+	if i >= 0 {
+		q.remove(principal, i)
 	}
-	return false
+	return i >= 0
 }
 
 // remove removes waiting call i of a principal, and the principal's turn if it was the last one.
 // q.mu must be held.
 func (q *callQueue) remove(principal string, i int) {
-	calls := q.waiting[principal]
-	if calls = append(calls[:i:i], calls[i+1:]...); len(calls) > 0 {
-		q.waiting[principal] = calls
+	q.waiting[principal] = slices.Delete(q.waiting[principal], i, i+1)
+	if len(q.waiting[principal]) > 0 {
 		return
 	}
 	delete(q.waiting, principal)
@@ -119,7 +110,7 @@ func (q *callQueue) start(principal string) {
 	q.runs[principal]++
 }
 
-// release ends a running call of a principal. Waiting calls take its place.
+// release ends a running call of a principal. Waiting calls take its slot.
 func (q *callQueue) release(principal string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -146,7 +137,7 @@ func (q *callQueue) startNext(principal string) {
 	q.turns = append(slices.Delete(q.turns, i, i+1), principal)
 	q.remove(principal, 0)
 	q.start(principal)
-	close(call.turn)
+	call <- nil
 }
 
 // stop rejects all calls that are not running. The returned channel is closed when the last running
@@ -157,8 +148,7 @@ func (q *callQueue) stop() (idle <-chan struct{}) {
 	q.stopped = true
 	for _, calls := range q.waiting {
 		for _, call := range calls {
-			call.err = errStopping()
-			close(call.turn)
+			call <- errStopping()
 		}
 	}
 	clear(q.waiting)
@@ -167,6 +157,25 @@ func (q *callQueue) stop() (idle <-chan struct{}) {
 		close(q.idle)
 	}
 	return q.idle
+}
+
+// limit returns the function that limits the calls of a session. A call uses the session, also
+// after its client has disconnected.
+func (s *Server) limit(ses *session) func(context.Context) (release func(), err error) {
+	return func(ctx context.Context) (func(), error) {
+		s.mu.Lock()
+		s.beginUse(ses)
+		s.mu.Unlock()
+		release, err := s.calls.acquire(ctx, ses.key.principal)
+		if err != nil {
+			s.endUse(ses)
+			return nil, err
+		}
+		return func() {
+			release()
+			s.endUse(ses)
+		}, nil
+	}
 }
 
 // errBusy returns ErrBackpressure for a request or call that exceeds a limit of the server.

@@ -49,8 +49,8 @@ func newCallLog(t *testing.T, limit int) *callLog {
 	return &callLog{t: t, queue: newCallQueue(limit), failed: map[errs.Code]int{}}
 }
 
-// TestCallQueueIsFair floods a queue with calls of one principal. The first call of another one does
-// not wait, and later ones take turns.
+// TestCallQueueIsFair floods a queue with calls of one principal. The first call of another one
+// does not wait, and later ones take turns.
 func TestCallQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCallLog(t, 3)
@@ -77,6 +77,27 @@ func TestCallQueueIsFair(t *testing.T) {
 	})
 }
 
+// TestCallQueueOneCallEach checks that the next call of a principal takes the slot of its only
+// running call immediately, although others run more calls than the limit.
+func TestCallQueueOneCallEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newCallLog(t, 1)
+		l.callFor("ann", "ann0", time.Minute)
+		l.call("ann", "ann1")
+		for i := range 3 {
+			l.call("bob", fmt.Sprint("bob", i))
+		}
+		time.Sleep(2 * time.Second)
+		l.mu.Lock()
+		started := slices.Clone(l.started)
+		l.mu.Unlock()
+		if want := []string{"ann0", "bob0", "bob1", "bob2"}; !slices.Equal(started, want) {
+			t.Errorf("started %v, want %v", started, want)
+		}
+		l.running.Wait()
+	})
+}
+
 func TestCallQueueTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newCallQueue(1)
@@ -86,7 +107,7 @@ func TestCallQueueTimeout(t *testing.T) {
 		}
 		start := time.Now()
 		_, err = q.acquire(t.Context(), "ann")
-		wantError(t, err, errs.ErrBackpressure, "waited 30s for its turn")
+		wantError(t, err, errs.ErrBackpressure, "waited 30s in the queue")
 		if waited := time.Since(start); waited != queueTimeout {
 			t.Errorf("waited %v", waited)
 		}

@@ -22,6 +22,15 @@ type failure struct {
 	} `json:"error"`
 }
 
+// text returns the error as one line.
+func (f *failure) text() string {
+	text := fmt.Sprintf("%s: %s", f.Error.Code, f.Error.Message)
+	if f.Error.Hint != "" {
+		text += ". " + f.Error.Hint
+	}
+	return text
+}
+
 // statusOf returns the status of the response that reports err.
 func statusOf(err error) int {
 	switch {
@@ -43,8 +52,7 @@ func fail(w http.ResponseWriter, err error) { failWith(w, statusOf(err), err) }
 // failWith writes an error response with a status.
 func failWith(w http.ResponseWriter, status int, err error) {
 	body := failureOf(err)
-	setRetryAfter(w, status, body.Error.Retryable)
-	reply(w, status, body)
+	replyError(w, status, body.Error.Retryable, body)
 }
 
 // failMCP writes an error response to a request of MCP's streamable HTTP transport: a JSON-RPC
@@ -55,15 +63,10 @@ func failMCP(w http.ResponseWriter, r *http.Request, err error) {
 		Message string `json:"message"`
 		Data    any    `json:"data"`
 	}
-	body := failureOf(err).Error
-	text := fmt.Sprintf("%s: %s", body.Code, body.Message)
-	if body.Hint != "" {
-		text += ". " + body.Hint
-	}
+	failed := failureOf(err)
+	body, text := failed.Error, failed.text()
 	const serverError = -32000 // the first of those that JSON-RPC leaves to servers
-	status := statusOf(err)
-	setRetryAfter(w, status, body.Retryable)
-	reply(w, status, struct {
+	replyError(w, statusOf(err), body.Retryable, struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   jsonError       `json:"error"`
@@ -101,12 +104,12 @@ func failureOf(err error) failure {
 	return body
 }
 
-// setRetryAfter sets the header Retry-After of the response to a request that exceeded a limit, if
-// the request can be repeated.
-func setRetryAfter(w http.ResponseWriter, status int, retryable bool) {
+// replyError writes a JSON response to a request that failed, and may be repeated if retryable is set.
+func replyError(w http.ResponseWriter, status int, retryable bool, body any) {
 	if status == http.StatusTooManyRequests && retryable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
+	reply(w, status, body)
 }
 
 // reply writes a JSON response.

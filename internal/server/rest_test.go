@@ -32,14 +32,14 @@ func (f *fixture) send(t *testing.T, method, path, body string) (*http.Response,
 
 func TestToolRequests(t *testing.T) {
 	f := start(t, Options{})
-	if err := f.OpenSession(t.Context(), "work", nil); err != nil {
+	if err := f.OpenSession(t.Context(), "shop", nil, false); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := f.send(t, http.MethodPost, "/v1/sessions/work/tools/navigate", "{}"); resp.StatusCode != http.StatusOK || body != "work navigate" {
+	if resp, body := f.send(t, http.MethodPost, "/v1/sessions/shop/tools/navigate", "{}"); resp.StatusCode != http.StatusOK || body != "shop navigate" {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 	resp, body := f.send(t, http.MethodPost, "/v1/sessions/none/tools/navigate", "{}")
-	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open the session first.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
+	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open the session first. ` + "`chrome-mcp sessions list`" + ` and GET /v1/sessions list the open ones.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 }
@@ -65,7 +65,7 @@ func TestDocuments(t *testing.T) {
 // TestRetryAfter opens a session while a limit is reached.
 func TestRetryAfter(t *testing.T) {
 	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
-		if r.Name != "work" {
+		if r.Name != "shop" {
 			e := errs.Errorf(errs.ErrBackpressure, "", "too many browsers")
 			e.Retryable = r.Name == "busy"
 			return nil, e

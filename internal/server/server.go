@@ -1,11 +1,12 @@
 // Package server serves named browser sessions to the programs of one operating-system user, over
-// HTTP on a Unix socket. A session outlives the programs that use it, so the pages of a command line
-// stay open between calls. A [Front] also serves sessions over TCP, to clients with a token.
+// HTTP on a Unix socket. A session outlives the programs that use it, so the pages of a command
+// line stay open between calls. An [HTTPListener] also serves sessions over TCP, to clients with a
+// token.
 //
 // The routes are
 //
 //	GET    /v1/server                         the server's version and process
-//	POST   /v1/server/stop                    end the server
+//	POST   /v1/server/stop                    stop the server
 //	GET    /v1/sessions                       the open sessions
 //	PUT    /v1/sessions/{name}                open a session, or check its settings; with ?keep=true,
 //	                                          without an idle timeout
@@ -15,9 +16,10 @@
 //	GET    /v1/tools                          the tools of all sessions
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
 //	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
+//	*      /json/..., /devtools/...           the session's endpoint for CDP clients; SessionHeader names the session
 //
-// TCP also has /healthz, /readyz and /metrics. Stopping the server and streams are available only on
-// the Unix socket. A request sees only the sessions of its [Principal].
+// TCP also has /healthz, /readyz and /metrics. Stopping the server and streams are available only
+// on the Unix socket. A request sees only the sessions of its [Principal].
 //
 // An error of the server has the body {"error": {"code", "message", "hint", "retryable"}}. If the
 // request reached /mcp and its session cannot be used, the error is a JSON-RPC error with these as
@@ -52,14 +54,15 @@ const SessionHeader = "Chrome-MCP-Session"
 const DefaultSession = "default"
 
 const (
-	// maxSettings bounds the body of a request that opens a session, in bytes.
-	maxSettings = 1 << 20
 	// defaultMaxSessions is the default of Options.MaxSessions.
 	defaultMaxSessions = 64
 	// defaultPrincipalSessions is the default of Principal.MaxSessions.
 	defaultPrincipalSessions = 16
 	// drainTimeout is the time that running calls have to finish when the server stops.
 	drainTimeout = 2 * time.Second
+	// sessionsTimeout is the time that the sessions have to close after that. A session that closes
+	// a browser takes at most about 12 s.
+	sessionsTimeout = 15 * time.Second
 	// closeGrace is the time that connections have to send their last responses after that.
 	closeGrace = 500 * time.Millisecond
 )
@@ -72,8 +75,17 @@ type Session interface {
 	// ServeStream serves one client over MCP's stdio transport, until the client disconnects or the
 	// session is closed. It closes the stream.
 	ServeStream(stream io.ReadWriteCloser) error
-	// Close ends the session and disconnects its clients.
-	Close() error
+	// ServeDevTools serves a request to the session's endpoint for CDP clients. It returns
+	// ErrBadArgs, and writes nothing, if the session has none.
+	ServeDevTools(w http.ResponseWriter, r *http.Request) error
+	// HasBrowser reports whether the session has a running browser or an open tab.
+	HasBrowser() bool
+	// HandedOver reports whether a page is handed over to the user, who may need longer than
+	// SessionIdle. The session stays open until then.
+	HandedOver() bool
+	// Close ends the session and disconnects its clients. The errors of running calls give the
+	// reason.
+	Close(reason string) error
 }
 
 // Options configure a [Server].
@@ -82,10 +94,12 @@ type Options struct {
 	Version string
 	// Open opens a session. The session's browser starts with its first call.
 	Open func(OpenRequest) (Session, error)
+	// CheckSettings checks the names and values of the settings in a request. Nil means no check.
+	CheckSettings func(Settings) error
 	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server,
 	// which are encoded as JSON. A nil function has no route.
 	Tools, OpenAPI func() any
-	// IdleTimeout is the time without requests after which the server ends. 0 means never.
+	// IdleTimeout is the time without requests after which the server exits. 0 means never.
 	IdleTimeout time.Duration
 	// SessionIdle is the time without requests after which the server closes a session. A running
 	// call and an open stream count as requests. 0 means never.
@@ -102,7 +116,10 @@ type Options struct {
 	// Logger logs the start and end of sessions. Nil discards.
 	Logger *slog.Logger
 	// HTTP also serves the sessions to principals with tokens. Nil means only the Unix socket.
-	HTTP *Front
+	HTTP *HTTPListener
+	// SocketTokens are the tokens of the requests on the Unix socket. Nil means that these requests
+	// need no token and come from the operating-system user.
+	SocketTokens *Tokens
 }
 
 // An OpenRequest says which session to open.
@@ -110,9 +127,12 @@ type OpenRequest struct {
 	Principal string // name of the owner; empty for the operating-system user
 	Name      string
 	Settings  Settings
-	// Limit must be called before each call of a tool, and release when the call has ended. It waits
-	// while too many calls are running, and returns ErrBackpressure if that takes too long.
+	// Limit must be called before each call of a tool, and release when the call has ended. It
+	// waits while too many calls are running, and returns ErrBackpressure if that takes too long.
 	Limit func(ctx context.Context) (release func(), err error)
+	// Close closes the session, but no later session with its name. The errors of running calls, and
+	// of the next ones of its clients, give the reason.
+	Close func(reason string) error
 }
 
 // A Server serves sessions. Its methods are safe for concurrent use.
@@ -123,7 +143,6 @@ type Server struct {
 	stop    context.CancelFunc
 	stopped context.Context
 	calls   *callQueue
-	closing sync.WaitGroup // sessions that are being closed; grows under mu
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*session
@@ -154,19 +173,25 @@ func New(opts Options) *Server {
 }
 
 // Serve serves l until ctx is done, a client stops the server, or it has been idle for IdleTimeout.
-// Then it gives running calls two seconds to finish, and closes all sessions. It closes l.
+// Then it gives running calls two seconds to finish, and closes all sessions, which may take 15 s.
+// It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.opts.IdleTimeout > 0 {
 		s.mu.Lock()
 		s.idle = time.AfterFunc(s.opts.IdleTimeout, s.stop)
 		s.mu.Unlock()
 	}
-	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	handler := s.handler()
+	if s.opts.SocketTokens != nil {
+		handler = s.opts.SocketTokens.authenticate(handler)
+	}
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 2)
-	go func() { served <- web.Serve(l) }()
+	var listening sync.WaitGroup // done when the listeners are closed
+	listening.Go(func() { served <- web.Serve(l) })
 	if s.opts.HTTP != nil {
 		serve := s.opts.HTTP.start(s)
-		go func() { served <- serve() }()
+		listening.Go(func() { served <- serve() })
 	}
 	var err error
 	select {
@@ -186,11 +211,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-s.calls.stop():
 	case <-time.After(drainTimeout):
 	}
-	// This ends the streams of clients that wait for messages. Clients that read no response, or send
-	// no complete request, stay connected for closeGrace.
-	err = errors.Join(err, s.closeAll())
+	// This ends the streams of clients that wait for messages. Clients that read no response, or
+	// send no complete request, stay connected for closeGrace.
+	limit, stop := context.WithTimeout(context.Background(), sessionsTimeout)
+	defer stop()
+	err = errors.Join(err, s.closeAll(limit))
 	defer time.AfterFunc(closeGrace, cancel).Stop()
 	shutdowns.Wait()
+	listening.Wait()
 	return err
 }
 
@@ -209,6 +237,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
 		s.log.Info("stop requested by a client")
 		w.WriteHeader(http.StatusAccepted)
+		http.NewResponseController(w).Flush() // before the connection may be closed
 		s.stop()
 	}))
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
@@ -216,20 +245,23 @@ func (s *Server) handler() http.Handler {
 	})
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.close(principalOf(r.Context()), r.PathValue("name")); err != nil {
+		if err := s.Close(principalOf(r.Context()), r.PathValue("name"), "a client closed it"); err != nil {
 			fail(w, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /v1/sessions/{name}/stream", localOnly(s.serveStream))
-	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.serveTool)
+	mux.HandleFunc("POST /v1/sessions/{name}/stream", socketOnly(s.withSession(alwaysOpens, s.serveStream)))
+	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.withSession(opensUnlessEnded, serveTool))
 	for path, document := range map[string]func() any{"/v1/tools": s.opts.Tools, "/v1/openapi.json": s.opts.OpenAPI} {
 		if document != nil {
 			mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, document()) })
 		}
 	}
 	mux.HandleFunc(mcpPath, s.serveMCP)
+	for _, path := range devToolsPaths {
+		mux.HandleFunc(path, s.withSession(opensUnlessEnded, (*session).ServeDevTools)) // a connected client uses the session
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.begin()
@@ -270,7 +302,13 @@ func (s *Server) status(p *Principal) Status {
 func (s *Server) openSessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.sessions)
+	n := 0
+	for _, ses := range s.sessions {
+		if !ses.closing {
+			n++
+		}
+	}
+	return n
 }
 
 // list returns the sessions of p, sorted by name.
@@ -278,10 +316,10 @@ func (s *Server) list(p *Principal) []Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := []Info{}
-	for key, one := range s.sessions {
-		if key.principal == p.Name {
-			info := one.info
-			info.Ends = s.ends(one)
+	for key, ses := range s.sessions {
+		if key.principal == p.Name && !ses.closing {
+			info := ses.info
+			info.Ends = s.ends(ses)
 			infos = append(infos, info)
 		}
 	}
@@ -291,46 +329,63 @@ func (s *Server) list(p *Principal) []Info {
 
 // serveMCP serves MCP's streamable HTTP transport.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
-	needs := demandOf(r)
-	if needs != existing && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a session
+	use := sessionUseOf(r)
+	if use != mustBeOpen && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a session
 		failMCP(w, r, errs.Errorf(errs.ErrBadArgs, "Send a JSON-RPC request.", "the body is not a JSON-RPC request"))
 		return
 	}
-	one, release, err := s.use(r.Context(), cmp.Or(r.Header.Get(SessionHeader), DefaultSession), needs)
+	ses, release, err := s.use(r.Context(), clientOf(r), sessionOf(r), use)
 	if err != nil {
 		failMCP(w, r, err)
 		return
 	}
 	defer release()
-	one.ServeHTTP(w, r)
+	ses.ServeHTTP(w, r)
+}
+
+// withSession returns a handler that uses the session of a request and serves the request, or writes
+// the error of one of them.
+func (s *Server) withSession(use sessionUse, serve func(*session, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ses, release, err := s.use(r.Context(), clientOf(r), sessionOf(r), use)
+		if err == nil {
+			defer release()
+			err = serve(ses, w, r)
+		}
+		if err != nil {
+			fail(w, err)
+		}
+	}
 }
 
 // serveTool serves one call of a tool, without MCP.
-func (s *Server) serveTool(w http.ResponseWriter, r *http.Request) {
-	one, release, err := s.use(r.Context(), r.PathValue("name"), continued)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	defer release()
-	one.ServeTool(w, r, r.PathValue("tool"))
+func serveTool(ses *session, w http.ResponseWriter, r *http.Request) error {
+	ses.ServeTool(w, r, r.PathValue("tool"))
+	return nil
 }
 
-// demandOf returns what an MCP request needs of its session. A request that names an MCP session
-// belongs to an earlier session of the same name. From protocol version 2026-07-28 on there are no
+// devToolsPaths are the paths of the endpoint for CDP clients, as in Chromium.
+var devToolsPaths = []string{"/json", "/json/", "/devtools/"}
+
+// sessionUseOf returns how an MCP request uses its session. A request with Mcp-Session-Id continues
+// an MCP session, so it must not open a session. From protocol version 2026-07-28 on there are no
 // MCP sessions; the headers say whether a request is a call.
-func demandOf(r *http.Request) demand {
+func sessionUseOf(r *http.Request) sessionUse {
 	switch {
 	case r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "":
-		return existing
-	case r.Header.Get("Mcp-Method") == "tools/call":
-		return continued
+		return mustBeOpen
 	}
-	return fresh
+	switch r.Header.Get("Mcp-Method") {
+	case "tools/call":
+		return opensUnlessEnded
+	case "", "initialize", "server/discover": // without the header, it is initialize
+		return newClient
+	}
+	return alwaysOpens
 }
 
-// isMessage reports whether the body of r is a JSON-RPC request or notification, or a batch of them.
-// The size of the body is already limited. The body can be read again.
+// isMessage reports whether the body of r is a JSON-RPC request or notification, or a batch of
+// them. The size of the body is already limited. The body can be read again.
 func isMessage(r *http.Request) bool {
 	type message struct {
 		Version string `json:"jsonrpc"`
@@ -351,14 +406,18 @@ func isMessage(r *http.Request) bool {
 }
 
 func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
+	query, err := boolParameters(r.URL.RawQuery, "keep")
 	var settings Settings
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSettings))
-	if err := dec.Decode(&settings); err != nil {
-		fail(w, errs.Errorf(errs.ErrBadArgs, "Send a JSON object that maps each flag to a list of values.", "settings of the session: %w", err))
-		return
+	if err == nil {
+		settings, err = readSettings(w, r)
 	}
-	keep := r.URL.Query().Get("keep") == "true"
-	if err := s.open(principalOf(r.Context()), r.PathValue("name"), settings, keep); err != nil {
+	if err == nil && s.opts.CheckSettings != nil {
+		err = s.opts.CheckSettings(settings)
+	}
+	if err == nil {
+		err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
+	}
+	if err != nil {
 		fail(w, err)
 		return
 	}
@@ -369,38 +428,34 @@ func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
 const streamProtocol = "mcp-stdio"
 
 // serveStream serves MCP's stdio transport on the connection of a request.
-func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	one, release, err := s.use(r.Context(), r.PathValue("name"), fresh)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	defer release()
+func (s *Server) serveStream(ses *session, w http.ResponseWriter, _ *http.Request) error {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		fail(w, err)
-		return
+		return err
 	}
 	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", streamProtocol)
 	if err == nil {
-		err = one.ServeStream(&stream{conn, buffered.Reader})
+		err = ses.ServeStream(&Stream{conn, buffered.Reader})
 	}
 	if err != nil {
 		conn.Close()
-		s.log.Warn("client disconnected", "session", one.key.name, "error", err)
+		s.log.Warn("client disconnected", "session", ses.key.name, "error", err)
 	}
+	return nil
 }
 
-// A stream is a connection after its upgrade. Its reader may have read more than the headers.
-type stream struct {
+// A Stream is a connection to a session over MCP's stdio transport.
+type Stream struct {
 	net.Conn
-	in *bufio.Reader
+	in *bufio.Reader // may have read more than the headers of the upgrade
 }
 
-func (s *stream) Read(p []byte) (int, error) { return s.in.Read(p) }
+// Read implements net.Conn.
+func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
 
-// CloseWrite ends the output, but not the input.
-func (s *stream) CloseWrite() error {
+// CloseWrite ends the output, but not the input. After the requests of a client, the server sends its
+// last response and closes the stream.
+func (s *Stream) CloseWrite() error {
 	if half, ok := s.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

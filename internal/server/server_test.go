@@ -37,7 +37,16 @@ func (s fakeSession) ServeStream(stream io.ReadWriteCloser) error {
 	return errors.Join(err, stream.Close())
 }
 
-func (s fakeSession) Close() error {
+// ServeDevTools answers with its name and the path.
+func (s fakeSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	fmt.Fprint(w, s.name, " ", r.URL.Path)
+	return nil
+}
+
+func (s fakeSession) HasBrowser() bool { return true }
+func (fakeSession) HandedOver() bool   { return false }
+
+func (s fakeSession) Close(string) error {
 	s.closed.Add(1)
 	return nil
 }
@@ -45,6 +54,7 @@ func (s fakeSession) Close() error {
 // A fixture is a server that runs, with a client.
 type fixture struct {
 	*Client
+	server         *Server
 	dir            string
 	opened, closed atomic.Int32
 	ended          chan error // result of Serve
@@ -59,15 +69,17 @@ func start(t *testing.T, opts Options) *fixture {
 			return fakeSession{r.Name, &f.closed}, nil
 		}
 	}
-	l, err := Listen(f.dir)
+	l, err := Listen(t.Context(), f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.server = New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.ended <- New(opts).Serve(ctx, l)
+		defer l.Release()
+		f.ended <- f.server.Serve(ctx, l)
 	}()
 	f.Client = NewClient(SocketPath(f.dir))
 	t.Cleanup(func() {
@@ -107,7 +119,7 @@ func TestSessions(t *testing.T) {
 	var opening sync.WaitGroup
 	for range 10 {
 		opening.Go(func() {
-			if err := f.OpenSession(ctx, "work", Settings{"--allow-domain": {"example.com"}}); err != nil {
+			if err := f.OpenSession(ctx, "work", Settings{"--allow-domain": {"example.com"}}, false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -116,7 +128,7 @@ func TestSessions(t *testing.T) {
 	if n := f.opened.Load(); n != 1 {
 		t.Errorf("10 concurrent calls opened %d sessions", n)
 	}
-	if err := f.OpenSession(ctx, "test", nil); err != nil {
+	if err := f.OpenSession(ctx, "test", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	infos, err := f.Sessions(ctx)
@@ -136,7 +148,7 @@ func TestSessions(t *testing.T) {
 	if got := f.request(t, "work"); !strings.HasPrefix(got, "404 ") {
 		t.Errorf("a request for a closed session got %q", got)
 	}
-	wantError(t, f.OpenSession(ctx, "../x", nil), errs.ErrBadArgs, "invalid session name")
+	wantError(t, f.OpenSession(ctx, "../x", nil, false), errs.ErrBadArgs, "invalid session name")
 }
 
 // request sends a request to a session and returns status and body.
@@ -146,7 +158,7 @@ func (f *fixture) request(t *testing.T, session string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := sessionTransport{f.http.Transport, session}.RoundTrip(req)
+	resp, err := sessionTransport{f.Client, session}.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +175,7 @@ func TestStream(t *testing.T) {
 	f := start(t, Options{})
 	_, err := f.Stream(t.Context(), "a")
 	wantError(t, err, errs.ErrBadArgs, `session "a" not found`)
-	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+	if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	s, err := f.Stream(t.Context(), "a")
@@ -182,15 +194,89 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// A blankSession is a session whose browser the test starts.
+type blankSession struct {
+	fakeSession
+	started *atomic.Bool
+}
+
+func (s blankSession) HasBrowser() bool { return s.started.Load() }
+
+// TestReplaceSession opens a session with other settings: it is replaced unless it has a browser or
+// is in use, and then the error names all differences.
+func TestReplaceSession(t *testing.T) {
+	var f *fixture
+	var started atomic.Bool
+	var settings []Settings
+	f = start(t, Options{Open: func(r OpenRequest) (Session, error) {
+		settings = append(settings, r.Settings)
+		return blankSession{fakeSession{r.Name, &f.closed}, &started}, nil
+	}})
+	ctx := t.Context()
+	first, second := Settings{"--headless": {"true"}}, Settings{"--allow-domain": {"example.com"}, "--enable-mutations": {"true"}}
+	for _, s := range []Settings{first, nil, second, second} {
+		if err := f.OpenSession(ctx, "work", s, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(settings) != 2 || f.closed.Load() != 1 || len(settings[1]) != 2 {
+		t.Fatalf("opened with %v, closed %d", settings, f.closed.Load())
+	}
+	refused := func(what string) {
+		t.Helper()
+		err := f.OpenSession(ctx, "work", Settings{"--allow-domain": {"example.org"}, "--headless": {"true"}, "--enable-mutations": {"true"}}, false)
+		wantError(t, err, errs.ErrBadArgs, `: --allow-domain is ["example.com"] there, not ["example.org"]; --headless is unset there, not ["true"]`)
+		if e, ok := errors.AsType[*errs.Error](err); !ok || !strings.Contains(e.Hint, "`chrome-mcp sessions close work`") {
+			t.Errorf("%s: hint of %v", what, err)
+		}
+	}
+	stream, err := f.Stream(ctx, "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("in use")
+	if err := stream.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(stream); err != nil {
+		t.Fatal(err)
+	}
+	// A use that ends shortly afterwards, like that of a call whose response the client already has.
+	brief, err := f.Stream(ctx, "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { _ = brief.CloseWrite() })
+	for _, s := range []Settings{first, second} {
+		if err := f.OpenSession(ctx, "work", s, false); err != nil {
+			t.Error(err)
+		}
+	}
+	// One that has started a browser when it ends.
+	starting, err := f.Stream(ctx, "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() {
+		started.Store(true)
+		_ = starting.CloseWrite()
+	})
+	refused("in use, then with a browser")
+	refused("with a browser")
+	if n := f.closed.Load(); n != 3 {
+		t.Errorf("closed %d sessions", n)
+	}
+}
+
 func TestSessionSettingsConflict(t *testing.T) {
 	f := start(t, Options{})
 	ctx := t.Context()
 	opened := Settings{"--allow-domain": {"example.com"}, "--headless": {"true"}}
-	if err := f.OpenSession(ctx, DefaultSession, opened); err != nil {
+	if err := f.OpenSession(ctx, DefaultSession, opened, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, same := range []Settings{opened, nil, {"--headless": {"true"}}} {
-		if err := f.OpenSession(ctx, DefaultSession, same); err != nil {
+		if err := f.OpenSession(ctx, DefaultSession, same, false); err != nil {
 			t.Errorf("%v: %v", same, err)
 		}
 	}
@@ -198,8 +284,13 @@ func TestSessionSettingsConflict(t *testing.T) {
 		`--allow-domain is ["example.com"] there, not ["example.org"]`:               {"--allow-domain": {"example.org"}},
 		`--allow-domain is ["example.com"] there, not ["example.com" "example.org"]`: {"--allow-domain": {"example.com", "example.org"}},
 		`--enable-mutations is unset there, not ["true"]`:                            {"--headless": {"true"}, "--enable-mutations": {"true"}},
+		`other settings: --cdp-endpoint differs; --proxy differs; browsers differs`:  {"--cdp-endpoint": {"wss://h/?token=SECRET"}, "--proxy": {"http://ann:SECRET@proxy"}, "browsers": {"SECRET"}},
 	} {
-		wantError(t, f.OpenSession(ctx, DefaultSession, other), errs.ErrBadArgs, text)
+		err := f.OpenSession(ctx, DefaultSession, other, false)
+		wantError(t, err, errs.ErrBadArgs, text)
+		if strings.Contains(fmt.Sprint(err), "SECRET") {
+			t.Errorf("the error has a secret: %v", err)
+		}
 	}
 }
 
@@ -211,7 +302,7 @@ func TestFailedOpenLeavesNoSession(t *testing.T) {
 		}
 		return fakeSession{r.Name, new(atomic.Int32)}, nil
 	}})
-	err := f.OpenSession(t.Context(), "a", nil)
+	err := f.OpenSession(t.Context(), "a", nil, false)
 	wantError(t, err, errs.ErrLaunchFailed, "no memory")
 	if e, ok := errors.AsType[*errs.Error](err); !ok || e.Hint != "Try again." {
 		t.Errorf("the hint is lost: %+v", err)
@@ -220,7 +311,7 @@ func TestFailedOpenLeavesNoSession(t *testing.T) {
 		t.Errorf("sessions %+v, %v", infos, err)
 	}
 	fails = false
-	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+	if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -228,7 +319,7 @@ func TestFailedOpenLeavesNoSession(t *testing.T) {
 func TestStopClosesSessions(t *testing.T) {
 	f := start(t, Options{})
 	for _, name := range []string{"a", "b"} {
-		if err := f.OpenSession(t.Context(), name, nil); err != nil {
+		if err := f.OpenSession(t.Context(), name, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +342,7 @@ func TestIdleTimeout(t *testing.T) {
 		return fakeSession{r.Name, new(atomic.Int32)}, nil
 	}})
 	opened := make(chan error, 1)
-	go func() { opened <- f.OpenSession(context.Background(), "a", nil) }()
+	go func() { opened <- f.OpenSession(context.Background(), "a", nil, false) }()
 	select {
 	case err := <-f.ended:
 		t.Fatalf("the server ended during a request: %v", err)
@@ -269,10 +360,55 @@ func TestIdleTimeout(t *testing.T) {
 func TestSocket(t *testing.T) {
 	t.Run("second server", func(t *testing.T) {
 		f := start(t, Options{})
-		_, err := Listen(f.dir)
+		_, err := Listen(t.Context(), f.dir)
 		wantError(t, err, errs.ErrBackpressure, "another server uses the data directory")
 		if _, err := f.Status(t.Context()); err != nil {
 			t.Errorf("the first server: %v", err)
+		}
+	})
+	t.Run("server that is stopping", func(t *testing.T) {
+		dir := shortDir(t)
+		client := NewClient(SocketPath(dir))
+		defer client.Close()
+		if err := client.WaitStopped(t.Context(), Status{}); err != nil {
+			t.Errorf("without a data directory: %v", err)
+		}
+		old, err := Listen(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := New(Options{}).Serve(ctx, old); err != nil {
+			t.Fatal(err)
+		}
+		// Its browsers still run.
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := Listen(short, dir); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a new server: %v", err)
+		}
+		if err := client.WaitStopped(short, Status{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a client: %v", err)
+		}
+		old.Release()
+		if err := client.WaitStopped(t.Context(), Status{}); err != nil {
+			t.Errorf("a client after the end: %v", err)
+		}
+		next, err := Listen(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old.Release() // does not affect the next one
+		if _, err := Listen(t.Context(), dir); errs.CodeOf(err) != errs.ErrBackpressure {
+			t.Errorf("a third server: %v", err)
+		}
+		next.Release()
+	})
+	t.Run("next server", func(t *testing.T) {
+		f := start(t, Options{})
+		if err := f.WaitStopped(t.Context(), Status{Started: time.Now().Add(-time.Hour)}); err != nil {
+			t.Errorf("waiting for an earlier server: %v", err)
 		}
 	})
 	t.Run("socket of a killed server", func(t *testing.T) {
@@ -289,11 +425,11 @@ func TestSocket(t *testing.T) {
 		if _, err := NewClient(SocketPath(dir)).Status(t.Context()); !errors.Is(err, ErrNotRunning) {
 			t.Errorf("a client: %v", err)
 		}
-		l, err := Listen(dir)
+		l, err := Listen(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Close()
+		l.Release()
 	})
 	t.Run("another file", func(t *testing.T) {
 		dir := shortDir(t)
@@ -303,7 +439,7 @@ func TestSocket(t *testing.T) {
 		if err := os.WriteFile(SocketPath(dir), []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Listen(dir)
+		_, err := Listen(t.Context(), dir)
 		wantError(t, err, errs.ErrLaunchFailed, "not a socket")
 		if data, err := os.ReadFile(SocketPath(dir)); err != nil || string(data) != "mine" {
 			t.Errorf("the file contains %q, %v", data, err)
@@ -312,7 +448,7 @@ func TestSocket(t *testing.T) {
 		wantError(t, err, errs.ErrLaunchFailed, "not a socket")
 	})
 	t.Run("long path", func(t *testing.T) {
-		_, err := Listen(filepath.Join(shortDir(t), strings.Repeat("x", 100)))
+		_, err := Listen(t.Context(), filepath.Join(shortDir(t), strings.Repeat("x", 100)))
 		wantError(t, err, errs.ErrBadArgs, "longer than")
 	})
 	t.Run("no server", func(t *testing.T) {

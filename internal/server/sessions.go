@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // Settings are the settings of a session: the values of each flag by which a client opened it.
@@ -23,15 +25,20 @@ type session struct {
 	settings Settings
 	ready    chan struct{} // closed when Session or err is set
 	Session
-	err error
+	err  error
+	gone chan struct{} // closed when the session is closed, or was not opened
 
 	// The fields below are guarded by Server.mu.
-	info   Info
-	keep   bool        // has no idle timeout
-	uses   int         // requests in progress, open streams and running calls
-	idle   *time.Timer // runs while uses is 0, unless the session has no idle timeout
-	idleAt time.Time   // when idle fires; zero while it does not run
-	ttl    *time.Timer // nil without a limit
+	info     Info
+	keep     bool             // has no idle timeout
+	users    clients          // of a principal with settings
+	uses     int              // requests in progress, open streams and running calls
+	unused   notify.Broadcast // notified when uses becomes 0
+	idle     *time.Timer      // runs while uses is 0, unless the session has no idle timeout
+	idleAt   time.Time        // when idle fires; zero while it does not run
+	ttl      *time.Timer      // nil without a limit
+	closing  bool             // accepts no requests
+	closeErr error            // of Session.Close; set before gone is closed
 }
 
 // A sessionKey identifies a session. Principals do not see each other's sessions.
@@ -48,7 +55,7 @@ type Info struct {
 }
 
 // sessionName matches valid names of sessions.
-var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`) })
+var sessionName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
 
 // CheckName returns ErrBadArgs unless name can be the name of a session.
 func CheckName(name string) error {
@@ -58,81 +65,175 @@ func CheckName(name string) error {
 	return nil
 }
 
-// open opens a session, or checks that the open session of that name has the given settings.
-// Concurrent calls for one name open it once. With keep, the session has no idle timeout.
-func (s *Server) open(p *Principal, name string, settings Settings, keep bool) error {
+// open opens a session, or checks that the open session of that name has the given settings. If it
+// has others, and is not in use and has no browser, another one replaces it. Concurrent calls for
+// one name open it once. With keep, the session has no idle timeout.
+func (s *Server) open(ctx context.Context, p *Principal, client clientID, name string, settings Settings, keep bool) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if p.Settings != nil {
-		if flag := p.Settings.difference(settings); flag != "" {
-			return errs.Errorf(errs.ErrBadArgs, "Omit the setting.", "the token sets %s to another value", flag)
+		if flags := p.Settings.differences(settings); len(flags) > 0 {
+			return errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(flags, ", "))
 		}
 		settings, keep = p.Settings, false
 	}
-	s.mu.Lock()
-	one, err := s.openLocked(p, name, settings)
-	if err == nil && keep {
-		one.keep = true
-		s.restIdle(one)
+	for {
+		s.mu.Lock()
+		s.ended.find(sessionKey{p.Name, name}).report(client) // it knows, because it opens the session again
+		ses, err := s.openLocked(ctx, p, name, settings)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		<-ses.ready
+		if ses.err != nil {
+			return ses.err
+		}
+		if err := ses.settings.check(name, settings); err != nil {
+			if s.replace(ctx, ses) {
+				continue
+			}
+			return err
+		}
+		if keep {
+			s.mu.Lock()
+			ses.keep = true
+			s.updateIdleTimer(ses)
+			s.mu.Unlock()
+		}
+		return nil
 	}
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	<-one.ready
-	if one.err != nil {
-		return one.err
-	}
-	return one.settings.check(name, settings)
 }
 
-// openLocked returns the session of a name. If there is none, it starts to open it. s.mu must be
-// held.
-func (s *Server) openLocked(p *Principal, name string, settings Settings) (*session, error) {
-	key := sessionKey{p.Name, name}
-	if s.closed {
-		return nil, errStopping()
+// Open opens a session of a principal with settings before its first client connects.
+func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
+	return s.open(ctx, p, clientID{}, name, p.Settings, false)
+}
+
+// responseGrace bounds waiting for a use of a session whose response the client already has.
+const responseGrace = time.Second
+
+// replace closes a session so that another one with other settings can replace it. It reports
+// false, and does nothing, if the session is in use or has a browser.
+func (s *Server) replace(ctx context.Context, ses *session) bool {
+	if ses.HasBrowser() {
+		return false
 	}
-	if one := s.sessions[key]; one != nil {
-		return one, nil
+	used := s.awaitUnused(ctx, ses)
+	if ses.HasBrowser() { // the call that has just ended may have started it
+		return false
+	}
+	inUse := false
+	_, err := s.end(ses, "a client opened it with other settings", func() bool {
+		inUse = ses.uses > 0 || ses.info.Used != used
+		return inUse
+	})
+	return !inUse && err == nil
+}
+
+// awaitUnused waits until a session is not in use, for at most responseGrace, and returns when it
+// was last used.
+func (s *Server) awaitUnused(ctx context.Context, ses *session) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, responseGrace)
+	defer cancel()
+	for {
+		changed := ses.unused.Changed()
+		s.mu.Lock()
+		uses, used := ses.uses, ses.info.Used
+		s.mu.Unlock()
+		if uses == 0 {
+			return used
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return used
+		}
+	}
+}
+
+// openLocked returns the session of a name. If there is none, it starts to open it. If an earlier
+// one is being closed, it waits for its end, until ctx is done. s.mu must be held; it is not held
+// during the wait.
+func (s *Server) openLocked(ctx context.Context, p *Principal, name string, settings Settings) (*session, error) {
+	key := sessionKey{p.Name, name}
+	for {
+		if s.closed {
+			return nil, errStopping()
+		}
+		old := s.sessions[key]
+		if old == nil {
+			break
+		}
+		if !old.closing {
+			return old, nil
+		}
+		s.mu.Unlock()
+		var err error
+		select {
+		case <-old.gone:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		s.mu.Lock()
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := s.checkSessions(p); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	one := &session{key: key, info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{})}
-	s.sessions[key] = one
-	s.ended.forget(key)
-	s.hold(one)
+	ses := &session{key: key, info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{}), gone: make(chan struct{})}
+	s.sessions[key] = ses
+	s.ended.reopen(key)
+	s.beginUse(ses)
 	go func() {
-		defer s.drop(one)
-		one.Session, one.err = s.opts.Open(OpenRequest{Principal: p.Name, Name: name, Settings: settings, Limit: s.limit(one)})
-		if one.err != nil {
-			s.mu.Lock()
-			delete(s.sessions, key)
-			s.mu.Unlock()
+		defer s.endUse(ses)
+		ses.Session, ses.err = s.opts.Open(OpenRequest{
+			Principal: p.Name, Name: name, Settings: settings, Limit: s.limit(ses),
+			Close: func(reason string) error { return s.closeSession(ses, reason) },
+		})
+		if ses.err != nil {
+			s.remove(ses)
 		} else {
 			s.log.Info("session opened", "session", name, "principal", p.Name)
-			s.startTTL(one)
+			s.startTTL(ses)
 		}
-		close(one.ready)
+		close(ses.ready)
 	}()
-	return one, nil
+	return ses, nil
 }
 
-// checkSessions returns an error if no more sessions may be open. s.mu must be held.
+// remove forgets a session that is closed, or was not opened.
+func (s *Server) remove(ses *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, ses.key)
+	close(ses.gone)
+}
+
+// checkSessions returns an error if no more sessions may be open. A session counts until it is
+// closed, because its browser context exists until then. s.mu must be held.
 func (s *Server) checkSessions(p *Principal) error {
-	own := 0
-	for key := range s.sessions {
+	own, closing := 0, 0
+	for key, ses := range s.sessions {
 		if key.principal == p.Name {
 			own++
+			if ses.closing {
+				closing++
+			}
 		}
 	}
 	limit := cmp.Or(p.MaxSessions, defaultPrincipalSessions)
 	switch {
+	case own >= limit && closing > 0:
+		err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds.", "%d sessions are open, the maximum for this token; %d of them are being closed", own, closing)
+		err.Retryable = true
+		return err
 	case own >= limit:
-		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open, the maximum of this client", own)
+		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open, the maximum for this token", own)
 	case len(s.sessions) >= s.opts.MaxSessions:
 		err := errs.Errorf(errs.ErrBackpressure, "Try again later.", "%d sessions are open, the maximum of the server", s.opts.MaxSessions)
 		err.Retryable = true
@@ -141,78 +242,95 @@ func (s *Server) checkSessions(p *Principal) error {
 	return nil
 }
 
-// check returns an error that names the first difference between the settings s of the open session
-// and those of a later client.
+// privateSettings are the settings whose values can contain tokens and passwords.
+var privateSettings = []string{"--cdp-endpoint", "--proxy", "browsers"}
+
+// check returns an error that names the differences between the settings s of the open session and
+// those of a later client.
 func (s Settings) check(name string, later Settings) error {
-	flag := s.difference(later)
-	if flag == "" {
+	var all []string
+	for _, flag := range s.differences(later) {
+		if slices.Contains(privateSettings, flag) {
+			all = append(all, flag+" differs")
+			continue
+		}
+		has := "unset"
+		if values, ok := s[flag]; ok {
+			has = fmt.Sprintf("%q", values)
+		}
+		all = append(all, fmt.Sprintf("%s is %s there, not %q", flag, has, later[flag]))
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	has := "unset"
-	if values, ok := s[flag]; ok {
-		has = fmt.Sprintf("%q", values)
-	}
-	return errs.Errorf(errs.ErrBadArgs, "Omit the setting, close the session, or use a session with another name.",
-		"session %q was opened with other settings: %s is %s there, not %q", name, flag, has, later[flag])
+	return errs.Errorf(errs.ErrBadArgs, fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
+		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
 }
 
-// difference returns the first flag that later sets to another value than s, or "".
-func (s Settings) difference(later Settings) string {
+// differences returns the flags that later sets to other values than s, sorted.
+func (s Settings) differences(later Settings) (flags []string) {
 	for _, flag := range slices.Sorted(maps.Keys(later)) {
 		if !slices.Equal(s[flag], later[flag]) {
-			return flag
+			flags = append(flags, flag)
 		}
 	}
-	return ""
+	return flags
 }
 
-// A demand says what a request needs of its session.
-type demand int
+// A sessionUse says whether a request opens its session, if that is a session of a principal with
+// settings.
+type sessionUse int
 
 const (
-	// existing is a request that makes no sense without its session, such as one that names an MCP
-	// session.
-	existing demand = iota
-	// continued is a call. It opens a session of a principal with settings, but if that session has
-	// ended, the first call reports it: its client must know that the pages are gone.
-	continued
-	// fresh is the first request of a client. It opens a session of a principal with settings.
-	fresh
+	mustBeOpen       sessionUse = iota // fails if the session is not open
+	opensUnlessEnded                   // opens it; the first call of each client after its end reports the end instead
+	alwaysOpens                        // opens it
+	newClient                          // opens it; the client does not know an earlier session of this name
 )
 
-// use returns the session that a request names, and marks it as used until the caller calls
-// release. ctx is that of the request. A request does not find the sessions of other principals.
-func (s *Server) use(ctx context.Context, name string, needs demand) (one *session, release func(), err error) {
+// use returns the session that a request of a client names, and marks it as used until the caller
+// calls release. ctx is that of the request. A request does not find the sessions of other
+// principals.
+func (s *Server) use(ctx context.Context, client clientID, name string, use sessionUse) (ses *session, release func(), err error) {
 	p := principalOf(ctx)
 	key := sessionKey{p.Name, name}
 	s.mu.Lock()
-	one = s.sessions[key]
-	if one == nil {
-		opens := p.Settings != nil && needs != existing && CheckName(name) == nil
-		reason, ended := s.ended.reason(key)
-		switch {
-		case ended && !(opens && needs == fresh):
-			if opens {
-				s.ended.forget(key)
-			}
-			err = errEnded(name, reason, opens)
-		case opens:
-			one, err = s.openLocked(p, name, p.Settings)
-		default:
-			err = errUnknown(name)
-		}
+	ses = s.sessions[key]
+	if ses != nil && ses.closing {
+		ses = nil
+	}
+	opens := p.Settings != nil && use != mustBeOpen && CheckName(name) == nil
+	end := s.ended.find(key)
+	if use == newClient {
+		end.report(client)
+	}
+	calls := use == mustBeOpen || use == opensUnlessEnded
+	switch {
+	case calls && end.report(client):
+		err = errEnded(name, end.reason, opens || ses != nil)
+	case ses != nil:
+	case end != nil && (!opens || use == opensUnlessEnded && !end.reported):
+		end.reported = end.reported || opens
+		err = errEnded(name, end.reason, opens)
+	case opens:
+		ses, err = s.openLocked(ctx, p, name, p.Settings)
+	default:
+		err = errUnknown(name)
 	}
 	if err != nil {
 		s.mu.Unlock()
 		return nil, nil, err
 	}
-	one.info.Used = time.Now()
-	s.hold(one)
+	if p.Settings != nil && calls {
+		ses.users.add(client)
+	}
+	ses.info.Used = time.Now()
+	s.beginUse(ses)
 	s.mu.Unlock()
-	release = sync.OnceFunc(func() { s.drop(one) })
+	release = sync.OnceFunc(func() { s.endUse(ses) })
 	select {
-	case <-one.ready:
-		err = one.err
+	case <-ses.ready:
+		err = ses.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -220,68 +338,81 @@ func (s *Server) use(ctx context.Context, name string, needs demand) (one *sessi
 		release()
 		return nil, nil, err
 	}
-	return one, release, nil
+	return ses, release, nil
 }
 
-// close closes a session of p.
-func (s *Server) close(p *Principal, name string) error {
+// Close closes a session of p. The errors of running calls give the reason. It returns ErrBadArgs if
+// the session is not open.
+func (s *Server) Close(p *Principal, name, reason string) error {
 	s.mu.Lock()
-	one := s.sessions[sessionKey{p.Name, name}]
+	ses := s.sessions[sessionKey{p.Name, name}]
 	s.mu.Unlock()
-	if one == nil {
+	if ses == nil {
 		return errUnknown(name)
 	}
-	<-one.ready
-	ended, err := s.end(one, "a client closed it", nil)
+	return s.closeSession(ses, reason)
+}
+
+// closeSession closes a session. The errors of running calls, and of the next ones of its clients,
+// give the reason. It returns ErrBadArgs if the session is already being closed.
+func (s *Server) closeSession(ses *session, reason string) error {
+	<-ses.ready
+	ended, err := s.end(ses, reason, nil)
 	if !ended {
-		return errUnknown(name)
+		return errUnknown(ses.key.name)
 	}
 	return err
 }
 
 // end closes an opened session and remembers the reason. It does nothing if another call has closed
 // the session or keep, which is called with s.mu held, returns true. keep may be nil.
-func (s *Server) end(one *session, reason string, keep func() bool) (ended bool, err error) {
+func (s *Server) end(ses *session, reason string, keep func() bool) (ended bool, err error) {
 	s.mu.Lock()
-	if s.sessions[one.key] != one || keep != nil && keep() {
+	if s.sessions[ses.key] != ses || ses.closing || keep != nil && keep() {
 		s.mu.Unlock()
 		return false, nil
 	}
-	delete(s.sessions, one.key)
-	s.ended.add(one.key, reason)
-	for _, timer := range []*time.Timer{one.idle, one.ttl} {
+	ses.closing = true
+	s.ended.add(ses.key, reason, ses.users)
+	for _, timer := range []*time.Timer{ses.idle, ses.ttl} {
 		if timer != nil {
 			timer.Stop()
 		}
 	}
-	s.closing.Add(1)
 	s.mu.Unlock()
-	defer s.closing.Done()
-	err = one.Close()
-	s.log.Info("session closed", "session", one.key.name, "principal", one.key.principal, "reason", reason, "error", err)
+	err = ses.Close(reason)
+	ses.closeErr = err
+	s.remove(ses)
+	s.log.Info("session closed", "session", ses.key.name, "principal", ses.key.principal, "reason", reason, "error", err)
 	return true, err
 }
 
-// closeAll closes all sessions at the same time, and opens no more.
-func (s *Server) closeAll() error {
+// closeAll closes all sessions at the same time, and opens no more. It returns an error if some are
+// not closed when ctx is done.
+func (s *Server) closeAll(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	if s.idle != nil {
 		s.idle.Stop()
 	}
-	open := slices.Collect(maps.Values(s.sessions))
+	all := slices.Collect(maps.Values(s.sessions))
 	s.mu.Unlock()
-	failed := make([]error, len(open))
-	var closing sync.WaitGroup
-	for i, one := range open {
-		closing.Go(func() {
-			if <-one.ready; one.err == nil {
-				_, failed[i] = s.end(one, "the server stopped", nil)
+	for _, ses := range all {
+		go func() {
+			if <-ses.ready; ses.err == nil {
+				s.end(ses, "the server stopped", nil)
 			}
-		})
+		}()
 	}
-	closing.Wait()
-	s.closing.Wait() // those that another call closes
+	var failed []error
+	for _, ses := range all { // those that another call closes, too
+		select {
+		case <-ses.gone:
+			failed = append(failed, ses.closeErr)
+		case <-ctx.Done():
+			failed = append(failed, fmt.Errorf("session %q did not close in time", ses.key.name))
+		}
+	}
 	return errors.Join(failed...)
 }
 
@@ -289,7 +420,7 @@ func (s *Server) closeAll() error {
 var errNoSession = errors.New("not found")
 
 func errUnknown(name string) error {
-	return errs.Errorf(errs.ErrBadArgs, "Open the session first.", "session %q %w", name, errNoSession)
+	return errs.Errorf(errs.ErrBadArgs, "Open the session first. `Client.Sessions` and GET /v1/sessions list the open ones.", "session %q %w", name, errNoSession)
 }
 
 // errEnded is the error of a request for a session that has ended. reopens reports whether the next

@@ -46,12 +46,20 @@ func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *drainSession) ServeTool(w http.ResponseWriter, r *http.Request, _ string) { s.ServeHTTP(w, r) }
 
+func (s *drainSession) HasBrowser() bool { return true }
+func (*drainSession) HandedOver() bool   { return false }
+
 func (s *drainSession) ServeStream(stream io.ReadWriteCloser) error {
 	<-s.closed
 	return stream.Close()
 }
 
-func (s *drainSession) Close() error {
+func (s *drainSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	s.ServeHTTP(w, r)
+	return nil
+}
+
+func (s *drainSession) Close(string) error {
 	close(s.closed)
 	return nil
 }
@@ -59,12 +67,12 @@ func (s *drainSession) Close() error {
 // startDraining starts a server with a running call and a waiting client, and returns the response
 // to the call.
 func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
-	one := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
+	ses := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
 	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
-		one.limit = r.Limit
-		return one, nil
+		ses.limit = r.Limit
+		return ses, nil
 	}})
-	if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+	if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	response := make(chan string, 1)
@@ -73,7 +81,7 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 		if err != nil {
 			return err.Error()
 		}
-		resp, err := sessionTransport{f.http.Transport, "a"}.RoundTrip(req)
+		resp, err := sessionTransport{f.Client, "a"}.RoundTrip(req)
 		if err != nil {
 			return err.Error()
 		}
@@ -94,14 +102,14 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 	}
 	t.Cleanup(func() { stream.Close() })
 	go func() { response <- send(http.MethodPost) }()
-	<-one.called
-	return f, one, response
+	<-ses.called
+	return f, ses, response
 }
 
 // TestStopDrainsCalls checks that a running call finishes when the server stops, and that clients
 // which wait for messages do not delay the end.
 func TestStopDrainsCalls(t *testing.T) {
-	f, one, response := startDraining(t)
+	f, ses, response := startDraining(t)
 	start := time.Now()
 	if err := f.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,11 +117,11 @@ func TestStopDrainsCalls(t *testing.T) {
 	select {
 	case err := <-f.ended:
 		t.Fatalf("the server ended during a call: %v", err)
-	case <-one.closed:
+	case <-ses.closed:
 		t.Fatal("the session was closed during a call")
 	case <-time.After(200 * time.Millisecond):
 	}
-	close(one.proceed)
+	close(ses.proceed)
 	if got := <-response; !strings.HasPrefix(got, "200 result") {
 		t.Errorf("the call returned %s", got)
 	}
@@ -127,12 +135,12 @@ func TestStopDrainsCalls(t *testing.T) {
 
 // TestStopEndsLongCalls checks that a call which does not finish in time is ended.
 func TestStopEndsLongCalls(t *testing.T) {
-	f, one, response := startDraining(t)
+	f, ses, response := startDraining(t)
 	start := time.Now()
 	if err := f.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-one.closed
+	<-ses.closed
 	if d := time.Since(start); d < drainTimeout {
 		t.Errorf("the call had %v", d)
 	}
@@ -162,7 +170,7 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 				t.Cleanup(func() { conn.Close() })
 				return conn
 			}
-			if err := f.OpenSession(t.Context(), "a", nil); err != nil {
+			if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 				t.Fatal(err)
 			}
 			for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\n" + header, "PUT /v1/sessions/b HTTP/1.1\r\n" + header + "Content-Length: 100\r\n\r\n{"} {
@@ -198,21 +206,22 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 	}
 }
 
-// TestStopRejectsCalls checks that a call on an open connection is rejected while the server drains.
+// TestStopRejectsCalls checks that a call on an open connection is rejected while the server
+// drains.
 func TestStopRejectsCalls(t *testing.T) {
-	f, one, response := startDraining(t)
+	f, ses, response := startDraining(t)
 	if err := f.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for { // until Serve has noticed
-		release, err := one.limit(t.Context())
+		release, err := ses.limit(t.Context())
 		if err != nil {
 			wantError(t, err, errs.ErrNoBackend, "the server is stopping")
 			break
 		}
 		release()
 	}
-	close(one.proceed)
+	close(ses.proceed)
 	<-response
 	if err := <-f.ended; err != nil {
 		t.Error(err)

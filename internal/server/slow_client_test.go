@@ -39,20 +39,20 @@ func (l *pipeListener) dial() net.Conn {
 	return client
 }
 
-// servePipe serves an HTTP front on in-memory connections until the end of the test. closed receives
-// the time when the server closes a connection.
+// servePipe serves an HTTP listener on in-memory connections until the end of the test. closed
+// receives the time when the server closes a connection.
 func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
-	front, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
+	listener, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	front.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{}}})
-	front.listener.Close()
-	l = &pipeListener{make(chan net.Conn), make(chan struct{}), front.listener.Addr()}
-	front.listener = l
-	serve := front.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
-	times := make(chan time.Time, 2*maxConnections)
-	front.web.ConnState = func(_ net.Conn, state http.ConnState) {
+	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{}}})
+	listener.listener.Close()
+	l = &pipeListener{make(chan net.Conn), make(chan struct{}), listener.listener.Addr()}
+	listener.listener = l
+	serve := listener.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
+	times := make(chan time.Time, 4*maxConnections)
+	listener.web.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			times <- time.Now()
 		}
@@ -60,7 +60,7 @@ func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
 	ended := make(chan error, 1)
 	go func() { ended <- serve() }()
 	t.Cleanup(func() {
-		front.web.Close()
+		listener.web.Close()
 		if err := <-ended; err != http.ErrServerClosed {
 			t.Error(err)
 		}
@@ -68,8 +68,8 @@ func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
 	return l, times
 }
 
-// TestHTTPSlowClients checks when clients that send or read too slowly are disconnected, also if they
-// send one byte per second.
+// TestHTTPSlowClients checks when clients that send or read too slowly are disconnected, also if
+// they send one byte per second.
 func TestHTTPSlowClients(t *testing.T) {
 	authorized := "Authorization: Bearer " + testToken + "\r\n"
 	for _, tt := range []struct {
@@ -134,29 +134,98 @@ func TestHTTPSlowClients(t *testing.T) {
 	}
 }
 
-// TestHTTPHalfOpenConnections opens as many connections as the server accepts, which send nothing.
-// The next one is served when their time is over.
+// ready requests /readyz on a connection and returns the status of the response.
+func ready(t *testing.T, conn net.Conn, host net.Addr) int {
+	t.Helper()
+	fmt.Fprintf(conn, "GET /readyz HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", host, testToken)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+// TestHTTPHalfOpenConnections opens more connections than the server accepts, which send no token.
+// Clients with a token connect immediately, and their connections stay open.
 func TestHTTPHalfOpenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, closed := servePipe(t)
 		begin := time.Now()
-		for range maxConnections {
-			l.dial()
+		old := l.dial()
+		if got := ready(t, old, l.addr); got != http.StatusOK {
+			t.Fatalf("status %d", got)
 		}
-		if len(closed) > 0 {
-			t.Fatal("connections were closed immediately")
+		for i := range 2 * maxConnections {
+			conn := l.dial()
+			if i%2 == 0 {
+				fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\n", l.addr)
+			}
 		}
-		conn := l.dial()
-		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", l.addr)
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
+		synctest.Wait()
+		if n := len(closed); n != maxConnections+1 {
+			t.Errorf("%d connections were closed, want %d", n, maxConnections+1)
 		}
-		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
-			t.Errorf("status %d", resp.StatusCode)
+		if got := ready(t, l.dial(), l.addr); got != http.StatusOK {
+			t.Errorf("a new connection: status %d", got)
 		}
-		if took := time.Since(begin); took < headerTimeout || took > headerTimeout+time.Second {
-			t.Errorf("it was served after %v", took)
+		if got := ready(t, old, l.addr); got != http.StatusOK {
+			t.Errorf("an open connection: status %d", got)
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("it took %v", took)
 		}
 	})
+}
+
+// TestHTTPConnectionsOfPrincipal checks that a principal has a limited number of connections, which
+// does not affect others.
+func TestHTTPConnectionsOfPrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, closed := servePipe(t)
+		conns := make([]net.Conn, maxPrincipalConnections)
+		for i := range conns {
+			conns[i] = l.dial()
+			if got := ready(t, conns[i], l.addr); got != http.StatusOK {
+				t.Fatalf("connection %d: status %d", i, got)
+			}
+		}
+		excess := l.dial()
+		if got := ready(t, excess, l.addr); got != http.StatusTooManyRequests {
+			t.Errorf("beyond the limit: status %d", got)
+		}
+		synctest.Wait()
+		if len(closed) != 1 {
+			t.Errorf("%d connections were closed, want 1", len(closed))
+		}
+		if got := ready(t, conns[0], l.addr); got != http.StatusOK {
+			t.Errorf("an open connection: status %d", got)
+		}
+		conns[1].Close()
+		synctest.Wait()
+		if got := ready(t, l.dial(), l.addr); got != http.StatusOK {
+			t.Errorf("after a connection was closed: status %d", got)
+		}
+	})
+}
+
+// TestHTTPConnectionsAreEnough checks that all principals together cannot use all connections.
+func TestHTTPConnectionsAreEnough(t *testing.T) {
+	listener, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for range 3 {
+		for range 20 {
+			p := &Principal{}
+			listener.AddTokens(Credential{Principal: p}, Credential{Principal: p})
+		}
+		if all := maxPrincipalConnections * len(listener.tokens) / 2; listener.connections() <= all {
+			t.Errorf("%d connections, of which principals can use %d", listener.connections(), all)
+		}
+	}
 }

@@ -14,11 +14,11 @@ func TestSocketIsPrivate(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(SocketPath(dir)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(dir)
+	l, err := Listen(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer l.Release()
 	for path, want := range map[string]os.FileMode{SocketPath(dir): 0o600, filepath.Dir(SocketPath(dir)): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, %v, want %v", path, info.Mode().Perm(), err, want)

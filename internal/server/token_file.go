@@ -31,6 +31,8 @@ type TokenEntry struct {
 	MaxSessions int
 	// Browsers is nil if the file does not set it.
 	Browsers []string
+	// Line is the line of the file at which the entry begins.
+	Line int
 }
 
 // ReadTokenFile reads a token file. It returns an error if others can read the file, and for
@@ -49,16 +51,22 @@ func ReadTokenFile(path string) ([]TokenEntry, error) {
 
 func parseTokens(data []byte) ([]TokenEntry, error) {
 	var list []json.RawMessage
-	err := decodeObject(data, map[string]any{"tokens": &list})
+	_, err := decodeObject(data, map[string]any{"tokens": &list})
 	if err == nil && len(list) == 0 {
 		err = errors.New("has no tokens")
 	}
 	if err != nil {
-		return nil, err
+		at := positionOf(err)
+		if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(json.RawMessage))); ok {
+			at = int(syntax.Offset)
+		}
+		return nil, fmt.Errorf("line %d: %w", lineOf(data, at), err)
 	}
 	var entries []TokenEntry
 	for i, raw := range list {
+		start := elementStart(data, i)
 		entry, err := parseToken(raw)
+		entry.Line = lineOf(data, start)
 		switch {
 		case err != nil:
 		case slices.ContainsFunc(entries, func(e TokenEntry) bool { return e.Name == entry.Name }):
@@ -67,7 +75,7 @@ func parseTokens(data []byte) ([]TokenEntry, error) {
 			err = errors.New("duplicate token")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tokens[%d]: %w", i, err)
+			return nil, fmt.Errorf("line %d: tokens[%d]: %w", lineOf(data, start+positionOf(err)), i, err)
 		}
 		entries = append(entries, entry)
 	}
@@ -77,58 +85,99 @@ func parseTokens(data []byte) ([]TokenEntry, error) {
 func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 	var token, sum string
 	var settings json.RawMessage
-	err = decodeObject(raw, map[string]any{
+	at, err := decodeObject(raw, map[string]any{
 		"name": &e.Name, "token": &token, "sha256": &sum, "settings": &settings, "maxSessions": &e.MaxSessions, "browsers": &e.Browsers,
 	})
 	switch {
 	case err != nil:
 		return e, err
 	case CheckName(e.Name) != nil || len(e.Name) >= minToken: // a token in the place of a name must not be in errors and logs
-		return e, fmt.Errorf("name: must be 1 to %d letters, digits, dots, dashes and underscores, and not begin with a dot or a dash", minToken-1)
+		return e, &positionError{at["name"], fmt.Errorf("name: must be 1 to %d letters, digits, dots, dashes and underscores, and not begin with a dot or a dash", minToken-1)}
 	case e.MaxSessions < 0:
-		return e, errors.New("maxSessions: is negative")
+		return e, &positionError{at["maxSessions"], errors.New("maxSessions: is negative")}
 	}
-	if e.Digest, err = digestOf(token, sum); err != nil || settings == nil {
-		return e, err
+	if e.Digest, err = digestOf(token, sum); err != nil {
+		return e, &positionError{max(at["token"], at["sha256"]), err}
+	}
+	if settings == nil {
+		return e, nil
 	}
 	e.Settings = Settings{}
 	flags, err := members(settings)
 	for _, flag := range flags {
 		var values []string
 		if json.Unmarshal(flag.value, &values) != nil || len(values) == 0 {
-			return e, fmt.Errorf("settings: %s: is not a list of strings", short(flag.key))
+			return e, &positionError{at["settings"] + flag.at, fmt.Errorf("settings: %s: is not a list of strings", short(flag.key))}
 		}
 		e.Settings[flag.key] = values
 	}
 	if err != nil {
-		return e, fmt.Errorf("settings: %w", err)
+		return e, &positionError{at["settings"] + positionOf(err), fmt.Errorf("settings: %w", err)}
 	}
 	return e, nil
 }
 
-// decodeObject decodes a JSON object. It returns an error for a key that is not in fields, for a
-// duplicate key, and for a value of the wrong type.
-func decodeObject(raw []byte, fields map[string]any) error {
+// A positionError is an error at an offset of a JSON text, in bytes.
+type positionError struct {
+	at int
+	error
+}
+
+func (e *positionError) Unwrap() error { return e.error }
+
+// positionOf returns the offset of an error, or 0 if it has none.
+func positionOf(err error) int {
+	if e, ok := errors.AsType[*positionError](err); ok {
+		return e.at
+	}
+	return 0
+}
+
+// lineOf returns the line of an offset of a text, from 1.
+func lineOf(data []byte, at int) int {
+	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n"))
+}
+
+// elementStart returns the offset of element i of the only member of a valid JSON object, which is
+// an array.
+func elementStart(data []byte, i int) int {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for range 3 { // the brace, the key and the bracket
+		_, _ = dec.Token()
+	}
+	var raw json.RawMessage
+	for range i + 1 {
+		_ = dec.Decode(&raw)
+	}
+	return int(dec.InputOffset()) - len(raw)
+}
+
+// decodeObject decodes a JSON object, and returns the offsets of the values, by key. It returns an
+// error for a key that is not in fields, for a duplicate key, and for a value of the wrong type.
+func decodeObject(raw []byte, fields map[string]any) (at map[string]int, err error) {
 	all, err := members(raw)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	at = map[string]int{}
 	for _, m := range all {
 		field, ok := fields[m.key]
 		if !ok {
-			return fmt.Errorf("unknown key %s; the keys are %s", short(m.key), strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+			return nil, &positionError{m.at, fmt.Errorf("unknown key %s; the keys are %s", short(m.key), strings.Join(slices.Sorted(maps.Keys(fields)), ", "))}
 		}
 		if json.Unmarshal(m.value, field) != nil || string(m.value) == "null" {
-			return fmt.Errorf("%s: has the wrong type", m.key)
+			return nil, &positionError{m.at, fmt.Errorf("%s: has the wrong type", m.key)}
 		}
+		at[m.key] = m.at
 	}
-	return nil
+	return at, nil
 }
 
 // A member is a key and a value of a JSON object.
 type member struct {
 	key   string
 	value json.RawMessage
+	at    int // offset of the value, in bytes
 }
 
 // members returns the members of a JSON object. encoding/json would accept duplicate keys and keys
@@ -146,18 +195,19 @@ func members(raw []byte) (all []member, err error) {
 			err = dec.Decode(&m.value)
 		}
 		if err != nil {
-			return nil, errors.New("is not JSON")
+			return nil, &positionError{int(dec.InputOffset()), errors.New("is not JSON")}
 		}
+		m.at = int(dec.InputOffset()) - len(m.value)
 		if slices.ContainsFunc(all, func(other member) bool { return other.key == m.key }) {
-			return nil, fmt.Errorf("duplicate key %s", short(m.key))
+			return nil, &positionError{m.at, fmt.Errorf("duplicate key %s", short(m.key))}
 		}
 		all = append(all, m)
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, errors.New("is not JSON")
+		return nil, &positionError{int(dec.InputOffset()), errors.New("is not JSON")}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("unexpected data after the object")
+		return nil, &positionError{int(dec.InputOffset()), errors.New("unexpected data after the object")}
 	}
 	return all, nil
 }

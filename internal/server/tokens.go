@@ -6,15 +6,13 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
@@ -26,9 +24,9 @@ type Credential struct {
 	Principal *Principal
 }
 
-// authenticate returns the principal of a request, or nil. The time that it takes does not depend
-// on the tokens.
-func authenticate(r *http.Request, all []Credential) *Principal {
+// principalOfToken returns the principal of the token of a request, or nil. The time that it takes
+// does not depend on the tokens.
+func principalOfToken(r *http.Request, all []Credential) *Principal {
 	header := r.Header.Values("Authorization")
 	if len(header) != 1 {
 		return nil
@@ -47,7 +45,62 @@ func authenticate(r *http.Request, all []Credential) *Principal {
 	return found
 }
 
-// TokenPath returns the path of the file with the token of [Front.NewToken].
+// Tokens are the tokens of the clients on a Unix socket. The zero value has none, so it denies all
+// requests. It is safe for concurrent use.
+type Tokens struct {
+	mu  sync.Mutex // guards all
+	all []Credential
+}
+
+// Add returns a new token of p, which must have Settings.
+func (t *Tokens) Add(p *Principal) (token string) {
+	token = newToken()
+	p.local = true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, Credential{sha256.Sum256([]byte(token)), p})
+	return token
+}
+
+// Remove removes the tokens of p.
+func (t *Tokens) Remove(p *Principal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = slices.DeleteFunc(slices.Clone(t.all), func(c Credential) bool { return c.Principal == p })
+}
+
+// authenticate returns a handler that serves the requests with a token, as those of its principal.
+// They can only read the status of the server and connect to the default session, so they have no
+// body, and no session remains that Close does not know.
+func (t *Tokens) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.mu.Lock()
+		all := t.all
+		t.mu.Unlock()
+		p := principalOfToken(r, all)
+		if p == nil {
+			failWith(w, http.StatusUnauthorized, errs.Errorf(errs.ErrPolicyDenied, "A token is valid until the server closes its session.", "the request has no valid token"))
+			return
+		}
+		switch r.Method + " " + r.URL.Path {
+		case "GET /v1/server", "POST /v1/sessions/" + DefaultSession + "/stream":
+		default:
+			failWith(w, http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, "Connect to the default session.", "the token does not give access to %s", r.URL.Path))
+			return
+		}
+		r.Body = http.NoBody
+		next.ServeHTTP(w, r.WithContext(withPrincipal(r.Context(), p)))
+	})
+}
+
+// newToken returns a random token.
+func newToken() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// TokenPath returns the path of the file with the token of [HTTPListener.NewToken].
 func TokenPath(dataDir string) string {
 	return filepath.Join(filepath.Dir(SocketPath(dataDir)), "token")
 }
@@ -56,75 +109,28 @@ func TokenPath(dataDir string) string {
 // reads with -H @FILE.
 func TokenHeaderPath(dataDir string) string { return TokenPath(dataDir) + "-header" }
 
-// NewToken adds a random token of p, and writes it to files that only the user can read. The front
-// removes them when it stops. The caller must already listen on the socket of the data directory,
-// which ensures that no other server uses it. Files of a server that was killed are replaced.
-func (f *Front) NewToken(dataDir string, p *Principal) error {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	token := base64.RawURLEncoding.EncodeToString(secret)
+// NewToken adds a random token of p, and writes it to files that only the user can read. The
+// listener removes them when it stops. The caller must already listen on the socket of the data
+// directory, which ensures that no other server uses it. Files of a server that was killed are
+// replaced.
+func (h *HTTPListener) NewToken(dataDir string, p *Principal) error {
+	token := newToken()
 	for path, text := range map[string]string{TokenPath(dataDir): token, TokenHeaderPath(dataDir): "Authorization: Bearer " + token} {
-		info, err := owneronly.WriteFile(path, []byte(text+"\n"))
+		file, err := owneronly.WriteFile(path, []byte(text+"\n"))
 		if err != nil {
 			return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the token of the server: %w", err)
 		}
-		f.files = append(f.files, ownFile{path, info})
+		h.files = append(h.files, file)
 	}
-	f.tokens = append(f.tokens, Credential{sha256.Sum256([]byte(token)), p})
+	h.tokens = append(h.tokens, Credential{sha256.Sum256([]byte(token)), p})
 	return nil
 }
 
-// portPath returns the path of the file with the port of [Front.PublishPort].
-func portPath(dataDir string) string {
-	return filepath.Join(filepath.Dir(SocketPath(dataDir)), "port")
-}
-
-// PublishPort writes the port of the front to a file in a data directory, for [ListeningPort]. The
-// caller must already listen on the socket of the directory. The front removes the file when it
-// stops.
-func (f *Front) PublishPort(dataDir string) error {
-	path := portPath(dataDir)
-	info, err := owneronly.WriteFile(path, fmt.Appendln(nil, f.listener.Addr().(*net.TCPAddr).Port))
-	if err != nil {
-		return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the port of the server: %w", err)
-	}
-	f.files = append(f.files, ownFile{path, info})
-	return nil
-}
-
-// ListeningPort returns the TCP port of the running server of a data directory, or 0.
-func ListeningPort(dataDir string) int {
-	text, err := owneronly.ReadFile(portPath(dataDir), maxPortFile)
-	if err != nil {
-		return 0
-	}
-	port, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
-	conn, err := net.DialTimeout("unix", SocketPath(dataDir), time.Second)
-	if err != nil { // the server was killed
-		return 0
-	}
-	conn.Close()
-	return port
-}
-
-// maxPortFile is the maximum size of a file with a port, in bytes.
-const maxPortFile = 16
-
-// An ownFile is a file that the front removes.
-type ownFile struct {
-	path string
-	info fs.FileInfo
-}
-
-// removeFiles removes the files of NewToken and PublishPort, unless another server has replaced them.
-func (f *Front) removeFiles() {
-	for _, file := range f.files {
-		if info, err := os.Lstat(file.path); err == nil && os.SameFile(info, file.info) {
-			os.Remove(file.path)
-		}
+// removeFiles removes the files of NewToken and PublishPort, unless another server has replaced
+// them.
+func (h *HTTPListener) removeFiles() {
+	for _, file := range h.files {
+		file.Remove()
 	}
 }
 
@@ -164,7 +170,7 @@ func isToken(s string) bool {
 // readError returns the error about a file with tokens that cannot be read.
 func readError(path string, err error) error {
 	hint := "Correct the path or the file."
-	if strings.Contains(err.Error(), "may be ") {
+	if errors.Is(err, owneronly.ErrMode) {
 		hint = fmt.Sprintf("Run chmod 600 %s.", path)
 	}
 	return errs.Errorf(errs.ErrBadArgs, hint, "%w", err)

@@ -24,8 +24,8 @@ func TestTokenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []TokenEntry{
-		{"ci", sha256.Sum256([]byte(testToken)), Settings{"allow-domain": {"example.com"}, "enable-mutations": {"true"}}, 4, []string{"managed"}},
-		{Name: "other", Digest: sum},
+		{"ci", sha256.Sum256([]byte(testToken)), Settings{"allow-domain": {"example.com"}, "enable-mutations": {"true"}}, 4, []string{"managed"}, 2},
+		{Name: "other", Digest: sum, Line: 3},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -75,6 +75,42 @@ func TestTokenFileErrors(t *testing.T) {
 	}
 }
 
+// TestTokenFileLines checks that an error names its line.
+func TestTokenFileLines(t *testing.T) {
+	const text = `{
+  "tokens": [
+    {"name": "ci", "token": "0123456789abcdef0123456789abcdef"},
+    {
+      "name": "other",
+      "token": "1123456789abcdef0123456789abcdef",
+      "settings": {
+        "headless": ["true"]
+      }
+    }
+  ]
+}
+`
+	if _, err := parseTokens([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{`"ci"`, `"c i"`, "line 3: tokens[0]: name: must be"},
+		{`"other"`, `"ci"`, `line 4: tokens[1]: duplicate name "ci"`},
+		{`"name": "other"`, `"nam": "other"`, `line 5: tokens[1]: unknown key "nam"`},
+		{`"1123456789abcdef`, `"`, "line 6: tokens[1]: token: is shorter than"},
+		{`["true"]`, `true`, `line 8: tokens[1]: settings: "headless": is not a list of strings`},
+		{`["true"]`, `["true"], "headless": ["true"]`, `line 8: tokens[1]: settings: duplicate key "headless"`},
+		{`["true"]`, `["true"`, "line 9: is not JSON"},
+		{"]\n}", "}", "line 11: is not JSON"},
+		{"]\n}", "],\n\"x\": 1}", `line 12: unknown key "x"`},
+		{"]\n}\n", "]\n}\nx", "line 13: unexpected data"},
+	} {
+		if _, err := parseTokens([]byte(strings.Replace(text, tt.old, tt.new, 1))); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s for %s: %v, want %s", tt.new, tt.old, err, tt.want)
+		}
+	}
+}
+
 func TestReadToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	for text, want := range map[string]string{
@@ -100,20 +136,20 @@ func TestReadToken(t *testing.T) {
 // TestNewToken checks the files of a token, and that a server removes its own only.
 func TestNewToken(t *testing.T) {
 	dir := shortDir(t)
-	l, err := Listen(dir)
+	l, err := Listen(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	open := func() *Front {
-		front, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
+	defer l.Release()
+	open := func() *HTTPListener {
+		listener, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := front.NewToken(dir, &Principal{Name: "http"}); err != nil {
+		if err := listener.NewToken(dir, &Principal{Name: "http"}); err != nil {
 			t.Fatal(err)
 		}
-		return front
+		return listener
 	}
 	first := open()
 	one, err := ReadToken(TokenPath(dir))

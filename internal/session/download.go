@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
@@ -50,12 +51,9 @@ func (t *Tab) AddTransfer(name string) *Transfer {
 	tr.n = t.transferCount
 	t.transfers = append(t.transfers, tr)
 	t.dropTransfers()
-	if t.downloadStarted != nil {
-		close(t.downloadStarted)
-		t.downloadStarted = nil
-	}
 	hook := t.hook
 	t.mu.Unlock()
+	t.transferStarted.Notify()
 	if hook != nil {
 		hook(tr)
 	}
@@ -87,27 +85,18 @@ func (tr *Transfer) End(f download.File, err error) {
 func (tr *Transfer) Tab() *Tab { return tr.tab }
 
 // ended reports whether the transfer has ended.
-func (tr *Transfer) ended() bool {
-	select {
-	case <-tr.done:
-		return true
-	default:
-		return false
-	}
-}
+func (tr *Transfer) ended() bool { return notify.IsClosed(tr.done) }
 
 // Describe returns the state of the transfer.
 func (tr *Transfer) Describe(kind executor.BackendKind) executor.Download {
 	d := executor.Download{Backend: kind, SuggestedName: tr.Name, State: "running"}
-	if !tr.ended() {
-		return d
-	}
-	d.State = "completed"
-	if tr.err != nil {
+	switch {
+	case !tr.ended():
+	case tr.err != nil:
 		d.State, d.Reason = "canceled", tr.reason()
-		return d
+	default:
+		d.State, d.Path, d.Bytes = "completed", tr.file.Path, tr.file.Bytes
 	}
-	d.Path, d.Bytes = tr.file.Path, tr.file.Bytes
 	return d
 }
 
@@ -128,11 +117,11 @@ func (tr *Transfer) Record(id executor.TabID, record func(audit.Entry)) {
 
 // reason returns why the transfer failed, and what to do about it.
 func (tr *Transfer) reason() string {
-	var e *executor.Error
-	if !errors.As(tr.err, &e) {
+	e, ok := errors.AsType[*executor.Error](tr.err)
+	switch {
+	case !ok:
 		return tr.err.Error()
-	}
-	if e.Hint == "" {
+	case e.Hint == "":
 		return e.Message()
 	}
 	return e.Message() + ". " + e.Hint
@@ -153,23 +142,17 @@ func (d downloads) Started() int {
 
 // News implements page.Downloads.
 func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews {
-	t := d.tab
-	for {
-		t.mu.Lock()
-		if t.downloadStarted == nil {
-			t.downloadStarted = make(chan struct{})
-		}
-		news, reached := t.downloadStarted, t.transferCount-begun >= want
-		t.mu.Unlock()
-		if reached {
-			return t.newDownloads(d.kind, begun)
+	for ctx.Err() == nil {
+		started := d.tab.transferStarted.Changed()
+		if d.Started()-begun >= want {
+			break
 		}
 		select {
-		case <-news:
+		case <-started:
 		case <-ctx.Done():
-			return t.newDownloads(d.kind, begun)
 		}
 	}
+	return d.tab.newDownloads(d.kind, begun)
 }
 
 // Limits of the downloads of one tab. A page can start any number.
@@ -285,16 +268,8 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 		return nil, err
 	}
-	var transfers transferList
-	first := make(chan struct{}, 1)
-	stop := t.onTransfer(func(tr *Transfer) {
-		transfers.add(tr)
-		select {
-		case first <- struct{}{}:
-		default:
-		}
-	})
-	defer stop()
+	started := notify.NewQueue[*Transfer](0)
+	defer t.onTransfer(started.Put)()
 	if _, err := v.Click(ctx, opts.Target, nil); err != nil {
 		return nil, err
 	}
@@ -303,19 +278,35 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	}
 	wait, cancel := context.WithTimeout(ctx, downloadStartTimeout)
 	defer cancel()
-	select {
-	case <-first:
-	case <-wait.Done():
-		return nil, &executor.Error{Code: executor.ErrDownloadFailed, Err: errors.New("the click started no download"),
-			Hint: "Take a snapshot to see what it did, or pass the file's url."}
-	}
-	for i := 0; ctx.Err() == nil && i < len(transfers.all()); i++ {
+	go func() {
 		select {
-		case <-transfers.all()[i].done:
+		case <-t.Page.Gone():
+			cancel()
+		case <-wait.Done():
+		}
+	}()
+	var transfers []*Transfer
+	for {
+		tr, err := started.Next(wait)
+		if err != nil {
+			break
+		}
+		transfers = append(transfers, tr)
+		cancel() // others are only waited for if they start before this one ends
+		select {
+		case <-tr.done:
 		case <-ctx.Done():
 		}
 	}
-	return t.downloadedFiles(s.host.Kind(), transfers.all())
+	switch {
+	case len(transfers) > 0:
+	case notify.IsClosed(t.Page.Gone()):
+		return nil, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed before a download started")
+	default:
+		return nil, &executor.Error{Code: executor.ErrDownloadFailed, Err: errors.New("the click started no download"),
+			Hint: "Take a snapshot to see what it did, or pass the file's url."}
+	}
+	return t.downloadedFiles(s.host.Kind(), transfers)
 }
 
 // downloadedFiles returns the result of a click that started transfers: the first that was saved,
@@ -345,23 +336,4 @@ func (t *Tab) downloadedFiles(kind executor.BackendKind, transfers []*Transfer) 
 		tr.reportedState = now.State // reported by this call
 	}
 	return files, nil
-}
-
-// A transferList collects transfers. Its methods are safe for concurrent use.
-type transferList struct {
-	mu   sync.Mutex // guards list
-	list []*Transfer
-}
-
-func (l *transferList) add(tr *Transfer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(l.list, tr)
-}
-
-// all returns the transfers that were added, in order.
-func (l *transferList) all() []*Transfer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.list)
 }

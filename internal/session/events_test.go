@@ -9,17 +9,18 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestEventOrder checks that events are delivered in order and one at a time, and that stop
-// delivers the queued ones.
+// TestEventOrder checks that events are delivered in order and one at a time, and that Close
+// loses none of the queued ones.
 func TestEventOrder(t *testing.T) {
 	const events = 500
 	var got []string // not locked, so that the race detector reports a second goroutine
-	var q eventQueue
-	q.start(func(ev executor.Event) { got = append(got, ev.URL) })
+	var delivery sync.WaitGroup
+	q := deliverEvents(&delivery, func(ev executor.Event) { got = append(got, ev.URL) })
 	for i := range events {
-		q.put(executor.Event{URL: fmt.Sprint(i)})
+		q.Put(executor.Event{URL: fmt.Sprint(i)})
 	}
-	q.stop()
+	q.Close(errSessionClosed)
+	delivery.Wait()
 	if len(got) != events {
 		t.Fatalf("%d events were delivered, want %d", len(got), events)
 	}
@@ -28,31 +29,32 @@ func TestEventOrder(t *testing.T) {
 			t.Fatalf("event %d is %s", i, url)
 		}
 	}
-	q.put(executor.Event{URL: "late"})
-	q.stop()
+	q.Put(executor.Event{URL: "late"})
+	q.Close(errSessionClosed)
 	if len(got) != events {
-		t.Errorf("after stop %d events were delivered", len(got)-events)
+		t.Errorf("after Close %d events were delivered", len(got)-events)
 	}
 }
 
 // TestEventOverflow checks that the oldest events are dropped if the client does not process them,
-// and that put does not block.
+// and that Put does not block.
 func TestEventOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		busy := make(chan struct{})
-		var q eventQueue
-		q.start(func(ev executor.Event) {
+		var delivery sync.WaitGroup
+		q := deliverEvents(&delivery, func(ev executor.Event) {
 			<-busy
 			got = append(got, ev.URL)
 		})
-		q.put(executor.Event{URL: "first"})
+		q.Put(executor.Event{URL: "first"})
 		synctest.Wait() // the function has received it
 		for i := range maxEvents + 3 {
-			q.put(executor.Event{URL: fmt.Sprint(i)})
+			q.Put(executor.Event{URL: fmt.Sprint(i)})
 		}
 		close(busy)
-		q.stop()
+		q.Close(errSessionClosed)
+		delivery.Wait()
 		if len(got) != 1+maxEvents || got[0] != "first" || got[1] != "3" || got[maxEvents] != fmt.Sprint(maxEvents+2) {
 			t.Errorf("%d events were delivered: %s, %s … %s", len(got), got[0], got[1], got[len(got)-1])
 		}

@@ -24,10 +24,7 @@ func (p *tabPage) Upload(ctx context.Context, target executor.Target, paths []st
 
 // SavePDF prints a page to a file in the download directory.
 func (p *tabPage) SavePDF(ctx context.Context, opts *executor.PDFOptions) (*executor.PDF, error) {
-	var o executor.PDFOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.PDFOptions))
 	s, id := p.session, p.tab
 	b, _, err := s.locate(ctx, id)
 	if err != nil {

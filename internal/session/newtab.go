@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
 // NewPage opens a tab and loads the URL of opts in it.
 func (s *Session) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
-	var o executor.NewPageOptions
-	if opts != nil {
-		o = *opts
+	o := *cmp.Or(opts, new(executor.NewPageOptions))
+	if o.Browser != "" {
+		return nil, nil, executor.Wrap("new page", "", executor.Errorf(executor.ErrBadArgs, "Omit it.", "unknown browser %q: the session has one browser", o.Browser))
 	}
 	info, _, err := s.open(ctx, o.URL, o.Inactive, nil)
 	if err != nil {
@@ -38,11 +39,11 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	if err != nil {
 		return nil, nil, err
 	}
-	t.markReported()
+	t.reported.Store(true)
 	var nav *executor.Navigation
 	if url != "" && url != "about:blank" {
 		nav, err = s.load(ctx, t, url, remaining())
-		if errors.Is(err, executor.ErrTargetGone) && !t.gone() {
+		if errors.Is(err, executor.ErrTargetGone) && !notify.IsClosed(t.Page.Gone()) {
 			// A blank tab may share its process with a hung page that is terminated. The page at
 			// url was not loaded yet.
 			nav, err = s.load(ctx, t, url, remaining())
@@ -53,11 +54,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		err, dialogOpen = closed, false
 	}
 	if err != nil && !dialogOpen {
-		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		if _, cerr := b.CloseTab(closeCtx, t); cerr != nil {
-			s.log.Debug("closing a tab that failed to load failed", "error", cerr)
-		}
+		closeUnused(ctx, b, t, closeTimeout, s.log)
 		return nil, nil, withoutTab(err)
 	}
 	if !inactive {
@@ -77,8 +74,8 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 // withoutTab returns the error of a load whose tab was closed. Its hint does not refer to the page,
 // because the page no longer exists.
 func withoutTab(err error) error {
-	var e *executor.Error
-	if !errors.As(err, &e) || e.Code != executor.ErrTimeout {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok || e.Code != executor.ErrTimeout {
 		return err
 	}
 	late := *e
@@ -89,10 +86,7 @@ func withoutTab(err error) error {
 // remainingTimeout returns a function that returns opts with the rest of their timeout, measured
 // from now.
 func remainingTimeout(opts *executor.NavigateOptions) func() *executor.NavigateOptions {
-	var o executor.NavigateOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(executor.NavigateOptions))
 	end := time.Now().Add(cmp.Or(o.Timeout, executor.DefaultNavigateTimeout))
 	return func() *executor.NavigateOptions {
 		o.Timeout = max(time.Until(end), time.Second)
@@ -121,16 +115,6 @@ func (s *Session) owned(b BrowserInstance) int {
 // Full reports whether the session has the maximum number of tabs, so that its pages cannot open
 // more.
 func (s *Session) Full(b BrowserInstance) bool { return s.owned(b) >= s.maxTabs() }
-
-// gone reports whether the tab was closed.
-func (t *Tab) gone() bool {
-	select {
-	case <-t.Page.Gone():
-		return true
-	default:
-		return false
-	}
-}
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	release, err := t.Page.Acquire(ctx)

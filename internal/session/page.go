@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -51,13 +52,21 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	release, err := t.Page.Acquire(queueCtx)
 	cancel()
 	if err != nil {
-		return zero, executor.Wrap(op, id, asExecutorError(v.AsClientError(ctx, err)))
+		return zero, executor.Wrap(op, id, v.MaskEnteredError(asExecutorError(v.AsClientError(ctx, err))))
 	}
 	defer release()
+	if sharer, ok := b.(Sharer); ok {
+		sharer.Used(t)
+	}
+	t.mu.Lock()
+	t.user = s
+	t.mu.Unlock()
+	v.MaskPending(ctx)
 	result, err := call(v)
 	if err != nil {
-		return zero, executor.Wrap(op, id, asExecutorError(v.AsClientError(ctx, err)))
+		return zero, executor.Wrap(op, id, v.MaskEnteredError(asExecutorError(v.AsClientError(ctx, err))))
 	}
+	v.MaskEntered(result)
 	return result, nil
 }
 
@@ -83,10 +92,7 @@ func (p *tabPage) Navigate(ctx context.Context, url string, opts *executor.Navig
 }
 
 func navigateLimit(opts *executor.NavigateOptions) time.Duration {
-	if opts == nil {
-		return 0
-	}
-	return opts.Timeout
+	return cmp.Or(opts, new(executor.NavigateOptions)).Timeout
 }
 
 func (s *Session) activeID() executor.TabID {
@@ -188,13 +194,30 @@ func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer
 	if err != nil {
 		return nil, executor.Wrap("handle dialog", p.tab, asExecutorError(err))
 	}
-	res, err := s.view(t).HandleDialog(ctx, answer)
-	return res, executor.Wrap("handle dialog", s.id(b, t), asExecutorError(err))
+	if err := awaitHandoverEnd(ctx, t); err != nil {
+		return nil, executor.Wrap("handle dialog", s.id(b, t), asExecutorError(err))
+	}
+	v := s.view(t)
+	res, err := v.HandleDialog(ctx, answer)
+	v.MaskEntered(res)
+	return res, executor.Wrap("handle dialog", s.id(b, t), v.MaskEnteredError(asExecutorError(err)))
+}
+
+// awaitHandoverEnd waits while a tab is handed over, for calls that bypass the call queue.
+func awaitHandoverEnd(ctx context.Context, t *Tab) error {
+	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	return t.Page.AwaitHandoverEnd(ctx)
 }
 
 // Screenshot takes a screenshot.
 func (p *tabPage) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 	return onTab(ctx, p, "screenshot", 0, func(v *page.View) (*executor.Screenshot, error) { return v.Screenshot(ctx, opts) })
+}
+
+// HandOver hands the tab over to the user.
+func (p *tabPage) HandOver(ctx context.Context) (*executor.HandedOver, error) {
+	return onTab(ctx, p, "hand over", 0, func(v *page.View) (*executor.HandedOver, error) { return v.HandOver(ctx) })
 }
 
 // CDP sends one raw CDP command.

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
@@ -68,6 +70,11 @@ type Consenter interface {
 type Sharer interface {
 	// TabsOfOtherDrivers returns the number of shared tabs that other servers drive.
 	TabsOfOtherDrivers(ctx context.Context) int
+	// WhyUnshared returns an error that says why the tab with the given id is no longer shared, or
+	// nil if the tab is shared, was closed or is unknown.
+	WhyUnshared(id executor.TabID) *executor.Error
+	// Used is called when a call uses a tab. It does not wait.
+	Used(t *Tab)
 }
 
 // A Session is one client's use of a backend. It implements executor.Executor.
@@ -77,7 +84,9 @@ type Session struct {
 	gate     executor.Gate
 	opts     executor.SessionOptions
 	log      *slog.Logger
-	events   eventQueue
+	events   *notify.Queue[executor.Event] // nil without an OnEvent function
+	delivery sync.WaitGroup                // the goroutine that delivers events
+	initial  initialState
 
 	mu     sync.Mutex // guards the fields below
 	active executor.TabID
@@ -93,15 +102,13 @@ var _ executor.Executor = (*Session)(nil)
 
 // New returns a session on host.
 func New(host BrowserProvider, opts executor.SessionOptions) *Session {
-	s := &Session{host: host, gate: opts.Gate, opts: opts, log: opts.Logger, noticed: time.Now(), views: make(map[*Tab]*page.View)}
+	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), noticed: time.Now(), views: make(map[*Tab]*page.View)}
+	s.initial.turn = make(chan struct{}, 1)
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
 	if opts.OnEvent != nil {
-		s.events.start(opts.OnEvent)
+		s.events = deliverEvents(&s.delivery, opts.OnEvent)
 	}
 	return s
 }
@@ -137,7 +144,7 @@ func (s *Session) Status(ctx context.Context) executor.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.host.Current(); b != nil {
-		if t := find(b, s.active, s.prefix()); t != nil {
+		if t := s.find(b, s.active); t != nil {
 			st.ActiveTabID = s.active
 		}
 	}
@@ -174,11 +181,15 @@ func (s *Session) Close() error {
 		}
 	}
 	s.registry.remove(s)
-	s.events.stop()
+	if s.events != nil {
+		s.events.Close(errSessionClosed)
+		s.delivery.Wait()
+	}
 	return nil
 }
 
-// browser returns the browser. It starts one if none is running.
+// browser returns the browser. It starts one if none is running, and loads SessionOptions.State into
+// it.
 func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if err := s.alive(); err != nil {
 		return nil, err
@@ -186,15 +197,22 @@ func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if s.opts.Gate == nil {
 		return nil, denyAll(ctx, executor.Access{}) // everything is denied, so no browser is needed
 	}
-	return s.host.Acquire(ctx)
+	b, err := s.host.Acquire(ctx)
+	if err == nil && s.opts.State != "" {
+		err = s.loadInitialState(ctx, b)
+	}
+	return b, err
 }
 
-// alive returns ErrNoBackend if the session is closed.
+// errSessionClosed is the error of calls after the session was closed.
+var errSessionClosed = executor.Errorf(executor.ErrNoBackend, "Open a new session.", "the session is closed")
+
+// alive returns errSessionClosed if the session is closed.
 func (s *Session) alive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return executor.Errorf(executor.ErrNoBackend, "Open a new session.", "the session is closed")
+		return errSessionClosed
 	}
 	return nil
 }
@@ -207,6 +225,11 @@ func (s *Session) CanRead(ctx context.Context, t *Tab, frame string) bool {
 // MayDownload returns nil if the session's gate allows a frame of a tab to start a download of url.
 func (s *Session) MayDownload(ctx context.Context, t *Tab, frame, url string) error {
 	return s.view(t).CheckDownload(ctx, frame, url)
+}
+
+// MayDownloadURL returns nil if the session's gate allows a page that is not a tab to download url.
+func (s *Session) MayDownloadURL(ctx context.Context, url string) error {
+	return s.gate.Check(ctx, executor.Access{Op: executor.OpDownload, Origin: executor.OriginInternal, Destination: url})
 }
 
 // Emit queues an event of a tab for the session's client, if the session may see the tab. For a
@@ -230,8 +253,21 @@ func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 		if ev.Dialog != nil && !canRead(v, frame) {
 			ev.Dialog = &executor.Dialog{Type: ev.Dialog.Type}
 		}
+		if v.HasEntered() { // other sessions get the same dialog and download
+			ev.Dialog, ev.Download = clone(ev.Dialog), clone(ev.Download)
+		}
+		v.MaskEntered(&ev)
 	}
-	s.events.put(ev)
+	s.events.Put(ev)
+}
+
+// clone returns a copy of what p points to, or nil.
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
 }
 
 // canRead reports whether the gate allows a frame to be read. An empty frame means the top frame.
@@ -245,10 +281,8 @@ func canRead(v *page.View, frame string) bool {
 // asExecutorError converts an error of a context to an *executor.Error. It returns other errors
 // unchanged.
 func asExecutorError(err error) error {
-	var e *executor.Error
-	switch {
-	case err == nil || errors.As(err, &e):
-		return err
+	switch _, ok := errors.AsType[*executor.Error](err); {
+	case ok:
 	case errors.Is(err, context.DeadlineExceeded):
 		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: executor.HintMoreTime}
 	case errors.Is(err, context.Canceled):

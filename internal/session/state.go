@@ -25,9 +25,21 @@ type CookieJar interface {
 // stateLimit bounds saving or loading of storage state.
 const stateLimit = time.Minute
 
+// jar returns the cookies of a browser whose storage state may be saved and loaded, or nil.
+func (s *Session) jar(b BrowserInstance) CookieJar {
+	if s.host.AttachesToRunning() {
+		return nil
+	}
+	jar, _ := b.(CookieJar)
+	return jar
+}
+
+// An acquirer returns a browser.
+type acquirer func(context.Context) (BrowserInstance, error)
+
 // withState calls use with the directory of state files and a browser whose storage state may be
 // saved there.
-func (s *Session) withState(ctx context.Context, op, name string, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
+func (s *Session) withState(ctx context.Context, op, name string, acquire acquirer, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
 	run := func() (*executor.StateResult, error) {
 		file, err := statefile.FileName(name)
 		if err != nil {
@@ -41,12 +53,12 @@ func (s *Session) withState(ctx context.Context, op, name string, use func(conte
 		if err := s.checkStateAccess(ctx, ""); err != nil {
 			return nil, err
 		}
-		b, err := s.browser(ctx)
+		b, err := acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
-		jar, ok := b.(CookieJar)
-		if !ok || s.host.AttachesToRunning() {
+		jar := s.jar(b)
+		if jar == nil {
 			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",
 				"storage state is not available in the user's Chrome")
 		}
@@ -64,7 +76,7 @@ func (s *Session) withState(ctx context.Context, op, name string, use func(conte
 
 // SaveState writes a state file.
 func (s *Session) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
-	return s.withState(ctx, "save state", name, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
+	return s.withState(ctx, "save state", name, s.browser, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		var state statefile.State
 		if err := s.collectLocalStorage(ctx, b, &state, res); err != nil {
 			return err
@@ -113,7 +125,47 @@ func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, st
 
 // LoadState restores the contents of a state file.
 func (s *Session) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
-	return s.withState(ctx, "load state", name, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
+	return s.loadState(ctx, name, s.browser)
+}
+
+// An initialState records into which browser SessionOptions.State was loaded.
+type initialState struct {
+	turn    chan struct{}   // holds a value while a call uses the fields below
+	browser BrowserInstance // the last browser into which the state was loaded
+	ignored bool            // whether the log reports that a browser does not allow it
+}
+
+// loadInitialState loads SessionOptions.State into b, unless that has been done. Concurrent calls
+// wait for it.
+func (s *Session) loadInitialState(ctx context.Context, b BrowserInstance) error {
+	select {
+	case s.initial.turn <- struct{}{}:
+		defer func() { <-s.initial.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	switch {
+	case s.jar(b) == nil:
+		if !s.initial.ignored {
+			s.log.Warn("storage state not loaded: it is not available in the user's Chrome", "state", s.opts.State)
+		}
+		s.initial.ignored = true
+		return nil
+	case s.initial.browser == b:
+		return nil
+	}
+	res, err := s.loadState(ctx, s.opts.State, func(context.Context) (BrowserInstance, error) { return b, nil })
+	if err != nil {
+		return err
+	}
+	s.initial.browser = b
+	s.log.Info("storage state loaded", "file", res.File, "cookies", res.Cookies, "items", res.Items,
+		"denied_cookies", res.DeniedCookies, "denied_origins", res.DeniedOrigins, "invalid_cookies", res.InvalidCookies)
+	return nil
+}
+
+func (s *Session) loadState(ctx context.Context, name string, acquire acquirer) (*executor.StateResult, error) {
+	return s.withState(ctx, "load state", name, acquire, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		state, err := dir.Load(name)
 		if err != nil {
 			return err
@@ -157,22 +209,24 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 	if err != nil {
 		return err
 	}
-	defer func() {
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		if _, err := b.CloseTab(limit, t); err != nil {
-			s.log.Debug("closing the tab used for loading storage state failed", "error", err)
-		}
-	}()
+	defer closeUnused(ctx, b, t, closeTimeout, s.log)
 	for _, o := range origins {
-		_, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (struct{}, error) {
-			return struct{}{}, v.RestoreLocalStorage(ctx, page.OriginStorage{Origin: o.Origin, Items: o.Items})
-		})
-		if err != nil {
+		if err := s.restoreOrigin(ctx, t, page.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// restoreOrigin sets items in the local storage of an origin, in a tab of the session.
+func (s *Session) restoreOrigin(ctx context.Context, t *Tab, storage page.OriginStorage) error {
+	release, err := t.Page.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	v := s.view(t)
+	return v.AsClientError(ctx, v.RestoreLocalStorage(ctx, storage))
 }
 
 // checkStateAccess checks with the gate whether the state of a site may be saved or restored. An

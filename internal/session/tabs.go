@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -36,31 +38,26 @@ type Tab struct {
 	Page           *page.Tab // the page that it shows
 	Opener         *Tab      // the tab whose page opened it; nil if none
 
-	mu              sync.Mutex // guards the fields below
-	owner           *Session
-	reported        bool // it was listed in its opener's Changes
-	transfers       []*Transfer
-	dropped         int // finished transfers that were removed before they were reported
-	transferCount   int // total number of transfers
-	hook            func(*Transfer)
-	downloadStarted chan struct{} // closed and replaced when a transfer starts; nil until a caller waits for it
+	transferStarted notify.Broadcast
+	owner           atomic.Pointer[Session]
+	reported        atomic.Bool // it was listed in its opener's Changes
+
+	mu            sync.Mutex             // guards the fields below
+	user          *Session               // the session whose call used the tab last; nil if none has
+	sent          []*page.PointedElement // elements that the user has sent; nil for an unknown one
+	transfers     []*Transfer
+	dropped       int // finished transfers that were removed before they were reported
+	transferCount int // total number of transfers
+	hook          func(*Transfer)
 }
 
 // Owner returns the session that opened the tab or its opener. It returns nil for an adopted tab.
-func (t *Tab) Owner() *Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.owner
-}
+func (t *Tab) Owner() *Session { return t.owner.Load() }
 
 // SetOwner sets the session that opened the tab.
-func (t *Tab) SetOwner(s *Session) {
-	t.mu.Lock()
-	t.owner = s
-	t.mu.Unlock()
-}
+func (t *Tab) SetOwner(s *Session) { t.owner.Store(s) }
 
-// prefix returns the first part of the session's tab ids.
+// prefix returns the part of the session's tab ids that names the backend.
 func (s *Session) prefix() string {
 	if s.host.Kind() == executor.BackendExtension {
 		return "ext"
@@ -70,21 +67,13 @@ func (s *Session) prefix() string {
 
 // id returns the id of a tab of the running browser b.
 func (s *Session) id(b BrowserInstance, t *Tab) executor.TabID {
-	return tabID(b, t, s.prefix())
-}
-
-func tabID(b BrowserInstance, t *Tab, prefix string) executor.TabID {
-	run := t.InstanceID
-	if run == "" {
-		run = b.ID()
-	}
-	return executor.NewTabID(prefix, run, t.Raw)
+	return executor.NewTabID(s.prefix(), cmp.Or(t.InstanceID, b.ID()), t.Raw).In(s.opts.Browser)
 }
 
 // find returns the tab of b with the given id, or nil.
-func find(b BrowserInstance, id executor.TabID, prefix string) *Tab {
+func (s *Session) find(b BrowserInstance, id executor.TabID) *Tab {
 	for _, t := range b.Tabs() {
-		if tabID(b, t, prefix) == id {
+		if s.id(b, t) == id {
 			return t
 		}
 	}
@@ -100,20 +89,24 @@ func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID)
 	if err != nil {
 		return nil, err
 	}
-	if prefix != s.prefix() || !b.HasInstance(run) {
+	if prefix != s.prefix() || id.Browser() != s.opts.Browser || !b.HasInstance(run) {
 		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from Executor.Tabs.", "tab %s belongs to another or an earlier browser instance", id)
 	}
-	if t := find(b, id, prefix); t != nil {
+	if t := s.find(b, id); t != nil {
 		return t, nil
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from Executor.Tabs.", "tab %s not found%s", id, s.openTabs(ctx, b))
+	if why := whyUnshared(b, id); why != nil {
+		return nil, executor.Errorf(executor.ErrTabNotFound, why.Hint, "tab %s is no longer shared: %w; %s", id, why.Err, describeTabs(s.list(ctx, b)))
+	}
+	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from Executor.Tabs.", "tab %s not found; %s", id, describeTabs(s.list(ctx, b)))
 }
 
-// noticeShared handles the tabs that the user has shared manually since its last call. Until the
-// client opens or selects a tab, the newest shared tab becomes active, because it is the tab that
-// the user refers to. It is reported to the client if it replaces another active tab. Shared tabs
-// that do not become active are always reported.
+// noticeShared handles the tabs that the user has shared manually since its last call. If a tab is
+// active that the client neither opened nor selected, the newest shared tab becomes active, because
+// it is the tab that the user refers to. Each shared tab is reported to the client, except for the
+// newest while no tab is active. noticeShared also reports the elements that the user has sent.
 func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
+	s.noticeSent(ctx, b)
 	s.mu.Lock()
 	var fresh []*Tab
 	for _, t := range b.Tabs() {
@@ -128,11 +121,16 @@ func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
 	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.SharedByUserAt.Compare(b.SharedByUserAt) })
 	newest := fresh[len(fresh)-1]
 	s.noticed = newest.SharedByUserAt
-	if !s.chose {
-		if before := find(b, s.active, s.prefix()); before == nil || before == newest {
+	if !s.chose && s.opts.Browser == "" { // otherwise the active tab may be in another browser
+		switch before := s.find(b, s.active); before {
+		case nil:
+			s.active = "" // soleTab decides
 			fresh = fresh[:len(fresh)-1]
+		case newest:
+			fresh = fresh[:len(fresh)-1]
+		default:
+			s.active = s.id(b, newest)
 		}
-		s.active = s.id(b, newest)
 	}
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
@@ -150,14 +148,14 @@ func (s *Session) choose(b BrowserInstance, t *Tab) {
 }
 
 // activeTab returns the tab that the client opened or selected last. Before that, it returns the
-// tab that the user shared last, or the only tab that belongs to the client or has no owner. That
-// tab becomes active.
+// only tab that belongs to the client or has no owner, which becomes active, or a tab that the user
+// shared later.
 func (s *Session) activeTab(ctx context.Context, b BrowserInstance) (*Tab, error) {
 	s.noticeShared(ctx, b)
 	s.mu.Lock()
 	active := s.active
 	s.mu.Unlock()
-	if t := find(b, active, s.prefix()); t != nil {
+	if t := s.find(b, active); t != nil {
 		return t, nil
 	}
 	t, err := s.soleTab(ctx, b, active)
@@ -188,34 +186,52 @@ func (s *Session) candidates(b BrowserInstance) []*Tab {
 }
 
 // soleTab returns the tab that a call refers to if the client has chosen no tab or its active tab
-// is closed.
+// is closed. If the active tab is no longer shared, no other tab takes its place: the call was
+// meant for that one.
 func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executor.TabID) (*Tab, error) {
 	candidates := s.candidates(b)
 	others := slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.Owner() == nil })
+	if why := whyUnshared(b, active); why != nil {
+		if len(candidates) == 0 && !others {
+			return nil, executor.Errorf(executor.ErrTabNotFound, why.Hint, "no tab is shared: %w", why.Err)
+		}
+		return nil, s.noActiveTab(ctx, b, why.Hint+" "+hintNameTab, "the active tab is no longer shared: %v", why.Err)
+	}
 	switch {
-	case len(candidates) == 0 && others:
-		return nil, executor.Errorf(executor.ErrTabNotFound, hintNameTab,
-			"the active tab is gone%s", s.openTabs(ctx, b))
 	case len(candidates) == 1:
 		return candidates[0], nil
-	case len(candidates) == 0 && tabsOfOtherDrivers(ctx, b) > 0:
+	case len(candidates) > 1:
+		return nil, s.noActiveTab(ctx, b, hintNameTab, "no tab is active")
+	case others:
+		return nil, s.noActiveTab(ctx, b, hintNameTab, "the active tab is gone")
+	case tabsOfOtherDrivers(ctx, b) > 0:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
 			hintOpenTab+" Or ask the user to choose in the extension popup which agent drives the tab.",
 			"no tab is shared with this agent: another agent drives the shared tabs")
-	case len(candidates) == 0 && s.host.Kind() == executor.BackendExtension:
+	case s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared")
-	case len(candidates) == 0 && isFromEarlierInstance(b, active):
+			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s", s.inBrowser())
+	case isFromEarlierInstance(b, active):
 		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab,
 			"the browser exited with its tabs and was restarted; no tab is open")
-	case len(candidates) == 0:
-		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open")
 	}
-	last := slices.MaxFunc(candidates, func(a, b *Tab) int { return cmp.Compare(a.ShareSequence, b.ShareSequence) })
-	if last.ShareSequence > 0 {
-		return last, nil
+	return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open%s", s.inBrowser())
+}
+
+// inBrowser returns the end of a message about the browser if it has a name.
+func (s *Session) inBrowser() string {
+	if s.opts.Browser == "" {
+		return ""
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, hintNameTab, "no tab is active%s", s.openTabs(ctx, b))
+	return " in browser " + s.opts.Browser
+}
+
+// whyUnshared returns why a tab is no longer shared, or nil if that is unknown.
+func whyUnshared(b BrowserInstance, id executor.TabID) *executor.Error {
+	if sharer, ok := b.(Sharer); ok && id != "" {
+		return sharer.WhyUnshared(id)
+	}
+	return nil
 }
 
 // tabsOfOtherDrivers returns the number of shared tabs of b that other servers drive.
@@ -232,13 +248,19 @@ func isFromEarlierInstance(b BrowserInstance, id executor.TabID) bool {
 	return id != "" && err == nil && !b.HasInstance(run)
 }
 
-// openTabs lists the tabs for an error message.
-func (s *Session) openTabs(ctx context.Context, b BrowserInstance) string {
-	list := s.list(ctx, b)
-	text := "; open tabs:"
+// noActiveTab returns the error of a call that names no tab while no tab is active.
+func (s *Session) noActiveTab(ctx context.Context, b BrowserInstance, hint, format string, args ...any) error {
+	tabs := s.list(ctx, b)
+	return &executor.Error{Code: executor.ErrTabNotFound, Hint: hint,
+		Err: &executor.NoActiveTabError{Reason: fmt.Sprintf(format, args...), Tabs: tabs, List: describeTabs(tabs)}}
+}
+
+// describeTabs describes up to ten tabs in one line.
+func describeTabs(list []executor.Tab) string {
 	if len(list) == 0 {
-		return "; no tab is open"
+		return "no tab is open"
 	}
+	text := "open tabs:"
 	for i, t := range list {
 		if i == 10 {
 			return text + ", …"
@@ -272,7 +294,7 @@ func (s *Session) view(t *Tab) *page.View {
 		}
 	}
 	v := t.Page.NewView(page.ViewOptions{
-		ID: id, Gate: s.gate, AfterAction: s.opts.AfterAction,
+		ID: id, Gate: s.gate, AfterAction: s.opts.AfterAction, Secrets: s.opts.Secrets,
 		NewTabs: func(ctx context.Context, start time.Time, want int) []executor.Tab {
 			return s.openedBy(ctx, t, start, want)
 		},
@@ -307,7 +329,7 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 	for {
 		changed := b.Changed()
 		for _, o := range b.Tabs() {
-			if (o.Opener == t || inferOpener(ctx, t, o)) && o.markReported() {
+			if (o.Opener == t || inferOpener(ctx, t, o)) && o.reported.CompareAndSwap(false, true) {
 				opened = append(opened, o)
 				if !o.Page.OpenedAt().Before(start) {
 					found++
@@ -346,18 +368,9 @@ func inferOpener(ctx context.Context, t, o *Tab) bool {
 	return true
 }
 
-// markReported marks the tab as reported. It reports whether the tab was not marked before.
-func (t *Tab) markReported() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fresh := !t.reported
-	t.reported = true
-	return fresh
-}
-
 // describe returns the description of a tab that the gate allows.
 func (s *Session) describe(ctx context.Context, b BrowserInstance, t *Tab) executor.Tab {
-	info := executor.Tab{ID: s.id(b, t), Index: slices.Index(b.Tabs(), t)}
+	info := executor.Tab{ID: s.id(b, t), Index: slices.Index(b.Tabs(), t), Browser: s.opts.Browser}
 	s.mu.Lock()
 	info.Active = info.ID == s.active
 	s.mu.Unlock()
@@ -367,6 +380,7 @@ func (s *Session) describe(ctx context.Context, b BrowserInstance, t *Tab) execu
 		return info
 	}
 	info.URL, info.Title, info.Note = url, title, s.view(t).DialogNote()
+	s.view(t).MaskEntered(&info)
 	return info
 }
 
@@ -445,6 +459,9 @@ func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.Cl
 		return nil, err
 	}
 	if err := s.view(t).Check(ctx, executor.OpDismiss, ""); err != nil {
+		return nil, err
+	}
+	if err := awaitHandoverEnd(ctx, t); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,33 @@ func TestMalformedIDs(t *testing.T) {
 	}
 	if n := h.started(); n != 0 {
 		t.Errorf("the browser was acquired %d times", n)
+	}
+}
+
+// TestNamedBrowser uses a session whose browser has a name.
+func TestNamedBrowser(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{Gate: executor.AllowAll, Browser: "work"})
+	if _, err := s.Page(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	_, tab, err := s.NewPage(t.Context(), nil)
+	if err != nil || tab.Browser != "work" || tab.ID.Browser() != "work" {
+		t.Fatalf("tab %+v, %v", tab, err)
+	}
+	if tabs, err := s.Tabs(t.Context()); err != nil || len(tabs) != 1 || tabs[0] != *tab {
+		t.Errorf("tabs %+v, %v; want %+v", tabs, err, tab)
+	}
+	if got, err := s.SelectTab(t.Context(), tab.ID); err != nil || got.ID != tab.ID {
+		t.Errorf("selected %+v, %v", got, err)
+	}
+	for _, id := range []executor.TabID{tab.ID.WithoutBrowser(), tab.ID.WithoutBrowser().In("test")} {
+		if _, err := s.SelectTab(t.Context(), id); !errors.Is(err, executor.ErrStaleTab) {
+			t.Errorf("tab %s of another browser: %v", id, err)
+		}
+	}
+	if _, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{Browser: "work"}); !errors.Is(err, executor.ErrBadArgs) {
+		t.Errorf("NewPage in a named browser: %v", err)
 	}
 }
 
@@ -192,11 +220,8 @@ func TestSharedTab(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	share(1, now.Add(-2*time.Hour))
-	first := share(2, now.Add(-time.Hour)) // before the session started
-	if list, err := s.Tabs(ctx); err != nil || list[0].Active || !list[1].Active {
-		t.Errorf("the list has %+v, %v", list, err)
-	}
+	first := share(1, now.Add(-time.Hour)) // before the session started
+	wantActive(first, 0)
 	h.popup(t, first, "https://a.test/popup")
 	share(3, time.Time{})           // shared automatically
 	share(4, now.Add(-time.Minute)) // released by another agent
@@ -210,7 +235,7 @@ func TestSharedTab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := find(h.browser, own.ID, s.prefix())
+	opened := s.find(h.browser, own.ID)
 	wantActive(opened, 1)
 	third := share(6, now.Add(2*time.Hour))
 	if st := s.Status(ctx); st.ActiveTabID != own.ID {
@@ -240,6 +265,40 @@ func TestSharedTab(t *testing.T) {
 	}
 	if tab, err := s.activeTab(ctx, h.browser); executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the active tab is gone; open tabs: ext:run:t1") {
 		t.Errorf("got %v, %v, want that the active tab is gone", tab, err)
+	}
+}
+
+// TestSeveralSharedTabs makes a call that names no tab while several tabs are shared and none is
+// active. The error lists them.
+func TestSeveralSharedTabs(t *testing.T) {
+	h := newHost(t)
+	h.kind = executor.BackendExtension
+	s := h.open(t, executor.SessionOptions{})
+	share := func(n int, sharedAt time.Time) *Tab {
+		tab := h.adopt(t, fmt.Sprintf("https://a.test/%d", n))
+		tab.ShareSequence, tab.SharedByUserAt = n, sharedAt
+		return tab
+	}
+	first := share(1, time.Now().Add(-time.Hour)) // before the session started
+	share(2, time.Now().Add(time.Hour))
+	share(3, time.Now().Add(2*time.Hour))
+	for range 2 { // the first call selects no tab for the second
+		_, err := pagetest.Of(s, "").Text(t.Context(), nil)
+		var none *executor.NoActiveTabError
+		if executor.CodeOf(err) != executor.ErrTabNotFound || !errors.As(err, &none) || len(none.Tabs) != 3 || none.Tabs[2].URL != "https://a.test/3" || none.Tabs[2].Title != "Title" {
+			t.Fatalf("got %v, want the three tabs", err)
+		}
+	}
+	if list, err := s.Tabs(t.Context()); err != nil || slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active }) {
+		t.Errorf("the list has %+v, %v", list, err)
+	}
+	for _, tab := range h.browser.Tabs()[1:] {
+		if _, err := h.browser.CloseTab(t.Context(), tab); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tab, err := s.activeTab(t.Context(), h.browser); err != nil || tab != first {
+		t.Errorf("a call uses %v, %v, want the only tab", tab, err)
 	}
 }
 

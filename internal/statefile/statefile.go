@@ -12,11 +12,12 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
+	"github.com/chrome-mcp/chrome-mcp/internal/patherror"
 )
 
 // The limits of one file.
@@ -70,7 +71,7 @@ func Open(dir string) (*Dir, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or choose another with Config.StateDir.", "the state directory cannot be opened: %w", cause(err))
+		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or choose another with Config.StateDir.", "the state directory cannot be opened: %w", patherror.Cause(err))
 	}
 	info, err := root.Stat(".")
 	if err == nil {
@@ -81,7 +82,7 @@ func Open(dir string) (*Dir, error) {
 	}
 	if err != nil {
 		root.Close()
-		return nil, executor.Errorf(executor.ErrBadArgs, "Ask the user to make it a directory that only they own and can write to, or to name another one.", "the state directory %w", cause(err))
+		return nil, executor.Errorf(executor.ErrBadArgs, "Ask the user to make it a directory that only they own and can write to, or to name another one.", "the state directory %w", patherror.Cause(err))
 	}
 	return &Dir{root}, nil
 }
@@ -89,12 +90,12 @@ func Open(dir string) (*Dir, error) {
 // Close closes the directory.
 func (d *Dir) Close() { d.root.Close() }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // FileName returns the file name for name, to which a caller may or may not append .json.
 func FileName(name string) (string, error) {
 	base := strings.TrimSuffix(name, ".json")
-	if !plainName.MatchString(base) {
+	if !plainName().MatchString(base) {
 		return "", executor.Errorf(executor.ErrBadArgs, "Use up to 64 letters, digits, - and _, and begin with a letter or digit.", "invalid state file name %.80q", name)
 	}
 	return base + ".json", nil
@@ -106,7 +107,8 @@ func (d *Dir) Save(name string, state State) error {
 	if err != nil {
 		return err
 	}
-	state.Cookies, state.Origins = nonNil(state.Cookies), nonNil(state.Origins)
+	// A nil slice would become null.
+	state.Cookies, state.Origins = append([]Cookie{}, state.Cookies...), append([]Origin{}, state.Origins...)
 	data, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
 		return err
@@ -136,7 +138,7 @@ func (d *Dir) Save(name string, state State) error {
 }
 
 func notWritten(file string, err error) error {
-	return executor.Errorf(executor.ErrNotActionable, "The user must make the directory of Config.StateDir writable.", "%s cannot be written: %w", file, cause(err))
+	return executor.Errorf(executor.ErrNotActionable, "The user must make the directory of Config.StateDir writable.", "%s cannot be written: %w", file, patherror.Cause(err))
 }
 
 // Load reads a file. Its errors have code ErrBadArgs and do not contain the file's content.
@@ -150,7 +152,7 @@ func (d *Dir) Load(name string) (*State, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, executor.Errorf(executor.ErrBadArgs, "Save one first, or ask the user to put the file into the directory.", "state file %s not found", file)
 	case err != nil:
-		return nil, invalidFileError(file, cause(err).Error())
+		return nil, invalidFileError(file, patherror.Cause(err).Error())
 	}
 	var state State
 	if err := json.Unmarshal(data, &state); err != nil {
@@ -204,23 +206,4 @@ func (s *State) check(file string) error {
 		}
 	}
 	return nil
-}
-
-// nonNil returns s, or an empty slice for nil, which would become null in JSON.
-func nonNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
-// cause returns the system's error without the file name.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return e.Err
-	}
-	return err
 }

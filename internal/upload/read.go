@@ -3,7 +3,6 @@
 package upload
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/patherror"
 )
 
 // A File is a file in memory. Later changes on disk do not affect it.
@@ -32,14 +32,14 @@ type File struct {
 // twice, and more than executor.MaxUploadFiles or executor.MaxUploadBytes.
 func Read(dir string, paths []string) ([]File, error) {
 	if dir == "" {
-		return nil, executor.Errorf(executor.ErrPolicyDenied, "The user can allow it with Config.UploadsDir.", "no upload directory configured")
+		return nil, noDirError()
 	}
 	if len(paths) == 0 || len(paths) > executor.MaxUploadFiles {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Name the files to upload.", "%d files; from 1 to %d can be uploaded at the same time", len(paths), executor.MaxUploadFiles)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "The user must create it, or choose another with Config.UploadsDir.", "the upload directory cannot be opened: %w", cause(err))
+		return nil, dirError(err)
 	}
 	defer root.Close()
 	var files []File
@@ -95,29 +95,14 @@ var (
 
 // read reads one file of at most limit bytes.
 func read(root *os.Root, name string, limit int64) (File, error) {
-	// Opening a file that is not a regular file can have side effects, so check first. Another file
-	// may replace it, so check the opened file again. Opening a pipe must not block.
-	info, err := root.Stat(name)
-	if err != nil {
-		return File{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return File{}, errNotRegularFile
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	f, err := open(root, name)
 	if err != nil {
 		return File{}, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return File{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return File{}, errNotRegularFile
-	}
-	// Another link to the file may be outside the directory.
-	if n, err := linkCount(f); err != nil || n != 1 {
-		return File{}, cmp.Or(err, errLinked)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
@@ -145,16 +130,8 @@ func readError(err error, dir, path string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return executor.Errorf(executor.ErrBadArgs, "Only the user can change that.", "%q may not be read", path)
 	}
-	if what := cause(err); strings.Contains(what.Error(), "escapes") { // os.Root does not export this error
+	if what := patherror.Cause(err); strings.Contains(what.Error(), "escapes") { // os.Root does not export this error
 		return outsideDirError(dir, path)
 	}
-	return executor.Errorf(executor.ErrBadArgs, "Name another file.", "%q cannot be read: %w", path, cause(err))
-}
-
-// cause returns the system's error without the file name.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
+	return executor.Errorf(executor.ErrBadArgs, "Name another file.", "%q cannot be read: %w", path, patherror.Cause(err))
 }

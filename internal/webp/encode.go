@@ -42,12 +42,13 @@ func Encode(img *image.RGBA) ([]byte, error) {
 	}
 	scan(pix, width, &writer{w, &codes})
 	data := w.close()
-	if len(data)%2 != 0 {
+	size := len(data) - 20
+	if size%2 != 0 {
 		data = append(data, 0)
 	}
 	copy(data, "RIFF\x00\x00\x00\x00WEBPVP8L")
 	binary.LittleEndian.PutUint32(data[4:], uint32(len(data)-8))
-	binary.LittleEndian.PutUint32(data[16:], uint32(w.bytes))
+	binary.LittleEndian.PutUint32(data[16:], uint32(size))
 	return data, nil
 }
 
@@ -154,10 +155,9 @@ func prefix(v int) (symbol int, extra uint, value uint32) {
 
 // A bitWriter writes values from the lowest bit on.
 type bitWriter struct {
-	out   []byte
-	acc   uint64
-	n     uint
-	bytes int // of the data, set by close
+	out []byte
+	acc uint64
+	n   uint
 }
 
 func (w *bitWriter) write(v uint32, n uint) {
@@ -175,7 +175,6 @@ func (w *bitWriter) close() []byte {
 	if w.n > 0 {
 		w.write(0, 8-w.n)
 	}
-	w.bytes = len(w.out) - 20
 	return w.out
 }
 

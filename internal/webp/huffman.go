@@ -1,8 +1,9 @@
 package webp
 
 import (
-	"container/heap"
+	"cmp"
 	"math/bits"
+	"slices"
 )
 
 // The alphabets of an image, in the order of the format. The alphabet of green has the lengths of
@@ -91,16 +92,18 @@ func newCode(counts []uint32) code {
 
 // assign sets the lengths to those of a Huffman code. It reports false if one is too long.
 func (c *code) assign(counts []uint32) bool {
-	var q nodes
+	var q []*node // sorted
 	for s, n := range counts {
 		if n > 0 {
 			q = append(q, &node{count: uint64(n), symbol: s})
 		}
 	}
-	heap.Init(&q)
+	slices.SortFunc(q, compareNodes)
 	for len(q) > 1 {
-		a, b := heap.Pop(&q).(*node), heap.Pop(&q).(*node)
-		heap.Push(&q, &node{count: a.count + b.count, symbol: a.symbol, left: a, right: b})
+		a, b := q[0], q[1]
+		merged := &node{count: a.count + b.count, symbol: a.symbol, left: a, right: b}
+		i, _ := slices.BinarySearchFunc(q[2:], merged, compareNodes)
+		q = slices.Insert(q[2:], i, merged)
 	}
 	return c.descend(q[0], 0)
 }
@@ -146,21 +149,6 @@ type node struct {
 	left, right *node
 }
 
-// nodes is a priority queue of nodes. It implements heap.Interface.
-type nodes []*node
-
-func (q nodes) Len() int { return len(q) }
-func (q nodes) Less(i, j int) bool {
-	if q[i].count != q[j].count {
-		return q[i].count < q[j].count
-	}
-	return q[i].symbol < q[j].symbol
-}
-func (q nodes) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *nodes) Push(x any)   { *q = append(*q, x.(*node)) }
-func (q *nodes) Pop() any {
-	old := *q
-	n := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return n
+func compareNodes(a, b *node) int {
+	return cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.symbol, b.symbol))
 }

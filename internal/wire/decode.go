@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // A VersionError reports a message with an unsupported protocol version.
@@ -178,9 +179,9 @@ func shorten(s string) string {
 }
 
 var (
-	instance    = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	extensionID = regexp.MustCompile(`^[a-p]{32}$`)
-	code        = regexp.MustCompile(`^[A-Z][A-Z_]{0,63}$`)
+	instance    = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+	extensionID = lazyregexp.New(`^[a-p]{32}$`)
+	code        = lazyregexp.New(`^[A-Z][A-Z_]{0,63}$`)
 )
 
 // maxNameLength is the maximum length of a version, method or event name in bytes.
@@ -188,11 +189,11 @@ const maxNameLength = 200
 
 func (m *Hello) check() error {
 	switch {
-	case !instance.MatchString(m.Instance):
+	case !instance().MatchString(m.Instance):
 		return errors.New(`key "instance" is not 1 to 64 letters, digits, - and _`)
-	case m.Run != "" && !instance.MatchString(m.Run):
+	case m.Run != "" && !instance().MatchString(m.Run):
 		return errors.New(`key "run" is not 1 to 64 letters, digits, - and _`)
-	case !extensionID.MatchString(m.Ext.ID):
+	case !extensionID().MatchString(m.Ext.ID):
 		return errors.New(`key "ext.id" is not the id of an extension`)
 	case len(m.Ext.Version) > maxNameLength || len(m.Ext.Chrome) > maxNameLength:
 		return errors.New(`a version in "ext" is too long`)
@@ -213,7 +214,7 @@ func (m *Proof) check() error { return checkKey("mac", m.MAC) }
 
 func (m *Welcome) check() error {
 	switch {
-	case !instance.MatchString(m.Session):
+	case !instance().MatchString(m.Session):
 		return errors.New(`key "session" is not 1 to 64 letters, digits, - and _`)
 	case m.HeartbeatMs <= 0:
 		return errors.New(`key "heartbeatMs" is not positive`)
@@ -245,7 +246,7 @@ func (m *Command) check() error {
 func (m *Result) check() error { return checkID(m.ID) }
 
 func (m *Failure) check() error {
-	if !code.MatchString(string(m.Error.Code)) {
+	if !code().MatchString(string(m.Error.Code)) {
 		return errors.New(`key "error.code" is not a code`)
 	}
 	return checkID(m.ID)

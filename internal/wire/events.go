@@ -10,7 +10,10 @@ const (
 	EventDetached    = "detached" // the debugger was detached; the tab stays shared
 	EventCDP         = "cdp"      // a CDP event
 	EventDownload    = "download"
-	EventStopped     = "stopped" // the user pressed Stop all
+	EventElementSent = "element_sent" // the user chose "Send to agent" in a context menu
+	EventStopped     = "stopped"      // the user pressed Stop all
+	// EventClientStopped reports that the user pressed Stop at a CDP client.
+	EventClientStopped = "client_stopped"
 )
 
 // An EventType describes an event.
@@ -28,13 +31,15 @@ func EventTypes() []EventType {
 		{EventDetached, Detached{}},
 		{EventCDP, CDPEvent{}},
 		{EventDownload, Download{}},
+		{EventElementSent, ElementSent{}},
 		{EventStopped, Empty{}},
+		{EventClientStopped, ClientRef{}},
 	}
 }
 
 // UnsharedReasons returns the values of TabUnshared.Reason.
 func UnsharedReasons() []string {
-	return []string{"user", "stopped", "closed", "locked", "idle", "moved", "other_server", "debugger"}
+	return []string{"user", "released", "stopped", "closed", "locked", "idle", "moved", "other_server", "debugger", "expired"}
 }
 
 // DownloadStates returns the values of Download.State.
@@ -44,6 +49,18 @@ func DownloadStates() []string { return []string{"in_progress", "complete", "int
 type TabUnshared struct {
 	TabID  int    `json:"tabId"`
 	Reason string `json:"reason"` // one of UNSHARED_REASONS
+}
+
+// A ClientRef refers to a CDP client.
+type ClientRef struct {
+	Client string `json:"client"` // id
+}
+
+// ElementSent reports that the user chose "Send to agent" in the context menu of a shared tab. The
+// server knows the element, from the contextmenu event.
+type ElementSent struct {
+	TabID int    `json:"tabId"`
+	Frame string `json:"frame,omitempty"` // URL of the document of the frame; missing for the top document
 }
 
 // Detached reports that the debugger was detached from a tab that is still shared.
@@ -58,6 +75,13 @@ type CDPEvent struct {
 	SessionID string          `json:"sessionId,omitempty"` // CDP session of a frame or worker; empty means the tab itself
 	Method    string          `json:"method"`
 	Params    json.RawMessage `json:"params,omitempty"`
+
+	// Denied reports that the event is about a document that the policy denies. CDP clients do not
+	// receive it, except for events about the structure of the page.
+	Denied bool `json:"denied,omitempty"`
+	// NoConsent reports that the user has not allowed scripts on the site of the document that the
+	// event is about. CDP clients do not receive what the document sends.
+	NoConsent bool `json:"noConsent,omitempty"`
 }
 
 // A Download is the state of a download.

@@ -13,9 +13,17 @@ const (
 	MethodTabClose   = "tab_close"   // closes an agent's tab, stops sharing a user's tab
 	MethodTabAttach  = "tab_attach"  // attaches the debugger; idempotent
 	MethodTabRelease = "tab_release" // detaches the debugger; the tab stays shared
+	MethodTabUsed    = "tab_used"    // reports that an agent's call uses a tab, which renews the time that it is shared for
 	MethodTabsOpened = "tabs_opened" // reports whether all tabs that pages opened are shared
 	MethodCDP        = "cdp"         // sends a CDP command
 	MethodConsent    = "consent"     // prompts the user in the extension popup
+	MethodCDPClients = "cdp_clients" // replaces the list of the server's CDP clients, which the popup shows
+
+	// MethodHandover hands a tab over to the user: it shows the tab and the question, and waits for
+	// the answer. A repeated command with the same id waits for the same question.
+	MethodHandover = "handover"
+	// MethodHandoverEnd removes the question of a handover.
+	MethodHandoverEnd = "handover_end"
 
 	// MethodDownloadCancel cancels a download that the policy denies and removes its partial file.
 	MethodDownloadCancel = "download_cancel"
@@ -35,6 +43,9 @@ const (
 	CommandTimeout = 30 * time.Second
 	// SlowTimeout applies to commands that wait for a page or the user.
 	SlowTimeout = 60 * time.Second
+	// ClientTimeout applies to commands of CDP clients, which may wait for a promise of a page and
+	// have their own timeouts.
+	ClientTimeout = 10 * time.Minute
 )
 
 // Methods returns all methods.
@@ -46,9 +57,13 @@ func Methods() []Method {
 		{MethodTabClose, CommandTimeout, TabRef{}, TabClosed{}},
 		{MethodTabAttach, CommandTimeout, TabRef{}, Tab{}},
 		{MethodTabRelease, CommandTimeout, TabRef{}, Empty{}},
+		{MethodTabUsed, CommandTimeout, TabRef{}, Empty{}},
 		{MethodTabsOpened, CommandTimeout, Empty{}, TabsOpened{}},
 		{MethodCDP, CommandTimeout, CDPCommand{}, nil},
 		{MethodConsent, SlowTimeout, PromptParams{}, PromptResult{}},
+		{MethodCDPClients, CommandTimeout, CDPClients{}, Empty{}},
+		{MethodHandover, SlowTimeout, HandoverParams{}, HandoverResult{}},
+		{MethodHandoverEnd, CommandTimeout, HandoverRef{}, Empty{}},
 		{MethodDownloadCancel, CommandTimeout, DownloadRef{}, Empty{}},
 	}
 }
@@ -80,12 +95,15 @@ var slowCDP = func() map[string]bool {
 // Timeout returns how long to wait for the reply to a command. For [MethodCDP], params must be a
 // CDPCommand or a pointer to one; for other methods it is ignored.
 func Timeout(method string, params any) time.Duration {
-	var cdp string
+	var cdp, client string
 	switch p := params.(type) {
 	case CDPCommand:
-		cdp = p.Method
+		cdp, client = p.Method, p.Client
 	case *CDPCommand:
-		cdp = p.Method
+		cdp, client = p.Method, p.Client
+	}
+	if client != "" {
+		return ClientTimeout
 	}
 	if method == MethodCDP && slowCDP[cdp] {
 		return SlowTimeout
@@ -116,6 +134,9 @@ type Tab struct {
 	// SharedByUserAt is when the user shared this tab, in milliseconds since 1970. 0 means that it
 	// was shared automatically.
 	SharedByUserAt int64 `json:"chosen,omitempty"`
+
+	// Renewable reports that sharing ends some time after the last tab_used.
+	Renewable bool `json:"renewable,omitempty"`
 }
 
 // A TabsList is the result of tabs_list.
@@ -123,6 +144,8 @@ type TabsList struct {
 	Tabs []Tab `json:"tabs"`
 	// Elsewhere is the number of shared tabs that other servers drive.
 	Elsewhere int `json:"elsewhere,omitempty"`
+	// Ended has the open tabs that were shared and no longer are, with the reasons.
+	Ended []TabUnshared `json:"ended,omitempty"`
 }
 
 // A TabRef refers to a tab.
@@ -154,6 +177,21 @@ type CDPCommand struct {
 	// Runtime.awaitPromise may have; 0 means any number. A result with a longer string has only the
 	// member result, whose strings are cut, and the members cut, which is true, and threw.
 	MaxString int `json:"maxString,omitempty"`
+	// Client is the id of the CDP client that sent the command; it is empty for commands of tools.
+	// Other checks apply to the commands of clients.
+	Client string `json:"client,omitempty"`
+}
+
+// CDPClients are the CDP clients of a server, in the order in which they connected. A new connection
+// has none.
+type CDPClients struct {
+	Clients []CDPClient `json:"clients"`
+}
+
+// A CDPClient is a connected CDP client.
+type CDPClient struct {
+	ID   string `json:"id"`   // as in CDPCommand.Client
+	Name string `json:"name"` // shown to the user
 }
 
 // A DownloadRef refers to a download.
@@ -185,3 +223,31 @@ type PromptResult struct {
 	Granted bool   `json:"granted"`
 	Answer  string `json:"answer,omitempty"` // once, session or no; with ConsentEval also always, and empty for a stored answer
 }
+
+// HandoverParams is a question to the user about a tab. The extension itself names the site and the
+// agent.
+type HandoverParams struct {
+	ID      string `json:"id"` // of the question, chosen by the server
+	TabID   int    `json:"tabId"`
+	Message string `json:"message"` // what the user is asked to do, written by the agent
+	// Again means that the question was sent before, so the tab is not shown again: the user may be
+	// elsewhere in the meantime.
+	Again bool `json:"again"`
+}
+
+// A HandoverRef refers to the question of a handover.
+type HandoverRef struct {
+	ID string `json:"id"`
+}
+
+// A HandoverResult is the user's answer to the question of a handover.
+type HandoverResult struct {
+	Answer string `json:"answer"` // one of HANDOVER_ANSWERS
+}
+
+// MaxHandoverMessage is the maximum length of HandoverParams.Message, in characters. The user reads
+// all of it before acting.
+const MaxHandoverMessage = 500
+
+// HandoverAnswers returns the values of HandoverResult.Answer.
+func HandoverAnswers() []string { return []string{"done", "cannot"} }

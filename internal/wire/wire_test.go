@@ -202,10 +202,10 @@ func TestErrorsContainNoValues(t *testing.T) {
 
 func TestUnmarshal(t *testing.T) {
 	var tab Tab
-	if err := Unmarshal([]byte(`{"tabId":1,"targetId":"T","url":"u","title":"t","active":true,"own":false,"index":2,"openerTabId":3,"chosen":1700000000000}`), &tab); err != nil {
+	if err := Unmarshal([]byte(`{"tabId":1,"targetId":"T","url":"u","title":"t","active":true,"own":false,"index":2,"openerTabId":3,"chosen":1700000000000,"renewable":true}`), &tab); err != nil {
 		t.Fatal(err)
 	}
-	if want := (Tab{1, "T", "u", "t", true, false, 2, 3, 1700000000000}); tab != want {
+	if want := (Tab{1, "T", "u", "t", true, false, 2, 3, 1700000000000, true}); tab != want {
 		t.Errorf("got %+v", tab)
 	}
 	for _, text := range []string{`{"tabId":1}`, `[]`, `null`, `{`, ``} {

@@ -22,7 +22,7 @@ import (
 
 // testTimeout limits the tests of one mutation. Without a protection a test may
 // wait forever.
-const testTimeout = 4 * time.Minute
+const testTimeout = 2 * time.Minute
 
 func main() {
 	var (

@@ -212,7 +212,7 @@ export function valueOf(el, role) {
       return formatValue(el, Number.isNaN(parseFloat(now)) ? '' : now.trim());
     }
     case 'textbox': case 'searchbox':
-      return (showsDots(el) ? innerTextOf(el) && MASK : innerTextOf(el)) || '';
+      return (showsDots(el) || isMasked(el) ? innerTextOf(el) && MASK : innerTextOf(el)) || '';
     case 'combobox':
       return collapse(innerTextOf(el) || '');
   }

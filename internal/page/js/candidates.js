@@ -28,4 +28,4 @@ export const candidates = (role, text, limit) => {
   }
   return found.sort((a, b) => b.score - a.score).slice(0, limit).map(({ id, role, name }) => ({ id, role, name }));
 };
-const noise = new Set(['text', 'role', 'name', 'button', 'input', 'div', 'span', 'type', 'class', 'nth', 'child', 'not', 'has']);
+const noise = new Set(['text', 'role', 'label', 'placeholder', 'alt', 'title', 'testid', 'xpath', 'visible', 'true', 'name', 'button', 'input', 'div', 'span', 'type', 'class', 'nth', 'child', 'not', 'has']);

@@ -24,7 +24,7 @@ export function getter(type, name) {
 export const firstChildOf = /** @type {(n: Node) => ChildNode | null} */ (getter(Node, 'firstChild'));
 export const nextSiblingOf = /** @type {(n: Node) => ChildNode | null} */ (getter(Node, 'nextSibling'));
 const childNodesOf = /** @type {(n: Node) => NodeListOf<ChildNode>} */ (getter(Node, 'childNodes'));
-const parentNodeOf = /** @type {(n: Node) => ParentNode | null} */ (getter(Node, 'parentNode'));
+export const parentNodeOf = /** @type {(n: Node) => ParentNode | null} */ (getter(Node, 'parentNode'));
 export const parentElementOf = /** @type {(n: Node) => Element | null} */ (getter(Node, 'parentElement'));
 export const typeOfNode = /** @type {(n: Node) => number} */ (getter(Node, 'nodeType'));
 export const isConnectedOf = /** @type {(n: Node) => boolean} */ (getter(Node, 'isConnected'));

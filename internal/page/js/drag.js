@@ -8,18 +8,19 @@ import { pinch, pointInFrame } from './frame_coordinates.js';
 import { addListener, removeListener, report } from './hit_target_check.js';
 
 /**
- * @type {Map<string, {start: Event | null, dropped: boolean, ended: boolean, stop: () => void}>}
+ * @type {Map<string, {start: Event | null, over: boolean, dropped: boolean, ended: boolean, stop: () => void}>}
  */
 const drags = new Map();
 
-const dragTypes = ['dragstart', 'drop', 'dragend'];
+const dragTypes = ['dragstart', 'dragover', 'drop', 'dragend'];
 
 /** watchDrag starts listening to the events of a drag. It reports a drop. @param {string} token */
 export const watchDrag = (token) => {
-  const state = { start: /** @type {Event | null} */ (null), dropped: false, ended: false, stop: () => {} };
+  const state = { start: /** @type {Event | null} */ (null), over: false, dropped: false, ended: false, stop: () => {} };
   const listener = (/** @type {Event} */ e) => {
     if (!e.isTrusted) return;
     if (e.type === 'dragstart') state.start = e;
+    if (e.type === 'dragover') state.over = true;
     if (e.type === 'drop') {
       state.dropped = true;
       report({ token }); // before the page receives it: a listener may open a dialog or navigate
@@ -38,13 +39,13 @@ export const watchDrag = (token) => {
 };
 
 /**
- * dragState returns whether a data drag started that the page did not prevent, whether
- * the data was dropped on this document, and whether the drag has ended.
+ * dragState returns whether a data drag started that the page did not prevent, whether the data
+ * was dragged over this document, whether it was dropped there, and whether the drag has ended.
  * @param {string} token
  */
 export const dragState = (token) => {
   const state = drags.get(token);
-  return { dragged: !!state?.start && !state.start.defaultPrevented, dropped: !!state?.dropped, ended: !!state?.ended };
+  return { dragged: !!state?.start && !state.start.defaultPrevented, over: !!state?.over, dropped: !!state?.dropped, ended: !!state?.ended };
 };
 
 /** endDrag stops listening. @param {string} token */

@@ -8,15 +8,20 @@ import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
 import { dragState, endDrag, frameAtPoint, watchDrag } from './drag.js';
 import { focus, focusedFrame, inspectField, waitChecked, waitEditable } from './fields.js';
+import { distrustContents, enteredTextFields, maskEntered, watchFields } from './entered_fields.js';
 import { outward, toParentDocument } from './frame_coordinates.js';
 import { framesInView, watchFrames } from './frames_in_view.js';
 import { finishCheck, startCheck } from './hit_target_check.js';
 import { internalsCandidates, setInternals } from './internals.js';
+import { blockPaste } from './kept_content.js';
 import { addListening } from './listeners.js';
 import { readable } from './markup.js';
 import { hasActiveViewTransition } from './mutations.js';
-import { firstInDocumentOrder, query } from './query.js';
+import { pointedLabel, takePointed } from './pointed.js';
+import { query } from './query.js';
 import { moveScroller } from './scroll.js';
+import { checkSecretField, enterSecret } from './secret_entry.js';
+import { secretFields } from './secret_fields.js';
 import { listOption, pickRadio, putBack, selectOptions, setValue } from './select_options.js';
 import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
 import { snapshot } from './snapshot.js';
@@ -25,6 +30,7 @@ import { leaveField } from './submit.js';
 import { beginEntry, entryFocus, focusedField, prefill } from './text_entry.js';
 import { describe, html, links, main, text, textParts } from './text_extraction.js';
 import { discardFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
+import { firstInDocumentOrder } from './tree_order.js';
 import { viewport } from './viewport.js';
 import { hasText, isShown, nextChange, painted } from './wait_conditions.js';
 
@@ -33,14 +39,19 @@ const api = {
   addListening,
   allItems,
   beginEntry,
+  blockPaste,
   box,
   byId,
   candidates,
+  checkSecretField,
   closedCandidates,
   describe,
   discardFiles,
+  distrustContents,
   dragState,
   endDrag,
+  enterSecret,
+  enteredTextFields,
   entryFocus,
   fileInput,
   finishCheck,
@@ -62,12 +73,14 @@ const api = {
   links,
   listOption,
   main,
+  maskEntered,
   moveScroller,
   nextChange,
   outward,
   painted,
   pickRadio,
   pixelRatio,
+  pointedLabel,
   prefill,
   putBack,
   query,
@@ -75,6 +88,7 @@ const api = {
   receiveFileChunk,
   removeItems,
   reveal,
+  secretFields,
   selectOptions,
   setInputFiles,
   setInternals,
@@ -86,6 +100,7 @@ const api = {
   startTracking,
   stopTracking,
   storedItems,
+  takePointed,
   text,
   textParts,
   title,
@@ -96,6 +111,7 @@ const api = {
   waitEditable,
   waitForQuiet,
   watchDrag,
+  watchFields,
   watchFrames,
 };
 

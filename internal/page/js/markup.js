@@ -2,7 +2,10 @@
 // The visible part of the page as HTML, from which Go creates markdown: the flat tree with
 // shadow roots and without hidden elements.
 
-import { attributeOf, baseOf, bodyOf, byId, childrenOf, DEEPEST, descend, elements, elementWithId, firstChildOf, firstIn, flatChildren, getter, idOf, innerOf, nextSiblingOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
+import { nameOf } from './accessible_names.js';
+import { roleOf } from './aria_roles.js';
+import { INTERACTIVE } from './aria_states.js';
+import { attributeOf, baseOf, bodyOf, byId, childrenOf, collapse, DEEPEST, descend, elements, elementWithId, firstChildOf, firstIn, flatChildren, getter, hasAttribute, idOf, innerOf, nextSiblingOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown, surveyObstacles } from './obstacle_signals.js';
 import { isOutOfView, startOf } from './text_extraction.js';
 import { styleOf } from './visibility.js';
@@ -15,7 +18,15 @@ const VOID = new Set(['area', 'br', 'col', 'hr', 'img', 'input', 'meta', 'wbr'])
 /** Attributes whose value is a URL. */
 const URL_ATTRIBUTES = new Set(['href', 'src', 'cite', 'data-src', 'data-original', 'data-lazy-src']);
 /** Attributes that do not affect the text. */
-const DROPPED_ATTRIBUTES = /^(on.*|style|value|integrity|nonce|srcdoc|sizes|tabindex|loading)$/;
+const DROPPED_ATTRIBUTES = /^(on.*|data-element-mark|style|value|integrity|nonce|srcdoc|sizes|tabindex|loading)$/;
+/** Interactive roles that get no mark: their content is written as usual. */
+const NOT_MARKED = new Set(['scrollbar', 'summary', 'treeitem']);
+/** Elements whose content is not written. */
+const FIELDS = new Set(['input', 'select', 'textarea']);
+/** Matches descendants that can be controls. An element that contains one is not written as a control. */
+const INNER_CONTROLS = 'a[href], button, input, select, textarea, [role], [contenteditable]';
+/** The schemes of links whose URL is part of the markdown. */
+const LINK_SCHEMES = /^(https?|mailto|tel|ftp|file):/i;
 /** Longer attribute values are dropped. */
 const MAX_ATTRIBUTE = 4000;
 /** The minimum size of a frame that may be part of the main content. */
@@ -28,11 +39,15 @@ const MAX_MARKUP = 4 << 20;
  * readable returns the HTML from which markdown is created, split at the frames, whose ids are
  * between the parts. For the complete page it includes the obstacle signals. The text of a document
  * that is not HTML is returned unchanged.
+ *
+ * With marks, links have the attribute data-element-mark with the number of their mark. Other
+ * controls are elements with this attribute that contain their role and name.
  * @param {number} id 0 for the complete page
- * @returns {{parts: (string | number)[], type: string, signs: object | null} | null} null if the
- *   element no longer exists
+ * @param {number} [first] the number of the first mark; without it, there are none
+ * @returns {{parts: (string | number)[], type: string, signs: object | null, marks?: [number, string, string][]} | null}
+ *   null if the element no longer exists; a mark has the id, role and name of an element
  */
-export function readable(id) {
+export function readable(id, first = -1) {
   const el = id ? byId(id) : window === top ? topOf(document) : bodyOf(document);
   if (!el) return id ? null : { parts: [], type: 'text/html', signs: null };
   return withCaches(() => {
@@ -40,9 +55,9 @@ export function readable(id) {
     const whole = !id || el === bodyOf(document);
     const source = whole ? sourceOf(type) : null;
     if (source !== null) return { parts: [startOf(source, MAX_MARKUP)], type, signs: null };
-    const m = new Markup();
+    const m = new Markup(first);
     m.element(el);
-    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null };
+    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null, marks: m.marks };
   });
 }
 
@@ -69,7 +84,13 @@ function sourceOf(type) {
 
 /** Markup writes HTML. */
 class Markup {
-  constructor() {
+  /** @param {number} first the number of the first mark, or -1 for no marks */
+  constructor(first) {
+    this.first = first;
+    /** The id, role and name of each marked element. @type {[number, string, string][]} */
+    this.marks = [];
+    /** The mark of the next element that is opened, or ''. */
+    this.mark = '';
     this.out = '';
     this.size = 0;
     /** How many <pre> elements are open. */
@@ -95,7 +116,7 @@ class Markup {
   /** @param {Element} el */
   element(el) {
     const tag = tagOf(el);
-    if (NO_TEXT.has(tag)) return;
+    if (this.first >= 0 && this.control(el, tag) || NO_TEXT.has(tag)) return;
     switch (tag) {
       case 'head':
         this.head(el);
@@ -128,6 +149,31 @@ class Markup {
     if (tag === 'pre') this.pre--;
     if (as !== '') this.write('</' + as + '>');
     if (apart) this.write(' ');
+  }
+
+  /**
+   * control marks an element if it is a link, a button, a field or another control. It reports whether
+   * it has written the complete element.
+   * @param {Element} el
+   * @param {string} tag
+   */
+  control(el, tag) {
+    const role = roleOf(el);
+    if (!INTERACTIVE.has(role) || NOT_MARKED.has(role) || this.size > MAX_MARKUP) return false;
+    const cs = styleOf(el);
+    if (cs.display === 'none' || cs.visibility !== 'visible' || isOutOfView(el, cs)) return false;
+    const name = nameOf(el, role);
+    const mark = ` data-element-mark="${this.first + this.marks.length}"`;
+    this.marks.push([idOf(el), role, name]);
+    if (tag === 'a' && LINK_SCHEMES.test(absolute(attributeOf(el, 'href') || ''))) {
+      this.mark = mark;
+      if (collapse(textIn(el) || '') !== '' || firstIn(el, 'img')) return false;
+      this.open(el, tag);
+      this.write(escapeMarkup(name || role) + '</a>');
+      return true;
+    }
+    this.write(` <span${mark}>${escapeMarkup(role + (name && ` "${name}"`))}</span> `);
+    return FIELDS.has(tag) || !hasAttribute(el, 'contenteditable') && !firstIn(el, INNER_CONTROLS);
   }
 
   /**
@@ -177,7 +223,8 @@ class Markup {
 
   /** @param {Element} el @param {string} as */
   open(el, as) {
-    let s = '<' + as;
+    let s = '<' + as + this.mark;
+    this.mark = '';
     for (const name of elements.getAttributeNames.call(el)) {
       if (DROPPED_ATTRIBUTES.test(name) || !/^[\w:.-]+$/.test(name)) continue;
       let value = attributeOf(el, name) || '';

@@ -1,31 +1,30 @@
 // @ts-check
-// Selectors: CSS through open shadow roots (and closed ones that Go added), text=…, role=…[…].
+// Selectors as in Playwright: CSS, XPath, text=, role= and others, chained with >>.
 
 import { contentText, nameOf } from './accessible_names.js';
 import { ARIA_ROLES, roleOf, TAG_ROLES } from './aria_roles.js';
 import { F, flagsOf, INTERACTIVE } from './aria_states.js';
-import { allIn, attributeOf, bodyOf, byId, childrenIn, collapse, descend, firstElementOf, flatParent, focusedElement, hasAttribute, idOf, nextOf, rootOf, setAnyShadow, shadowOf, tagOf, topOf, typeOfNode, withCaches } from './dom.js';
+import { parseCSS, related, selectCSS } from './css_selectors.js';
+import { attributeOf, documents, flatParent, focusedElement, hasAttribute, idOf, tagOf, typeOfNode, withCaches } from './dom.js';
 import { isListening } from './listeners.js';
-import { isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from './visibility.js';
-
-/** A SelectorError reports an invalid selector. Its message is shown to the caller. */
-class SelectorError extends Error {}
+import { patternMatcher, selectAttribute, SelectorError, selectLabeled, selectText, textMatcher, unquote } from './text_selectors.js';
+import { elementsIn, inDocumentOrder } from './tree_order.js';
+import { isEditingHost, isHidden, isSeen, styleOf } from './visibility.js';
 
 /**
  * query finds the elements that a selector matches, in document order.
- * @param {string} selector CSS, text=Sign in, text="Sign in", role=button[name="Save"]
- * @param {{limit?: number, root?: number}} [opts] limit is how many matches to return, by default
- *   20; root is an element to search in
- * @returns {{total: number, matches: [number, boolean][]} | {error: string}} the ids of the first
- *   matches, each with whether it is visible. The first visible match is always included, in order
+ * @param {string} selector
+ * @param {{limit?: number}} [opts] limit is how many matches to return, by default 20
+ * @returns {{total: number, nth: boolean, matches: [number, boolean][]} | {error: string}} the ids
+ *   of the first matches, each with whether it is visible, and whether nth= chose among the
+ *   matches. The first visible match is always included, in order
  */
 export function query(selector, opts) {
-  const scope = opts?.root ? byId(opts.root) : null;
-  if (opts?.root && !scope) return { error: 'gone' };
   return withCaches(() => {
-    let found;
+    let found, parts;
     try {
-      found = select(selector, scope);
+      parts = parseSelector(selector);
+      found = select(parts);
     } catch (e) {
       if (e instanceof SelectorError) return { error: e.message };
       if (e instanceof DOMException) return { error: `${JSON.stringify(selector)} is not a valid selector` };
@@ -47,213 +46,201 @@ export function query(selector, opts) {
         break;
       }
     }
-    return { total: found.length, matches };
+    return { total: found.length, nth: parts.some((part) => part.nth), matches };
   });
 }
 
 /**
- * select returns the elements that a selector matches.
- * @param {string} selector
- * @param {Element | null} scope
- * @returns {Element[]}
+ * A Part is a part of a selector between >>.
+ * @typedef {object} Part
+ * @property {(scope: Element | null) => Element[]} [select] finds elements in an element, or in the
+ *   document
+ * @property {boolean} [nested] whether it may find an element in a scope and not in one around that
+ * @property {(list: Element[]) => Element[]} [filter] or chooses among those of the part before
+ * @property {boolean} [nth] whether filter depends on their number
  */
-function select(selector, scope) {
-  const s = selector.trim();
-  if (s === '') throw new SelectorError('the selector is empty');
-  if (/^text\s*=/i.test(s)) return selectText(s.replace(/^text\s*=\s*/i, ''), scope);
-  if (/^role\s*=/i.test(s)) return selectRole(s.replace(/^role\s*=\s*/i, ''), scope);
-  return selectCSS(s.replace(/^css\s*=\s*/i, ''), scope);
-}
 
 /**
- * everyElement yields the elements in a node in document order. The elements in a shadow
- * root come before the descendants of its host.
- * @param {ParentNode} root
- * @returns {Generator<Element>}
+ * select returns the elements that a selector matches, in document order.
+ * @param {Part[]} parts
+ * @returns {Element[]}
  */
-export function* everyElement(root) {
-  /** The elements to continue with, the next one last. @type {(Element | null)[]} */
-  const stack = [childrenIn(root)[0]];
-  while (stack.length) {
-    const el = stack.pop();
-    if (!el) continue;
-    yield el;
-    const shadow = shadowOf(el);
-    stack.push(nextOf(el), firstElementOf(el));
-    if (shadow) {
-      setAnyShadow();
-      stack.push(shadow.firstElementChild);
+function select(parts) {
+  let found = /** @type {Element[]} */ ([]);
+  parts.forEach(({ select: find, filter, nested }, k) => {
+    if (filter) found = filter(found);
+    else if (find && k === 0) found = find(null);
+    else if (find) {
+      const isInner = related(' ', new Set(found));
+      const scopes = nested ? found : found.filter((el) => !isInner(el));
+      const all = scopes.flatMap(find);
+      found = nested && scopes.length > 1 ? inDocumentOrder(new Set(all), null) : all;
     }
-  }
+  });
+  return found;
+}
+
+/** What a selector can begin with, for errors. */
+const PREFIXES = 'CSS, text=, role=, label=, placeholder=, alt=, title=, testid= and xpath=, and after >> also nth= and visible=';
+
+/** The prefixes before a text. */
+const TEXT_PREFIX = /^\s*(text|label|placeholder|alt|title|testid)\s*=\s*/i;
+
+/**
+ * parseSelector parses a selector.
+ * @param {string} selector
+ * @returns {Part[]}
+ */
+function parseSelector(selector) {
+  if (selector.trim() === '') throw new SelectorError('the selector is empty');
+  return split(selector).map((part, k) => parsePart(part.trim(), k === 0));
 }
 
 /**
- * firstInDocumentOrder returns the element that comes first in the document. The elements in a
- * shadow root come before the descendants of its host.
- * @param {number[]} list ids
- * @returns {number} 0 if no element exists anymore
+ * split splits a selector at >> outside of strings and regular expressions.
+ * @param {string} selector
  */
-export function firstInDocumentOrder(list) {
-  /**
-   * pathTo returns the shadow hosts that contain an element, from the outermost, and the element.
-   * @param {Element} el
-   */
-  const pathTo = (el) => {
-    const path = [el];
-    for (let root = rootOf(el); root !== document && typeOfNode(root) === 11; root = rootOf(path[0])) path.unshift(/** @type {ShadowRoot} */ (root).host);
-    return path;
-  };
-  let first = 0;
-  /** @type {Element[]} */
-  let firstPath = [];
-  for (const id of list) {
-    const el = byId(id);
-    if (!el) continue;
-    const path = pathTo(el);
-    const k = path.findIndex((e, n) => e !== firstPath[n]);
-    const before = first === 0 || (k < 0 ? path.length < firstPath.length : k < firstPath.length && (comparePosition(firstPath[k], path[k]) & Node.DOCUMENT_POSITION_PRECEDING) !== 0);
-    if (before) [first, firstPath] = [id, path];
-  }
-  return first;
-}
-
-const comparePosition = (/** @type {Node} */ a, /** @type {Node} */ b) => Node.prototype.compareDocumentPosition.call(a, b);
-
-/**
- * shadowHosts returns the hosts of the shadow roots in a node.
- * @param {ParentNode} root
- * @returns {Element[]}
- */
-export function shadowHosts(root) {
+function split(selector) {
+  if (!selector.includes('>>')) return [selector];
   const out = [];
-  for (const el of allIn(root, '*')) if (shadowOf(el)) out.push(el);
-  if (out.length) setAnyShadow();
-  return out;
+  for (let rest = selector; ;) {
+    const end = endOfPart(rest);
+    out.push(rest.slice(0, end));
+    if (end === rest.length) return out;
+    rest = rest.slice(end + 2);
+  }
+}
+
+/** QUOTED matches a string at the beginning, and PATTERN a regular expression. */
+const QUOTED = /^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/s;
+const PATTERN = /^\/(?:\[(?:[^\]\\]|\\.)*\]|[^/\\[]|\\.)+\/[a-z]*/is;
+
+/**
+ * endOfPart returns the index of the first >> in a selector that ends its first part.
+ * @param {string} s
+ */
+function endOfPart(s) {
+  const prefix = TEXT_PREFIX.exec(s);
+  if (prefix) {
+    // Quotation marks inside of a text are a part of it: text=Don't
+    const at = prefix[0].length, text = s.slice(at);
+    const literal = QUOTED.exec(text) || PATTERN.exec(text);
+    const end = s.indexOf('>>', at + (literal ? literal[0].length : 0));
+    return end < 0 ? s.length : end;
+  }
+  const role = /^\s*role\s*=/i.test(s);
+  for (let k = 0; k < s.length;) {
+    if (s.startsWith('>>', k)) return k;
+    const quoted = s[k] === '"' || s[k] === "'", pattern = role && s[k] === '/' && s[k - 1] === '=';
+    const literal = quoted ? QUOTED.exec(s.slice(k)) : pattern ? PATTERN.exec(s.slice(k)) : null;
+    k += literal ? literal[0].length : s[k] === '\\' ? 2 : 1;
+  }
+  return s.length;
+}
+
+/**
+ * parsePart parses a part of a selector.
+ * @param {string} part
+ * @param {boolean} first whether it is the first one
+ * @returns {Part}
+ */
+function parsePart(part, first) {
+  if (part === '') throw new SelectorError('the selector is empty before or after >>; quote a text that contains >>, as in text="Next >>"');
+  if (unquote(part) !== null) return parseText(part, 'text');
+  if (/^\(*\/\//.test(part) || part.startsWith('..')) return parseXPath(part);
+  const m = /^([a-z_*][\w:*-]*)\s*=\s*/i.exec(part);
+  if (!m) return parseStyle(part, first);
+  const name = m[1].toLowerCase();
+  const body = part.slice(m[0].length);
+  switch (name) {
+    case 'css': return parseStyle(body, first);
+    case 'role': return parseRole(body);
+    case 'xpath': return parseXPath(body);
+    case 'text': case 'label': case 'placeholder': case 'alt': case 'title': case 'testid': return parseText(body, name);
+    case 'nth': case 'visible':
+      if (first) throw new SelectorError(`${name}= must follow another selector, as in li >> ${part}`);
+      return name === 'nth' ? parseNth(body) : parseVisible(body);
+  }
+  throw new SelectorError(`${m[1]}= is unknown; a selector is ${PREFIXES}. An attribute is written [${CSS.escape(m[1])}="…"]`);
 }
 
 /**
  * @param {string} css
- * @param {Element | null} scope
- * @returns {Element[]}
+ * @param {boolean} first
+ * @returns {Part}
  */
-export function selectCSS(css, scope) {
-  const top = scope || document;
-  const self = scope && Element.prototype.matches.call(scope, css) ? [scope] : [];
-  const own = [...allIn(top, css)];
-  const hosts = shadowHosts(top);
-  if (scope && shadowOf(scope)) hosts.unshift(scope);
-  if (!hosts.length) return self.concat(own);
-  // Only shadow roots require a walk, to find the document order.
-  const found = new Set(own);
-  for (let host = hosts.pop(); host; host = hosts.pop()) {
-    const root = /** @type {ShadowRoot} */ (shadowOf(host));
-    for (const el of allIn(root, css)) found.add(el);
-    hosts.push(...shadowHosts(root));
-  }
-  if (found.size === own.length) return self.concat(own);
-  const out = self;
-  const inner = scope && shadowOf(scope);
-  if (inner) for (const el of everyElement(inner)) if (found.has(el)) out.push(el);
-  for (const el of everyElement(top)) if (found.has(el)) out.push(el);
-  return out;
+function parseStyle(css, first) {
+  const list = parseCSS(css, !first);
+  return { select: (scope) => selectCSS(list, scope), nested: list.nested };
 }
 
 /**
- * unquote returns the text of a quoted string, or null if it is not quoted.
- * @param {string} s
- */
-function unquote(s) {
-  const q = s[0];
-  if (s.length < 2 || (q !== '"' && q !== "'") || s[s.length - 1] !== q) return null;
-  return s.slice(1, -1).replace(/\\(.)/g, '$1');
-}
-
-/** @param {string} s */
-function fold(s) {
-  return collapse(s.replace(/\u00a0/g, ' ')).toLowerCase();
-}
-
-/**
- * matcher returns a predicate for a text. A quoted text must equal the complete text,
- * an unquoted one may be any part of it in any case.
  * @param {string} text
- * @param {string} flag 'i' makes a quoted text match like an unquoted one
- * @returns {(s: string) => boolean}
+ * @param {string} name
+ * @returns {Part}
  */
-function matcher(text, flag = '') {
-  const exact = unquote(text.trim());
-  if (exact !== null && flag !== 'i') {
-    const want = collapse(exact);
-    return (s) => collapse(s.replace(/\u00a0/g, ' ')) === want;
+function parseText(text, name) {
+  if (name === 'testid') {
+    const exact = unquote(text) ?? text;
+    const { test } = textMatcher('testid=', text);
+    return { select: (scope) => selectAttribute('data-testid', PATTERN.test(text) ? test : (s) => s === exact, scope) };
   }
-  const want = fold(exact ?? text);
-  return (s) => fold(s).includes(want);
+  const matcher = textMatcher(`${name}=`, text);
+  if (name === 'text') return { select: (scope) => selectText(matcher, scope) };
+  if (name === 'label') return { select: (scope) => selectLabeled(matcher, scope) };
+  return { select: (scope) => selectAttribute(name, matcher.test, scope) };
 }
 
 /**
- * selectText finds the smallest elements whose rendered text matches.
- * @param {string} text
- * @param {Element | null} scope
- * @returns {Element[]}
+ * @param {string} body
+ * @returns {Part}
  */
-function selectText(text, scope) {
-  if (collapse(text) === '' || unquote(text.trim()) === '') throw new SelectorError('text= requires a text');
-  const matches = matcher(text);
-  const exact = unquote(text.trim()) !== null;
-  const need = exact ? null : fold(text);
-  /** @type {Element[]} */
-  const out = [];
-  /**
-   * An element and the text read in it.
-   * @typedef {{el: Element, s: string, own: boolean, before: number}} Read
-   */
-  /** @param {Read} at */
-  const end = (at) => {
-    // The smallest element: no descendant matches, and the text is its own or spans several
-    // children.
-    if (out.length === at.before && at.s !== '' && (need === null || at.own || at.s.length >= need.length) && matches(at.s)) {
-      if (tagOf(at.el) !== 'html') out.push(at.el);
+function parseNth(body) {
+  if (!/^-?\d+$/.test(body)) throw new SelectorError('nth= requires a number: nth=0 is the first match, nth=-1 the last one');
+  const n = Number(body);
+  return { filter: (list) => list.slice(n, n === -1 ? undefined : n + 1), nth: true };
+}
+
+/**
+ * @param {string} body
+ * @returns {Part}
+ */
+function parseVisible(body) {
+  if (body !== 'true' && body !== 'false') throw new SelectorError('visible= requires true or false');
+  return { filter: (list) => list.filter((el) => isSeen(el) === (body === 'true')) };
+}
+
+/**
+ * parseXPath parses an XPath expression. It matches no elements in shadow roots, unless the part
+ * before it does.
+ * @param {string} xpath
+ * @returns {Part}
+ */
+function parseXPath(xpath) {
+  const run = (/** @type {() => any} */ f) => {
+    try {
+      return f();
+    } catch {
+      throw new SelectorError(`${JSON.stringify(xpath)} is not a valid XPath expression for elements`);
     }
   };
-  /** @param {Element} el @returns {boolean} whether it may contain text */
-  const enter = (el) => {
-    const tag = tagOf(el);
-    if (tag === 'input') {
-      const input = /** @type {HTMLInputElement} */ (el);
-      if (/^(button|submit|reset)$/.test(input.type)) {
-        const label = input.value || (input.type === 'submit' ? 'Submit' : input.type === 'reset' ? 'Reset' : '');
-        if (matches(label)) out.push(el);
+  run(() => documents.createExpression.call(document, xpath, null));
+  return {
+    nested: true,
+    select(scope) {
+      const expression = scope && xpath[0] === '/' ? '.' + xpath : xpath;
+      const result = /** @type {XPathResult} */ (run(() => documents.evaluate.call(document, expression, scope || document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null)));
+      /** @type {Element[]} */
+      const out = [];
+      for (let k = 0; k < result.snapshotLength; k++) {
+        const node = /** @type {Node} */ (result.snapshotItem(k));
+        const type = typeOfNode(node);
+        if (type === 2 || type === 3) throw new SelectorError(`${JSON.stringify(xpath)} matches attributes or text; write the condition in brackets, as in //a[@href]`);
+        if (type === 1) out.push(/** @type {Element} */ (node));
       }
-      return false;
-    }
-    return !NEVER_SHOWN.has(tag);
+      return out;
+    },
   };
-  const top = scope || bodyOf(document) || topOf(document);
-  if (!enter(top)) return out;
-  /** @type {Read[]} */
-  const stack = [{ el: top, s: '', own: false, before: 0 }];
-  descend(top, (node) => {
-    const around = stack[stack.length - 1];
-    if (typeOfNode(node) === 3) {
-      around.s += /** @type {Text} */ (node).data;
-      around.own = true;
-    } else if (typeOfNode(node) === 1) {
-      const child = /** @type {Element} */ (node);
-      if (tagOf(child) === 'br') around.s += ' ';
-      else if (enter(child)) {
-        const at = { el: child, s: '', own: false, before: out.length };
-        stack.push(at);
-        return () => {
-          stack.pop();
-          end(at);
-          if (at.s) around.s += /^(inline|contents)$/.test(styleOf(child).display) ? at.s : ' ' + at.s + ' ';
-        };
-      }
-      return false;
-    }
-  });
-  end(stack[0]);
-  return out;
 }
 
 /**
@@ -269,7 +256,7 @@ const ROLE_STATES = new Set(['checked', 'disabled', 'expanded', 'selected', 'pre
 /**
  * parseRole parses a role selector such as button[name="Save"][disabled].
  * @param {string} s
- * @returns {RoleSelector}
+ * @returns {Part}
  */
 function parseRole(s) {
   const m = /^([a-z-]+)\s*/i.exec(s);
@@ -279,25 +266,14 @@ function parseRole(s) {
   const out = { role: role === 'image' ? 'img' : role, name: null, states: new Map(), hidden: false };
   let rest = s.slice(m[0].length);
   while (rest !== '') {
-    const a = /^\[\s*([a-z-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\/(?:[^/\\]|\\.)+\/[a-z]*|[^\]]*?)\s*(i|s)?)?\s*\]\s*/i.exec(rest);
+    const a = /^\[\s*([a-z-]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\/(?:\[(?:[^\]\\]|\\.)*\]|[^/\\[]|\\.)+\/[a-z]*|[^\]]*?)\s*(i|s)?)?\s*\]\s*/i.exec(rest);
     if (!a) throw new SelectorError(`role= cannot parse ${JSON.stringify(rest)}`);
     rest = rest.slice(a[0].length);
     const key = a[1].toLowerCase();
     const value = a[2];
     if (key === 'name') {
       if (value === undefined || value === '') throw new SelectorError('name requires a text, as in role=button[name="Save"]');
-      const re = /^\/(.+)\/([a-z]*)$/s.exec(value);
-      if (re) {
-        let pattern;
-        try {
-          pattern = new RegExp(re[1], re[2].replace(/[gy]/g, ''));
-        } catch {
-          throw new SelectorError(`${value} is not a regular expression`);
-        }
-        out.name = (n) => pattern.test(n);
-      } else {
-        out.name = matcher(value, a[3]?.toLowerCase());
-      }
+      out.name = textMatcher('name', value, a[3]?.toLowerCase()).test;
     } else if (key === 'include-hidden') {
       out.hidden = value === undefined || value === 'true';
     } else if (ROLE_STATES.has(key)) {
@@ -309,39 +285,29 @@ function parseRole(s) {
   if (!ARIA_ROLES.has(role) && !INTERACTIVE.has(out.role) && !Object.values(TAG_ROLES).includes(out.role) && out.role !== 'clickable') {
     throw new SelectorError(`unknown role ${JSON.stringify(role)}`);
   }
-  return out;
+  return { select: (scope) => selectRole(out, scope) };
 }
 
 /**
- * @param {string} s
+ * @param {RoleSelector} want
  * @param {Element | null} scope
  * @returns {Element[]}
  */
-function selectRole(s, scope) {
-  const want = parseRole(s);
+function selectRole(want, scope) {
   const out = /** @type {Element[]} */ ([]);
-  /** @param {Iterable<Element>} list */
-  const scan = (list) => {
-    for (const el of list) {
-      let role = roleOf(el);
-      if (role !== want.role) {
-        // A text box also matches by its role in the outline or the role that Chromium assigns.
-        if (!(want.role === 'textbox' && isEditingHost(el)) && !(want.role === 'button' && role === 'summary') && !(want.role === 'textbox' && role === 'date') &&
-          !(want.role === 'clickable' && (role === 'generic' || role === 'paragraph') && isNativelyClickable(el))) continue;
-        role = want.role;
-      }
-      if (!want.hidden && isHidden(el)) continue;
-      if (want.states.size && !hasStates(el, role, want.states)) continue;
-      if (want.name && !want.name(role === 'clickable' ? contentText(el, { seen: new Set() }) : nameOf(el, role))) continue;
-      out.push(el);
+  for (const el of elementsIn(scope)) {
+    let role = roleOf(el);
+    if (role !== want.role) {
+      // A text box also matches by its role in the outline or the role that Chromium assigns.
+      if (!(want.role === 'textbox' && isEditingHost(el)) && !(want.role === 'button' && role === 'summary') && !(want.role === 'textbox' && role === 'date') &&
+        !(want.role === 'clickable' && (role === 'generic' || role === 'paragraph') && isNativelyClickable(el))) continue;
+      role = want.role;
     }
-  };
-  if (scope) {
-    scan([scope]);
-    const shadow = shadowOf(scope);
-    if (shadow) scan(everyElement(shadow));
+    if (!want.hidden && isHidden(el)) continue;
+    if (want.states.size && !hasStates(el, role, want.states)) continue;
+    if (want.name && !want.name(role === 'clickable' ? contentText(el, { seen: new Set() }) : nameOf(el, role))) continue;
+    out.push(el);
   }
-  scan(everyElement(scope || document));
   return out;
 }
 

@@ -2,7 +2,8 @@
 // Fields with secret values: passwords and payment cards.
 
 import { labelsOf } from './accessible_names.js';
-import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, idOf, isConnectedOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { isEntered } from './entered_fields.js';
 import { styleOf } from './visibility.js';
 
 /**
@@ -30,6 +31,29 @@ onShadowRoot(watchPasswords);
 findShadowRoots(document);
 // No event reports a new shadow root, so a document that is still loading is searched again.
 if (readyOf(document) !== 'complete') addEventListener('load', () => findShadowRoots(document), { once: true });
+
+/** Fields in which a secret was entered. @type {Set<WeakRef<Element>>} */
+const entered = new Set();
+
+/** rememberSecret makes a field permanently secret. @param {Element} el */
+export function rememberSecret(el) {
+  passwords.add(el);
+  if (!enteredFields().includes(el)) entered.add(new WeakRef(el));
+}
+
+/** enteredFields returns the fields in which a secret was entered. */
+export function enteredFields() {
+  const list = [];
+  for (const ref of entered) {
+    const el = ref.deref();
+    if (el) list.push(el);
+    else entered.delete(ref);
+  }
+  return list;
+}
+
+/** secretFields returns the ids of the enteredFields that are in the document. */
+export const secretFields = () => enteredFields().filter((el) => isConnectedOf(el)).map((el) => idOf(el));
 
 const SECRETS = /(^|\s)(cc-(number|csc|exp|exp-month|exp-year|name|given-name|additional-name|family-name|type)|one-time-code|current-password|new-password)(\s|$)/i;
 
@@ -69,10 +93,11 @@ const EXPIRY_WORDS = /^(expiry|expiration|expires?|exp|exp(iry|iration)?[ ]?(dat
 
 /**
  * isMasked reports whether a field's value is secret: a password, including one that
- * the page shows, or a part of a payment card.
+ * the page shows, a part of a payment card, or what the user entered during a handover.
  * @param {Element} el
  */
 export function isMasked(el) {
+  if (isEntered(el)) return true;
   const tag = tagOf(el);
   if (tag !== 'input' && tag !== 'textarea' && tag !== 'select') return false;
   const type = /** @type {HTMLInputElement} */ (el).type;

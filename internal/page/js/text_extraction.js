@@ -5,10 +5,11 @@ import { nameOf, shownText } from './accessible_names.js';
 import { excerpt } from './actionability.js';
 import { roleOf } from './aria_roles.js';
 import { clip, MASK, valueOf } from './aria_states.js';
+import { selectCSS } from './css_selectors.js';
 import { allIn, attributeOf, baseOf, bodyOf, boxOf, byId, closestTo, collapse, DEEPEST, descend, firstChildOf, firstIn, flatChildren, hasAttribute, idOf, implementationOf, innerOf, isRendered, matchesCSS, nextSiblingOf, outerOf, previousOf, rootOf, scrollingOf, scrollLeftOf, scrollTopOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown } from './obstacle_signals.js';
-import { everyElement, selectCSS, shadowHosts } from './query.js';
 import { isMasked } from './secret_fields.js';
+import { everyElement, shadowHosts } from './tree_order.js';
 import { hidesText, isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from './visibility.js';
 
 /**

@@ -3,6 +3,7 @@ package userbrowser
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -164,4 +165,44 @@ func (b *Browser) Eval(t testing.TB, session, expression string, result any) {
 func (b *Browser) EvalInTarget(t testing.TB, target, expression string, result any) {
 	t.Helper()
 	b.WithSession(t, target, func(session string) { b.Eval(t, session, expression, result) })
+}
+
+// GoTo opens a URL in a tab and waits until it is loaded.
+func (b *Browser) GoTo(t testing.TB, target, url string) {
+	t.Helper()
+	b.WithSession(t, target, func(session string) {
+		b.Call(t, session, "Page.navigate", map[string]any{"url": url}, nil)
+		b.waitLoaded(t, session, url)
+	})
+}
+
+// NewTab opens a URL in a new tab in the foreground, and waits until it is loaded.
+func (b *Browser) NewTab(t testing.TB, url string) (target string) {
+	t.Helper()
+	var made struct {
+		TargetID string `json:"targetId"`
+	}
+	b.Call(t, "", "Target.createTarget", map[string]any{"url": url}, &made)
+	b.WithSession(t, made.TargetID, func(session string) { b.waitLoaded(t, session, url) })
+	return made.TargetID
+}
+
+// waitLoaded waits until the page of a session is loaded from url. While the document is replaced,
+// the browser rejects the command.
+func (b *Browser) waitLoaded(t testing.TB, session, url string) {
+	t.Helper()
+	loaded := fmt.Sprintf("document.readyState === 'complete' && location.href === %q", url)
+	Eventually(t, url, func() bool {
+		select {
+		case m := <-b.Send(session, "Runtime.evaluate", map[string]any{"expression": loaded}):
+			var res struct {
+				Result struct {
+					Value bool `json:"value"`
+				} `json:"result"`
+			}
+			return m.Error == nil && json.Unmarshal(m.Result, &res) == nil && res.Result.Value
+		case <-time.After(WaitTimeout):
+			return false
+		}
+	})
 }

@@ -26,10 +26,22 @@ func (b *Browser) Popup(t testing.TB, work func(session string)) {
 	b.Worker(t, "chrome.action.openPopup()", nil)
 	p := b.Find(t, "page", "/popup.html")
 	b.WithSession(t, p.ID, work)
-	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": p.ID})
-	Eventually(t, "the popup to close", func() bool {
+	b.closeTarget(t, p)
+}
+
+// KillWorker ends the extension's service worker.
+func (b *Browser) KillWorker(t testing.TB) {
+	t.Helper()
+	b.closeTarget(t, b.Find(t, "service_worker", extension.ID()))
+}
+
+// closeTarget closes a target, and waits until no other command finds it.
+func (b *Browser) closeTarget(t testing.TB, target Target) {
+	t.Helper()
+	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": target.ID})
+	Eventually(t, target.URL+" to close", func() bool {
 		for _, x := range b.Targets(t) {
-			if x.ID == p.ID {
+			if x.ID == target.ID {
 				return false
 			}
 		}

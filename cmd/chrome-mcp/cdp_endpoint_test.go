@@ -1,0 +1,422 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/remote"
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+)
+
+// A cdpTest is the program with --cdp-listen, as an MCP host starts it.
+type cdpTest struct {
+	data, audit string
+	url         string // as cdp-url prints it
+	server      *mcpServer
+}
+
+// startCDP starts the program with --cdp-listen.
+func startCDP(t *testing.T, args ...string) *cdpTest {
+	t.Helper()
+	needChromium(t)
+	c := &cdpTest{data: filepath.Join(t.TempDir(), "data")}
+	c.audit = filepath.Join(filepath.Dir(c.data), "audit.jsonl")
+	c.server = startMCP(t, append([]string{"--data", c.data, "--cdp-listen", "127.0.0.1:0", "--unsafe-enable-eval", "--prefer=cdp",
+		"--headless", "--isolated", "--log-level=debug", "--audit-log", c.audit}, args...)...)
+	c.url = strings.TrimSpace(c.cdpURL(t))
+	return c
+}
+
+// cdpURL returns the output of cdp-url.
+func (c *cdpTest) cdpURL(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, err := execute(t, c.data, nil, append([]string{"cdp-url"}, args...)...)
+	if err != nil || stderr != "" {
+		t.Fatalf("cdp-url: %v %s", err, stderr)
+	}
+	return stdout
+}
+
+// get returns the status and the body of a response of the endpoint.
+func get(t *testing.T, address string, header map[string]string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range header {
+		if name == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// A rawCDP is a CDP client that sends commands without a library.
+type rawCDP struct {
+	*websocket.Conn
+	last int
+}
+
+// dialCDP connects to a WebSocket, or returns the status of the response.
+func dialCDP(t *testing.T, address string, header http.Header) (conn *rawCDP, status int) {
+	t.Helper()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("User-Agent", "raw/1.0")
+	ws, resp, err := websocket.Dial(t.Context(), address, &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		if resp == nil {
+			t.Fatal(err)
+		}
+		return nil, resp.StatusCode
+	}
+	ws.SetReadLimit(64 << 20)
+	t.Cleanup(func() { ws.CloseNow() })
+	return &rawCDP{Conn: ws}, http.StatusSwitchingProtocols
+}
+
+// call sends a command and returns its reply.
+func (c *rawCDP) call(t *testing.T, session, method string, params any) (result json.RawMessage, failed string) {
+	t.Helper()
+	c.last++
+	command := map[string]any{"id": c.last, "method": method, "params": params}
+	if session != "" {
+		command["sessionId"] = session
+	}
+	if params == nil {
+		delete(command, "params")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
+	defer cancel()
+	if err := wsjson.Write(ctx, c.Conn, command); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	for {
+		var m struct {
+			ID     int
+			Result json.RawMessage
+			Error  *struct{ Message string }
+		}
+		if err := wsjson.Read(ctx, c.Conn, &m); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		switch {
+		case m.ID != c.last:
+		case m.Error != nil:
+			return nil, m.Error.Message
+		default:
+			return m.Result, ""
+		}
+	}
+}
+
+// attach attaches to the only page and returns the session.
+func (c *rawCDP) attach(t *testing.T) (session string) {
+	t.Helper()
+	raw, _ := c.call(t, "", "Target.getTargets", nil)
+	var targets struct {
+		TargetInfos []struct{ TargetID, Type string }
+	}
+	if err := json.Unmarshal(raw, &targets); err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range targets.TargetInfos {
+		if info.Type != "page" {
+			continue
+		}
+		raw, failed := c.call(t, "", "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true})
+		var attached struct{ SessionID string }
+		if err := json.Unmarshal(raw, &attached); err != nil {
+			t.Fatal(failed, err)
+		}
+		return attached.SessionID
+	}
+	t.Fatalf("no page in %s", raw)
+	return ""
+}
+
+// closed waits until the connection is closed by the other end.
+func (c *rawCDP) closed(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
+	defer cancel()
+	for {
+		if _, _, err := c.Read(ctx); err != nil {
+			if ctx.Err() != nil {
+				t.Error("the client is still connected")
+			}
+			return
+		}
+	}
+}
+
+// TestCDPEndpoint drives one browser by the tools, chromedp and a client without a library, and
+// ends the program while clients are connected.
+func TestCDPEndpoint(t *testing.T) {
+	site := newTestSite(t)
+	c := startCDP(t, "--allow-domain", site.URL)
+	secret, err := url.Parse(c.url)
+	if err != nil || len(secret.Path) != 65 || secret.Hostname() != "127.0.0.1" {
+		t.Fatalf("cdp-url prints %s", c.url)
+	}
+	origin := "http://" + secret.Host
+	if all := c.cdpURL(t, "--all"); strings.TrimSpace(all) != c.url {
+		t.Errorf("cdp-url --all prints %s", all)
+	}
+	ws := strings.TrimSpace(c.cdpURL(t, "--ws"))
+
+	// The endpoint exists only below the path.
+	for _, tt := range []struct {
+		url    string
+		header map[string]string
+		status int
+	}{
+		{origin, nil, 404},
+		{origin + "/json/version", nil, 404},
+		{origin + "/devtools/browser/relay", nil, 404},
+		{origin + "/" + strings.Repeat("0", 64) + "/json/version", nil, 404},
+		{c.url + "/json/version", map[string]string{"Host": "evil.example"}, 404},
+		{c.url + "/json/version", map[string]string{"Origin": "https://evil.example"}, 403},
+		{c.url + "/none", nil, 404},
+		{c.url + "/json/version", nil, 200},
+	} {
+		if status, body := get(t, tt.url, tt.header); status != tt.status || status == 200 && !strings.Contains(body, `"webSocketDebuggerUrl": "ws://`+secret.Host+secret.Path) {
+			t.Errorf("%s %v: %d %s, want %d", strings.ReplaceAll(tt.url, secret.Path, "/SECRET"), tt.header, status, body, tt.status)
+		}
+	}
+	if _, status := dialCDP(t, "ws://"+secret.Host+"/devtools/browser/relay", nil); status != 404 {
+		t.Errorf("a WebSocket without the path: %d", status)
+	}
+
+	// The agent's page is one of the client's, and the other way round.
+	c.server.call(t, "navigate", map[string]any{"url": site.URL + "/agent"}, "agent")
+	raw, _ := dialCDP(t, ws, nil)
+	session := raw.attach(t)
+	if result, failed := raw.call(t, session, "Runtime.evaluate", map[string]any{"expression": "document.title + ' payload'"}); !strings.Contains(string(result), "agent payload") {
+		t.Errorf("evaluate: %s %s", result, failed)
+	}
+	if _, failed := raw.call(t, session, "Page.navigate", map[string]any{"url": site.denied()}); !strings.Contains(failed, "denied") || !strings.Contains(failed, "--allow-domain") {
+		t.Errorf("navigation to a denied host: %q", failed)
+	}
+	if _, failed := raw.call(t, "", "SystemInfo.getInfo", nil); !strings.Contains(failed, "not available through chrome-mcp") {
+		t.Errorf("SystemInfo: %q", failed)
+	}
+	if n := site.asked("localhost "); n != 0 {
+		t.Errorf("%d requests to a denied host", n)
+	}
+	ctx, cancel := remote.NewAllocator(t.Context(), ws)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(site.URL+"/chromedp")); err != nil {
+		t.Fatal(err)
+	}
+	title, err := chromedp.Run(ctx, chromedp.Title())
+	if err != nil || !strings.Contains(title, "chromedp") {
+		t.Errorf("chromedp: %q, %v", title, err)
+	}
+	c.server.call(t, "tabs_list", nil, "/agent", "/chromedp")
+	c.server.call(t, "chrome_status", nil, `cdp client: "raw/1.0" since 20`)
+
+	// SIGTERM ends the program while the clients are connected, also one that reads nothing.
+	dialCDP(t, ws, nil)
+	begin := time.Now()
+	if err := c.server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	raw.closed(t)
+	if err := c.server.cmd.Wait(); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+	soon(t, "the end", begin, endsWithin)
+	waitGone(t, c.data, time.Second)
+	if files, _ := filepath.Glob(filepath.Join(c.data, "cdp", "*")); len(files) > 0 {
+		t.Errorf("left are %q", files)
+	}
+	for where, command := range map[string][]string{"on call": {"call", "chrome_status"}, "on shell": {"shell"}, "with --connect": {"--connect", "none"}} {
+		_, stderr, err := execute(t, c.data, nil, append(command, "--cdp-listen", "127.0.0.1:0", "--unsafe-enable-eval")...)
+		if err == nil || !strings.Contains(stderr, "--cdp-listen has no effect "+where) {
+			t.Errorf("%s: %v %s", command, err, stderr)
+		}
+		_, stderr, err = execute(t, c.data, nil, append(command, "--egress-address", "127.0.0.1:0")...)
+		if err == nil || !strings.Contains(stderr, "--egress-address has no effect "+where) {
+			t.Errorf("%s: %v %s", command, err, stderr)
+		}
+	}
+	if _, stderr, err := execute(t, c.data, nil, "cdp-url"); err == nil || !strings.Contains(stderr, "no chrome-mcp with --cdp-listen is running") {
+		t.Errorf("cdp-url after the end: %v %s", err, stderr)
+	}
+
+	log, err := os.ReadFile(c.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","origin":"` + site.URL + `","decision":"allowed"`,
+		`"tool":"cdp Page.navigate"`, `"decision":"denied"`,
+	} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("no %s in the audit log\n%s", want, log)
+		}
+	}
+	for where, text := range map[string]string{"the audit log": string(log), "the log": c.server.er.String(), "stdout": c.server.out.String()} {
+		wantNoSecret(t, where, text, []string{strings.TrimPrefix(secret.Path, "/")})
+	}
+	if strings.Contains(string(log), "payload") {
+		t.Errorf("a script is in the audit log\n%s", log)
+	}
+}
+
+// TestCDPSingleClient checks that --cdp-clients=single admits one client at a time.
+func TestCDPSingleClient(t *testing.T) {
+	c := startCDP(t, "--cdp-clients=single", "--allow-domain", "example.com")
+	ws := strings.TrimSpace(c.cdpURL(t, "--ws"))
+	first, _ := dialCDP(t, ws, nil)
+	if _, status := dialCDP(t, ws, nil); status != http.StatusConflict {
+		t.Errorf("the second client: %d", status)
+	}
+	first.Close(websocket.StatusNormalClosure, "")
+	userbrowser.Eventually(t, "the end of the first client", func() bool {
+		_, status := dialCDP(t, ws, nil)
+		return status == http.StatusSwitchingProtocols
+	})
+}
+
+// TestPagesCannotReachCDPEndpoint checks that pages reach the endpoint by none of the paths, even if
+// they know it, in the browser of this process and of another one.
+func TestPagesCannotReachCDPEndpoint(t *testing.T) {
+	site := newTestSite(t)
+	c := startCDP(t, "--allow-domain", "127.0.0.1:*", "--allow-domain", "localhost:*", "--allow-domain", "[::1]:*")
+	secret, err := url.Parse(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.server.call(t, "navigate", map[string]any{"url": site.URL + "/page"}, "page")
+	const reach = `(async () => {
+const reached = [];
+for (const host of ['127.0.0.1', 'localhost', '[::1]']) for (const path of ['/', '/json/version', %q + '/json/list', %[1]q + '/devtools/browser/x']) {
+  const url = 'http://' + host + ':%s' + path;
+  await fetch(url).then(() => reached.push(url), () => {});
+  const loaded = (element, name) => new Promise((done) => { element.onload = element.onerror = done; element[name] = url; document.body.append(element); });
+  await loaded(new Image(), 'src');
+  const frame = document.createElement('iframe');
+  await loaded(frame, 'src');
+  navigator.sendBeacon(url, 'x');
+  await new Promise((done) => { const s = new WebSocket(url.replace('http', 'ws')); s.onopen = () => { reached.push(s.url); done(); }; s.onerror = done; });
+}
+return 'reached: ' + reached.length;
+})()`
+	c.server.call(t, "eval", map[string]any{"expression": fmt.Sprintf(reach, secret.Path, secret.Port())}, "reached: 0")
+	for _, address := range []string{c.url + "/json/version", "http://localhost:" + secret.Port() + "/"} {
+		c.server.refused(t, "POLICY_DENIED", "navigate", map[string]any{"url": address})
+	}
+	// A request that reached the endpoint would not be denied by the policy.
+	log, err := os.ReadFile(c.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(log), `"event":"denied"`) || !strings.Contains(string(log), ":"+secret.Port()) {
+		t.Errorf("the requests are not in the audit log\n%s", log)
+	}
+	wantNoSecret(t, "the audit log", string(log), []string{strings.TrimPrefix(secret.Path, "/")})
+
+	cli := &commandLine{t, c.data}
+	args := append([]string{"call", "navigate", "url=" + c.url + "/json/version", "--no-server", "--headless", "--isolated", "--allow-domain", "127.0.0.1:*"}, rootNeedsNoSandbox()...)
+	if out, err := cli.run(args...); err == nil || !strings.Contains(out, "POLICY_DENIED") {
+		t.Errorf("another process: %v, %s", err, out)
+	}
+}
+
+// TestServeCDP connects CDP clients to sessions of a server.
+func TestServeCDP(t *testing.T) {
+	needChromium(t)
+	site := newTestSite(t)
+	c := newCommandLine(t)
+	base, log := c.serveOn("127.0.0.1:0", append(rootNeedsNoSandbox(), "--headless", "--cdp-clients=multi", "--unsafe-enable-eval", "--allow-domain", site.URL)...)
+	token, err := server.ReadToken(server.TokenPath(c.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := func(session string) http.Header {
+		return http.Header{"Authorization": {"Bearer " + token}, "Chrome-Mcp-Session": {session}}
+	}
+	ws := strings.Replace(base, "http", "ws", 1) + "/devtools/browser/x"
+	if _, status := dialCDP(t, ws, nil); status != http.StatusUnauthorized {
+		t.Errorf("without a token: %d", status)
+	}
+	if status, body := get(t, base+"/json/version", map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}); status != http.StatusForbidden {
+		t.Errorf("a page: %d %s", status, body)
+	}
+	if status, body := get(t, base+"/json/version", map[string]string{"Authorization": "Bearer " + token}); status != 200 || !strings.Contains(body, `"webSocketDebuggerUrl": "`+strings.Replace(base, "http", "ws", 1)+`/devtools/browser/`) {
+		t.Errorf("/json/version: %d %s", status, body)
+	}
+
+	// Each session has its own browser.
+	a, _ := dialCDP(t, ws, header("a"))
+	b, _ := dialCDP(t, ws, header("b"))
+	if _, failed := a.call(t, "", "Target.createTarget", map[string]any{"url": site.URL + "/of-a"}); failed != "" {
+		t.Fatal(failed)
+	}
+	userbrowser.Eventually(t, "the page in the tools of session a", func() bool {
+		status, body := curl(t, "-H", c.header(), "--data", "{}", base+"/v1/sessions/a/tools/tabs_list")
+		return status == "200" && strings.Contains(body, site.URL+"/of-a")
+	})
+	if targets, _ := b.call(t, "", "Target.getTargets", nil); strings.Contains(string(targets), "/of-a") {
+		t.Errorf("session b has the page of session a: %s", targets)
+	}
+	// The end of a session disconnects its clients.
+	if status, body := curl(t, "-H", c.header(), "-X", "DELETE", base+"/v1/sessions/a"); status != "204" {
+		t.Errorf("close: %s %s", status, body)
+	}
+	a.closed(t)
+	if _, failed := b.call(t, "", "Browser.getVersion", nil); failed != "" {
+		t.Errorf("session b: %s", failed)
+	}
+
+	// A session without CDP clients has no endpoint.
+	if out, err := c.run(append(rootNeedsNoSandbox(), "call", "chrome_status", "--headless", "--isolated", "--allow-domain", site.URL)...); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	if status, body := curl(t, "--unix-socket", server.SocketPath(c.data), "http://localhost/json/version"); status != "400" || !strings.Contains(body, "CDP clients are not enabled for the session") {
+		t.Errorf("a session without CDP clients: %s %s", status, body)
+	}
+	if out, err := c.run("serve", "stop"); err != nil {
+		t.Errorf("serve stop: %v\n%s", err, out)
+	}
+	b.closed(t)
+	if strings.Contains(log.String(), token) {
+		t.Error("the token is in the log")
+	}
+	if _, err := os.Lstat(filepath.Join(c.data, "cdp")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a server writes the URL of CDP clients to a file: %v", err)
+	}
+}

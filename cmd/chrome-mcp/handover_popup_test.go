@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+)
+
+// handoverSite serves a page with a login form, whose page copies what is entered.
+func handoverSite(t *testing.T) *httptest.Server {
+	t.Helper()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<title>Login</title><h1>Login</h1>
+			<label>Name <input id="name" value="given"></label><label>Code <input id="code"></label>
+			<p id="copy">nothing yet</p>
+			<script>
+				const code = document.getElementById('code');
+				code.oninput = () => { document.getElementById('copy').textContent = 'You typed ' + code.value; console.log('typed ' + code.value); };
+			</script>`)
+	}))
+	t.Cleanup(site.Close)
+	return site
+}
+
+// typeInto enters text with the keyboard, as the user does.
+func (b *userBrowser) typeInto(t *testing.T, page, selector, text string) {
+	t.Helper()
+	b.Eval(t, page, fmt.Sprintf("document.querySelector(%q).focus()", selector), nil)
+	for _, c := range text {
+		b.Call(t, page, "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "text": string(c)}, nil)
+		b.Call(t, page, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp"}, nil)
+	}
+}
+
+// TestHandoverInPopup hands a page of the user's Chrome over, and answers in the extension popup.
+func TestHandoverInPopup(t *testing.T) {
+	site := handoverSite(t)
+	b := newUserBrowser(t)
+	data := filepath.Join(t.TempDir(), "data")
+	b.register(t, data)
+	s := startMCPWith(t, nil, nil, "--data", data, "--port=0", "--no-cdp-fallback", "--tools=core,people,devtools", "--allow-private=127.0.0.1/32", "--allow-domain=127.0.0.1")
+	b.open()
+	s.until(t, "no tab shared", "chrome_status", nil)
+	s.call(t, "tab_new", map[string]any{"url": site.URL + "/login"})
+	login := b.Find(t, "page", site.URL)
+	s.call(t, "snapshot", nil, "given")
+
+	asked := make(chan string, 1)
+	go func() {
+		text, _, err := s.try(t.Context(), "ask_user", map[string]any{"message": "Enter the code\nfrom your phone."})
+		if err != nil {
+			text = err.Error()
+		}
+		asked <- text
+	}()
+	var text string
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, fmt.Sprintf("document.getElementById('questions').textContent.includes('asks you to act on %s')", site.URL))
+		b.holds(t, popup, "document.querySelector('#questions blockquote').textContent === 'Enter the code from your phone.'")
+		var badge string
+		b.Worker(t, "chrome.action.getBadgeText({})", &badge)
+		if badge != "?" {
+			t.Errorf("the badge is %q", badge)
+		}
+		var active bool
+		b.Worker(t, fmt.Sprintf("chrome.tabs.query({active: true}).then((tabs) => tabs.some((t) => t.url.startsWith(%q)))", site.URL), &active)
+		if !active {
+			t.Error("the tab is not in front")
+		}
+		var shown int
+		b.Worker(t, "chrome.notifications.getAll().then((all) => Object.keys(all).length)", &shown)
+		if shown != 1 {
+			t.Errorf("%d notifications", shown)
+		}
+		b.WithSession(t, login.ID, func(page string) { b.typeInto(t, page, "#code", "831942") })
+		ctx, cancel := context.WithCancel(t.Context())
+		held := make(chan string, 1)
+		go func() {
+			text, _, err := s.try(ctx, "get_text", nil)
+			held <- fmt.Sprint(text, err)
+		}()
+		// A call that does not need the page is answered after the held one was received.
+		s.call(t, "chrome_status", nil)
+		select {
+		case text := <-held:
+			t.Errorf("a page that is handed over was read: %s", text)
+		default:
+		}
+		cancel()
+		<-held
+		b.Click(t, popup, "#questions button", "Done")
+		text = <-asked
+		b.holds(t, popup, "document.getElementById('asking').hidden")
+		userbrowser.Eventually(t, "the notification to be removed", func() bool {
+			b.Worker(t, "chrome.notifications.getAll().then((all) => Object.keys(all).length)", &shown)
+			return shown == 0
+		})
+	})
+	wants(t, "ask_user", text, []string{"the user is done", site.URL + "/login", "Login"})
+	for _, tool := range []string{"snapshot", "get_text", "get_html", "read_as_markdown", "console_messages"} {
+		text, _, err := s.try(t.Context(), tool, nil)
+		if err != nil || strings.Contains(text, "831942") {
+			t.Errorf("%s: %v %s", tool, err, text)
+		}
+	}
+	s.call(t, "get_text", nil, "You typed ••••")
+	s.end(t)
+}

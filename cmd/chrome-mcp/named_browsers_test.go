@@ -1,0 +1,433 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/jezek/xgb/xproto"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+)
+
+// namedBrowsersConfig names a browser of each type.
+const namedBrowsersConfig = `{"browsers": {
+	"work": {"type": "managed", "profile": "work", "color": "#1a73e8"},
+	"test": {"type": "managed"}, // with a temporary profile
+	"own": {"type": "extension"},
+	"far": {"type": "endpoint", "url": "http://127.0.0.1:9222"},
+	"fleet": {"type": "browserless", "urls": ["ws://a/chromium", /* second */ "ws://b/chromium",], "token-env": "FLEET", "launch": {"args": ["--lang=de"]}},
+}}`
+
+func TestNamedBrowsers(t *testing.T) {
+	s, err := parse([]string{"--config", writeConfig(t, namedBrowsersConfig)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.browsers {
+		s.browsers[i].source = ""
+	}
+	want := "[{work managed #1a73e8 work  false   []   map[] } {test managed    false   []   map[] } {own extension    false   []   map[] }" +
+		" {far endpoint   http://127.0.0.1:9222 false   []   map[] }" +
+		" {fleet browserless    false   [ws://a/chromium ws://b/chromium]  FLEET map[args:[--lang=de]] }]"
+	if got := fmt.Sprint(s.browsers); got != want {
+		t.Errorf("browsers %s\nwant %s", got, want)
+	}
+	if s.prefer != "cdp" {
+		t.Errorf("the default browser prefers %s: the user's Chrome has two names", s.prefer)
+	}
+
+	values := server.Settings{}
+	s.addBrowsers(values)
+	session, err := sessionSettings("a", t.TempDir(), values)
+	if err != nil || fmt.Sprint(session.browsers) != want || session.prefer != "cdp" {
+		t.Errorf("session of the server: %v, %v", session, err)
+	}
+	if s, err = parse([]string{"--config", writeConfig(t, namedBrowsersConfig), "--profile", "work"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantUsage(t, s.checkDefaultProfile(), "has the profile work, which is that of the default browser")
+}
+
+// wantUsage checks that err is a *usageError with a text.
+func wantUsage(t *testing.T, err error, text string) {
+	t.Helper()
+	usage, ok := errors.AsType[*usageError](err)
+	if !ok || !strings.Contains(usage.Error()+"\n"+usage.hint, text) {
+		t.Errorf("error %v, want %s", err, text)
+	}
+}
+
+// TestBrowsersOfSession checks the browsers that a client sends to the server.
+func TestBrowsersOfSession(t *testing.T) {
+	for value, want := range map[string]string{
+		`[{"name":"a","type":"managed","profil":"x"}]`: `unknown field "profil"`,
+		`{}`:                                  "is not a JSON list of browsers",
+		`[{"name":"A","type":"managed"}]`:     "is not a name of up to 16",
+		`[{"name":"a","type":"firefox"}]`:     `"firefox" is not managed`,
+		`[{"name":"a","type":"browserless"}]`: "urls is missing",
+		`[{"name":"a","type":"browserless","urls":["ws://a/?token=b"]}]`:                            "contains credentials",
+		`[{"name":"a","type":"managed","profile":"../x"}]`:                                          `invalid name "../x"`,
+		`[{"name":"a","type":"managed","profile":"default"}]`:                                       "which is that of the default browser",
+		`[{"name":"a","type":"managed","profile":"x"},{"name":"b","type":"managed","profile":"x"}]`: "as browser a does",
+	} {
+		_, err := sessionSettings(server.DefaultSession, t.TempDir(), server.Settings{browsersSetting: {value}})
+		wantUsage(t, err, want)
+	}
+}
+
+func TestHeadersOfEndpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "headers")
+	write := func(text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := &namedBrowser{Name: "far", HeadersFile: path}
+	want := func(b *namedBrowser, want string) {
+		t.Helper()
+		header, err := b.headers()
+		got := fmt.Sprint(header)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || strings.Contains(got, "SECRET") {
+			t.Errorf("headers %s, want %s", got, want)
+		}
+	}
+	write("authorization: Bearer a:b\r\nX-Team: web\n", 0o600)
+	want(file, "map[Authorization:[Bearer a:b] X-Team:[web]]")
+	for text, message := range map[string]string{
+		"":                        "has no headers",
+		"X-Team: web\n\nX-A: b":   "line 2 is not NAME: VALUE",
+		"SECRET":                  "line 1 is not",
+		"X-Team: web\n SECRET: x": "line 2 is not",
+		"X-Te\x00am: SECRET":      "is not a list of headers",
+		"X-Team: " + strings.Repeat("x", maxHeaders): "headers of browser far",
+	} {
+		write(text, 0o600)
+		want(file, message)
+	}
+	if runtime.GOOS != "windows" {
+		write("X-Team: SECRET", 0o644)
+		want(file, path)
+	}
+	t.Setenv("FAR_HEADERS", "X-Team: web")
+	want(&namedBrowser{Name: "far", HeadersEnv: "FAR_HEADERS"}, "map[X-Team:[web]]")
+	want(&namedBrowser{Name: "far", HeadersEnv: "FAR_HEADERS_UNSET"}, "environment variable FAR_HEADERS_UNSET has no headers")
+}
+
+func TestTokenOfBrowserless(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	want := func(b *namedBrowser, want string) {
+		t.Helper()
+		got, err := b.service().Token()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) || err != nil && strings.Contains(got, "SECRET") {
+			t.Errorf("token %s, want %s", got, want)
+		}
+	}
+	file := &namedBrowser{Name: "fleet", TokenFile: path}
+	want(file, "token of browser fleet: ")
+	for text, message := range map[string]string{
+		"SECRET\n":                         "SECRET",
+		"\n":                               "has no token",
+		"SECRET: a":                        "is not a token: it contains white space",
+		"SECRET\x00":                       "is not a token: it contains white space",
+		strings.Repeat("SECRET", maxToken): "token of browser fleet: ",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(file, message)
+	}
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want(file, path)
+	}
+	t.Setenv("FLEET", "SECRET")
+	want(&namedBrowser{Name: "fleet", TokenEnv: "FLEET"}, "SECRET")
+	want(&namedBrowser{Name: "fleet", TokenEnv: "FLEET_UNSET"}, "environment variable FLEET_UNSET has no token")
+	if s := (&namedBrowser{}).service(); s.Token != nil {
+		t.Error("a browser without a token has one")
+	}
+}
+
+// TestBrowserlessByName uses a browser of a browserless server in a session.
+func TestBrowserlessByName(t *testing.T) {
+	path := userbrowser.Find(t)
+	engine := browserless.Start(t, browserless.Options{Browser: path, Token: "sesame-SECRET", Concurrent: 1})
+	t.Setenv("FLEET_TOKEN", "sesame-SECRET")
+	launch := ""
+	if os.Getuid() == 0 {
+		launch = `, "launch": {"args": ["--no-sandbox"]}`
+	}
+	browser := fmt.Sprintf(`{"type": "browserless", "urls": [%q, "http://127.0.0.1:1/"], "token-env": "FLEET_TOKEN"%s}`, engine.URL, launch)
+	s := newSecretsTest(t, "--config", writeConfig(t, `{"browsers": {"fleet": `+browser+`, "more": `+browser+`}}`))
+	tab := namedTabs(s.call(t, "tab_new", map[string]any{"browser": "fleet", "url": s.site.URL + "/login"}, "fleet:cdp:"))[0]
+	s.call(t, "get_text", map[string]any{"tabId": tab})
+	s.refused(t, "POLICY_DENIED", "navigate", map[string]any{"url": "https://denied.example/", "tabId": tab})
+	s.refused(t, "BACKPRESSURE", "tab_new", map[string]any{"browser": "more", "url": s.site.URL}, "its queue is full (HTTP 429)")
+	status := s.call(t, "chrome_status", nil, "browser fleet: browserless, open", "browser more: browserless, not open", "its network is not filtered")
+	if strings.Contains(status, "SECRET") {
+		t.Errorf("chrome_status contains the token:\n%s", status)
+	}
+}
+
+// TestPrincipalBrowsers checks which named browsers a token gives access to.
+func TestPrincipalBrowsers(t *testing.T) {
+	s, err := parse([]string{"--config", writeConfig(t, namedBrowsersConfig), "--data", t.TempDir()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		browsers []string
+		want     string
+	}{
+		{nil, "[]"},
+		{[]string{"managed"}, "[]"},
+		{[]string{"managed", "work"}, "[work]"},
+		{[]string{"own", "managed", "test"}, "[own test]"},
+	} {
+		values, err := s.principalSettings(nil, tt.browsers)
+		if err != nil {
+			t.Errorf("%q: %v", tt.browsers, err)
+			continue
+		}
+		session, err := sessionSettings("a", s.data, values)
+		if err != nil {
+			t.Errorf("%q: %v", tt.browsers, err)
+			continue
+		}
+		names := []string{}
+		for _, b := range session.browsers {
+			names = append(names, b.Name)
+		}
+		if got := fmt.Sprint(names); got != tt.want || session.prefer != "cdp" {
+			t.Errorf("%q: browsers %s, default %s; want %s", tt.browsers, got, session.prefer, tt.want)
+		}
+	}
+	_, err = s.principalSettings(nil, []string{"managed", "home"})
+	wantUsage(t, err, "extension, endpoint, work, test, own, far and fleet")
+	_, err = s.principalSettings(nil, []string{"work"})
+	wantUsage(t, err, "the browsers of the token do not include a default browser")
+	_, err = s.principalSettings(server.Settings{"profile": {"work"}}, []string{"profile", "work"})
+	wantUsage(t, err, "which is that of the default browser")
+	_, err = s.principalSettings(server.Settings{"browsers": {"[]"}}, nil)
+	wantUsage(t, err, `"browsers" is not a setting of a session`)
+}
+
+// TestNamedBrowserSettings checks that cookies, credentials and certificates of the session are only
+// for named browsers that chrome-mcp launches.
+func TestNamedBrowserSettings(t *testing.T) {
+	s := &settings{httpCredentials: "c.json", acceptCertificates: []string{"a:443"}, cdpEndpoint: "ws://a/", given: func(string) bool { return false }}
+	o := &browserOpener{settings: s, options: executor.SessionOptions{State: "login"}}
+	for _, kind := range browserTypes() {
+		b := &namedBrowser{Name: "a", Type: kind.name}
+		got, state := o.settingsFor(b), o.session(b).State
+		used := kind.name == browserManaged
+		if (got.httpCredentials != "") != used || (got.acceptCertificates != nil) != used || (state != "") != used || got.cdpEndpoint != "" {
+			t.Errorf("%s: credentials %q, certificates %q, state %q, endpoint %q", kind.name, got.httpCredentials, got.acceptCertificates, state, got.cdpEndpoint)
+		}
+	}
+}
+
+// namedTabs returns the ids of tabs of named browsers in a result.
+func namedTabs(result string) []string {
+	return regexp.MustCompile(`\b[a-z]+:(cdp|ext):[a-zA-Z0-9:_-]+`).FindAllString(result, -1)
+}
+
+// TestManagedBrowsersByName uses two browsers with profiles in one session: each has its own
+// cookies, and all tools find the browser by the id of the tab. The default browser does not start.
+func TestManagedBrowsersByName(t *testing.T) {
+	states := t.TempDir()
+	config := writeConfig(t, `{"browsers": {"work": {"type": "managed", "profile": "w", "color": "#1a73e8"}, "test": {"type": "managed"}}}`)
+	s := newSecretsTest(t, "--config", config, "--state-dir", states)
+	s.refused(t, "BAD_ARGS", "tab_new", map[string]any{"browser": "wrk"}, `unknown browser "wrk"`, "Did you mean work?")
+	s.call(t, "chrome_status", nil, "browser work: managed, not open, #1a73e8", "browser test: managed, not open", "cdp attached: false")
+
+	url := s.site.URL + "/login"
+	work := namedTabs(s.call(t, "tab_new", map[string]any{"url": url, "browser": "work"}, "work:cdp:"))[0]
+	s.call(t, "cookies", map[string]any{"action": "set", "name": "user", "value": "ann"})
+	s.call(t, "storage", map[string]any{"area": "local", "action": "set", "key": "user", "value": "ann"})
+	test := namedTabs(s.call(t, "tab_new", map[string]any{"url": url, "browser": "test", "active": false}, "test:cdp:"))[0]
+	s.call(t, "cookies", map[string]any{"action": "set", "name": "user", "value": "bob", "tabId": test})
+	for tab, user := range map[string]string{"": "ann", work: "ann", test: "bob"} {
+		args := map[string]any{"action": "get", "values": true}
+		if tab != "" {
+			args["tabId"] = tab
+		}
+		s.call(t, "cookies", args, user)
+	}
+	list := s.call(t, "tabs_list", nil, work, test)
+	if strings.Count(list, "(active)") != 1 || !strings.Contains(list, work+` "`+url+`" "login" (active)`) {
+		t.Errorf("tabs_list: %s", list)
+	}
+	s.call(t, "chrome_status", nil, "browser work: managed, open, #1a73e8", "browser test: managed, open", "active tab: "+work, "cdp attached: false")
+
+	// The secret is typed in a named browser and masked in its results.
+	s.call(t, "type", map[string]any{"selector": "#user", "text": "{{shop.username}}", "tabId": test})
+	s.call(t, "snapshot", map[string]any{"tabId": test}, "••••")
+	s.call(t, "session_state", map[string]any{"action": "save", "name": "ann"}, "ann")
+	s.call(t, "tab_select", map[string]any{"tabId": test}, "(active)")
+	s.call(t, "session_state", map[string]any{"action": "load", "name": "ann"})
+	s.call(t, "cookies", map[string]any{"action": "get", "values": true}, "ann")
+	s.call(t, "storage", map[string]any{"area": "local", "action": "get", "values": true}, "ann")
+
+	s.call(t, "tab_close", map[string]any{"tabId": test})
+	s.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is open in browser test")
+	s.refused(t, "TAB_NOT_FOUND", "get_text", map[string]any{"tabId": test}, "not found")
+	s.refused(t, "TAB_NOT_FOUND", "get_text", map[string]any{"tabId": "home:" + strings.TrimPrefix(work, "work:")}, "browser home does not exist")
+	s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": strings.TrimPrefix(work, "work:")})
+	s.call(t, "navigate", map[string]any{"url": url}, "test:cdp:")
+	s.call(t, "get_text", map[string]any{"tabId": work})
+}
+
+// TestExtensionByName shares a tab of the user's Chrome, which has a name.
+func TestExtensionByName(t *testing.T) {
+	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
+	e.browser.register(t, e.data)
+	config := writeConfig(t, `{"browsers": {"own": {"type": "extension", "color": "#1a73e8"}}}`)
+	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--headless", "--isolated", "--config", config)
+	e.server.call(t, "chrome_status", nil, "backend: cdp", "browser own: extension, not open, #1a73e8")
+	e.server.refused(t, "NO_BACKEND", "tab_new", map[string]any{"browser": "own"})
+	e.server.call(t, "tabs_list", nil, "no tabs are open")
+	e.browser.open()
+	e.page = e.browser.Find(t, "page", "about:blank").ID
+	e.server.until(t, "browser own: extension, open", "chrome_status", nil)
+	e.share(t)
+	list := e.server.call(t, "tabs_list", nil, "/shared")
+	shared := namedTabs(list)[0]
+	if !strings.HasPrefix(shared, "own:ext:") || strings.Contains(list, "\next:") {
+		t.Errorf("tabs_list: %s", list)
+	}
+	e.server.call(t, "get_text", map[string]any{"tabId": shared}, "Lamps of walnut")
+	opened := namedTabs(e.server.call(t, "tab_new", map[string]any{"browser": "own", "url": e.site.URL + "/second"}))[0]
+	if !strings.HasPrefix(opened, "own:ext:") {
+		t.Errorf("opened %s", opened)
+	}
+	e.server.refused(t, "POLICY_DENIED", "tab_new", map[string]any{"browser": "own", "url": e.site.denied()})
+	e.server.call(t, "tab_close", map[string]any{"tabId": opened}, "closed own:ext:")
+}
+
+// A tokenClient calls tools of a server over TCP with a token.
+type tokenClient struct {
+	t          *testing.T
+	url, token string
+}
+
+// call calls a tool of a session and returns the body of the response.
+func (c *tokenClient) call(session, status, tool, args string, want ...string) (body string) {
+	c.t.Helper()
+	got, body := curl(c.t, "-H", "Authorization: Bearer "+c.token, "--json", args, c.url+"/v1/sessions/"+session+"/tools/"+tool)
+	if got != status {
+		c.t.Errorf("%s %s: HTTP %s %s, want %s", tool, args, got, body, status)
+	}
+	for _, text := range want {
+		if !strings.Contains(body, text) {
+			c.t.Errorf("%s %s: no %s in %s", tool, args, text, body)
+		}
+	}
+	return body
+}
+
+// TestNamedBrowsersOfServer uses named browsers over HTTP: with a token that has them, in two
+// sessions, and with one that has none.
+func TestNamedBrowsersOfServer(t *testing.T) {
+	needChromium(t)
+	c, site := newCommandLine(t), newTestSite(t)
+	settings := `"settings": {"headless": ["true"], "enable-mutations": ["true"], "enable-storage": ["true"], "allow-domain": ["` + site.URL + `"]`
+	for _, flag := range rootNeedsNoSandbox() {
+		settings += `, "` + strings.TrimPrefix(flag, "--") + `": ["true"]`
+	}
+	own, other := strings.Repeat("own-", 8), strings.Repeat("other-", 6)
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	text := `{"tokens": [{"name": "own", "token": "` + own + `", "browsers": ["managed", "work", "test"], ` + settings + `}},
+		{"name": "other", "token": "` + other + `", ` + settings + `}}]}`
+	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := writeConfig(t, `{"browsers": {"work": {"type": "managed", "profile": "work"}, "test": {"type": "managed"}, "home": {"type": "managed"}}}`)
+	url := c.serve("--config", config, "--token-file", tokens)
+
+	has := &tokenClient{t, url, own}
+	has.call("a", "200", "chrome_status", "{}", "browser work: managed, not open", "browser test: managed, not open", `"browsers":[{"name":"work","type":"managed","open":false},{"name":"test","type":"managed","open":false}]`)
+	page := `"url":"` + site.URL + `/page"`
+	for _, browser := range []string{"work", "test"} {
+		in := `"browser":"` + browser + `"`
+		has.call("a", "200", "tab_new", "{"+page+","+in+"}", `"tabId":"`+browser+`:cdp:`, in)
+		// Neither the tab nor the page of a named browser reaches a denied site.
+		has.call("a", "403", "tab_new", `{"url":"`+site.denied()+`",`+in+`}`, "POLICY_DENIED")
+		has.call("a", "403", "eval", `{"expression":"1"}`, "POLICY_DENIED")
+		has.call("a", "200", "click", `{"selector":"#leak"}`)
+		has.call("a", "200", "wait_for", `{"text":"held"}`)
+		if got := has.call("a", "200", "cookies", `{"action":"get","values":true}`); strings.Contains(got, "ann") {
+			t.Errorf("%s has a cookie of another browser: %s", browser, got)
+		}
+		has.call("a", "200", "cookies", `{"action":"set","name":"user","value":"ann"}`)
+	}
+	if n := site.asked("localhost"); n > 0 {
+		t.Errorf("%d requests reached the denied site: %q", n, site.hits)
+	}
+	has.call("a", "200", "chrome_status", "{}", "browser work: managed, open", "browser test: managed, open")
+	has.call("a", "400", "tab_new", `{"browser":"home"}`, "BAD_ARGS", `unknown browser \"home\"`)
+
+	// Another session has another context of the temporary browser, and cannot use the profile
+	// while it is in use.
+	has.call("b", "200", "tab_new", "{"+page+`,"browser":"test"}`)
+	if got := has.call("b", "200", "cookies", `{"action":"get","values":true}`); strings.Contains(got, "ann") {
+		t.Errorf("a session has the cookie of another: %s", got)
+	}
+	has.call("b", "429", "tab_new", `{"browser":"work"}`, "BACKPRESSURE", `profile work is in use by session \"a\"`)
+	if status, body := curl(t, "-H", "Authorization: Bearer "+own, "-X", "DELETE", url+"/v1/sessions/a"); status != "204" {
+		t.Errorf("close: HTTP %s %s", status, body)
+	}
+	has.call("b", "200", "tab_new", "{"+page+`,"browser":"work"}`)
+	has.call("b", "200", "cookies", `{"action":"get","values":true}`)
+
+	not := &tokenClient{t, url, other}
+	if got := not.call("a", "200", "chrome_status", "{}"); strings.Contains(got, "work") {
+		t.Errorf("a token sees browsers of another: %s", got)
+	}
+	not.call("a", "400", "tab_new", `{"browser":"work"}`, "BAD_ARGS", `unknown browser \"work\"`)
+	// Only the settings of the token select browsers.
+	if status, body := curl(t, "-H", "Authorization: Bearer "+other, "-X", "PUT", "--json", `{"browsers":["[{\"name\":\"work\",\"type\":\"managed\"}]"]}`, url+"/v1/sessions/b"); status != "400" {
+		t.Errorf("a session with a browser that the token does not have: HTTP %s %s", status, body)
+	}
+}
+
+// TestWindowColor checks that the window of a managed browser has its color.
+func TestWindowColor(t *testing.T) {
+	needChromium(t)
+	d := newDisplay(t)
+	t.Setenv("DISPLAY", d.name)
+	site := newTestSite(t)
+	config := writeConfig(t, `{"browsers": {"live": {"type": "managed", "profile": "live", "color": "#d01010"}}}`)
+	s := startMCP(t, "--data", filepath.Join(t.TempDir(), "data"), "--prefer=cdp", "--allow-domain", site.URL, "--viewport=800x500", "--config", config)
+	s.call(t, "tab_new", map[string]any{"browser": "live", "url": site.URL + "/first"})
+	userbrowser.Eventually(t, "the window to be red", func() bool {
+		// A pixel of the tab strip, right of the tabs.
+		reply, err := xproto.GetImage(d.conn, xproto.ImageFormatZPixmap, xproto.Drawable(d.root), 500, 30, 1, 1, ^uint32(0)).Reply()
+		if err != nil {
+			t.Fatal(err)
+		}
+		blue, green, red := int(reply.Data[0]), int(reply.Data[1]), int(reply.Data[2])
+		return red > green+40 && red > blue+40
+	})
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+)
+
+const (
+	// profileWait is the time that a call waits for a profile that another session or process uses.
+	profileWait = 5 * time.Second
+	// profilePoll is the interval at which it checks whether another process still uses the
+	// profile.
+	profilePoll = 100 * time.Millisecond
+)
+
+// profileLeases are the leases of the profiles of a server: one session holds a profile at a time,
+// because a profile has only one set of cookies and logins. It is safe for concurrent use.
+type profileLeases struct {
+	released notify.Broadcast // a profile was released
+
+	mu   sync.Mutex               // guards held
+	held map[string]*profileLease // by the name of the profile
+}
+
+func newProfileLeases() *profileLeases { return &profileLeases{held: map[string]*profileLease{}} }
+
+// A profileLease is the right of a session to use a profile, while it holds one.
+type profileLease struct {
+	of                 *profileLeases
+	principal, session string
+
+	// The fields below are guarded by of.mu.
+	starting int             // calls that hold the profile and start the browser
+	started  bool            // the browser has been started
+	others   []*profileLease // that newSibling has returned
+}
+
+// lease returns a lease for a session, which holds no profile yet. Its owner releases it after the
+// browser has exited.
+func (p *profileLeases) lease(principal, session string) *profileLease {
+	return &profileLease{of: p, principal: principal, session: session}
+}
+
+// newSibling returns a lease of the same session for another profile. The release of l also releases
+// it.
+func (l *profileLease) newSibling() *profileLease {
+	other := l.of.lease(l.principal, l.session)
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.others = append(l.others, other)
+	return other
+}
+
+// acquire waits until no other session uses a profile. A session acquires a profile before its
+// browser starts, and calls settle with the result.
+func (l *profileLease) acquire(ctx context.Context, profile string) error {
+	timeout := time.NewTimer(profileWait)
+	defer timeout.Stop()
+	for {
+		released := l.of.released.Changed()
+		l.of.mu.Lock()
+		other := l.of.held[profile]
+		if other == nil || other == l {
+			l.of.held[profile] = l
+			l.starting++
+			l.of.mu.Unlock()
+			return nil
+		}
+		l.of.mu.Unlock()
+		select {
+		case <-released:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timeout.C:
+			return l.inUse(profile, other)
+		}
+	}
+}
+
+// inUse returns the error for a profile that another session uses. A session of another principal
+// is not named.
+func (l *profileLease) inUse(profile string, other *profileLease) error {
+	by, hint := "another session", "Use another Options.Profile."
+	if other.principal == l.principal {
+		by = fmt.Sprintf("session %q", other.session)
+		hint = fmt.Sprintf("Use session %q or another Options.Profile, or close that session.", other.session)
+	}
+	err := executor.Errorf(executor.ErrBackpressure, hint, "profile %s is in use by %s", profile, by)
+	err.Retryable = true
+	return err
+}
+
+// settle ends the start of a browser, which failed with err unless err is nil. The lease is
+// released if the session has no browser, and no other call starts one.
+func (l *profileLease) settle(err error) {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.starting--
+	if err == nil {
+		l.started = true
+	}
+	if l.starting == 0 && !l.started {
+		l.releaseLocked()
+	}
+}
+
+// release releases the profile of the lease, if it holds one, and those of the leases that newSibling
+// returned. Their browsers have exited.
+func (l *profileLease) release() {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	for _, one := range append([]*profileLease{l}, l.others...) {
+		one.started = false
+		one.releaseLocked()
+	}
+}
+
+// releaseLocked is release with of.mu held.
+func (l *profileLease) releaseLocked() {
+	for profile, holder := range l.of.held {
+		if holder == l {
+			delete(l.of.held, profile)
+			l.of.released.Notify()
+		}
+	}
+}
+
+// wrap returns a function that wraps the backend of managed browsers, or nil if the session uses no
+// profile.
+func (l *profileLease) wrap(s *settings) func(executor.Backend) executor.Backend {
+	if s.isolated || s.cdpEndpoint != "" {
+		return nil
+	}
+	return func(b executor.Backend) executor.Backend { return l.wrapProfile(b, s.profile) }
+}
+
+// wrapProfile wraps a backend of managed browsers with a profile.
+func (l *profileLease) wrapProfile(b executor.Backend, profile string) executor.Backend {
+	return &profileBackend{b, l, profile}
+}
+
+// A profileBackend is a backend whose browser uses a profile.
+type profileBackend struct {
+	executor.Backend
+	lease   *profileLease
+	profile string
+}
+
+// NewSession implements executor.Backend.
+func (b *profileBackend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
+	ex, err := b.Backend.NewSession(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &profileExecutor{ex, b}, nil
+}
+
+// A profileExecutor acquires the profile before it starts the browser. Its other methods do not
+// launch a browser.
+type profileExecutor struct {
+	executor.Executor
+	backend *profileBackend
+}
+
+// Ready implements executor.Executor.
+func (e *profileExecutor) Ready(ctx context.Context) error {
+	return e.backend.start(ctx, e.Executor.Ready)
+}
+
+// ConnectCDP implements executor.CDPBrowser.
+func (b *profileBackend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (executor.CDPConn, error) {
+	browser, ok := b.Backend.(executor.CDPBrowser)
+	if !ok {
+		return nil, executor.Errorf(executor.ErrBadArgs, "", "the backend does not support CDP clients")
+	}
+	var conn executor.CDPConn
+	err := b.start(ctx, func(ctx context.Context) (err error) {
+		conn, err = browser.ConnectCDP(ctx, opts)
+		return err
+	})
+	return conn, err
+}
+
+// start calls ready, which starts the browser if none is running. If another process uses the
+// profile, it waits up to profileWait for that process to exit. After an error, the session does
+// not use the profile, unless another call has started the browser.
+func (b *profileBackend) start(ctx context.Context, ready func(context.Context) error) (err error) {
+	deadline := time.Now().Add(profileWait)
+	if err := b.lease.acquire(ctx, b.profile); err != nil {
+		return err
+	}
+	defer func() { b.lease.settle(err) }()
+	err = ready(ctx)
+	for errors.Is(err, chromium.ErrProfileInUse) {
+		if !time.Now().Before(deadline) {
+			err = asBackpressure(err)
+			break
+		}
+		select {
+		case <-time.After(profilePoll):
+			err = ready(ctx)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	return err
+}
+
+// asBackpressure returns err, an *executor.Error, with the code ErrBackpressure.
+func asBackpressure(err error) error {
+	e, ok := executor.Wrap("", "", err).(*executor.Error)
+	if !ok {
+		return err
+	}
+	e.Code, e.Retryable = executor.ErrBackpressure, true
+	return e
+}
+
+// SelectTab implements executor.Executor.
+func (e *profileExecutor) SelectTab(ctx context.Context, tab executor.TabID) (*executor.Tab, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return e.Executor.SelectTab(ctx, tab)
+}
+
+// Page implements executor.Executor. The methods of the page start the browser if none is running.
+func (e *profileExecutor) Page(ctx context.Context, tab executor.TabID) (executor.Page, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return e.Executor.Page(ctx, tab)
+}
+
+// NewPage implements executor.Executor.
+func (e *profileExecutor) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, nil, err
+	}
+	return e.Executor.NewPage(ctx, opts)
+}
+
+// Navigate implements executor.Executor.
+func (e *profileExecutor) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return e.Executor.Navigate(ctx, url, opts)
+}
+
+// SaveState implements executor.Executor.
+func (e *profileExecutor) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return e.Executor.SaveState(ctx, name)
+}
+
+// LoadState implements executor.Executor.
+func (e *profileExecutor) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
+	if err := e.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return e.Executor.LoadState(ctx, name)
+}
+
+var _ executor.Watcher = (*profileExecutor)(nil)
+
+// WatchTabs implements executor.Watcher.
+func (e *profileExecutor) WatchTabs(ctx context.Context) []executor.Tab {
+	return executor.AsWatcher(e.Executor).WatchTabs(ctx)
+}
+
+// Watch implements executor.Watcher.
+func (e *profileExecutor) Watch(ctx context.Context, tab executor.TabID) (executor.LiveView, error) {
+	return executor.AsWatcher(e.Executor).Watch(ctx, tab)
+}

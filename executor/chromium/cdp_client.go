@@ -1,0 +1,185 @@
+package chromium
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+)
+
+var _ executor.CDPBrowser = (*Backend)(nil)
+
+// ConnectCDP implements executor.CDPBrowser. It returns ErrBadArgs without Options.CDPClients, and
+// ErrPolicyDenied while a secret is in a page.
+//
+// A page that a client opens in the default browser context is a tab like any other. Pages in
+// browser contexts that a client creates belong to the client: sessions do not see them.
+//
+// Downloads are allowed if a session allows them. They are stored in DataDir/downloads, regardless of
+// the directory that a client sets, and filePath in Browser.downloadProgress names the file. If the
+// client set a directory that Playwright made below os.TempDir, and that only this user can access,
+// filePath names a copy there, whose name is the GUID.
+func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (executor.CDPConn, error) {
+	if !b.opts.CDPClients || b.opts.Pool != nil || b.opts.CDPEndpoint != "" {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.CDPClients, and neither Pool nor CDPEndpoint.",
+			"CDP clients cannot connect to this browser")
+	}
+	i, err := sessionProvider{b}.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := i.(*instance)
+	if err := r.storeCredentials(ctx); err != nil {
+		return nil, err
+	}
+	cancel, err := r.secrets.ConnectClient(opts)
+	if err != nil {
+		return nil, err
+	}
+	// The browser resets the download directory when it detaches the client's session.
+	client, err := r.conn.Connect(ctx, r.restoreDownloads)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c := &cdpClient{instance: r, client: client, disposed: make(chan string), ended: make(chan struct{})}
+	r.work.Go(c.run)
+	return c, nil
+}
+
+// A cdpClient implements executor.CDPConn.
+type cdpClient struct {
+	instance *instance
+	client   *cdpconn.Client
+	disposed chan string   // ids of browser contexts, for run
+	ended    chan struct{} // closed when run has returned
+
+	mu  sync.Mutex // guards dir
+	dir string     // for copies of downloads; "" means none
+}
+
+// Send implements executor.CDPConn.
+func (c *cdpClient) Send(ctx context.Context, m executor.CDPMessage) error {
+	params := m.Params
+	switch m.Method {
+	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
+		params = c.setDownloadBehavior(params)
+	case "Target.disposeBrowserContext":
+		var p target.DisposeBrowserContextParams
+		if cdpconn.Unmarshal([]byte(params), &p) == nil {
+			select {
+			case c.disposed <- string(p.BrowserContextID):
+			case <-c.client.Done():
+			}
+		}
+	}
+	return c.client.Send(ctx, cdpconn.ClientMessage{ID: m.ID, SessionID: m.SessionID, Method: m.Method, Params: []byte(params)})
+}
+
+// Receive implements executor.CDPConn. It delays the event that a page was attached until the browser
+// context has the proxy's credentials, for at most attachTimeout, and the event that a download is
+// complete until the file has been moved, for at most moveTimeout. Later messages wait, too, so that
+// their order remains.
+func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
+	m, err := c.client.Receive(ctx)
+	if err != nil {
+		return executor.CDPMessage{}, err
+	}
+	out := executor.CDPMessage{ID: m.ID, SessionID: m.SessionID, Method: m.Method, Params: json.RawMessage(m.Params), Result: json.RawMessage(m.Result)}
+	if m.Error != nil {
+		out.Error = new(executor.CDPError)
+		if err := json.Unmarshal(m.Error, out.Error); err != nil {
+			out.Error.Message = "invalid error of the browser"
+		}
+	}
+	switch m.Method {
+	case "Target.attachedToTarget":
+		c.awaitCredentials(ctx, out.Params)
+	case "Browser.downloadProgress", "Page.downloadProgress":
+		out.Params = c.finishedDownload(ctx, out.Params)
+	}
+	return out, nil
+}
+
+// HandedOver implements executor.CDPConn.
+func (c *cdpClient) HandedOver(id string) bool {
+	r := c.instance
+	r.mu.Lock()
+	t := r.targets[target.ID(id)]
+	all := slices.Collect(maps.Values(r.targets))
+	r.mu.Unlock()
+	if t != nil {
+		return t.Page.HandedOver()
+	}
+	return slices.ContainsFunc(all, func(t *session.Tab) bool { return t.Page.HandedOver() })
+}
+
+// HandoversChanged implements executor.CDPConn.
+func (c *cdpClient) HandoversChanged() <-chan struct{} { return c.instance.handovers.Changed() }
+
+// Close implements executor.CDPConn.
+func (c *cdpClient) Close() error {
+	c.client.Close()
+	<-c.ended
+	return nil
+}
+
+// run closes the pages of browser contexts that the client disposes of. When the client ends, it
+// restores what the client changed.
+func (c *cdpClient) run() {
+	defer close(c.ended)
+	r := c.instance
+	closing, stop := context.WithCancel(context.Background())
+	var closers sync.WaitGroup
+	for done := false; !done; {
+		select {
+		case id := <-c.disposed:
+			closers.Go(func() { r.closePages(closing, id) })
+		case <-c.client.Done():
+			done = true
+		}
+	}
+	stop()
+	closers.Wait()
+	c.client.Close()
+	if r.conn.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), warmUpTimeout)
+	defer cancel()
+	r.forgetContexts(ctx)
+}
+
+// restoreDownloads calls watchDownloads again. It does not wait.
+func (r *instance) restoreDownloads() {
+	if r.conn.Err() != nil {
+		return
+	}
+	if err := r.watchDownloads(context.Background()); err != nil {
+		r.browser.log.Warn("restoring the download directory failed", "error", err)
+	}
+}
+
+// awaitCredentials waits until the browser context of an attached page has the proxy's credentials,
+// so that the client does not see the request for them.
+func (c *cdpClient) awaitCredentials(ctx context.Context, params json.RawMessage) {
+	r := c.instance
+	var e target.EventAttachedToTarget
+	if !r.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !r.isClientContext(e.TargetInfo) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	select {
+	case <-r.clients.context(string(e.TargetInfo.BrowserContextID)).credentialsDone():
+	case <-c.client.Done():
+	case <-ctx.Done():
+	}
+}

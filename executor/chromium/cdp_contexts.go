@@ -1,0 +1,205 @@
+package chromium
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+)
+
+// popupWindowTimeout limits how long a popup window stays paused for a CDP client that does not
+// resume it. It is below attachTimeout.
+const popupWindowTimeout = 10 * time.Second
+
+// maxPages limits the pages whose context cdpClients stores.
+const maxPages = 1000
+
+// cdpClients contains what belongs to the CDP clients of an instance.
+type cdpClients struct {
+	// pages has the id of the context of the last pages of clients, by the id of the page, which is that
+	// of its top frame.
+	pages   *lru.Cache[target.ID, string]
+	results *lru.Cache[string, *downloadResult] // by GUID
+
+	mu       sync.Mutex // guards contexts
+	contexts map[string]*clientContext
+}
+
+func newCDPClients() cdpClients {
+	return cdpClients{
+		pages: newCache[target.ID, string](maxPages), results: newCache[string, *downloadResult](maxDownloadResults),
+		contexts: make(map[string]*clientContext),
+	}
+}
+
+// newCache returns a cache for the latest entries, up to size, which is at least 1.
+func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
+	c, _ := lru.New[K, V](size) // fails only for a size below 1
+	return c
+}
+
+// A clientContext is a browser context that a client created.
+type clientContext struct {
+	storing   sync.Mutex // held while a page stores the proxy's credentials
+	downloads sync.Once  // calls watchClientDownloads
+
+	mu      sync.Mutex         // guards the fields below
+	stored  bool               // the browser has stored the proxy's credentials
+	done    chan struct{}      // closed when the credentials are stored, or when all waiting pages have failed
+	waiting map[target.ID]bool // pages that wait for the credentials
+}
+
+// context returns the context with an id, which need not exist in the browser yet.
+func (s *cdpClients) context(id string) *clientContext {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.contexts[id]
+	if c == nil {
+		c = &clientContext{done: make(chan struct{}), waiting: make(map[target.ID]bool)}
+		s.contexts[id] = c
+	}
+	return c
+}
+
+// contextIDs returns the ids of the known contexts.
+func (s *cdpClients) contextIDs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.contexts))
+}
+
+// retain forgets the contexts that are not in ids. It reports whether none is left.
+func (s *cdpClients) retain(ids []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.contexts, func(id string, _ *clientContext) bool { return !slices.Contains(ids, id) })
+	return len(s.contexts) == 0
+}
+
+// browserContexts returns the ids of the default browser context and of the others.
+func (r *instance) browserContexts(ctx context.Context) (defaultID string, others []string, err error) {
+	var res struct {
+		Others  []string `json:"browserContextIds"`
+		Default string   `json:"defaultBrowserContextId"`
+	}
+	err = r.conn.BrowserSession().Call(ctx, "Target.getBrowserContexts", nil, &res)
+	if err == nil && res.Default == "" {
+		err = executor.Errorf(executor.ErrLaunchFailed, "Use a newer browser.", "the browser does not name its default browser context")
+	}
+	return res.Default, res.Others, err
+}
+
+// forgetContexts forgets the browser contexts that were disposed of, and ends their downloads: the
+// browser does not report the end of those in a context that ended with its client. A download of
+// unknown context ends with the last context.
+func (r *instance) forgetContexts(ctx context.Context) {
+	_, ids, err := r.browserContexts(ctx)
+	if err != nil {
+		return
+	}
+	none := r.clients.retain(ids)
+	r.failClientDownloads("browser context was disposed of", func(d *clientDownload) bool {
+		return none || d.context != "" && !slices.Contains(ids, d.context)
+	})
+}
+
+// isClientContext reports whether a page is in a browser context that a client created.
+func (r *instance) isClientContext(info *target.Info) bool {
+	return r.opts.CDPClients && string(info.BrowserContextID) != r.defaultContext
+}
+
+// clientPageAttached resumes a page in a context of a client once the browser has stored the
+// credentials of the egress proxy for the context. Each context has separate credentials. Until then,
+// the requests for documents of the page are paused: Chromium starts to load the URL of
+// Target.createTarget even in a page that waits for the debugger (measured on Chromium 156).
+func (r *instance) clientPageAttached(s *cdpconn.Session, info *target.Info) {
+	id := string(info.BrowserContextID)
+	r.clients.pages.Add(info.TargetID, id)
+	r.watchClientDownloads(id)
+	c := r.clients.context(id)
+	if !r.filtered() || !c.begin(info.TargetID) {
+		r.releaseTarget(s)
+		return
+	}
+	r.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), warmUpTimeout)
+		defer cancel()
+		c.storing.Lock()
+		var err error
+		if !c.hasCredentials() { // another page of the context has not stored them
+			_, err = answerProxyChallenge(ctx, s, r.proxy.Credentials())
+		}
+		c.end(info.TargetID, err == nil)
+		c.storing.Unlock()
+		if err == nil {
+			r.releaseTarget(s)
+			return
+		}
+		r.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
+		r.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+	})
+}
+
+// begin records that a page of the context was attached. It reports whether the credentials must be
+// stored first; end must then be called.
+func (c *clientContext) begin(id target.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stored {
+		return false
+	}
+	if len(c.waiting) == 0 && notify.IsClosed(c.done) {
+		c.done = make(chan struct{})
+	}
+	c.waiting[id] = true
+	return true
+}
+
+// end records whether the browser has stored the credentials in a page for which begin returned true.
+func (c *clientContext) end(id target.ID, stored bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stored = c.stored || stored
+	delete(c.waiting, id)
+	if (c.stored || len(c.waiting) == 0) && !notify.IsClosed(c.done) {
+		close(c.done)
+	}
+}
+
+func (c *clientContext) hasCredentials() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stored
+}
+
+// credentialsDone returns the channel that is closed when the first page that waits for the
+// credentials has them, or all have failed.
+func (c *clientContext) credentialsDone() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.done
+}
+
+// credentialsDone returns the channel of the context of a page that waits for the credentials, or nil
+// if it does not wait.
+func (s *cdpClients) credentialsDone(id target.ID) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.contexts {
+		c.mu.Lock()
+		found, done := c.waiting[id], c.done
+		c.mu.Unlock()
+		if found {
+			return done
+		}
+	}
+	return nil
+}

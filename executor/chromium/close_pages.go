@@ -1,0 +1,48 @@
+package chromium
+
+import (
+	"context"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+)
+
+// closeInterval is the time after which a page of a disposed browser context is closed again. Chromium
+// does not close a page in which a navigation commits when the disposal begins, and then never
+// replies to Target.disposeBrowserContext (measured on Chromium 156).
+const closeInterval = time.Second
+
+// disposeContext disposes of a browser context, with its pages.
+func (r *instance) disposeContext(ctx context.Context, id string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.work.Go(func() { r.closePages(ctx, id) })
+	return r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": id}, nil)
+}
+
+// closePages closes the pages of a browser context that is being disposed of, until it has none or
+// ctx is done.
+func (r *instance) closePages(ctx context.Context, browserContext string) {
+	s := r.conn.BrowserSession()
+	for {
+		select {
+		case <-time.After(closeInterval):
+		case <-ctx.Done():
+			return
+		}
+		var res target.GetTargetsResult
+		if err := s.Call(ctx, "Target.getTargets", nil, &res); err != nil {
+			return
+		}
+		left := false
+		for _, info := range res.TargetInfos {
+			if info.Type == "page" && string(info.BrowserContextID) == browserContext {
+				left = true
+				s.Start(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+			}
+		}
+		if !left {
+			return
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package chromium
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/fetch"
+)
+
+// HTTPCredentials are the user name and the password for HTTP authentication.
+type HTTPCredentials struct{ Username, Password string }
+
+// String returns a text without the user name and the password.
+func (HTTPCredentials) String() string { return "(HTTP credentials)" }
+
+// GoString returns a text without the user name and the password.
+func (c HTTPCredentials) GoString() string { return c.String() }
+
+// maxAnswered is the number of requests whose challenge was answered that an instance remembers.
+const maxAnswered = 256
+
+// handleChallenge answers a challenge of HTTP authentication. The browser stores accepted
+// credentials until it exits, and sends them to their origin only.
+func (r *instance) handleChallenge(e fetch.EventAuthRequired) {
+	answer := r.answerChallenge(e)
+	r.conn.BrowserSession().Start(context.Background(), "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": answer})
+}
+
+// answerChallenge returns the answer to a challenge.
+func (r *instance) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthChallengeResponse {
+	if e.AuthChallenge == nil || e.AuthChallenge.Source != fetch.AuthChallengeSourceServer {
+		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseDefault} // of a proxy
+	}
+	c, ok := r.opts.HTTPCredentials[e.AuthChallenge.Origin]
+	scheme := strings.ToLower(e.AuthChallenge.Scheme)
+	switch {
+	case !ok || scheme != "basic" && scheme != "digest":
+		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
+	case slices.Contains(r.answered, e.RequestID): // the server asks again
+		r.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
+		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
+	}
+	if r.answered = append(r.answered, e.RequestID); len(r.answered) > maxAnswered {
+		r.answered = slices.Delete(r.answered, 0, 1)
+	}
+	return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: c.Username, Password: c.Password}
+}
+
+// A basicAuthTransport sends the credentials of an origin to a server that asks for them with the
+// scheme Basic.
+type basicAuthTransport struct {
+	http.RoundTripper
+	credentials map[string]HTTPCredentials
+}
+
+// RoundTrip implements http.RoundTripper for requests without a body.
+func (t *basicAuthTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := t.RoundTripper.RoundTrip(req)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || !asksForBasic(res) {
+		return res, err
+	}
+	c, ok := t.credentials[originOf(req.URL)]
+	if !ok {
+		return res, nil
+	}
+	res.Body.Close()
+	req = req.Clone(req.Context())
+	req.SetBasicAuth(c.Username, c.Password)
+	return t.RoundTripper.RoundTrip(req)
+}
+
+// asksForBasic reports whether a response has a challenge with the scheme Basic.
+func asksForBasic(res *http.Response) bool {
+	return slices.ContainsFunc(res.Header.Values("WWW-Authenticate"), func(challenge string) bool {
+		scheme, _, _ := strings.Cut(challenge, " ")
+		return strings.EqualFold(scheme, "Basic")
+	})
+}
+
+// originOf returns the origin of a URL as browsers serialize it.
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if port := ":" + defaultPorts[u.Scheme]; port != ":" {
+		host = strings.TrimSuffix(host, port)
+	}
+	return u.Scheme + "://" + host
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}

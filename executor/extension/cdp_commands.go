@@ -1,0 +1,282 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// A doneFunc receives the result of a command or its error. It is called with hub.mu held.
+type doneFunc func(json.RawMessage, *executor.CDPError)
+
+// emptyResult is the result of a command that returns nothing.
+var emptyResult = json.RawMessage("{}")
+
+// sharedCommands are the commands whose effect depends on other users of the shared session, or must
+// be undone, other than those of enable, disable and emulate.
+var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc){
+	"Fetch.enable":                          (*cdpSession).intercept,
+	"Input.setInterceptDrags":               (*cdpSession).setInterceptDrags,
+	"Page.addScriptToEvaluateOnNewDocument": (*cdpSession).addScript,
+	"Page.captureScreenshot":                (*cdpSession).captureScreenshot,
+	"Page.setLifecycleEventsEnabled":        (*cdpSession).setLifecycleEvents,
+	"Runtime.addBinding":                    (*cdpSession).addBinding,
+	"Runtime.runIfWaitingForDebugger":       (*cdpSession).runIfWaiting,
+	"Target.setAutoAttach":                  (*cdpSession).setAutoAttach,
+}
+
+// run runs a command in the browser, unless the shared session has its effect already. It calls done
+// with the result, in the order of the messages of the browser.
+func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
+	domain, name, _ := strings.Cut(m.Method, ".")
+	switch shared := sharedCommands[m.Method]; {
+	case shared != nil:
+		shared(s, m, done)
+	case name == "enable":
+		s.enable(m, domain, done)
+	case name == "disable":
+		s.disable(m, domain, done)
+	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") && name != "canEmulate":
+		s.emulate(m, done)
+	default:
+		s.send(m, done)
+	}
+}
+
+// enable enables a domain for s. If it is enabled already, the browser does not report its state
+// again. Then s receives the recorded events, in order with the results of earlier commands.
+func (s *cdpSession) enable(m executor.CDPMessage, domain string, done doneFunc) {
+	target := s.target
+	first := !target.uses(domain)
+	s.enabled[domain] = first || s.enabled[domain]
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		receives, uses := s.enabled[domain]
+		if err != nil {
+			delete(s.enabled, domain)
+		} else if uses && !receives {
+			s.enabled[domain] = true
+			target.replayEvents(domain, s)
+		}
+		done(result, err)
+	})
+}
+
+// disable disables a domain for s, and in the browser if no other session and no tool uses it. Page
+// remains enabled: the extension follows the documents of the tab by its events.
+func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc) {
+	_, had := s.enabled[domain]
+	delete(s.enabled, domain)
+	s.target.disabled(domain)
+	if domain == "Fetch" {
+		s.tab.releaseFetch()
+	}
+	if !had || domain == "Page" || s.target.uses(domain) {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+}
+
+// intercept enables Fetch, which one client at a time can do in a tab.
+func (s *cdpSession) intercept(m executor.CDPMessage, done doneFunc) {
+	if by := s.tab.fetch; by != nil && by != s.client {
+		done(nil, serverError("%s intercepts the requests of this tab", by.name))
+		return
+	}
+	_, before := s.enabled["Fetch"]
+	s.tab.fetch = s.client
+	s.enabled["Fetch"] = true
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		if err != nil && !before {
+			delete(s.enabled, "Fetch")
+			s.tab.releaseFetch()
+		}
+		done(result, err)
+	})
+}
+
+// emulate runs a command of Emulation, which one client at a time can do in a tab.
+func (s *cdpSession) emulate(m executor.CDPMessage, done doneFunc) {
+	undo, err := s.tab.emulates(s.client, m)
+	if err != nil {
+		done(nil, err)
+		return
+	}
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		if err != nil {
+			undo()
+		}
+		done(result, err)
+	})
+}
+
+// setLifecycleEvents selects whether s receives lifecycle events. They are never turned off in the
+// browser, because others may use them.
+func (s *cdpSession) setLifecycleEvents(m executor.CDPMessage, done doneFunc) {
+	s.lifecycle = member[bool](m.Params, "enabled")
+	if !s.lifecycle {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+}
+
+// setInterceptDrags selects whether s receives the events of drags.
+func (s *cdpSession) setInterceptDrags(m executor.CDPMessage, done doneFunc) {
+	s.drags = member[bool](m.Params, "enabled")
+	s.send(m, done)
+}
+
+// runIfWaiting resumes a target, unless the tools resume it when they are ready.
+func (s *cdpSession) runIfWaiting(m executor.CDPMessage, done doneFunc) {
+	if s.target.tool.auto {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+}
+
+// captureScreenshot takes a screenshot, for which the tab must render.
+func (s *cdpSession) captureScreenshot(m executor.CDPMessage, done doneFunc) {
+	s.tab.keepRendering()
+	s.send(m, done)
+}
+
+// addBinding adds a binding, and records its name: s receives only the calls of bindings that it
+// added.
+func (s *cdpSession) addBinding(m executor.CDPMessage, done doneFunc) {
+	s.bindings[member[string](m.Params, "name")] = true
+	s.send(m, done)
+}
+
+// addScript adds a script for new documents, and records its identifier.
+func (s *cdpSession) addScript(m executor.CDPMessage, done doneFunc) {
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		if id := member[string](result, "identifier"); err == nil && id != "" {
+			s.scripts = append(s.scripts, id)
+		}
+		done(result, err)
+	})
+}
+
+// setAutoAttach attaches s to the frames and workers of its target, or detaches it from them.
+func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
+	var p struct {
+		Auto    bool         `json:"autoAttach"`
+		Wait    bool         `json:"waitForDebuggerOnStart"`
+		Flatten bool         `json:"flatten"`
+		Filter  targetFilter `json:"filter"`
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		done(nil, invalidParams(""))
+		return
+	}
+	if p.Auto && !p.Flatten {
+		done(nil, invalidParams("only the flat protocol is supported"))
+		return
+	}
+	s.auto, s.wait, s.autoFilter = p.Auto, p.Wait, p.Filter
+	if !p.Auto {
+		for _, child := range slices.Clone(s.children) {
+			child.drop()
+		}
+	}
+	s.send(executor.CDPMessage{Method: m.Method, Params: s.target.autoAttachParams()}, func(result json.RawMessage, err *executor.CDPError) {
+		for _, child := range s.target.children {
+			s.attachChild(child, false)
+		}
+		done(result, err)
+	})
+}
+
+// attachChild attaches s to a frame or worker, if s attaches automatically.
+func (s *cdpSession) attachChild(t *cdpTarget, waiting bool) {
+	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) || slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
+		return
+	}
+	s.attachTo(t, waiting)
+}
+
+// attachTo returns a new session of a frame or worker.
+func (s *cdpSession) attachTo(t *cdpTarget, waiting bool) *cdpSession {
+	child := s.newChild(t.kind, t.tab)
+	child.target, child.ready = t, true
+	t.sessions = append(t.sessions, child)
+	s.event("Target.attachedToTarget", map[string]any{"sessionId": child.id, "targetInfo": t.info, "waitingForDebugger": waiting})
+	return child
+}
+
+// send sends a command to the browser. It calls done with the result.
+func (s *cdpSession) send(m executor.CDPMessage, done doneFunc) {
+	params, err := s.setup.toBrowser(m.Params)
+	if err != nil {
+		done(nil, err)
+		return
+	}
+	s.sendNow(wire.CDPCommand{TabID: s.tab.id, SessionID: s.target.session, Method: m.Method, Params: params, Client: s.client.id}, true, done)
+}
+
+// sendNow sends a command to the browser, and calls done with the result. If the user must allow
+// scripts on a site first and mayPrompt is true, it prompts the user.
+func (s *cdpSession) sendNow(command wire.CDPCommand, mayPrompt bool, done doneFunc) {
+	size := len(command.Params) + len(command.Method)
+	if s.client.sending > 0 && s.client.sending+size > maxSending {
+		done(nil, serverError("too many commands without a result"))
+		return
+	}
+	err := s.tab.queue(context.Background(), wire.MethodCDP, command, func(data json.RawMessage, err error) {
+		s.client.sending -= size
+		if origin := consentOrigin(err); origin != "" && mayPrompt && s.client.err == nil {
+			s.askConsent(command, origin, err, done)
+			return
+		}
+		if err != nil {
+			done(nil, cdpError(err))
+			return
+		}
+		done(data, nil)
+	})
+	if err != nil {
+		done(nil, cdpError(err))
+		return
+	}
+	s.client.sending += size
+}
+
+// consentOrigin returns the origin on which the user has not allowed scripts yet, or "" if err has
+// another cause.
+func consentOrigin(err error) string {
+	var problem *bridge.CommandError
+	if !errors.Is(err, executor.ErrConsentRequired) || !errors.As(err, &problem) {
+		return ""
+	}
+	return member[string](problem.Data, "origin")
+}
+
+// askConsent prompts the user to allow scripts on a site, and sends the command again after the
+// answer; the extension denies it if the user did. If the user does not answer in time, the command
+// fails with err.
+func (s *cdpSession) askConsent(command wire.CDPCommand, origin string, err error, done doneFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), consentTimeout)
+	prompt := wire.PromptParams{Kind: wire.ConsentEval, Origin: origin, Client: s.client.id, Call: s.client.id}
+	queueErr := s.tab.queue(ctx, wire.MethodConsent, prompt, func(data json.RawMessage, promptErr error) {
+		cancel()
+		var answer wire.PromptResult
+		if promptErr != nil || wire.Unmarshal(data, &answer) != nil {
+			done(nil, cdpError(err))
+			return
+		}
+		s.client.hub.backend.recordConsent(s.tab.clientTabID, origin, answer.Granted)
+		s.sendNow(command, false, done)
+	})
+	if queueErr != nil {
+		cancel()
+		done(nil, cdpError(err))
+	}
+}

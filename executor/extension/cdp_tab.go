@@ -1,0 +1,221 @@
+package extension
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// A cdpTab is a tab whose debugger tools and CDP clients share. hub.mu guards its fields.
+type cdpTab struct {
+	hub         *hub
+	in          *installation
+	tab         *tab
+	id          int // of the chrome.tabs API
+	clientTabID executor.TabID
+	info        wire.Tab
+	tools       bool // the debugger is attached, or being attached, for tools
+	clients     bool // the debugger is attached, or being attached, for clients
+	live        bool // the debugger is attached
+	page        *cdpTarget
+	targets     map[string]*cdpTarget // by the browser's session id
+	fetch       *cdpClient            // intercepts the requests
+	emulation   *cdpClient            // emulates
+	emulated    map[string][]byte     // parameters of its commands, by method
+	rendering   bool                  // clients keep it rendering
+	toolsRender bool                  // tools keep it rendering
+}
+
+// reset forgets what is valid only while the debugger is attached. The page's sessions remain.
+func (t *cdpTab) reset() {
+	var sessions []*cdpSession
+	if t.page != nil {
+		sessions = t.page.sessions
+	}
+	*t = cdpTab{hub: t.hub, in: t.in, tab: t.tab, id: t.id, clientTabID: t.clientTabID, info: t.info}
+	t.page = newTarget(t, "", pageTarget)
+	t.page.sessions = sessions
+	for _, s := range sessions {
+		s.target = t.page
+	}
+	t.targets = map[string]*cdpTarget{"": t.page}
+}
+
+// queue sends a command to the extension of the tab. It calls done with the result, with hub.mu held.
+// It returns an error, and does not call done, if the command cannot be sent. hub.mu must be held.
+func (t *cdpTab) queue(ctx context.Context, method string, params any, done func(json.RawMessage, error)) error {
+	conn, err := t.in.tr.connection()
+	if conn == nil {
+		return err
+	}
+	return conn.Queue(ctx, method, params, func(data json.RawMessage, err error) {
+		t.hub.mu.Lock()
+		defer t.hub.mu.Unlock()
+		done(data, err)
+	})
+}
+
+// attach attaches the debugger for s.
+func (t *cdpTab) attach(s *cdpSession) {
+	t.clients = true
+	err := t.queue(context.Background(), wire.MethodTabAttach, wire.TabRef{TabID: t.id}, func(_ json.RawMessage, err error) {
+		switch {
+		case s.detached:
+		case err != nil:
+			s.attachFailed(err)
+			t.release(s.client)
+		default:
+			t.attached()
+		}
+	})
+	if err != nil {
+		s.attachFailed(err)
+		t.release(s.client)
+	}
+}
+
+// attached lets all sessions of the page use the debugger, which is attached. A session that waited
+// longer would miss events.
+func (t *cdpTab) attached() {
+	t.live = true
+	for _, s := range slices.Clone(t.page.sessions) {
+		if !s.ready && !s.setup.replaying {
+			t.clients = true
+			s.replaySetup()
+		}
+	}
+}
+
+// release detaches the debugger if neither tools nor clients need it, after c has left. It reports
+// whether it did.
+func (t *cdpTab) release(c *cdpClient) bool {
+	if !t.clients {
+		return false
+	}
+	for _, target := range t.targets {
+		for _, s := range target.sessions {
+			if s.usesDebugger() {
+				return false
+			}
+		}
+	}
+	t.clients = false
+	if t.tools {
+		t.stopRendering()
+		return false
+	}
+	t.reset()
+	c.queueUndo(t, wire.MethodTabRelease, wire.TabRef{TabID: t.id})
+	return true
+}
+
+// leave removes sessions of one client, and undoes what they changed.
+func (t *cdpTab) leave(list []*cdpSession) {
+	for _, s := range list {
+		s.detached = true
+		if s.target != nil {
+			s.target.sessions = slices.DeleteFunc(s.target.sessions, func(x *cdpSession) bool { return x == s })
+		}
+	}
+	c := list[0].client
+	if !t.clients || t.release(c) {
+		return
+	}
+	for _, s := range list {
+		if s.target != nil && (s.ready || s.setup.replaying) {
+			s.undo()
+		}
+	}
+	if t.emulation == c && !slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
+		for method := range t.emulated {
+			if undo, ok := undoEmulation[method]; ok {
+				c.undo(t.page, undo.method, undo.params)
+			}
+		}
+		t.emulation, t.emulated = nil, nil
+	}
+}
+
+// undoEmulation maps commands to those that undo them.
+var undoEmulation = map[string]struct {
+	method string
+	params any
+}{
+	"Emulation.setDeviceMetricsOverride":          {"Emulation.clearDeviceMetricsOverride", nil},
+	"Emulation.setEmulatedMedia":                  {"Emulation.setEmulatedMedia", map[string]any{"media": "", "features": []any{}}},
+	"Emulation.setTouchEmulationEnabled":          {"Emulation.setTouchEmulationEnabled", map[string]any{"enabled": false}},
+	"Emulation.setEmitTouchEventsForMouse":        {"Emulation.setEmitTouchEventsForMouse", map[string]any{"enabled": false}},
+	"Emulation.setUserAgentOverride":              {"Emulation.setUserAgentOverride", map[string]any{"userAgent": ""}},
+	"Emulation.setGeolocationOverride":            {"Emulation.clearGeolocationOverride", nil},
+	"Emulation.setIdleOverride":                   {"Emulation.clearIdleOverride", nil},
+	"Emulation.setDefaultBackgroundColorOverride": {"Emulation.setDefaultBackgroundColorOverride", nil},
+	"Emulation.setEmulatedVisionDeficiency":       {"Emulation.setEmulatedVisionDeficiency", map[string]any{"type": "none"}},
+	"Emulation.setAutoDarkModeOverride":           {"Emulation.setAutoDarkModeOverride", nil},
+	"Emulation.setScrollbarsHidden":               {"Emulation.setScrollbarsHidden", map[string]any{"hidden": false}},
+	"Emulation.setPageScaleFactor":                {"Emulation.resetPageScaleFactor", nil},
+}
+
+// releaseFetch lets other clients intercept the requests of the tab, unless a session of the client
+// that does so still intercepts. Chrome intercepts separately for each frame of another site.
+func (t *cdpTab) releaseFetch() {
+	if t.fetch == nil {
+		return
+	}
+	for _, target := range t.targets {
+		for _, s := range target.sessions {
+			if _, ok := s.enabled["Fetch"]; ok && s.client == t.fetch {
+				return
+			}
+		}
+	}
+	t.fetch = nil
+}
+
+// emulates records that c emulates in the tab, or returns the error if another client does. Another
+// client may repeat what the first one has set. The caller must call undo if the command fails.
+func (t *cdpTab) emulates(c *cdpClient, m executor.CDPMessage) (undo func(), err *executor.CDPError) {
+	if t.emulation != nil && t.emulation != c {
+		if before, ok := t.emulated[m.Method]; ok && bytes.Equal(before, m.Params) {
+			return func() {}, nil
+		}
+		return nil, serverError("%s emulates in this tab", t.emulation.name)
+	}
+	if t.emulation == nil {
+		t.emulation, t.emulated = c, make(map[string][]byte)
+	}
+	_, had := t.emulated[m.Method]
+	t.emulated[m.Method] = m.Params
+	return func() {
+		if t.emulation != c || had {
+			return
+		}
+		if delete(t.emulated, m.Method); len(t.emulated) == 0 {
+			t.emulation, t.emulated = nil, nil
+		}
+	}, nil
+}
+
+// keepRendering makes the tab render, and its page believe that it has the focus, even if it is in
+// the background. Tools do the same.
+func (t *cdpTab) keepRendering() {
+	if t.rendering || !t.clients {
+		return
+	}
+	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	screencast := t.page.command("", "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30})
+	t.rendering = t.queue(context.Background(), wire.MethodCDP, screencast, func(_ json.RawMessage, err error) {
+		t.rendering = t.rendering && err == nil
+	}) == nil
+}
+
+// stopRendering ends keepRendering, unless tools need it.
+func (t *cdpTab) stopRendering() {
+	if t.rendering && !t.toolsRender {
+		t.page.sendUnanswered("", "Page.stopScreencast", nil)
+	}
+	t.rendering = false
+}

@@ -1,0 +1,225 @@
+package extension
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// A cdpTarget is a page, frame or worker with its CDP session of the browser. hub.mu guards its
+// fields.
+type cdpTarget struct {
+	tab      *cdpTab
+	session  string // empty for the page
+	id       string // empty for the page
+	kind     string
+	info     json.RawMessage // Target.TargetInfo; nil for the page
+	children []*cdpTarget
+	sessions []*cdpSession // of clients
+	tool     toolUse
+	contexts []cdpContext
+	scripts  []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
+	sheets   []json.RawMessage // of CSS.styleSheetAdded
+}
+
+// A toolUse is what tools use of a session.
+type toolUse struct {
+	enabled map[string]bool // domains
+	auto    bool            // attaches to frames
+	params  json.RawMessage // of Target.setAutoAttach
+}
+
+// maxScripts bounds the recorded events of a target.
+const maxScripts = 20000
+
+// command returns a command to the target. client is the id of the client that sends it, or "" for
+// tools: the extension checks their commands differently. params may be nil.
+func (t *cdpTarget) command(client, method string, params any) wire.CDPCommand {
+	command := wire.CDPCommand{TabID: t.tab.id, SessionID: t.session, Method: method, Client: client}
+	if params != nil {
+		command.Params = mustJSON(params)
+	}
+	return command
+}
+
+// sendUnanswered sends a command to the target whose result neither a client nor tools wait for. The
+// parameters are those of command.
+func (t *cdpTarget) sendUnanswered(client, method string, params any) {
+	h := t.tab.hub
+	err := t.tab.queue(context.Background(), wire.MethodCDP, t.command(client, method, params), func(_ json.RawMessage, err error) {
+		h.logFailure(err)
+	})
+	h.logFailure(err)
+}
+
+// newTarget returns a target of a tab. session is empty for the page.
+func newTarget(t *cdpTab, session, kind string) *cdpTarget {
+	return &cdpTarget{tab: t, session: session, kind: kind, tool: toolUse{enabled: make(map[string]bool)}}
+}
+
+// uses reports whether tools or a client use a domain of the target.
+func (t *cdpTarget) uses(domain string) bool {
+	return t.tool.enabled[domain] || t.clientsUse(domain)
+}
+
+// clientsUse reports whether a client uses a domain of the target.
+func (t *cdpTarget) clientsUse(domain string) bool {
+	return slices.ContainsFunc(t.sessions, func(s *cdpSession) bool { _, ok := s.enabled[domain]; return ok })
+}
+
+// disabled forgets the events of a domain if it is no longer used: the browser will send them again.
+func (t *cdpTarget) disabled(domain string) {
+	if t.uses(domain) {
+		return
+	}
+	switch domain {
+	case "Runtime":
+		t.contexts = nil
+	case "Debugger":
+		t.scripts = nil
+	case "CSS":
+		t.sheets = nil
+	}
+}
+
+// clientsAttach reports whether a client attaches to the frames and workers of the target.
+func (t *cdpTarget) clientsAttach() bool {
+	return slices.ContainsFunc(t.sessions, func(s *cdpSession) bool { return s.auto })
+}
+
+// autoAttachParams returns the parameters of Target.setAutoAttach that tools and clients together
+// need.
+func (t *cdpTarget) autoAttachParams() json.RawMessage {
+	if !t.clientsAttach() {
+		if t.tool.auto {
+			return t.tool.params
+		}
+		return json.RawMessage(`{"autoAttach":false,"waitForDebuggerOnStart":false,"flatten":true}`)
+	}
+	wait := member[bool](t.tool.params, "waitForDebuggerOnStart")
+	for _, s := range t.sessions {
+		wait = wait || s.auto && s.wait
+	}
+	return mustJSON(map[string]any{"autoAttach": true, "waitForDebuggerOnStart": wait, "flatten": true})
+}
+
+// replayEvents sends to s the events that the browser sends when a domain is enabled.
+func (t *cdpTarget) replayEvents(domain string, s *cdpSession) {
+	send := func(method string, list []json.RawMessage) {
+		for _, params := range list {
+			s.deliver(&wire.CDPEvent{Method: method, Params: params}, false)
+		}
+	}
+	switch domain {
+	case "Runtime":
+		for _, c := range t.contexts {
+			s.deliver(&wire.CDPEvent{Method: "Runtime.executionContextCreated", Params: c.params}, c.name == page.WorldName)
+		}
+	case "Debugger":
+		send("Debugger.scriptParsed", t.scripts)
+	case "CSS":
+		send("CSS.styleSheetAdded", t.sheets)
+	}
+}
+
+// record updates what is known about the target. It reports whether the event concerns an execution
+// context of the tools.
+func (t *cdpTarget) record(e *wire.CDPEvent) (hidden bool) {
+	switch e.Method {
+	case "Runtime.executionContextCreated":
+		c, ok := contextOf(e.Params)
+		if !ok {
+			return false
+		}
+		t.contexts = append(slices.DeleteFunc(t.contexts, func(x cdpContext) bool { return x.id == c.id }), c)
+		return c.name == page.WorldName
+	case "Runtime.executionContextsCleared":
+		t.contexts, t.scripts = nil, nil
+	case "Runtime.executionContextDestroyed", "Runtime.consoleAPICalled", "Runtime.bindingCalled":
+		var p struct {
+			ID int64 `json:"executionContextId"`
+		}
+		if json.Unmarshal(e.Params, &p) != nil {
+			return false
+		}
+		i := slices.IndexFunc(t.contexts, func(c cdpContext) bool { return c.id == p.ID })
+		hidden = i >= 0 && t.contexts[i].name == page.WorldName
+		if i >= 0 && e.Method == "Runtime.executionContextDestroyed" {
+			t.contexts = slices.Delete(t.contexts, i, i+1)
+		}
+	case "Debugger.scriptParsed":
+		if len(t.scripts) < maxScripts {
+			t.scripts = append(t.scripts, e.Params)
+		}
+	case "CSS.styleSheetAdded":
+		if len(t.sheets) < maxScripts {
+			t.sheets = append(t.sheets, e.Params)
+		}
+	case "CSS.styleSheetRemoved":
+		if id := member[json.RawMessage](e.Params, "styleSheetId"); len(id) > 0 {
+			t.sheets = slices.DeleteFunc(t.sheets, func(raw json.RawMessage) bool { return bytes.Contains(raw, id) })
+		}
+	}
+	return hidden
+}
+
+// addChild adds the frame or worker of Target.attachedToTarget.
+func (t *cdpTarget) addChild(e *wire.CDPEvent) *cdpTarget {
+	var p struct {
+		Session string          `json:"sessionId"`
+		Info    json.RawMessage `json:"targetInfo"`
+		Waiting bool            `json:"waitingForDebugger"`
+	}
+	var info struct {
+		ID   string `json:"targetId"`
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(e.Params, &p) != nil || json.Unmarshal(p.Info, &info) != nil || p.Session == "" || t.tab.targets[p.Session] != nil || strings.HasPrefix(p.Session, sessionPrefix) {
+		return nil
+	}
+	child := newTarget(t.tab, p.Session, info.Type)
+	child.id, child.info = info.ID, withContext(p.Info)
+	t.children = append(t.children, child)
+	t.tab.targets[p.Session] = child
+	for _, s := range slices.Clone(t.sessions) {
+		s.attachChild(child, p.Waiting)
+	}
+	return child
+}
+
+// withContext sets the browser context of a target.
+func withContext(info json.RawMessage) json.RawMessage {
+	var p map[string]json.RawMessage
+	if json.Unmarshal(info, &p) != nil {
+		return info
+	}
+	p["browserContextId"] = mustJSON(defaultContextID)
+	return mustJSON(p)
+}
+
+// removeChild removes the frame or worker of Target.detachedFromTarget.
+func (t *cdpTarget) removeChild(e *wire.CDPEvent) {
+	child := t.tab.targets[member[string](e.Params, "sessionId")]
+	if !slices.Contains(t.children, child) {
+		return
+	}
+	t.children = slices.DeleteFunc(t.children, func(x *cdpTarget) bool { return x == child })
+	child.forget()
+}
+
+// forget removes a target that is gone, and the targets below it.
+func (t *cdpTarget) forget() {
+	delete(t.tab.targets, t.session)
+	for _, child := range t.children {
+		child.forget()
+	}
+	for _, s := range slices.Clone(t.sessions) {
+		s.ready = false // nothing remains to be undone
+		s.drop()
+	}
+}

@@ -1,0 +1,105 @@
+package extension
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// toolCommands passes what tools send to a browser to the hub.
+type toolCommands struct{ in *installation }
+
+// attach records that tools attach the debugger to a tab.
+func (c toolCommands) attach(r route) { c.update(r, func(t *cdpTab) { t.tools = true }) }
+
+// attached records the result.
+func (c toolCommands) attached(r route, err error) {
+	c.update(r, func(t *cdpTab) {
+		if t.tools = err == nil; t.tools {
+			t.attached()
+		}
+	})
+}
+
+// update calls f with the tab of a route, if the hub has it.
+func (c toolCommands) update(r route, f func(*cdpTab)) {
+	if c.in == nil {
+		return
+	}
+	h := c.in.backend.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tabOf(c.in, r.tab); t != nil {
+		f(t)
+	}
+}
+
+// command records what a command of the tools changes in a session that clients may share. It
+// reports whether the command must not reach the browser: it would disable what clients use, or
+// enable what is enabled already, so that the browser would not report its state again.
+func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err error) {
+	domain, name, _ := strings.Cut(string(msg.Method), ".")
+	screencast := name == "startScreencast" || name == "stopScreencast"
+	if c.in == nil || name != "enable" && name != "disable" && name != "setAutoAttach" && !screencast {
+		return false, nil
+	}
+	h := c.in.backend.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tabOf(c.in, r.tab)
+	if t == nil || t.targets[r.session] == nil {
+		return false, nil
+	}
+	x := t.targets[r.session]
+	used := x.clientsUse(domain)
+	switch {
+	case screencast:
+		t.toolsRender = name == "startScreencast"
+		return t.rendering && !t.toolsRender, nil
+	case name == "setAutoAttach":
+		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
+	case msg.Method == "Fetch.enable" && t.fetch != nil:
+		return false, executor.Errorf(executor.ErrCDP, "Disconnect the client, or use another tab.", "%s intercepts the requests of the tab", t.fetch.name)
+	case name == "enable":
+		x.tool.enabled[domain] = true
+		if domain != "Runtime" || !used {
+			return false, nil
+		}
+		for _, world := range x.contexts {
+			c.in.tr.event(msg.SessionID, "Runtime.executionContextCreated", world.params)
+		}
+		return true, nil
+	}
+	delete(x.tool.enabled, domain)
+	x.disabled(domain)
+	return used, nil
+}
+
+// toolAttaches handles that tools attach to the frames of the target, or detach from them.
+func (t *cdpTarget) toolAttaches(session target.SessionID, params json.RawMessage) (answered bool) {
+	auto := member[bool](params, "autoAttach")
+	t.tool.auto, t.tool.params = auto, params
+	if !t.clientsAttach() {
+		return false
+	}
+	tr := t.tab.in.tr
+	for _, child := range t.children {
+		id := target.SessionID(child.session)
+		if !auto {
+			if tr.routesTo(id, t.tab.id) {
+				tr.unroute(id)
+				tr.event(session, "Target.detachedFromTarget", map[string]any{"sessionId": id})
+			}
+		} else if child.kind == "iframe" && tr.route(id, route{tab: t.tab.id, session: child.session}) {
+			tr.event(session, "Target.attachedToTarget", map[string]any{"sessionId": id, "targetInfo": child.info, "waitingForDebugger": false})
+		}
+	}
+	if auto {
+		t.sendUnanswered("", "Target.setAutoAttach", t.autoAttachParams())
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+package extension
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+)
+
+// TestHandoverInChrome checks what ends a handover in the user's Chrome, that its dialogs are for the
+// user, and that CDP clients are blocked.
+func TestHandoverInChrome(t *testing.T) {
+	env := newTestEnv(t, nil, userBrowserOptions{})
+	u := env.u
+	env.b.reconnectWait = 100 * time.Millisecond
+	handOver := func(t *testing.T, id executor.TabID) *executor.HandedOver {
+		t.Helper()
+		h, err := pagetest.Of(env.s, id).HandOver(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(h.End)
+		return h
+	}
+	asks := func(t *testing.T, id executor.TabID, question string) <-chan error {
+		t.Helper()
+		if !env.b.CanAsk(id) {
+			t.Fatal("the user cannot be asked")
+		}
+		asked := make(chan error, 1)
+		go func() {
+			o, err := env.b.AskAbout(t.Context(), executor.HandoverQuestion{ID: question, Tab: id, Message: "Do it."})
+			if err == nil {
+				err = errors.New("answered " + string(o))
+			}
+			asked <- err
+		}()
+		// The question is in the pages of the extension.
+		u.options("new Promise((done) => { const client = new Client(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
+		return asked
+	}
+	inHandover := func(t *testing.T, id executor.TabID) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := pagetest.Of(env.s, id).Text(ctx, nil); !errors.Is(err, executor.ErrTimeout) {
+			t.Errorf("reading a page that is handed over to the user: %v", err)
+		}
+	}
+
+	t.Run("dialog and CDP client", func(t *testing.T) {
+		env.t, u.t = t, t
+		_, id := env.share("/dialog")
+		p := connectCDP(t, env.b)
+		h := handOver(t, id)
+		raw := u.Find(t, "page", "/dialog")
+		if !p.conn.HandedOver(raw.ID) || !p.conn.HandedOver("worker") {
+			t.Error("HandedOver does not report that a page is handed over to the user")
+		}
+		if _, err := pagetest.Of(env.s, id).HandOver(limited(t, 50*time.Millisecond)); !errors.Is(err, executor.ErrTimeout) {
+			t.Errorf("a second handover: %v", err)
+		}
+		u.WithSession(t, raw.ID, func(session string) {
+			u.Call(t, session, "Page.enable", nil, nil)
+			answered := u.Send(session, "Runtime.evaluate", map[string]any{"expression": "confirm('Sure?')"})
+			for u.Call(t, session, "Target.getTargetInfo", nil, nil); ; {
+				a := <-u.Send(session, "Page.handleJavaScriptDialog", map[string]any{"accept": true})
+				if a.Error == nil {
+					break
+				}
+			}
+			if a := <-answered; string(a.Result) != `{"result":{"type":"boolean","value":true}}` {
+				t.Errorf("the dialog returned %s", a.Result)
+			}
+		})
+		inHandover(t, id)
+		h.End()
+		if p.conn.HandedOver(raw.ID) || p.conn.HandedOver("worker") {
+			t.Error("the page is blocked after the end")
+		}
+		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("the user closes the tab", func(t *testing.T) {
+		env.t, u.t = t, t
+		tab, id := env.share("/closed")
+		h := handOver(t, id)
+		asked := asks(t, id, "q1")
+		inHandover(t, id)
+		u.worker("chrome.tabs.remove("+strconv.Itoa(tab)+").then(() => 1)", nil)
+		<-h.Gone
+		if err := <-asked; !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrTargetGone) {
+			t.Errorf("the question about a closed tab: %v", err)
+		}
+	})
+
+	t.Run("the user stops sharing", func(t *testing.T) {
+		env.t, u.t = t, t
+		tab, id := env.share("/stopped")
+		h := handOver(t, id)
+		asked := asks(t, id, "q2")
+		u.toggle(tab)
+		<-h.Gone
+		if err := <-asked; !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrTargetGone) {
+			t.Errorf("the question about a tab that is no longer shared: %v", err)
+		}
+	})
+
+	t.Run("the worker restarts", func(t *testing.T) {
+		env.t, u.t = t, t
+		env.b.reconnectWait = 20 * time.Second
+		defer func() { env.b.reconnectWait = 100 * time.Millisecond }()
+		_, id := env.share("/restarted")
+		h := handOver(t, id)
+		asked := asks(t, id, "q3")
+		front := u.open(env.site.URL + "/front") // where the user looks something up
+		u.killWorker()
+		u.options("new Promise((done) => { const client = new Client(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
+		var active int
+		u.worker("chrome.tabs.query({ active: true, lastFocusedWindow: true }).then(([t]) => t.id)", &active)
+		if active != front {
+			t.Errorf("tab %d is active, want %d: the restarted worker has shown the tab again", active, front)
+		}
+		u.options("new Promise((done) => { const client = new Client(({ questions: [q] }) => { if (q) client.act('handover', { question: q.id, answer: 'done' }).then(done); }); })", nil)
+		if err := <-asked; err == nil || err.Error() != "answered done" {
+			t.Errorf("the answer: %v", err)
+		}
+		h.End()
+	})
+
+	t.Run("the user closes Chrome", func(t *testing.T) {
+		env.t, u.t = t, t
+		_, id := env.share("/chrome")
+		handOver(t, id)
+		asked := asks(t, id, "q3")
+		u.CloseGracefully(t)
+		if err := <-asked; !errors.Is(err, executor.ErrExtensionDisconnected) && !errors.Is(err, executor.ErrTargetGone) && !errors.Is(err, executor.ErrTabNotFound) {
+			t.Errorf("the question after Chrome was closed: %v", err)
+		}
+	})
+}
+
+// limited returns a context that ends after d.
+func limited(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}

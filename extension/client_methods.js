@@ -1,0 +1,294 @@
+// @ts-check
+
+// The CDP commands that CDP clients, such as Playwright, may send to a tab. A client can run any
+// script, so commands that read or change a page need the user's consent to scripts on the site.
+// Commands that are not in the table are not available.
+
+import { CommandError, protocolError } from './command_error.js';
+import {
+  content, deleteCookies, getCookies, inWorld, mainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOf,
+} from './methods.js';
+import { decide, originOf } from './policy.js';
+import { BINDING_NAME, WORLD_NAME } from './wire.js';
+
+/** @typedef {import('./methods.js').Check} Check */
+/** @typedef {import('./methods.js').CommandContext} CommandContext */
+/** @typedef {import('./methods.js').Params} Params */
+/** @typedef {import('./methods.js').World} World */
+
+/** @type {Check} */
+const allowAlways = () => {};
+
+/** For commands that can concern any document of the tab. The user must allow scripts on the site,
+ * and no document in the tab may be denied. @type {Check} */
+const whole = async (_, s) => {
+  scriptable(s);
+  for (const url of await s.documents()) {
+    const why = url.startsWith('data:') ? null : decide(s.rules, url); // a data: URL is part of the document that embeds it
+    if (why) throw new CommandError('POLICY_DENIED', `a frame of the tab shows a page that is not allowed (${why}): reload the tab, or navigate it elsewhere`);
+  }
+};
+
+/** For commands that show the scripts of all frames. @type {Check} */
+const everySite = async (params, s) => {
+  await whole(params, s);
+  for (const url of await s.documents()) {
+    const origin = originOf(url);
+    if (origin !== '') mainWorld(origin, s);
+  }
+};
+
+/**
+ * Checks that the user allows scripts in the document of a command's session.
+ * @param {CommandContext} s
+ */
+function scriptable(s) {
+  content({}, s);
+  mainWorld(originOf(s.child ? s.site : s.url), s);
+}
+
+/**
+ * Checks a world that a script of a client will run in: the main world, or a world of a client.
+ *
+ * @param {World} world
+ * @param {CommandContext} s
+ */
+function inClientWorld(world, s) {
+  if (!world.main && !world.client) throw new CommandError('POLICY_DENIED', 'the isolated world belongs to chrome-mcp or to another extension');
+  inWorld({ ...world, main: true }, s); // a client's world needs the same consent as the main world
+}
+
+/** For commands that name an execution context or an object of one, in any way that CDP allows.
+ * They run without the command line API, which can reach beyond the page; chromedp always
+ * requests it. @type {Check} */
+function script(params, s) {
+  let named = false;
+  for (const key of ['objectId', 'promiseObjectId', 'prototypeObjectId', 'errorObjectId']) {
+    if (params[key] === undefined) continue;
+    inClientWorld(worldOf(params[key], s), s);
+    named = true;
+  }
+  for (const key of ['contextId', 'executionContextId']) {
+    if (params[key] === undefined) continue;
+    const world = s.worldById(Number(params[key]));
+    if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
+    inClientWorld(world, s);
+    named = true;
+  }
+  if (params.uniqueContextId !== undefined) {
+    const world = s.worldByUnique(String(params.uniqueContextId));
+    if (!world) throw protocolError(-32000, 'uniqueContextId not found');
+    inClientWorld(world, s);
+    named = true;
+  }
+  if (!named) scriptable(s); // the default context of the session
+  if (params.includeCommandLineAPI) return { ...params, includeCommandLineAPI: false };
+}
+
+/** For commands about a node, which the command names by an object, or otherwise may be in any
+ * document. @type {Check} */
+const node = (params, s) => (params.objectId === undefined && params.executionContextId === undefined ? whole(params, s) : script(params, s));
+
+/** @type {Check} */
+function describeNode(params, s) {
+  return params.pierce && !(params.depth >= 0 && params.depth <= 1) ? whole(params, s) : node(params, s);
+}
+
+/** For commands about the document of the session only. @type {Check} */
+function scriptableOnly(_, s) {
+  scriptable(s);
+}
+
+/** Clients create worlds when a frame appears. Commands that use one are checked. A world may have
+ * access to the documents of other origins; clients get worlds without. @type {Check} */
+const createIsolatedWorld = (params, s) => ({ frameId: params.frameId, worldName: clientName(params.worldName, s) });
+
+/**
+ * @param {unknown} name of an isolated world
+ * @param {CommandContext} s
+ */
+function clientName(name, s) {
+  if (typeof name !== 'string' || name === '') throw new CommandError('BAD_ARGS', 'worldName is missing');
+  if (name === WORLD_NAME || s.isToolWorld(name)) throw new CommandError('POLICY_DENIED', 'chrome-mcp uses an isolated world with this name');
+  return name;
+}
+
+/** A script runs in each new document, also on sites for which the user has not allowed scripts.
+ * A script without code creates a world only. Other scripts run only on the sites that the user
+ * allows now. @type {Check} */
+function newDocumentScript(params, s) {
+  const source = String(params.source);
+  const worldName = params.worldName ? clientName(params.worldName, s) : undefined;
+  const checked = { worldName, runImmediately: params.runImmediately === true };
+  if (/^\s*(\/\/[^\n\r\u2028\u2029]*)?$/.test(source)) return { ...checked, source };
+  if (!s.child || s.site !== '') scriptable(s); // a new frame has no site yet
+  return s.compiles(source).then((compiles) => {
+    // What compiles cannot end the block.
+    if (!compiles) throw new CommandError('BAD_ARGS', 'the script has a syntax error, or Runtime is not enabled');
+    return { ...checked, source: `if (${JSON.stringify(s.scriptOrigins())}.includes(self.origin)) {\n${source}\n}` };
+  });
+}
+
+/** @type {Check} */
+function addBinding(params, s) {
+  if (params.name === BINDING_NAME) throw new CommandError('POLICY_DENIED', 'chrome-mcp uses a binding with this name');
+  if (params.executionContextName !== undefined) clientName(params.executionContextName, s);
+  if (params.executionContextId !== undefined) script(params, s);
+}
+
+/** Interception changes requests behind the network rules, so the URL must remain. @type {Check} */
+function continueRequest(params) {
+  if (params.url !== undefined) throw new CommandError('POLICY_DENIED', "a request's url cannot be changed");
+}
+
+/** @type {Check} */
+function responseBody(params, s) {
+  const url = s.urlOfRequest(String(params.requestId));
+  if (url === undefined) throw protocolError(-32000, 'No resource with given identifier found');
+  const why = url.startsWith('data:') ? null : decide(s.rules, url);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  return whole(params, s);
+}
+
+/** The content of another site's resource is not readable by scripts. @type {Check} */
+function resource(params, s) {
+  const why = decide(s.rules, String(params.url));
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  return whole(params, s);
+}
+
+/** Without urls, the cookies of the tab's document. @type {Check} */
+function ownCookies(params, s) {
+  scriptable(s);
+  const urls = params.urls ?? [s.url];
+  getCookies({ ...params, urls }, s);
+  return { ...params, urls };
+}
+
+/** @type {Check} */
+function setCookies(params, s) {
+  scriptable(s);
+  if (!Array.isArray(params.cookies)) throw new CommandError('BAD_ARGS', 'cookies is not a list');
+  for (const cookie of params.cookies) setCookie({ ...cookie, url: cookie.url ?? s.url }, s);
+}
+
+/** @type {Check} */
+function dispatchDragEvent(params, s) {
+  if (params.data?.files?.length > 0) throw new CommandError('POLICY_DENIED', 'files are chosen by the user');
+  return whole(params, s);
+}
+
+/**
+ * @param {string} domain
+ * @param {string[]} names
+ * @param {Check} rule
+ */
+const all = (domain, names, rule) => Object.fromEntries(names.map((name) => [`${domain}.${name}`, rule]));
+
+/** The available commands, with their checks. @type {Record<string, Check>} */
+const TABLE = {
+  ...all('Accessibility', ['enable', 'disable'], allowAlways),
+  ...all('Accessibility', ['getAXNodeAndAncestors', 'getChildAXNodes', 'getFullAXTree', 'getPartialAXTree', 'getRootAXNode', 'queryAXTree'], whole),
+  ...all('Animation', ['disable', 'enable', 'getCurrentTime', 'getPlaybackRate', 'releaseAnimations', 'resolveAnimation', 'seekAnimations', 'setPaused', 'setPlaybackRate', 'setTiming'], whole),
+  ...all('CSS', ['disable', 'enable'], allowAlways),
+  ...all('CSS', ['addRule', 'collectClassNames', 'createStyleSheet', 'forcePseudoState', 'getBackgroundColors', 'getComputedStyleForNode', 'getInlineStylesForNode',
+    'getMatchedStylesForNode', 'getMediaQueries', 'getPlatformFontsForNode', 'getStyleSheetText', 'setRuleSelector', 'setStyleSheetText', 'setStyleTexts',
+    'startRuleUsageTracking', 'stopRuleUsageTracking', 'takeCoverageDelta', 'trackComputedStyleUpdates', 'takeComputedStyleUpdates'], whole),
+  ...all('DOM', ['disable', 'enable', 'discardSearchResults'], allowAlways),
+  ...all('DOM', ['describeNode', 'getContentQuads', 'getBoxModel', 'focus', 'requestNode', 'resolveNode', 'scrollIntoViewIfNeeded', 'getOuterHTML'], node),
+  ...all('DOM', ['copyTo', 'getAttributes', 'getDocument', 'getFlattenedDocument', 'getFrameOwner', 'getNodeForLocation', 'getNodesForSubtreeByStyle', 'getRelayoutBoundary',
+    'getSearchResults', 'getTopLayerElements', 'hideHighlight', 'highlightNode', 'highlightRect', 'markUndoableState', 'moveTo', 'performSearch', 'pushNodeByPathToFrontend',
+    'pushNodesByBackendIdsToFrontend', 'querySelector', 'querySelectorAll', 'redo', 'removeAttribute', 'removeNode', 'requestChildNodes', 'setAttributeValue',
+    'setAttributesAsText', 'setInspectedNode', 'setNodeName', 'setNodeStackTracesEnabled', 'setNodeValue', 'setOuterHTML', 'undo'], whole),
+  'DOM.describeNode': describeNode,
+  'DOMDebugger.getEventListeners': script,
+  ...all('DOMSnapshot', ['captureSnapshot', 'disable', 'enable', 'getSnapshot'], whole),
+  ...all('Debugger', ['disable', 'resume', 'setSkipAllPauses'], allowAlways),
+  ...all('Debugger', ['continueToLocation', 'enable', 'evaluateOnCallFrame', 'getPossibleBreakpoints', 'getScriptSource', 'getStackTrace', 'pause', 'removeBreakpoint', 'restartFrame',
+    'searchInContent', 'setAsyncCallStackDepth', 'setBlackboxPatterns', 'setBlackboxedRanges', 'setBreakpoint', 'setBreakpointByUrl',
+    'setBreakpointOnFunctionCall', 'setBreakpointsActive', 'setInstrumentationBreakpoint', 'setPauseOnExceptions', 'setScriptSource', 'setVariableValue',
+    'stepInto', 'stepOut', 'stepOver'], everySite),
+  ...all('Emulation', ['clearDeviceMetricsOverride', 'clearGeolocationOverride', 'clearIdleOverride', 'resetPageScaleFactor', 'setAutoDarkModeOverride',
+    'setDefaultBackgroundColorOverride', 'setDeviceMetricsOverride', 'setEmitTouchEventsForMouse', 'setEmulatedMedia', 'setEmulatedVisionDeficiency',
+    'setFocusEmulationEnabled', 'setGeolocationOverride', 'setIdleOverride', 'setPageScaleFactor', 'setScrollbarsHidden', 'setTouchEmulationEnabled',
+    'setUserAgentOverride'], allowAlways), // the others affect the whole renderer process
+  ...all('Fetch', ['continueWithAuth', 'disable', 'failRequest'], allowAlways),
+  'Fetch.continueRequest': continueRequest,
+  'Fetch.continueResponse': scriptableOnly,
+  'Fetch.enable': scriptableOnly,
+  'Fetch.fulfillRequest': scriptableOnly,
+  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], responseBody),
+  ...all('IO', ['close'], allowAlways),
+  ...all('IO', ['read'], whole),
+  ...all('Input', ['cancelDragging', 'dispatchKeyEvent', 'dispatchMouseEvent', 'dispatchTouchEvent', 'imeSetComposition', 'insertText',
+    'synthesizePinchGesture', 'synthesizeScrollGesture', 'synthesizeTapGesture'], whole),
+  'Input.dispatchDragEvent': dispatchDragEvent,
+  'Input.setIgnoreInputEvents': (params, s) => (params.ignore === false ? undefined : whole(params, s)),
+  'Input.setInterceptDrags': (params, s) => (params.enabled === false ? undefined : whole(params, s)),
+  ...all('Inspector', ['disable', 'enable'], allowAlways),
+  ...all('Log', ['clear', 'disable', 'enable', 'startViolationsReport', 'stopViolationsReport'], allowAlways),
+  ...all('Network', ['disable', 'emulateNetworkConditions', 'enable', 'setBlockedURLs', 'setBypassServiceWorker', 'setCacheDisabled', 'setExtraHTTPHeaders',
+    'setUserAgentOverride'], allowAlways),
+  'Network.deleteCookies': (params, s) => { scriptable(s); return deleteCookies(params, s); },
+  'Network.getCookies': ownCookies,
+  'Network.getRequestPostData': responseBody,
+  'Network.getResponseBody': responseBody,
+  'Network.setCookie': (params, s) => { scriptable(s); return setCookie(params, s); },
+  'Network.setCookies': setCookies,
+  ...all('Overlay', ['disable', 'enable', 'hideHighlight'], allowAlways),
+  ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], whole),
+  'Overlay.setInspectMode': (params, s) => (params.mode === 'none' ? undefined : whole(params, s)),
+  'Page.addScriptToEvaluateOnNewDocument': newDocumentScript,
+  ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'handleJavaScriptDialog', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
+    'setFontSizes', 'setInterceptFileChooserDialog', 'setLifecycleEventsEnabled', 'setWebLifecycleState', 'stopLoading'], allowAlways),
+  ...all('Page', ['captureScreenshot', 'captureSnapshot', 'getAppManifest', 'getResourceTree', 'printToPDF', 'setBypassCSP', 'setDocumentContent'], whole),
+  ...all('Page', ['getResourceContent', 'searchInResource'], resource),
+  'Page.createIsolatedWorld': createIsolatedWorld,
+  'Page.navigate': navigate,
+  'Page.navigateToHistoryEntry': navigateToHistoryEntry,
+  'Page.reload': reload,
+  ...all('Performance', ['disable', 'enable'], allowAlways),
+  'Performance.getMetrics': whole,
+  'Runtime.addBinding': addBinding,
+  ...all('Runtime', ['disable', 'discardConsoleEntries', 'enable', 'releaseObject', 'releaseObjectGroup', 'removeBinding', 'runIfWaitingForDebugger', 'setAsyncCallStackDepth',
+    'setMaxCallStackSizeToCapture', 'terminateExecution'], allowAlways),
+  ...all('Runtime', ['awaitPromise', 'callFunctionOn', 'compileScript', 'evaluate', 'getExceptionDetails', 'getHeapUsage', 'getIsolateId', 'getProperties',
+    'globalLexicalScopeNames', 'runScript'], script),
+  'Target.setAutoAttach': setAutoAttach,
+};
+
+/** The error code of CDP for a command that does not exist, or that no client can use. */
+const UNKNOWN_METHOD = -32601;
+
+/** Why commands are not available. @type {Record<string, string>} */
+const DENIAL_REASONS = {
+  'Emulation.setLocaleOverride': 'it would affect other tabs of the user',
+  'Emulation.setTimezoneOverride': 'it would affect other tabs of the user',
+  'DOM.setFileInputFiles': 'files are chosen by the user',
+  'Network.getAllCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
+  'Page.startScreencast': 'Page.captureScreenshot replaces it',
+  'Profiler.enable': 'Chrome does not give extensions the Profiler',
+  'Security.setIgnoreCertificateErrors': "certificates are checked in the user's Chrome",
+};
+
+/**
+ * Checks whether a command of a CDP client may be sent. It throws a CommandError if not. Otherwise
+ * it returns the parameters to send, or a promise of them if the check is asynchronous.
+ *
+ * @param {string} method
+ * @param {Params} params
+ * @param {CommandContext} s
+ * @returns {Params | Promise<Params>}
+ */
+export function checkClient(method, params, s) {
+  const rule = Object.hasOwn(TABLE, method) ? TABLE[method] : undefined;
+  if (!rule) {
+    const reason = Object.hasOwn(DENIAL_REASONS, method) ? `: ${DENIAL_REASONS[method]}` : '';
+    throw protocolError(UNKNOWN_METHOD, `'${method}' is not available in the user's Chrome${reason}`);
+  }
+  const changed = rule(params, s);
+  return changed instanceof Promise ? changed.then((p) => p ?? params) : changed ?? params;
+}
+
+/** The allowed methods, for tests and documents. */
+export const CLIENT_METHOD_NAMES = Object.keys(TABLE);

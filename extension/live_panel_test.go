@@ -1,0 +1,211 @@
+package extension_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// xssEnv is the path of the corpus of attacks that the agent of the fake host sends.
+const xssEnv = "EXTENSION_TEST_XSS"
+
+var panelTimes = flag.Bool("panel-times", false, "check the times of the side panel, on a machine that does nothing else")
+
+// panel opens the side panel of the last focused window with the button of the popup, and returns its
+// target.
+func (b *browser) panel(t *testing.T) userbrowser.Target {
+	t.Helper()
+	b.Worker(t, "chrome.action.openPopup()", nil)
+	popup := b.Find(t, "page", "/popup.html")
+	b.WithSession(t, popup.ID, func(s string) { b.Click(t, s, "#panel", "Open side panel") })
+	return b.Find(t, "page", "/sidepanel.html")
+}
+
+// ask sends a message in a panel.
+func (b *browser) ask(t *testing.T, session, text string) {
+	t.Helper()
+	b.holds(t, session, "!document.getElementById('composer').hidden && !document.getElementById('form').hidden && !document.getElementById('send').disabled")
+	b.Eval(t, session, fmt.Sprintf("document.getElementById('text').value = %q; document.getElementById('form').requestSubmit()", text), nil)
+}
+
+// startPanel starts a browser with a server for everything and one of a chat.
+func startPanel(t *testing.T) (b *browser, web *site, everyone, chat *fakeServer) {
+	t.Helper()
+	corpus, err := filepath.Abs("test/xss.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(xssEnv, corpus)
+	web = newSite(t)
+	b = start(t, "--host-resolver-rules="+fmt.Sprintf("MAP *.example 127.0.0.1:%d", web.port()))
+	policy := wire.Policy{Allow: []string{"http://shop.example"}, Subresources: "public"}
+	everyone, chat = newServer(t, "Claude Code", policy), newServer(t, "claude-code", policy)
+	chat.given = true
+	b.run(everyone, chat)
+	return b, web, everyone, chat
+}
+
+// TestPanel uses the side panel with a scripted host.
+func TestPanel(t *testing.T) {
+	b, _, everyone, chat := startPanel(t)
+	page := b.Find(t, "page", "about:blank")
+	b.GoTo(t, page.ID, "http://shop.example/kettle?title=Kettle")
+	e, c := everyone.next(t), chat.next(t)
+	target := b.panel(t)
+	b.WithSession(t, target.ID, func(s string) {
+		b.shows(t, s, "#chats", "Which of these hotels")
+		b.Click(t, s, "#new", "New chat")
+		b.shows(t, s, "#target", "The agent gets this tab: Kettle (http://shop.example/kettle)")
+		b.ask(t, s, "Compare these two prices")
+		b.shows(t, s, "#entries", "The agent asks for permission")
+		b.shows(t, s, "#given", "Kettle")
+		for server, want := range map[*fakeConn]int{c: 1, e: 0} {
+			var list wire.TabsList
+			server.call(t, wire.MethodTabsList, wire.Empty{}, &list)
+			if len(list.Tabs) != want {
+				t.Errorf("a server sees %+v, want %d tabs", list.Tabs, want)
+			}
+		}
+		var first string
+		b.Eval(t, s, "document.querySelector('.permission button').textContent", &first)
+		if first != "Allow once" {
+			t.Errorf("the first option is %q", first)
+		}
+		b.Click(t, s, ".permission button", "Allow once")
+		b.shows(t, s, "#entries", "You chose: Allow once")
+		b.shows(t, s, "#entries", "5,432 tokens")
+
+		b.ask(t, s, "wait")
+		b.shows(t, s, "#turn", "Working")
+		b.Eval(t, s, "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))", nil)
+		b.shows(t, s, "#turn", "Stopped")
+
+		mark := c.mark()
+		b.Click(t, s, "#close", "End the agent")
+		c.await(t, mark, "tab_unshared", func(e event) bool { return e.name == wire.EventTabUnshared })
+		b.shows(t, s, "#closed", "This chat is closed")
+	})
+	var list wire.TabsList
+	e.call(t, wire.MethodTabsList, wire.Empty{}, &list)
+	if len(list.Tabs) != 0 {
+		t.Errorf("the tab was released to another server: %+v", list.Tabs)
+	}
+}
+
+// TestPanelHostileAgent sends the XSS corpus as every kind of text.
+func TestPanelHostileAgent(t *testing.T) {
+	b, _, _, _ := startPanel(t)
+	page := b.Find(t, "page", "about:blank")
+	b.GoTo(t, page.ID, "http://shop.example/")
+	corpus, err := os.ReadFile("test/xss.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Count(string(corpus), "\n")
+	target := b.panel(t)
+	b.WithSession(t, target.ID, func(s string) {
+		b.shows(t, s, "#chats", "Which of these hotels") // the script of the page has run
+		b.Eval(t, s, "globalThis.ran = 0; globalThis.alert = () => { ran++; }; globalThis.violations = 0; document.addEventListener('securitypolicyviolation', () => { violations++; }); 0", nil)
+		b.Click(t, s, "#new", "New chat")
+		b.ask(t, s, "xss")
+		b.holds(t, s, fmt.Sprintf("document.querySelectorAll('.entry.plan').length === %d", lines))
+		b.Eval(t, s, "document.querySelectorAll('details').forEach((d) => { d.open = true; }); 0", nil)
+		b.holds(t, s, fmt.Sprintf("document.querySelectorAll('.tool pre').length === %d", 2*lines))
+		var got struct {
+			Ran, Violations int
+			Foreign         []string
+			Links           []string
+		}
+		b.Eval(t, s, `({
+			Ran: ran, Violations: violations,
+			Foreign: [...document.querySelectorAll('#entries :is(script, img, svg, math, iframe, object, embed, form, input, style, link, meta, base, video, audio, template)')].map((e) => e.outerHTML),
+			Links: [...document.querySelectorAll('#entries a')].filter((a) => !/^https?:$/.test(a.protocol) || a.getAttributeNames().some((n) => n.startsWith('on'))).map((a) => a.outerHTML),
+		})`, &got)
+		if got.Ran != 0 || got.Violations != 0 || len(got.Foreign) != 0 || len(got.Links) != 0 {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// TestPanelLongChat opens a transcript with 10,000 entries and scrolls through it.
+func TestPanelLongChat(t *testing.T) {
+	b, _, _, _ := startPanel(t)
+	target := b.panel(t)
+	b.WithSession(t, target.ID, func(s string) {
+		b.shows(t, s, "#chats", "A long chat")
+		var got struct {
+			Open         float64
+			Idle, Frames []float64 // the slowest frames without and with scrolling
+			Rows         int
+			Ordered      bool
+		}
+		b.Eval(t, s, `(async () => {
+			const began = performance.now();
+			[...document.querySelectorAll('#chats button')].find((b) => b.textContent.includes('A long chat')).click();
+			const frame = () => new Promise((r) => requestAnimationFrame(r));
+			while (document.querySelectorAll('.entry').length < 100) await frame();
+			await frame();
+			const open = performance.now() - began;
+			const log = document.getElementById('log');
+			const frames = [], idle = [];
+			let last = await frame();
+			for (let i = 0; i < 200; i++) {
+				const now = await frame();
+				idle.push(now - last);
+				last = now;
+			}
+			while (document.querySelectorAll('.entry').length < 2000) {
+				log.scrollTop -= 400;
+				const now = await frame();
+				frames.push(now - last);
+				last = now;
+			}
+			const slowest = (list) => list.sort((a, b) => b - a).slice(0, 20);
+			return { Open: open, Idle: slowest(idle), Frames: slowest(frames), Rows: document.querySelectorAll('.entry').length,
+				Ordered: [...document.querySelectorAll('.entry')].reverse().filter((e) => /^(Message|Question)/.test(e.textContent)).map((e) => Number(/\d+/.exec(e.textContent)[0])).every((n, i, all) => i === 0 ? n === 10000 : n < all[i - 1] && n >= all[i - 1] - 2) };
+		})()`, &got)
+		if !got.Ordered {
+			t.Error("the entries are not in order")
+		}
+		t.Logf("opened in %.0f ms; slowest frames %.0f ms, without scrolling %.0f ms; %d entries", got.Open, got.Frames, got.Idle, got.Rows)
+		// A busy machine delays frames also without scrolling.
+		if *panelTimes && (got.Open > 200+got.Idle[0] || got.Frames[0] > 50+got.Idle[0]) {
+			t.Errorf("opened in %.0f ms, slowest frame %.0f ms, without scrolling %.0f ms", got.Open, got.Frames[0], got.Idle[0])
+		}
+	})
+}
+
+// TestPanelScreenshots takes the screenshots of docs/side-panel.md:
+//
+//	go test ./extension -run TestPanelScreenshots -screenshots "$PWD/docs"
+func TestPanelScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("writes files; requires -screenshots")
+	}
+	b, _, _, _ := startPanel(t)
+	page := b.Find(t, "page", "about:blank")
+	b.GoTo(t, page.ID, "http://shop.example/kettle?title=Kettle+1.7+l")
+	target := b.panel(t)
+	b.WithSession(t, target.ID, func(s string) {
+		size := func(height int) {
+			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+		}
+		size(420)
+		b.shows(t, s, "#chats", "Which of these hotels")
+		b.Eval(t, s, "document.activeElement.blur()", nil)
+		b.screenshot(t, s, "side-panel-chats.png")
+		b.Click(t, s, "#new", "New chat")
+		b.ask(t, s, "Compare these two prices")
+		b.shows(t, s, "#entries", "The agent asks for permission")
+		size(1000)
+		b.holds(t, s, "[...document.querySelectorAll('.permission button')].every((e) => !e.disabled)")
+		b.Eval(t, s, "document.activeElement.blur()", nil)
+		b.screenshot(t, s, "side-panel.png")
+	})
+}

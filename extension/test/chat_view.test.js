@@ -1,0 +1,30 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import './dom.js';
+import { ChatView } from '../chat_view.js';
+
+Object.assign(globalThis, { ResizeObserver: class { observe() {} }, requestAnimationFrame: () => 0 });
+
+test('text that is appended while a chat is read is shown once', async () => {
+  /** @type {(answer: any) => void} */
+  let answer = () => {};
+  const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
+  const view = new ChatView({ log: element(), entries: element(), newest: element() }, {
+    read: () => new Promise((resolve) => { answer = resolve; }), answer: async () => true, failed: (e) => { throw e; },
+  });
+  view.flush = () => {}; // the rows are not rendered
+  const opened = view.open('c1');
+  /** @param {number} seq @param {string} text @returns {any} */
+  const entry = (seq, text) => ({ seq, at: 1, kind: 'agent', text });
+  view.append(1, 'b', 1); // the answer contains this one
+  view.append(1, 'c', 2); // and not this one
+  view.put(entry(2, 'x'));
+  view.append(2, 'y', 1);
+  answer({ entries: [entry(1, 'ab')], more: false });
+  await opened;
+  view.append(1, 'd', 3);
+  view.append(2, 'y', 1); // again
+  assert.deepEqual([...view.rows.values()].map((r) => r.entry.text), ['abcd', 'xy']);
+});

@@ -1,0 +1,359 @@
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
+)
+
+// Limits of what an entry contains, in bytes. A message of an agent that is longer continues in
+// another entry.
+const (
+	maxMessage = 128 << 10
+	maxDetail  = 64 << 10 // input and output of a tool call
+)
+
+// maxTools is the number of tool calls that can still change.
+const maxTools = 1_000
+
+// maxSteps bounds the steps of a plan.
+const maxSteps = 100
+
+// entries are the entries of a Chat that can still change.
+type entries struct {
+	last   int // key
+	text   *message
+	plan   int // key of the plan of the turn, or 0
+	planAt int64
+	tools  map[acp.ToolCallId]*toolCall
+	order  []acp.ToolCallId // of tools, the oldest first
+}
+
+// A message is the text of an agent that is being received.
+type message struct {
+	key     int
+	kind    string
+	id      string // of the agent, may be empty
+	at      int64
+	text    strings.Builder
+	cleaner cleaner
+}
+
+// A toolCall is a tool call of an agent.
+type toolCall struct {
+	key   int
+	at    int64
+	tool  transcript.Tool
+	input json.RawMessage
+}
+
+// startTurn makes the next text and plan new entries.
+func (e *entries) startTurn() { e.text, e.plan = nil, 0 }
+
+// add adds an entry and returns its key and its time. The caller has locked c.mu.
+func (c *Chat) add(e transcript.Entry) (key int, at int64) {
+	c.entries.last++
+	c.entries.text = nil
+	e.At = time.Now().UnixMilli()
+	c.onEvent(Event{Key: c.entries.last, Entry: e})
+	return c.entries.last, e.At
+}
+
+// handle handles a message of the agent: an update, or a request, which has its own goroutine.
+func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
+	if method == acp.ClientMethodSessionUpdate {
+		defer c.in.handled()
+		var n acp.SessionNotification
+		if err := json.Unmarshal(params, &n); err != nil {
+			return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n.SessionId == c.session && c.session != "" && (c.turn == nil || !c.turn.abandoned) {
+			c.update(&n.Update, params)
+		}
+		return nil, nil
+	}
+	defer c.in.answered()
+	result, err := c.serve(ctx, method, params)
+	if err == nil {
+		return result, nil
+	}
+	c.log.Info("request of the agent denied", "method", short(method), "error", err.Message)
+	return nil, err
+}
+
+// serve answers a request of the agent. It calls c.in.handled when the next message may be handled.
+func (c *Chat) serve(ctx context.Context, method string, params json.RawMessage) (any, *acp.RequestError) {
+	switch {
+	case method == acp.ClientMethodSessionRequestPermission:
+		return c.requestPermission(ctx, params)
+	case method == acp.ClientMethodFsReadTextFile && c.agent.Files:
+		defer c.in.handled()
+		return c.readFile(params)
+	case method == acp.ClientMethodFsWriteTextFile && c.agent.Files:
+		defer c.in.handled()
+		return c.writeFile(params)
+	}
+	c.in.handled()
+	return nil, acp.NewMethodNotFound(method)
+}
+
+// rawInput returns the bytes of member rawInput of an object in params. The types of package acp
+// decode numbers as float64, which changes large ones.
+func rawInput(params json.RawMessage, object string) json.RawMessage {
+	var outer map[string]json.RawMessage
+	var inner struct {
+		RawInput json.RawMessage `json:"rawInput"`
+	}
+	if json.Unmarshal(params, &outer) != nil || json.Unmarshal(outer[object], &inner) != nil || string(inner.RawInput) == "null" {
+		return nil
+	}
+	return inner.RawInput
+}
+
+// update handles an update of the session. The caller has locked c.mu.
+func (c *Chat) update(u *acp.SessionUpdate, params json.RawMessage) {
+	switch {
+	case u.AgentMessageChunk != nil:
+		c.appendText(transcript.KindAgent, u.AgentMessageChunk.MessageId, &u.AgentMessageChunk.Content)
+	case u.AgentThoughtChunk != nil:
+		c.appendText(transcript.KindThought, u.AgentThoughtChunk.MessageId, &u.AgentThoughtChunk.Content)
+	case u.ToolCall != nil:
+		t := u.ToolCall
+		c.updateTool(t.ToolCallId, &t.Title, &t.Kind, &t.Status, rawInput(params, "update"), t.Content, t.RawOutput, t.Locations)
+	case u.ToolCallUpdate != nil:
+		t := u.ToolCallUpdate
+		c.updateTool(t.ToolCallId, t.Title, t.Kind, t.Status, rawInput(params, "update"), t.Content, t.RawOutput, t.Locations)
+	case u.Plan != nil:
+		c.setPlan(u.Plan.Entries)
+	case u.CurrentModeUpdate != nil:
+		c.noteMode(string(u.CurrentModeUpdate.CurrentModeId))
+	case u.UsageUpdate != nil && c.turn != nil:
+		c.turn.context = &transcript.Usage{Total: max(u.UsageUpdate.Used, 0)}
+	}
+	// A user message repeats the prompt. Commands, options and titles are not shown.
+}
+
+// appendText appends content to the message of a kind, or starts one.
+func (c *Chat) appendText(kind string, id *string, content *acp.ContentBlock) {
+	var messageID string
+	if id != nil {
+		messageID = *id
+	}
+	m := c.entries.text
+	if m == nil || m.kind != kind || m.id != messageID {
+		m = &message{kind: kind, id: messageID}
+	}
+	text := m.cleaner.clean(contentText(content))
+	for text != "" {
+		if m.text.Len() >= maxMessage {
+			cleaner := m.cleaner
+			m = &message{kind: kind, id: messageID, cleaner: cleaner}
+		}
+		end := max(runeStart(text, maxMessage-m.text.Len()), min(len(text), 4)) // at least one character
+		end = runeStart(text, end)
+		c.appendPart(m, text[:end])
+		text = text[end:]
+	}
+	if m.key != 0 {
+		c.entries.text = m
+	} else if m.cleaner.state != plain {
+		c.entries.text = m // it began with an incomplete escape sequence
+	}
+}
+
+// appendPart appends text to a message.
+func (c *Chat) appendPart(m *message, text string) {
+	m.text.WriteString(text)
+	e := transcript.Entry{Kind: m.kind, Text: m.text.String()}
+	if m.key == 0 {
+		m.key, m.at = c.add(e)
+		return
+	}
+	e.At = m.at
+	c.onEvent(Event{Key: m.key, Entry: e, Append: text})
+}
+
+// contentText returns a content block as text.
+func contentText(b *acp.ContentBlock) string {
+	switch {
+	case b.Text != nil:
+		return b.Text.Text
+	case b.ResourceLink != nil:
+		return fmt.Sprintf("[%s](%s)", b.ResourceLink.Name, b.ResourceLink.Uri)
+	case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+		return b.Resource.Resource.TextResourceContents.Text
+	case b.Resource != nil:
+		return "[file]"
+	case b.Image != nil:
+		return "[image]"
+	case b.Audio != nil:
+		return "[audio]"
+	}
+	return ""
+}
+
+// setPlan adds the plan of the turn, or replaces it.
+func (c *Chat) setPlan(steps []acp.PlanEntry) {
+	e := transcript.Entry{Kind: transcript.KindPlan}
+	for _, s := range steps[:min(len(steps), maxSteps)] {
+		e.Plan = append(e.Plan, transcript.PlanStep{
+			Text:     cutText(clean(s.Content), maxID),
+			Status:   oneOf(string(s.Status), "pending", "in_progress", "completed"),
+			Priority: oneOf(string(s.Priority), "medium", "high", "low"),
+		})
+	}
+	if c.entries.plan == 0 {
+		c.entries.plan, c.entries.planAt = c.add(e)
+		return
+	}
+	e.At = c.entries.planAt
+	c.onEvent(Event{Key: c.entries.plan, Entry: e})
+}
+
+// oneOf returns value if it is one of allowed, and otherwise the first of them.
+func oneOf(value string, allowed ...string) string {
+	if slices.Contains(allowed, value) {
+		return value
+	}
+	return allowed[0]
+}
+
+// updateTool adds a tool call or changes it. Arguments that are nil or empty change nothing.
+func (c *Chat) updateTool(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
+	input json.RawMessage, content []acp.ToolCallContent, output any, locations []acp.ToolCallLocation) {
+	if id == "" || len(id) > maxID {
+		c.log.Warn("invalid id of a tool call", "id", short(string(id)))
+		return
+	}
+	t := c.entries.tools[id]
+	if t == nil {
+		t = &toolCall{tool: transcript.Tool{ID: string(id), Kind: string(acp.ToolKindOther), Status: string(acp.ToolCallStatusPending)}}
+	}
+	if title != nil && *title != "" {
+		t.tool.Title = short(*title)
+	}
+	if kind != nil {
+		t.tool.Kind = oneOf(string(*kind), "other", "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode")
+	}
+	if status != nil {
+		t.tool.Status = oneOf(string(*status), "pending", "in_progress", "completed", "failed")
+	}
+	if input != nil {
+		t.input = input
+		t.tool.Input = cutText(indented(input), maxDetail)
+		t.tool.Site = cmp.Or(siteOf(input), t.tool.Site)
+	}
+	if text := outputText(content, output); text != "" {
+		t.tool.Output = cutText(clean(text), maxDetail)
+	}
+	if t.tool.Title == "" {
+		t.tool.Title = short(string(id))
+		if len(locations) > 0 {
+			t.tool.Title = short(locations[0].Path)
+		}
+	}
+	c.putTool(id, t)
+}
+
+// putTool stores a tool call and reports it.
+func (c *Chat) putTool(id acp.ToolCallId, t *toolCall) {
+	tool := t.tool
+	e := transcript.Entry{Kind: transcript.KindTool, Tool: &tool}
+	if t.key != 0 {
+		e.At = t.at
+		c.onEvent(Event{Key: t.key, Entry: e})
+		return
+	}
+	if c.entries.tools == nil {
+		c.entries.tools = map[acp.ToolCallId]*toolCall{}
+	}
+	if len(c.entries.order) == maxTools {
+		delete(c.entries.tools, c.entries.order[0])
+		c.entries.order = slices.Delete(c.entries.order, 0, 1)
+	}
+	c.entries.tools[id] = t
+	c.entries.order = append(c.entries.order, id)
+	t.key, t.at = c.add(e)
+}
+
+// failTools marks the tool calls that did not end as failed. The caller has locked c.mu.
+func (c *Chat) failTools() {
+	for _, id := range slices.Clone(c.entries.order) {
+		if t := c.entries.tools[id]; t.tool.Status == "pending" || t.tool.Status == "in_progress" {
+			t.tool.Status = "failed"
+			c.putTool(id, t)
+		}
+	}
+}
+
+// indented returns JSON with line breaks, with characters that cannot be seen as escapes.
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return visible(string(raw))
+	}
+	return visible(b.String())
+}
+
+// siteOf returns the site of member url of the input of a tool, or "".
+func siteOf(input json.RawMessage) string {
+	var args struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(input, &args) != nil {
+		return ""
+	}
+	u, err := url.Parse(args.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return visible(u.Host)
+}
+
+// outputText returns the output of a tool call as text, or "".
+func outputText(content []acp.ToolCallContent, raw any) string {
+	var parts []string
+	for _, part := range content {
+		switch {
+		case part.Content != nil:
+			parts = append(parts, contentText(&part.Content.Content))
+		case part.Diff != nil:
+			parts = append(parts, part.Diff.Path+"\n"+part.Diff.NewText)
+		case part.Terminal != nil:
+			parts = append(parts, "[terminal "+part.Terminal.TerminalId+"]")
+		}
+	}
+	if len(parts) > 0 || raw == nil {
+		return strings.Join(parts, "\n")
+	}
+	if text, ok := raw.(string); ok {
+		return text
+	}
+	data, err := json.Marshal(raw)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// sortedKeys returns the names of the members of a JSON object, or nil.
+func sortedKeys(raw json.RawMessage) []string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(object))
+}

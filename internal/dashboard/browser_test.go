@@ -1,0 +1,413 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// newBackend returns a headless browser, which starts when it is first used.
+func newBackend(t *testing.T, network chromium.NetworkPolicy) *chromium.Backend {
+	t.Helper()
+	headless := true
+	b := chromium.New(chromium.Options{
+		Browser: userbrowser.Find(t), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
+		Width: 1200, Height: 860, Network: network,
+	})
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// An agent is an MCP client with its own browser, whose session is on a board.
+type agent struct {
+	t       *testing.T
+	client  *sdk.ClientSession
+	session *BoardSession
+	ex      executor.Executor
+	stopped chan struct{} // closed when the user stops the session
+}
+
+// An observer passes calls on to a session, as the program does.
+type observer struct{ session *BoardSession }
+
+func (o observer) CallStarted(c mcp.Call) (ended func(mcp.CallOutcome)) {
+	end := o.session.CallStarted(Call(c))
+	return func(out mcp.CallOutcome) { end(out.Code, out.Line) }
+}
+
+// newAgent opens a session for an agent that may act on site.
+func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts SessionOptions, site string) *agent {
+	t.Helper()
+	rules, err := policy.New(policy.Config{AllowDomains: []string{site}, Mutations: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.AddOwnPorts(func() []int { return nil })
+	guard := policy.NewGuard(rules, nil)
+	a := &agent{t: t, stopped: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	opts.Stop = func() { close(a.stopped); cancel() }
+	a.session = board.Open(opts)
+	manager := executor.NewManager(executor.ManagerOptions{
+		CDP:     newBackend(t, guard.Network()),
+		Session: executor.SessionOptions{Gate: guard, OnEvent: func(executor.Event) { a.session.TabsChanged() }},
+	})
+	a.ex = guard.Wrap(manager)
+	a.session.SetExecutor(a.ex)
+	server := mcp.NewServer(a.ex, &mcp.Options{
+		Observer: observer{a.session}, Tools: []mcp.Toolset{mcp.ToolsCore, mcp.ToolsPeople},
+		Handover: &mcp.HandoverOptions{Questions: desk, Session: opts.Name, Principal: opts.Principal, Dashboard: func() bool { return true }},
+	})
+	ours, theirs := sdk.NewInMemoryTransports()
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		server.Run(ctx, ours)
+		a.session.Close()
+	}()
+	t.Cleanup(func() { cancel(); <-ran; a.ex.Close() })
+	a.client, err = sdk.NewClient(&sdk.Implementation{Name: "Shopping agent", Version: "2.1"}, nil).Connect(t.Context(), theirs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// call calls a tool and returns the text of the result.
+func (a *agent) call(tool string, args map[string]any) string {
+	a.t.Helper()
+	res, err := a.client.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return res.Content[0].(*sdk.TextContent).Text
+}
+
+// A user uses the dashboard in a browser.
+type user struct {
+	t  *testing.T
+	ex executor.Executor
+}
+
+func newUser(t *testing.T) *user {
+	t.Helper()
+	ex, err := newBackend(t, nil).NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ex.Close() })
+	return &user{t, ex}
+}
+
+func (p *user) page() executor.Page { return pagetest.Of(p.ex, "") }
+
+// open opens a URL.
+func (p *user) open(url string) {
+	p.t.Helper()
+	if _, err := p.ex.Navigate(p.t.Context(), url, nil); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// waits waits until a condition holds in the page.
+func (p *user) waits(cond executor.WaitCondition) {
+	p.t.Helper()
+	res, err := p.page().WaitFor(p.t.Context(), cond)
+	if err != nil || !res.Matched {
+		text, _ := p.page().Text(context.Background(), nil)
+		p.t.Fatalf("waiting for %+v: %+v, %v\n%s", cond, res, err, text.Content)
+	}
+}
+
+func (p *user) sees(text string) { p.t.Helper(); p.waits(executor.WaitCondition{Text: text}) }
+
+// holds waits until an expression is true.
+func (p *user) holds(expression string) {
+	p.t.Helper()
+	p.waits(executor.WaitCondition{Expression: expression})
+}
+
+func (p *user) clicks(selector string) {
+	p.t.Helper()
+	if _, err := p.page().Click(p.t.Context(), executor.Selector(selector), nil); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *user) presses(keys ...string) {
+	p.t.Helper()
+	for _, key := range keys {
+		if _, err := p.page().Press(p.t.Context(), key, nil); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// eval decodes the value of an expression.
+func (p *user) eval(expression string, result any) {
+	p.t.Helper()
+	v, err := p.page().Eval(p.t.Context(), expression, nil)
+	if err == nil {
+		err = json.Unmarshal(v.Value, result)
+	}
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+// newDashboard serves the dashboard of a board.
+func newDashboard(t *testing.T, board *Board, desk *handover.Desk) *Server {
+	t.Helper()
+	data, err := os.MkdirTemp("", "dash") // a short path, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(data) })
+	s, err := Listen(Options{DataDir: data, Kind: "server", Version: "1.0.0", Board: board, Desk: desk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// loginFile returns the path of a file that logs in, as the command line gets it.
+func loginFile(t *testing.T, s *Server) string {
+	t.Helper()
+	all := Running(t.Context(), s.opts.DataDir)
+	if len(all) != 1 {
+		t.Fatalf("running: %+v", all)
+	}
+	l, err := all[0].Login(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.File
+}
+
+// shop is a page with an order form. Its box has the color of the last click, its title the last
+// text that was typed.
+const shop = `<!doctype html><title>Order 1042 — Shop</title><link rel=icon href=data:,>
+<style>body { margin: 0; font: 16px system-ui; } #box { width: 200px; height: 100px; background: rgb(200, 0, 0); }
+#box.clicked { background: rgb(0, 160, 0); } main { padding: 24px; }</style>
+<div id=box onclick="this.className = event.isTrusted ? 'clicked' : ''; fetch('/clicked', {method: 'POST'})"></div>
+<main><h1>Order 1042</h1><p>Two tickets for Tuesday, 18:30.</p>
+<input id=name placeholder="Name on the card" oninput="fetch('/typed?' + encodeURIComponent(this.value), {method: 'POST'})">
+<button onclick="document.getElementById('box').className = ''">Pay</button></main>
+<script>onkeydown = (e) => { if (e.key === 'F2') document.querySelector('h1').textContent = prompt('Your code?') }</script>`
+
+// TestDashboard uses the dashboard in a browser, as the user does.
+func TestDashboard(t *testing.T) {
+	var clicked atomic.Int32
+	typed := make(chan string, 64)
+	release := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		switch r.URL.Path {
+		case "/clicked":
+			clicked.Add(1)
+		case "/typed":
+			typed <- r.URL.RawQuery
+		case "/slow":
+			<-release
+			fmt.Fprint(w, "<title>slow</title><link rel=icon href=data:,>done")
+		default:
+			fmt.Fprint(w, shop)
+		}
+	}))
+	defer site.Close()
+	board, desk := new(Board), new(handover.Desk)
+	s := newDashboard(t, board, desk)
+	a := newAgent(t, board, desk, SessionOptions{Principal: "ci", Name: "shop"}, site.URL)
+	p := newUser(t)
+	run := func(name string, f func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			a.t, p.t = t, t
+			defer func() { a.t, p.t = nil, nil }()
+			f(t)
+		})
+	}
+
+	p.open("file://" + filepath.ToSlash(loginFile(t, s)))
+	p.sees("Connected")
+	p.sees("Token ci")
+	p.sees("Waiting for the agent")
+
+	a.call("navigate", map[string]any{"url": site.URL + "/?secret=query"})
+	p.sees("Order 1042 — Shop")
+	var text string
+	p.eval("document.body.innerText", &text)
+	if strings.Contains(text, "secret=query") != true { // in the URL of the tab, as the browser shows it
+		t.Errorf("the page shows no URL of the tab: %s", text)
+	}
+	p.sees("Shopping agent 2.1")
+
+	run("calls", func(t *testing.T) {
+		done := make(chan string)
+		go func() { done <- a.call("navigate", map[string]any{"url": site.URL + "/slow"}) }()
+		p.sees("Now: navigate " + site.URL + "/slow")
+		close(release)
+		<-done
+		p.waits(executor.WaitCondition{TextGone: "Now: navigate"})
+		a.call("click", map[string]any{"selector": "#missing", "timeoutMs": 1})
+		p.sees("SELECTOR_NOT_FOUND")
+		a.call("back", nil)
+	})
+
+	tabs := a.ex.(executor.Watcher).WatchTabs(t.Context())
+	run("input without a question", func(t *testing.T) {
+		base, cookie := s.testLogin(t)
+		u := "ws" + strings.TrimPrefix(base, "http") + "live?" + url.Values{"session": {a.session.id}, "tab": {string(tabs[0].ID)}}.Encode()
+		origin := "http" + strings.TrimPrefix(u[:strings.Index(u[len("ws://"):], "/")+len("ws://")], "ws")
+		ws, _, err := websocket.Dial(t.Context(), u, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}, "Cookie": {cookie.Name + "=" + cookie.Value}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ws.CloseNow()
+		ws.SetReadLimit(-1)
+		for seen := false; !seen; { // until the view shows the tab
+			kind, _, err := ws.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = kind == websocket.MessageBinary
+		}
+		for _, kind := range []string{"down", "up"} {
+			if err := ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"input": {"type": %q, "x": 20, "y": 20, "button": "left", "buttons": 1, "clicks": 1}}`, kind)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ws.Close(websocket.StatusNormalClosure, "") // returns when the messages before it were handled
+		if html := a.call("get_html", map[string]any{"selector": "#box"}); !strings.Contains(html, "id=\"box\"") || strings.Contains(html, `class="clicked"`) {
+			t.Errorf("input reached a page that is not handed over: %s", html)
+		}
+	})
+
+	run("live view", func(t *testing.T) {
+		p.clicks(`role=button[name="Watch Order 1042 — Shop"]`)
+		pixel := func(r, g int) string {
+			return fmt.Sprintf(`(() => { const c = document.getElementById('screen'); if (c.hidden) return false;
+				const [r, g] = c.getContext('2d').getImageData(20, 20, 1, 1).data; return Math.abs(r - %d) < 40 && Math.abs(g - %d) < 40; })()`, r, g)
+		}
+		p.holds(pixel(200, 0))
+		const shown = "document.getElementById('live-tab').textContent"
+		a.call("navigate", map[string]any{"url": site.URL + "/slow"})
+		p.holds(shown + " === 'slow'")
+		a.call("back", nil)
+		p.holds(shown + ".startsWith('Order 1042')")
+		p.holds(pixel(200, 0))
+		a.call("click", map[string]any{"selector": "#box"})
+		p.holds(pixel(0, 160))
+
+		// Without a question, the mouse of the user does nothing.
+		before := clicked.Load()
+		p.clicks("#screen")
+		if clicked.Load() != before {
+			t.Error("a click of the user reached a page that is not handed over")
+		}
+		a.call("click", map[string]any{"selector": "button"})
+		p.holds(pixel(200, 0))
+		answer := make(chan string, 1)
+		go func() {
+			for { // without an answer, a call returns after seconds; the question stays open
+				text := a.call("ask_user", map[string]any{"message": "Please pay the order."})
+				if !strings.Contains(text, "the page is still handed over") {
+					answer <- text
+					return
+				}
+			}
+		}()
+		p.sees("Please pay the order.")
+		p.sees("The page is handed over to you")
+		var at struct{ X, Y float64 }
+		p.eval("(() => { const b = document.getElementById('screen').getBoundingClientRect(); return {X: b.x + 20, Y: b.y + 20} })()", &at)
+		if _, err := p.page().Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: at.X, Y: at.Y}); err != nil {
+			t.Fatal(err)
+		}
+		p.holds(pixel(0, 160))
+
+		// The keyboard: Tab goes to the field of the page, and F6 leaves the image.
+		p.presses("Tab", "A", "d", "a")
+		for want := ""; want != "Ada"; {
+			want = <-typed
+		}
+		p.presses("F2")
+		p.sees("Your code?")
+		p.holds("document.activeElement.id === 'dialog-text'")
+		p.presses("4", "2", "Enter")
+		p.holds("document.activeElement.id === 'screen'")
+		p.presses("F6")
+		p.holds("document.activeElement.id === 'live-close'")
+		p.clicks(`role=button[name="Done"]`)
+		text := <-answer
+		for _, want := range []string{"done", site.URL, "Order 1042 — Shop"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the result of ask_user does not contain %q: %s", want, text)
+			}
+		}
+		if text := a.call("get_text", map[string]any{"selector": "h1"}); !strings.Contains(text, "42") {
+			t.Errorf("the answer to the dialog did not reach the page: %s", text)
+		}
+		if text := a.call("get_html", map[string]any{"selector": "#name"}); strings.Contains(text, "Ada") {
+			t.Errorf("the agent reads what the user typed: %s", text)
+		}
+		p.waits(executor.WaitCondition{TextGone: "Please pay the order."})
+		p.sees("View only.")
+	})
+
+	run("stop with the keyboard", func(t *testing.T) {
+		p.eval("(document.activeElement.blur(), true)", new(bool))
+		p.clicks("h1") // the focus starts at the beginning of the page
+		for range 20 {
+			p.presses("Tab")
+			var label string
+			p.eval("document.activeElement.getAttribute('aria-label') ?? ''", &label)
+			if label == "Stop shop" {
+				break
+			}
+		}
+		p.presses("Enter")
+		p.sees("Stop the session?")
+		p.presses("Tab", "Enter")
+		select {
+		case <-a.stopped:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the session was not stopped")
+		}
+		p.sees("No session is open.")
+	})
+
+	run("logout", func(t *testing.T) {
+		p.clicks("#logout")
+		p.sees("Logged out.")
+		p.eval("document.body.innerText", &text)
+		if strings.Contains(text, "Sessions") || strings.Contains(text, "Log out") {
+			t.Errorf("after the logout: %s", text)
+		}
+		p.open("about:blank")
+		if _, err := p.page().Back(t.Context(), nil); err != nil {
+			t.Log(err)
+		}
+		p.sees("Run chrome-mcp dashboard to open this page.")
+	})
+}

@@ -1,0 +1,95 @@
+package executortest
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// selectors tests which elements selectors match. That these are the same as in Playwright is
+// tested with Playwright itself: see tools/cdp/selectors.mjs.
+func (s *suite) selectors(t *testing.T) {
+	s.page(t, "prefixes", "selectors.html", func(c *testCase) {
+		c.wantMatches([][2]string{
+			{"label=email address", "email"}, {`label="Email address"`, "email"}, {"label=/^EMAIL/i", "email"}, {"label=Name", "name"},
+			{"label=phone", "phone"}, {"label=zip", "zip"}, {"Label = Zip code", "zip"}, {"label=deep", "deep-field"},
+			{"placeholder=YOU@", "email"}, {`placeholder="you@example.com"`, "email"}, {"placeholder=/^you/", "email"},
+			{"alt=blue", "blue"}, {`alt="Red lamp"`, "red"}, {"alt=/^b/i", "blue"}, {"title=about", "more"}, {`title="More about it"`, "more"},
+			{"testid=order", "form"}, {`testid="deep"`, "deep-field"}, {"testid=/^d/", "deep-field"},
+			{"text=floor", "floor-name"}, {`text="Desk lamp"`, "desk-name"}, {"text=/^b.*t$/", "bright"}, {"text=/^send/i", "send"},
+			{`"On Sale"`, "floor-text"}, {"text=Don't", "stop"}, {`text="Next >>"`, "next"},
+			{`role=button[name=/^s.*t$/i]`, "send"}, {`role=heading[name=/[F/]loor/]`, "floor-name"},
+		})
+	})
+	s.page(t, "CSS and XPath", "selectors.html", func(c *testCase) {
+		c.wantMatches([][2]string{
+			{`.card:has-text("on  sale") > button`, "buy-floor"}, {`.card:not(:has-text("sale")) button`, "buy-desk"}, {`section:has(h2:text("floor"))`, "floor"},
+			{`button:text-is("Save it")`, "save"}, {`:text-matches("^AN", "i")`, "image"}, {"#floor button:visible", "buy-floor"}, {":nth-match(.row, 2)", "two"},
+			{"section > h2 + p", "desk-text"}, {"h2 ~ button + button", "more"}, {`li:has-text("T\77 o")`, "two"},
+			{"#host .panel button", "save"}, {".box .box input", "deep-field"}, {".box > .panel > .box > .panel", "deep"}, {".box:has(> .panel > label)", "nested"},
+			{".panel:not(.box .box *)", "shadow"}, {"#host > #slotted", "slotted"},
+			{"//section[2]/h2", "floor-name"}, {"(//li)[last()]", "three"}, {"xpath=/html/body/h1", "heading"}, {`xpath=id("two")/following-sibling::li`, "three"},
+		})
+	})
+	s.page(t, "chains", "selectors.html", func(c *testCase) {
+		c.wantMatches([][2]string{
+			{".card >> nth=1", "floor"}, {".card>>nth=-1", "floor"}, {".row >> nth=-2", "two"}, {".card >> nth=1 >> text=buy", "buy-floor"},
+			{"#floor >> button >> visible=false", "hidden-buy"}, {"button >> visible=true >> nth=2", "buy-floor"}, {"css=#desk >> css=> button", "buy-desk"},
+			{"#bright >> ..", "desk-text"}, {"#bright >> .. >> ..", "desk"}, {".card >> //button[2]", "more"}, {"#host >> role=button", "save"}, {".box >> .box >> label=deep", "deep-field"},
+			{`.card:has-text("sale") >> role=button`, "buy-floor"}, {"text=/one >> two|three/i", "three"}, {"text=Don't >> nth=0", "stop"}, {"form >> label=name", "name"},
+		})
+		// The section is not in the element before it.
+		for _, selector := range []string{"#desk >> section button", ".row >> nth=5", "#host >> //button"} {
+			_, err := c.page().Click(c.ctx, css(selector), &executor.ClickOptions{Timeout: 100 * time.Millisecond})
+			c.wantCode(err, executor.ErrSelectorNotFound)
+		}
+		a := c.click(css(".card >> button"), nil)
+		c.await("click", "buy-desk")
+		c.wantIn(a.Note, "4 elements")
+		if a := c.click(css("section >> nth=-1 >> text=Buy >> visible=true"), nil); a.Note != "" {
+			c.Errorf("note %q for one match", a.Note)
+		}
+		c.await("click", "buy-floor")
+	})
+	s.page(t, "selectors in frames", "selectors.html", func(c *testCase) {
+		c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: "#framed-inner"}))
+		c.wantMatches([][2]string{
+			{"text=Framed", "framed-inner"}, {".inner >> nth=-1", "framed-second"}, {".row >> nth=0", "one"}, {".row >> nth=2", "three"}, {"//p[@class='inner'][2]", "framed-second"},
+		})
+	})
+	s.page(t, "invalid selectors", "selectors.html", func(c *testCase) {
+		for _, bad := range [][2]string{
+			{"div[", `"div[" is not a valid selector`}, {"> p", "not a valid selector"}, {"p >", "not a valid selector"}, {"#desk >> p:nope", `"p:nope" is not a valid selector`},
+			{"text=", "text= requires a text"}, {`label=""`, "label= requires a text"}, {"text=/(/", "not a regular expression"}, {"text=/usr/bin", "quote a text that begins with /"},
+			{"#desk >>", "empty before or after >>"}, {"text=Next >>", `text="Next >>"`}, {"nth=0", "must follow another selector"}, {"li >> nth=last", "nth=-1 the last one"},
+			{"li >> visible=yes", "requires true or false"}, {"id=desk", `[id="…"]`}, {"internal:label=x", "label="}, {"role=button[name=/(/]", "not a regular expression"},
+			{"//div[", "not a valid XPath expression"}, {"xpath=count(//p)", "not a valid XPath expression"}, {"//a/@href", "write the condition in brackets"},
+			{"p:has-text(Sale)", `:has-text("Save")`}, {`p:has-text("")`, "requires a text"}, {`p:text-matches("(")`, "not a regular expression"}, {":nth-match(p)", ":nth-match(.row, 2)"},
+			{`p:contains("Sale")`, `write :has-text("…")`}, {"p:near(h1)", "not supported"}, {"li:first", ">> nth=0"},
+		} {
+			_, err := c.page().Click(c.ctx, css(bad[0]), nil)
+			c.wantCode(err, executor.ErrBadArgs, bad[1])
+		}
+	})
+}
+
+// idAttribute matches the id at the beginning of the HTML of an element.
+var idAttribute = regexp.MustCompile(`^<[a-z0-9]+[^>]*? id="([^"]*)"`)
+
+// wantMatches checks which element each selector means: the first visible match, or else the first
+// one. A pair is a selector and an id.
+func (c *testCase) wantMatches(pairs [][2]string) {
+	c.Helper()
+	for _, pair := range pairs {
+		got, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css(pair[0])})
+		if err != nil {
+			c.Errorf("%s: %v", pair[0], err)
+			continue
+		}
+		if id := idAttribute.FindStringSubmatch(got.Content); id == nil || id[1] != pair[1] {
+			c.Errorf("%s: got %.60s, want #%s", pair[0], got.Content, pair[1])
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package leaktest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Playwright is a stock Playwright client that visits pages: a process of tools/cdp/leaks.mjs.
+type Playwright struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	ended  chan struct{} // closed when all replies have been read
+
+	mu      sync.Mutex // guards the fields below, and writes
+	stdin   io.WriteCloser
+	last    int
+	tabs    int
+	pending map[int]chan string // errors of commands
+}
+
+// StartPlaywright connects a client to an endpoint. It opens each tab in a new browser context if
+// where is "new", and in the default context if it is "default".
+func StartPlaywright(t *testing.T, node, endpoint, where string) *Playwright {
+	t.Helper()
+	c := &Playwright{cmd: exec.Command(node, "../../tools/cdp/leaks.mjs", endpoint, where), ended: make(chan struct{}), pending: map[int]chan string{}}
+	c.cmd.Stderr = &c.stderr
+	var err error
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(c.ended)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			var reply struct {
+				ID    int
+				Error string
+			}
+			if json.Unmarshal(lines.Bytes(), &reply) != nil {
+				continue
+			}
+			c.mu.Lock()
+			if done := c.pending[reply.ID]; done != nil {
+				done <- reply.Error
+				delete(c.pending, reply.ID)
+			}
+			c.mu.Unlock()
+		}
+	}()
+	return c
+}
+
+// do runs a command in a tab.
+func (c *Playwright) do(ctx context.Context, tab int, command, argument string) error {
+	done := make(chan string, 1)
+	c.mu.Lock()
+	c.last++
+	c.pending[c.last] = done
+	line, err := json.Marshal(map[string]any{"id": c.last, "tab": tab, "do": command, "argument": argument})
+	if err == nil {
+		_, err = c.stdin.Write(append(line, '\n'))
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case text := <-done:
+		if text != "" {
+			return errors.New(text)
+		}
+		return nil
+	case <-c.ended:
+		return errors.New("Playwright has exited")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// NewTab opens a tab, which is closed when t ends.
+func (c *Playwright) NewTab(t *testing.T) Tab {
+	t.Helper()
+	c.mu.Lock()
+	c.tabs++
+	tab := playwrightTab{c, c.tabs}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := c.do(ctx, tab.id, "open", ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.do(ctx, tab.id, "close", ""); err != nil {
+			t.Errorf("closing the tab: %v", err)
+		}
+	})
+	return tab
+}
+
+// Close ends the process.
+func (c *Playwright) Close(t *testing.T) {
+	t.Helper()
+	c.stdin.Close()
+	force := time.AfterFunc(time.Minute, func() { c.cmd.Process.Kill() })
+	<-c.ended
+	if err := c.cmd.Wait(); err != nil || t.Failed() && c.stderr.Len() > 0 {
+		t.Errorf("Playwright: %v\n%s", err, &c.stderr)
+	}
+	force.Stop()
+}
+
+// A playwrightTab implements Tab.
+type playwrightTab struct {
+	client *Playwright
+	id     int
+}
+
+func (p playwrightTab) Navigate(ctx context.Context, url string) error {
+	return p.client.do(ctx, p.id, "navigate", url)
+}
+
+func (p playwrightTab) Click(ctx context.Context, selector string) error {
+	return p.client.do(ctx, p.id, "click", selector)
+}

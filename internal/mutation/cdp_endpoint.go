@@ -1,0 +1,106 @@
+package mutation
+
+var cdpEndpoint = promises{
+	"CDP clients need the eval grant and an address on loopback.": {
+		{
+			File: "cmd/chrome-mcp/cdp_endpoint.go",
+			Old:  "if !s.servesCDP() || rules.Config().Eval {",
+			New:  "if true {",
+			Test: "TestScripts/cdp$",
+		},
+		{
+			File: "cmd/chrome-mcp/cdp_endpoint.go",
+			Old:  "if !isLoopback(host) {",
+			New:  "if false {",
+			Test: "TestBadSettings",
+		},
+	},
+	"The endpoint for CDP clients exists only below its secret path": {{
+		File:    "relay/http.go",
+		Old:     " || !loopbackHost(r.Host) {",
+		New:     " {",
+		Package: "./cmd/chrome-mcp", Test: "TestCDPEndpoint$",
+	}},
+	"The URL for CDP clients is in a file that only the user can read": {
+		{
+			File: "cmd/chrome-mcp/cdp_endpoint.go",
+			Old:  "	e.file.Remove()\n",
+			New:  "",
+			Test: "TestCDPEndpoint$",
+		},
+		{
+			File: "cmd/chrome-mcp/cdp_file.go",
+			Old:  "return err == nil && process == r.Process",
+			New:  "return err == nil && process != \"\"",
+			Test: "TestCDPFile$",
+		},
+	},
+	"Pages cannot reach the endpoint for CDP clients": {{
+		File: "cmd/chrome-mcp/bridge.go",
+		Old:  "range runningCDPEndpoints(data) {",
+		New:  "range runningCDPEndpoints(\"\") {",
+		Test: "TestPagesCannotReachCDPEndpoint",
+	}},
+	"In a server, CDP clients need the token": {{
+		File: "cmd/chrome-mcp/executor_stack.go",
+		Old:  "s.cdpEndpoint == \"\" && !s.servesCDP()",
+		New:  "s.cdpEndpoint == \"\"",
+		Test: "TestServeCDP",
+	}},
+	"CDP clients are disconnected before the browser closes.": {{
+		File: "cmd/chrome-mcp/executor_stack.go",
+		Old:  "clients := b.cdp.close()",
+		New:  "clients := error(nil)",
+		Test: "TestCDPEndpoint$",
+	}},
+	"The commands with which CDP clients act or read are in the audit log": {{
+		File: "cmd/chrome-mcp/cdp_endpoint.go",
+		Old:  "		Audit:      record,\n",
+		New:  "",
+		Test: "TestCDPEndpoint$",
+	}},
+	"While CDP clients are enabled, the managed browser loads no document of a denied site": {{
+		File: "executor/chromium/document_interception.go",
+		Old:  "!r.opts.CDPClients && r.isSubframe",
+		New:  "r.isSubframe",
+		Test: "TestCDPClientFrames",
+	}},
+	"CDP clients cannot use the cookies, storage and documents of denied sites": {{
+		File: "relay/cookies.go",
+		Old:  "json.Unmarshal(raw, &x) == nil && s.allowsCookie(x)",
+		New:  "json.Unmarshal(raw, &x) == nil",
+		Test: "TestChromiumPolicy",
+	}},
+	"Commands of CDP clients that are not in the table are rejected": {{
+		File: "relay/client.go",
+		Old:  "case rule.denied != \"\":",
+		New:  "case false:",
+		Test: "TestDeniedCommands",
+	}},
+	"The extension popup shows the names of CDP clients.": {
+		{
+			File: "executor/extension/cdp_hub.go",
+			Old:  `reason == "user" || reason == "debugger"`,
+			New:  "false",
+			Test: "TestCDPClients/^Stop_of_a_tab",
+		},
+		{
+			File: "executor/extension/cdp.go",
+			Old:  "		t.leave(mine)\n",
+			New:  "		_, _ = t, mine\n",
+			Test: "TestCDPClientKilled",
+		},
+	},
+	"In the user's Chrome, a stock Playwright client reaches no denied host.": {{
+		File:    "extension/dnr_rules.js",
+		Old:     "addRules: rules,",
+		New:     "addRules: [],",
+		Package: "./executor/extension", Test: "TestLongCDPClientLeaks",
+	}},
+	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {{
+		File: "extension/client_methods.js",
+		Old:  "    if (origin !== '') mainWorld(origin, s);\n",
+		New:  "",
+		Test: "commands of clients are allowed or denied",
+	}},
+}

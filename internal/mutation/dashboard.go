@@ -1,0 +1,102 @@
+package mutation
+
+var dashboard = promises{
+	"The dashboard opens only with a one-use code": {
+		{
+			File: "internal/dashboard/login.go",
+			Old:  "	if !l.drop(sha256.Sum256([]byte(secret))) {\n",
+			New:  "	if l.codes[sha256.Sum256([]byte(secret))] == nil {\n",
+			Test: "^TestLogin$",
+		},
+		{
+			File: "internal/dashboard/login.go",
+			Old:  "		l.drop(key)\n	})}\n",
+			New:  "	})}\n",
+			Test: "^TestCodesAndLoginsEnd$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  `r.PostFormValue("code")`,
+			New:  `r.FormValue("code")`,
+			Test: "^TestLogin$",
+		},
+	},
+	"The cookie of the dashboard is HttpOnly, SameSite=Strict": {
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "Path: web.path, MaxAge",
+			New:  `Path: "/", MaxAge`,
+			Test: "^TestLogin$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "		HttpOnly: true, SameSite: http.SameSiteStrictMode,\n	})",
+			New:  "		HttpOnly: true, SameSite: http.SameSiteLaxMode,\n	})",
+			Test: "^TestLogin$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "			if one == nil {\n",
+			New:  "			if one == nil && r.Header.Get(\"Cookie\") == \"\" {\n",
+			Test: "^TestRequests$",
+		},
+	},
+	"The dashboard answers only requests of its page and of its user": {
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "		case r.Host != w.host:\n",
+			New:  "		case false:\n",
+			Test: "^TestRequests$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "		case !sameOrigin(r, w):\n",
+			New:  "		case false:\n",
+			Test: "^TestRequests$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "	if needed && len(origin) == 0 || ",
+			New:  "	_ = needed\n	if ",
+			Test: "^TestRequests$",
+		},
+		{
+			File: "internal/dashboard/http.go",
+			Old:  `frame-ancestors 'none'; `,
+			New:  ``,
+			Test: "^TestRequests$",
+		},
+	},
+	"The dashboard listens on loopback, and only from": {{
+		File: "internal/dashboard/dashboard.go",
+		Old:  "	s.logins.unused = s.stopUnused\n",
+		New:  "",
+		Test: "^TestPortIsClosed$",
+	}},
+	"Agents cannot open the dashboard": {{
+		File: "cmd/chrome-mcp/bridge.go",
+		Old:  "			return slices.Concat(ports, dashboard.Ports(data))\n",
+		New:  "			return ports\n",
+		Test: "^TestPagesCannotReachDashboard$",
+	}},
+	"A live view shows nothing of a tab": {
+		{
+			File:    "internal/page/live.go",
+			Old:     "	case known && !readable:\n",
+			New:     "	case known && !readable && t == nil:\n",
+			Package: "./executor/chromium", Test: "^TestLiveView$",
+		},
+		{
+			File:    "internal/page/live_input.go",
+			Old:     "	if readable, _ := l.view.allReadable(ctx); !readable {\n",
+			New:     "	if false {\n",
+			Package: "./executor/chromium", Test: "^TestLiveView$",
+		},
+	},
+	"The mouse and keyboard of the user reach a page through the dashboard only": {{
+		File:    "internal/page/opener_group.go",
+		Old:     "	if !u.accepted {\n",
+		New:     "	if false {\n",
+		Package: "./internal/dashboard", Test: "^TestDashboard$",
+	}},
+}

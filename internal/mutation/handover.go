@@ -1,0 +1,105 @@
+package mutation
+
+var handovers = promises{
+	"A page that is handed over to the user is blocked for all clients": {
+		{
+			File: "internal/page/call_queue.go",
+			Old:  "		handedOver := t.HandedOver()\n", New: "		handedOver := false\n",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
+		},
+		{
+			File: "internal/page/activity_log.go",
+			Old:  "	if r.log != nil && !r.paused {", New: "	if r.log != nil {",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
+		},
+		{
+			File: "relay/handover.go",
+			Old:  "	if c.handedOver(cmd.session) {", New: "	if false {",
+			Test: "TestHandedOverPage",
+		},
+		{
+			File: "relay/events.go",
+			Old:  "	if c.handedOver(s) && !c.forwardDuringHandover(ctx, s, m) {", New: "	if false {",
+			Test: "TestHandedOverPage",
+		},
+		{
+			File: "relay/client.go",
+			Old:  "	case m.Error == nil && c.checkHandover(cmd) != nil:", New: "	case false:",
+			Test: "TestHandedOverPage",
+		},
+		{
+			File: "relay/release.go",
+			Old:  "	if unchanged {", New: "	if true || unchanged {",
+			Test: "TestSettingsDuringHandover",
+		},
+		{
+			File: "relay/events.go",
+			Old:  "	if c.isUnseen(m) {", New: "	if false {",
+			Test: "TestRequestsDuringHandover",
+		},
+		{
+			File: "relay/methods.go",
+			Old:  "audited(checkKnownRequest)", New: "audited(nil)",
+			Test: "TestRequestsDuringHandover",
+		},
+		{
+			File: "internal/page/handover.go",
+			Old:  "	t.discardMessages(limit)\n", New: "",
+			Package: "./executor/chromium", Test: "TestCDPClientHandover",
+		},
+	},
+	"What the user enters in a page that is handed over": {
+		{
+			File: "internal/session/page.go",
+			Old:  "	v.MaskEntered(result)\n", New: "",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
+		},
+		{
+			File: "internal/page/view.go",
+			Old:  "	return v.tab.unmaskedError(d, op)\n", New: "	return nil\n",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
+		},
+		{
+			File: "internal/page/frame.go",
+			Old:  "	t.documentArrived(f, restored)\n", New: "",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
+		},
+		{
+			File: "internal/page/entered.go",
+			Old:  "	if e.arrival == arrivalNew {\n		worlds = nil\n", New: "	if true {\n		worlds = nil\n",
+			Test: "TestReturnedDocument",
+		},
+		{
+			File: "internal/page/entered.go",
+			Old:  "	s = m.Mask(s)\n", New: "",
+			Test: "TestMaskEntered",
+		},
+	},
+	"Only the user answers the question of a handover": {
+		{
+			File: "mcp/handover.go",
+			Old:  "		if q == nil || !q.byRepeatedCall() {", New: "		for _, q = range h.open {\n		}\n		if id = q.ID; !q.byRepeatedCall() {",
+			Test: "TestForgedAnswer",
+		},
+		{
+			File: "mcp/people.go",
+			Old:  "oneLine(a.Message), a.Tab", New: "a.Message, a.Tab",
+			Test: "TestAskUserMessage",
+		},
+		{
+			File: "mcp/handover.go",
+			Old:  "	if !h.limit.Allow() {", New: "	if h.limit.Allow(); false {",
+			Test: "TestAskUserLimits",
+		},
+		{
+			File: "internal/handover/handover.go",
+			Old:  "p.HandoverAsker == agent && p.Tab == tab", New: "p.Session == agent.Session && p.Tab == tab",
+			Test: "TestOtherSession",
+		},
+		{
+			File: "extension/handovers.js",
+			Old:  "const keyOf = (server, id) => JSON.stringify([server, id]);", New: "const keyOf = (server, id) => JSON.stringify(['', id]);",
+			Test: "an answer is kept for the next command of the same server only",
+		},
+	},
+}

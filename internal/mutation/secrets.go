@@ -1,0 +1,188 @@
+package mutation
+
+var secrets = promises{
+	"A secret is entered only in a document of one of its origins": {
+		{
+			File:    "internal/page/secret.go",
+			Old:     "|| !slices.Contains(s.Origins, d.origin)",
+			New:     "",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/not_typed_in_documents_of_other_origins",
+		},
+		{
+			File: "internal/secrets/secrets.go",
+			Old:  `case u.Scheme == "http" && !isLoopback(host):`,
+			New:  `case false:`,
+			Test: "^TestCheckOrigin$",
+		},
+	},
+	"A secret is entered only into a field": {{
+		File:    "internal/page/js/secret_entry.js",
+		Old:     "return opts.selectors.every((s) => s && matches(el, s)) ? '' : 'field';",
+		New:     "return '';",
+		Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/typed_only_into_fields_for_them",
+	}},
+	"If the field or the document changes between the check and the entry of a secret": {{
+		File:    "internal/page/js/secret_entry.js",
+		Old:     "  if (problem) return { problem };\n",
+		New:     "",
+		Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/not_typed_if_the_field_changes_when_it_gets_the_focus",
+	}},
+	"After a secret was typed, no script": {
+		{
+			File:    "internal/page/secret_guard.go",
+			Old:     "	if f.secrets == 0 {\n",
+			New:     "	if true {\n",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/scripts_are_denied_afterwards",
+		},
+		{
+			File:    "internal/page/secret_guard.go",
+			Old:     "		f.scripted = true\n",
+			New:     "",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/scripts_are_denied_afterwards",
+		},
+	},
+	"CDP clients and secrets exclude each other": {
+		{
+			File:    "internal/page/secret_guard.go",
+			Old:     "	g.clients++\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "^TestSecretAndCDPClient$",
+		},
+		{
+			File:    "executor/chromium/cdp_client.go",
+			Old:     "	cancel, err := r.secrets.ConnectClient(opts)\n	if err != nil {\n		return nil, err\n	}\n",
+			New:     "	cancel := func() {}\n",
+			Package: "./cmd/chrome-mcp", Test: "^TestSecretAndCDPClient$",
+		},
+		{
+			File: "internal/page/opener_group.go",
+			Old:  "t.opts.Attach != nil && !closed",
+			New:  "false",
+			Test: "^TestSecretGuard$",
+		},
+	},
+	"Results, errors and saved results of a session have no secret": {
+		{
+			File: "mcp/dispatch.go",
+			Old:  "		s.maskResult(res)\n",
+			New:  "",
+			Test: "^TestResultsAreMasked$",
+		},
+		{
+			File: "mcp/output.go",
+			Old:  "	c = s.maskFile(c)\n",
+			New:  "",
+			Test: "^TestMaskedValues$",
+		},
+		{
+			File: "internal/secrets/masker.go",
+			Old:  "const maxNesting = 3",
+			New:  "const maxNesting = 0",
+			Test: "^TestMask$",
+		},
+		{
+			File: "mcp/mask.go",
+			Old:  "s.opts.Mask(t.URL), s.opts.Mask(t.Title), s.opts.Mask(t.Note)",
+			New:  "s.opts.Mask(t.URL), t.Title, s.opts.Mask(t.Note)",
+			Test: "^TestErrorsAreMasked$",
+		},
+		{
+			File:    "internal/page/entered.go",
+			Old:     "		maskers = append(maskers, m)\n",
+			New:     "		_ = m\n",
+			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^values_read_in_parts$",
+		},
+	},
+	"The results of a session that has not typed a secret do not depend on it": {
+		{
+			File: "internal/secrets/session.go",
+			Old:  "return s.masker.Mask(text)",
+			New:  "return s.vault.Mask(text)",
+			Test: "^TestSession$",
+		},
+		{
+			File: "internal/secrets/masker.go",
+			Old:  "const maxParts = 6",
+			New:  "const maxParts = 1000",
+			Test: "^TestWithhold$",
+		},
+		{
+			File: "mcp/mask.go",
+			Old:  "		withholdResult(res)\n",
+			New:  "",
+			Test: "^TestWithheldResults$",
+		},
+	},
+	"Screenshots hide fields in which a secret was entered": {
+		{
+			File:    "internal/page/screenshot.go",
+			Old:     "append(masked, fields...)",
+			New:     "append(masked, fields[:0]...)",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/screenshots_hide_the_fields",
+		},
+		{
+			File:    "internal/page/js/secret_entry.js",
+			Old:     "  keepContent(el);\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^clipboard$",
+		},
+		{
+			File:    "internal/page/blocker.go",
+			Old:     "		v.blockPaste(ctx)\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^clipboard$",
+		},
+	},
+	"A file of secrets that others can read": {{
+		File:    "internal/owneronly/owneronly.go",
+		Old:     "	case !Private(info):\n		return &modeError{\"read\", info.Mode()}\n",
+		New:     "",
+		Package: "./internal/secrets", Test: "^TestFile$",
+	}},
+	"HTTP credentials are sent only to their origin": {
+		{
+			File: "executor/chromium/http_credentials.go",
+			Old:  "c, ok := r.opts.HTTPCredentials[e.AuthChallenge.Origin]",
+			New:  "c, ok := HTTPCredentials{\"ada\", \"word\"}, true",
+			Test: "^TestAnswerChallenge$",
+		},
+		{
+			File: "executor/chromium/http_credentials.go",
+			Old:  "e.AuthChallenge.Source != fetch.AuthChallengeSourceServer",
+			New:  "e.AuthChallenge.Source == \"\"",
+			Test: "^TestAnswerChallenge$",
+		},
+		{
+			File: "executor/chromium/http_credentials.go",
+			Old:  "c, ok := t.credentials[originOf(req.URL)]",
+			New:  "var c HTTPCredentials\n	ok := false\n	for _, c = range t.credentials {\n		ok = true\n	}",
+			Test: "^TestHTTPCredentials$",
+		},
+		{
+			File: "executor/chromium/native_dialogs.go",
+			Old:  `address = "." + address`,
+			New:  `_ = address`,
+			Test: "^TestExactFilter$",
+		},
+	},
+	"A file of HTTP credentials that others can read, or that is a link, is rejected": {
+		{
+			File: "cmd/chrome-mcp/http_credentials.go",
+			Old:  "info.Mode()&fs.ModeSymlink != 0",
+			New:  "info.Mode()&fs.ModeSymlink < 0",
+			Test: "^TestBadHTTPCredentials$",
+		},
+		{
+			File: "executor/chromium/options.go",
+			Old:  `o.CDPEndpoint != "" || o.Browserless != nil || o.CDPClients) {`,
+			New:  `o.CDPEndpoint != "") {`,
+			Test: "^TestHTTPCredentialsOptions$",
+		},
+	},
+	"A session has only the secrets that its settings name": {{
+		File: "cmd/chrome-mcp/principal.go",
+		Old:  `values["--secrets"] = []string{"none"}`,
+		New:  ``,
+		Test: "^TestPrincipalSecrets$",
+	}},
+}

@@ -1,0 +1,124 @@
+package page
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/fetch"
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// maxExtraHeaders and maxExtraHeaderBytes limit the additional headers of one origin.
+const (
+	maxExtraHeaders     = 50
+	maxExtraHeaderBytes = 8192
+)
+
+// reservedHeaders are the headers that the browser itself sets. Names with a prefix of
+// reservedHeaderPrefixes are reserved as well.
+var (
+	reservedHeaders = []string{
+		"connection", "content-length", "cookie", "cookie2", "expect", "host", "keep-alive", "origin", "referer",
+		"set-cookie", "set-cookie2", "te", "trailer", "transfer-encoding", "upgrade", "via",
+	}
+	reservedHeaderPrefixes = []string{"access-control-", "proxy-", "sec-"}
+)
+
+// checkHeaders returns an error if additional headers are invalid or the gate denies an origin.
+func (v *View) checkHeaders(ctx context.Context, d *document, headers map[string]map[string]string) error {
+	if len(headers) > 0 && !v.tab.ownsRendererProcess() {
+		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.", "headers cannot be added in the user's own Chrome")
+	}
+	for _, origin := range slices.Sorted(maps.Keys(headers)) {
+		if !isSerializedOrigin(origin) {
+			return executor.Errorf(executor.ErrBadArgs, "Write it like https://example.com or http://localhost:3000.", "headers: %q is not an origin", firstLine(origin))
+		}
+		if err := v.check(ctx, d, executor.OpNavigate, origin+"/"); err != nil {
+			return err
+		}
+		size := 0
+		for name, value := range headers[origin] {
+			lower := strings.ToLower(name)
+			switch {
+			case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
+				return executor.Errorf(executor.ErrBadArgs, "Use letters, digits and dashes for the name, and one line for the value.", "header %q is invalid", firstLine(name))
+			case slices.Contains(reservedHeaders, lower) || slices.ContainsFunc(reservedHeaderPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) }):
+				return executor.Errorf(executor.ErrBadArgs, "Omit it.", "header %s is set by the browser", name)
+			}
+			size += len(name) + len(value)
+		}
+		if len(headers[origin]) > maxExtraHeaders || size > maxExtraHeaderBytes {
+			return executor.Errorf(executor.ErrBadArgs, "Use fewer headers.", "more than %d headers or %d bytes for %s", maxExtraHeaders, maxExtraHeaderBytes, origin)
+		}
+	}
+	return nil
+}
+
+// isSerializedOrigin reports whether s is an http or https origin as a browser serializes it.
+func isSerializedOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && originOfURL(s) == s && s == strings.ToLower(s) && !strings.ContainsAny(s, "*?") && !strings.HasSuffix(s, ":") &&
+		u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+// interception returns the command that pauses the requests that get additional headers, or that
+// ends it.
+func (e emulation) interception() command {
+	if len(e.headers) == 0 {
+		return command{"Fetch.disable", nil}
+	}
+	var patterns []map[string]any
+	for _, origin := range slices.Sorted(maps.Keys(e.headers)) {
+		patterns = append(patterns, map[string]any{"urlPattern": origin + "/*", "requestStage": "Request"})
+	}
+	return command{"Fetch.enable", map[string]any{"patterns": patterns}}
+}
+
+// withHeaders returns the headers of a paused request with the additional ones, or nil if it gets
+// none. A request that follows a redirect is paused again, with the headers that the page set.
+func (e emulation) withHeaders(paused fetch.EventRequestPaused) []map[string]string {
+	if paused.Request == nil {
+		return nil
+	}
+	extra := e.headers[originOfURL(paused.Request.URL)]
+	if len(extra) == 0 {
+		return nil
+	}
+	var list []map[string]string
+	for name, value := range paused.Request.Headers {
+		text, ok := value.(string)
+		replaced := slices.ContainsFunc(slices.Collect(maps.Keys(extra)), func(n string) bool { return strings.EqualFold(n, name) })
+		if ok && !replaced {
+			list = append(list, map[string]string{"name": name, "value": text})
+		}
+	}
+	for name, value := range extra {
+		list = append(list, map[string]string{"name": name, "value": value})
+	}
+	return list
+}
+
+// changeHeaders replaces the additional headers of the given origins.
+func (e *emulation) changeHeaders(headers map[string]map[string]string) {
+	if headers == nil {
+		return
+	}
+	all := maps.Clone(e.headers)
+	if all == nil {
+		all = make(map[string]map[string]string)
+	}
+	for origin, h := range headers {
+		if delete(all, origin); len(h) > 0 {
+			all[origin] = maps.Clone(h)
+		}
+	}
+	e.headers, e.Headers = all, nil
+	for _, origin := range slices.Sorted(maps.Keys(all)) {
+		e.Headers = append(e.Headers, executor.OriginHeaders{Origin: origin, Names: slices.Sorted(maps.Keys(all[origin]))})
+	}
+}

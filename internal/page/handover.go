@@ -1,0 +1,255 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+const (
+	// maskLimit bounds masking what the user entered in the documents of a tab. Documents that need
+	// more time cannot be read until they are masked.
+	maskLimit = 2 * time.Second
+	// resumeLimit bounds attaching to a tab again at the end of a handover, and separately the
+	// commands of resumeEmulation.
+	resumeLimit = 2 * time.Second
+	// watchLimit bounds preparing one document for a handover. A hung page can be handed over.
+	watchLimit = time.Second
+	// otherCallsLimit bounds waiting for the calls on other tabs of the group at the start of a
+	// handover.
+	otherCallsLimit = 5 * time.Second
+	// frontLimit bounds bringing a tab to the front.
+	frontLimit = 2 * time.Second
+)
+
+// hintHandedOver is the hint of errors about a page that is handed over.
+const hintHandedOver = "Wait for the answer of the user, or work in another tab."
+
+// HandedOver reports whether the tab, or a tab of its opener group, is handed over to the user.
+func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
+
+// isGone reports whether the target is gone and its events have been handled.
+func (t *Tab) isGone() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone != nil
+}
+
+// AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call
+// it.
+func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
+	if t.changed.Wait(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
+		return handedOverError(ctx)
+	}
+	return nil
+}
+
+// handoverView returns the view that handed a tab of the group over, or nil.
+func (f *openerGroup) handoverView() *View {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.handedOverBy
+}
+
+// beginHandover marks the group as handed over by v. It returns false if it already was handed
+// over.
+func (f *openerGroup) beginHandover(v *View) bool {
+	f.mu.Lock()
+	free := f.handedOverBy == nil
+	if free {
+		f.handedOverBy, f.handovers = v, true
+	}
+	f.mu.Unlock()
+	if free && v.tab.opts.OnHandover != nil {
+		v.tab.opts.OnHandover()
+	}
+	return free
+}
+
+// wasHandedOver reports whether a tab of the group is or was handed over.
+func (f *openerGroup) wasHandedOver() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.handovers
+}
+
+// endHandover marks the group as no longer handed over by v.
+func (f *openerGroup) endHandover(v *View) {
+	f.mu.Lock()
+	if f.handedOverBy == v {
+		f.handedOverBy = nil
+	}
+	f.mu.Unlock()
+	f.notifyMembers()
+	if v.tab.opts.OnHandover != nil {
+		v.tab.opts.OnHandover()
+	}
+}
+
+// acceptInput sets whether input of the user reaches the tabs of the group.
+func (f *openerGroup) acceptInput(accepted bool) {
+	f.userInput.accept(accepted)
+	f.notifyMembers()
+}
+
+// notifyMembers reports a change to all tabs of the group.
+func (f *openerGroup) notifyMembers() {
+	for _, m := range f.members() {
+		m.changed.Notify()
+	}
+}
+
+// members returns the tabs of the group.
+func (f *openerGroup) members() []*Tab {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.tabs))
+}
+
+// HandOver hands the tab over to the user: see executor.Handover.
+func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
+	t := v.tab
+	d, err := v.document(ctx, executor.OpRead)
+	if err != nil {
+		return nil, err
+	}
+	if !t.openerGroup.beginHandover(v) {
+		return nil, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: errors.New("the page is handed over to the user"), Hint: hintHandedOver}
+	}
+	// A CDP client may have paused the page. The beginning of the handover has released it.
+	title, err := d.title(ctx)
+	if err == nil {
+		err = t.awaitOtherCalls(ctx)
+	}
+	if err != nil {
+		t.openerGroup.endHandover(v)
+		return nil, err
+	}
+	for _, m := range t.openerGroup.members() {
+		m.mu.Lock()
+		if m.beforeHandover = (lastKnownPage{}); m == t {
+			m.beforeHandover = lastKnownPage{d.url, title}
+		}
+		m.mu.Unlock()
+		m.recording.pause()
+		m.endInput()
+		m.suspendEmulation(ctx)
+		for _, d := range m.documents() {
+			v.watchFields(ctx, d)
+		}
+	}
+	t.openerGroup.acceptInput(true)
+	return &executor.HandedOver{
+		Tab: v.opts.ID, URL: d.url, Title: title, Origin: d.origin, Visible: !t.opts.NoWindow, Gone: t.Gone(),
+		Show: t.bringToFront, End: sync.OnceFunc(v.endHandover),
+	}, nil
+}
+
+// awaitOtherCalls waits for the running calls on the other tabs of the group.
+func (t *Tab) awaitOtherCalls(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, otherCallsLimit)
+	defer cancel()
+	for _, m := range t.openerGroup.members() {
+		if m == t {
+			continue
+		}
+		if err := m.awaitIdle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringToFront makes the tab the foreground tab of its window.
+func (t *Tab) bringToFront(ctx context.Context) {
+	if t.opts.Attach == nil { // the extension shows the tabs of the user's Chrome
+		_ = t.callWithin(ctx, frontLimit, "Page.bringToFront", nil)
+	}
+}
+
+// endHandover ends the handover that v began.
+func (v *View) endHandover() {
+	f := v.tab.openerGroup
+	f.acceptInput(false)
+	var wg sync.WaitGroup
+	for _, m := range f.members() {
+		wg.Go(func() { v.takeBack(m) })
+	}
+	wg.Wait()
+	f.endHandover(v)
+}
+
+// takeBack makes a tab of the group mask what the user entered and prepares it for clients.
+func (v *View) takeBack(t *Tab) {
+	ctx, cancel := context.WithTimeout(context.Background(), resumeLimit)
+	defer cancel()
+	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover
+		t.entered.setUnknown()
+	}
+	v.maskEntered(context.Background(), t, t.documents())
+	limit, cancel := context.WithTimeout(context.Background(), resumeLimit)
+	defer cancel()
+	t.discardMessages(limit)
+	t.resumeEmulation(limit)
+	t.recording.unpause()
+}
+
+// suspendEmulation disables what would hinder the user: passkeys that fail immediately, and the
+// emulated focus. Input blockers and the interception of file choosers end with each call.
+func (t *Tab) suspendEmulation(ctx context.Context) {
+	if t.deniesPasskeys() {
+		_, _ = t.sess.Start(ctx, "WebAuthn.disable", nil)
+	}
+	_, _ = t.sess.Start(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": false})
+}
+
+// resumeEmulation undoes suspendEmulation.
+func (t *Tab) resumeEmulation(ctx context.Context) {
+	if t.deniesPasskeys() {
+		_, _ = t.sess.Start(ctx, "WebAuthn.enable", map[string]any{"enableUI": false})
+	}
+	_, _ = t.sess.Start(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+}
+
+// discardMessages discards the console messages that the browser has stored. Otherwise it would report
+// those of the handover to each CDP client that enables the domain later.
+func (t *Tab) discardMessages(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, s := range t.frameSessions() {
+		wg.Go(func() {
+			_ = s.Call(ctx, "Runtime.discardConsoleEntries", nil, nil)
+			_ = s.Call(ctx, "Log.clear", nil, nil)
+		})
+	}
+	wg.Wait()
+}
+
+// deniesPasskeys reports whether requests for passkeys fail immediately, except during a handover.
+func (t *Tab) deniesPasskeys() bool { return t.opts.NoDialogs }
+
+// watchNewDocument prepares a document that loads during a handover. It does not wait.
+func (t *Tab) watchNewDocument(d *document) {
+	if v := t.openerGroup.handoverView(); v != nil {
+		t.wg.Go(func() { v.watchFields(context.Background(), d) })
+	}
+}
+
+// handoverInfo returns the result of [View.Info] while the tab is handed over, without reading the
+// page. For a page that the user has opened, the URL is only the origin, because it may contain a
+// code.
+func (t *Tab) handoverInfo(d *document) (url, title, origin string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.beforeHandover.url == d.url:
+		return d.url, t.beforeHandover.title, d.origin, nil
+	case d.origin == executor.OriginOpaque || d.origin == executor.OriginInternal:
+		return "about:blank", "", d.origin, nil
+	}
+	return d.origin + "/", "", d.origin, nil
+}

@@ -1,0 +1,71 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A PointedElement is an element that the user pointed at when the context menu opened.
+type PointedElement struct {
+	doc       *document
+	id        int
+	selection string // the text that was selected then
+}
+
+// TakePointed returns the target of the last trusted contextmenu event in the top document or, if
+// top is false, in a frame whose document has the given URL, and forgets it. It returns nil if
+// there was no such event while the tab was attached. Only [View.DescribePointed] checks the gate.
+func (t *Tab) TakePointed(ctx context.Context, top bool, url string) *PointedElement {
+	if !t.Attached() {
+		return nil
+	}
+	var found *PointedElement
+	var latest time.Time
+	for _, d := range t.documents() {
+		if d.top() != top || !top && withoutFragment(d.url) != withoutFragment(url) {
+			continue
+		}
+		var got *struct {
+			ID        int    `json:"id"`
+			At        int64  `json:"at"`
+			Selection string `json:"selection"`
+		}
+		if d.call(ctx, &got, "takePointed") != nil || got == nil {
+			continue
+		}
+		if at := time.UnixMilli(got.At); at.After(latest) {
+			found, latest = &PointedElement{d, got.ID, got.Selection}, at
+		}
+	}
+	return found
+}
+
+func withoutFragment(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	return url
+}
+
+// DescribePointed returns e with its ref, role and name if the gate allows reading its document and
+// the documents around it.
+func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executor.SentElement, error) {
+	if !e.doc.current() {
+		return nil, errDocumentDetached
+	}
+	if err := v.checkFrame(ctx, e.doc.frame, executor.OpRead, ""); err != nil {
+		return nil, err
+	}
+	var label *refDescription
+	if err := e.doc.call(ctx, &label, "pointedLabel", e.id); err != nil {
+		return nil, err
+	}
+	if label == nil {
+		return nil, errors.New("the element was removed")
+	}
+	return &executor.SentElement{
+		Ref: v.refFor(e.doc.world, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
+	}, nil
+}

@@ -1,0 +1,138 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// beginSecret records that a secret is being typed in a page of the group: from then on, no script
+// of a client runs there. It returns ErrPolicyDenied if a script has already run there, because it
+// could pass the secret on. The caller must call cancel if the secret was not typed.
+func (f *openerGroup) beginSecret() (cancel func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	denied := func(hint, what string) error {
+		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-after-script", Hint: hint,
+			Err: fmt.Errorf("%s, and could read the secret; nothing was typed", what)}
+	}
+	if f.scripted {
+		return nil, denied("Open the page in a new tab, and run no script there.", "a script of a client has run in this tab or one that is related to it")
+	}
+	if !f.secretGuard.add(f) {
+		return nil, denied("Ask the user to type it, or to restart the browser without CDP clients.", "a CDP client was connected to this browser")
+	}
+	f.secrets++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.secrets--; f.secrets == 0 {
+			f.secretGuard.remove(f)
+		}
+	}, nil
+}
+
+// A SecretGuard ensures that no secret is typed in a browser to which a CDP client was connected,
+// and that none connects while a secret is in a page: it could read the secret, or prepare a script
+// or a service worker that does. The zero value is ready to use.
+type SecretGuard struct {
+	mu       sync.Mutex // guards the fields below; may be locked while openerGroup.mu is held
+	clients  int        // that are or were connected, or are being connected
+	groups   map[*openerGroup]bool
+	unshared map[string]unsharedTab // by target
+}
+
+// An unsharedTab is a tab that is no longer shared, is still open, and may be shared again.
+type unsharedTab struct {
+	secret   bool // a secret was typed in a page of its opener group
+	scripted bool // a script of a client has run there
+}
+
+// ConnectClient is called before a CDP client connects. It returns ErrPolicyDenied if a secret is
+// in a page. Otherwise no secret can be typed from now on, unless the connection is only for a
+// query. The caller must call cancel if the client could not connect.
+func (g *SecretGuard) ConnectClient(opts *executor.CDPOptions) (cancel func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	secret := len(g.groups) > 0
+	for _, t := range g.unshared {
+		secret = secret || t.secret
+	}
+	if secret {
+		return nil, &executor.Error{Code: executor.ErrPolicyDenied, Rule: afterSecret, Hint: "Close these tabs first.",
+			Err: errors.New("a secret was typed in a page of this browser, so no CDP client can connect until the tab, and those that are related to it, are closed")}
+	}
+	if opts != nil && opts.Query {
+		return func() {}, nil
+	}
+	g.clients++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.clients--
+	}, nil
+}
+
+// add records that a secret is typed in a page of a group. It returns false if that is not allowed.
+func (g *SecretGuard) add(f *openerGroup) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.clients > 0 {
+		return false
+	}
+	if g.groups == nil {
+		g.groups = make(map[*openerGroup]bool)
+	}
+	g.groups[f] = true
+	return true
+}
+
+// remove records that a group in which a secret was typed has ended.
+func (g *SecretGuard) remove(f *openerGroup) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.groups, f)
+}
+
+// setUnshared stores the state of a tab that is no longer shared.
+func (g *SecretGuard) setUnshared(target string, t unsharedTab) {
+	if t == (unsharedTab{}) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unshared == nil {
+		g.unshared = make(map[string]unsharedTab)
+	}
+	g.unshared[target] = t
+}
+
+// takeUnshared returns the stored state of a tab that is shared again, and removes it.
+func (g *SecretGuard) takeUnshared(target string) unsharedTab {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.unshared[target]
+	delete(g.unshared, target)
+	return t
+}
+
+// beginScript records that a script of a client, or a raw command, runs in a page of the group. It
+// returns ErrPolicyDenied if a secret was typed there.
+func (f *openerGroup) beginScript() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.secrets == 0 {
+		f.scripted = true
+		return nil
+	}
+	return afterSecretError("a script is")
+}
+
+// hasSecret reports whether a secret was typed in a page of the group.
+func (f *openerGroup) hasSecret() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.secrets > 0
+}

@@ -1,0 +1,49 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// elicitAnswer shows a question through the client and returns the answer.
+func (q *question) elicitAnswer(ctx context.Context) (executor.HandoverOutcome, error) {
+	res, err := q.client.conn.Elicit(ctx, q.form())
+	if err != nil {
+		return executor.OutcomeClosed, executor.Errorf(executor.ErrConsentRequired, "Write the question to the user in your answer.", "the client did not show the question: %w", err)
+	}
+	return formOutcome(res), nil
+}
+
+// form returns the elicitation request that the client shows. Its text is fixed, except for the
+// site, the agent's name and its message.
+func (q *question) form() *sdk.ElicitParams {
+	site := q.Site
+	if site == "" {
+		site = "a page without a site"
+	}
+	agent := "The agent"
+	if q.Agent != "" {
+		agent += " " + string(quote(q.Agent, maxName))
+	}
+	how := "Do it in the browser's window, then answer here."
+	if !q.page.Visible {
+		how = "Do it in the dashboard, which chrome-mcp dashboard opens, then answer there or here."
+	}
+	message := fmt.Sprintf("%s asks you to act in the browser, on %s: %s. Until you answer, agents cannot see or use the page. %s",
+		agent, site, quote(q.Message, wire.MaxHandoverMessage), how)
+	return answerForm(message, "Done?",
+		[]string{string(executor.OutcomeDone), string(executor.OutcomeCannot)}, []string{"Done", "Can't do it"})
+}
+
+// formOutcome returns the answer in the result of a form. To dismiss the form is to answer cannot.
+func formOutcome(res *sdk.ElicitResult) executor.HandoverOutcome {
+	if res.Action == "accept" && formAnswer(res) == string(executor.OutcomeDone) {
+		return executor.OutcomeDone
+	}
+	return executor.OutcomeCannot
+}

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// maskResult masks the secrets in a result: in its text, its structured content and its error. It
+// leaves images, in which the executor hides the fields.
+func (s *toolSession) maskResult(res *sdk.CallToolResult) {
+	if s.opts.Mask == nil || res == nil {
+		return
+	}
+	if s.withholds(resultText(res)) {
+		withholdResult(res)
+		return
+	}
+	for _, c := range res.Content {
+		if c, ok := c.(*sdk.TextContent); ok {
+			c.Text = s.maskText(c.Text)
+		}
+	}
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		res.StructuredContent = json.RawMessage(s.maskJSON(raw))
+	}
+	if m, ok := res.Meta[metaError].(errorMeta); ok {
+		m.Message, m.Hint = s.opts.Mask(m.Message), s.opts.Mask(m.Hint)
+		m.Candidates = slices.Clone(m.Candidates)
+		for i, c := range m.Candidates {
+			m.Candidates[i] = executor.Candidate{Role: s.opts.Mask(c.Role), Name: s.opts.Mask(c.Name), Ref: c.Ref}
+		}
+		m.Tabs = slices.Clone(m.Tabs)
+		for i, t := range m.Tabs {
+			m.Tabs[i].URL, m.Tabs[i].Title, m.Tabs[i].Note = s.opts.Mask(t.URL), s.opts.Mask(t.Title), s.opts.Mask(t.Note)
+		}
+		res.Meta[metaError] = m
+	}
+	if note, ok := res.Meta[metaNote].(string); ok {
+		res.Meta[metaNote] = s.opts.Mask(note)
+	}
+}
+
+// withheld is the text of a result that is withheld.
+const withheld = "The result was withheld: it contains a part of a secret that was typed, and with the masks of more parts the secret could be guessed. The call itself has ended. Ask the user for what you need from the page."
+
+// withholds reports whether a text must be withheld.
+func (s *toolSession) withholds(text string) bool {
+	return s.opts.Withhold != nil && s.opts.Mask(text) != text && s.opts.Withhold(text)
+}
+
+// resultText returns all texts of a result.
+func resultText(res *sdk.CallToolResult) string {
+	var b strings.Builder
+	for _, c := range res.Content {
+		if c, ok := c.(*sdk.TextContent); ok {
+			b.WriteString(c.Text + "\n")
+		}
+	}
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		b.Write(raw)
+		b.WriteByte('\n')
+	}
+	for _, key := range []string{metaError, metaNote} {
+		if raw, err := json.Marshal(res.Meta[key]); err == nil {
+			b.Write(raw)
+		}
+	}
+	return b.String()
+}
+
+// withholdResult replaces the texts of a result with withheld. It leaves images.
+func withholdResult(res *sdk.CallToolResult) {
+	res.Content = slices.DeleteFunc(res.Content, func(c sdk.Content) bool {
+		_, text := c.(*sdk.TextContent)
+		return text
+	})
+	res.Content = slices.Insert(res.Content, 0, sdk.Content(&sdk.TextContent{Text: withheld}))
+	if res.StructuredContent != nil {
+		res.StructuredContent = json.RawMessage(`{}`)
+	}
+	if m, ok := res.Meta[metaError].(errorMeta); ok {
+		res.Meta[metaError] = errorMeta{Code: m.Code, Message: withheld, ID: m.ID, retryAfter: m.retryAfter}
+	}
+	delete(res.Meta, metaNote)
+}
+
+// maskText masks the text of a result. It does not mask the nonces of fences, which could contain a
+// part of a secret by chance.
+func (s *toolSession) maskText(text string) string {
+	masked := s.opts.Mask(text)
+	if masked == text {
+		return text
+	}
+	open, end := "<page "+s.fence.nonce+" ", "</page "+s.fence.nonce+">"
+	var b, pending strings.Builder
+	flush := func() {
+		b.WriteString(s.opts.Mask(pending.String()))
+		pending.Reset()
+	}
+	for line := range strings.Lines(text) {
+		rest, opens := strings.CutPrefix(line, open)
+		switch {
+		case opens:
+			flush()
+			b.WriteString(open + s.opts.Mask(rest))
+		case strings.TrimSuffix(line, "\n") == end:
+			flush()
+			b.WriteString(line)
+		default:
+			pending.WriteString(line)
+		}
+	}
+	flush()
+	return b.String()
+}
+
+// pageValues are the members of structured results whose structure a page or a script has chosen,
+// so that numbers and the names of members can also be secrets.
+var pageValues = []string{"value", "requestHeaders", "responseHeaders"}
+
+// maskJSON applies maskValue to raw.
+func (s *toolSession) maskJSON(raw []byte) []byte {
+	if s.opts.Mask(string(raw)) == string(raw) {
+		return raw
+	}
+	return pagetext.RewriteJSON(raw, s.maskValue)
+}
+
+// maskValue masks the strings in a JSON value, and also the numbers and names within pageValues.
+func (s *toolSession) maskValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.opts.Mask(v)
+	case []any:
+		for i := range v {
+			v[i] = s.maskValue(v[i])
+		}
+	case map[string]any:
+		for name, e := range v {
+			if slices.Contains(pageValues, name) {
+				v[name] = pagetext.MapTexts(e, s.opts.Mask)
+			} else {
+				v[name] = s.maskValue(e)
+			}
+		}
+	}
+	return v
+}
+
+// maskFile masks the content of a file, unless it is an image.
+func (s *toolSession) maskFile(c fileContent) fileContent {
+	if s.opts.Mask == nil || !utf8.Valid(c.data) {
+		return c
+	}
+	if s.withholds(string(c.data)) {
+		if c.data = []byte(withheld); c.ext == ".json" {
+			c.data = []byte(`"` + withheld + `"`)
+		}
+		return c
+	}
+	if c.ext == ".json" && json.Valid(c.data) {
+		if s.opts.Mask(string(c.data)) != string(c.data) {
+			c.data = pagetext.RewriteJSON(c.data, func(v any) any { return pagetext.MapTexts(v, s.opts.Mask) })
+		}
+		return c
+	}
+	c.data = []byte(s.opts.Mask(string(c.data)))
+	return c
+}

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxMCPSessions bounds the MCP sessions of one HTTPSession. Clients that exit without ending
+// theirs would fill the memory.
+const maxMCPSessions = 64
+
+// sessionIDHeader is the header with the id of an MCP session.
+const sessionIDHeader = "Mcp-Session-Id"
+
+// mcpSessions are the MCP sessions of an HTTPSession, up to protocol version 2025-11-25. At the
+// limit, a new one ends the one that was not used for the longest time.
+type mcpSessions struct {
+	protocol *sdk.Server
+	ending   sync.WaitGroup // MCP sessions at the limit
+
+	mu       sync.Mutex // guards the fields below
+	sessions map[string]*mcpSession
+	closed   bool   // no MCP session begins
+	opening  int    // requests that may create an MCP session
+	clock    uint64 // counts requests
+}
+
+type mcpSession struct {
+	requests int    // in progress
+	used     uint64 // the clock at its last request
+}
+
+// serve serves a request with h. The response to an unknown MCP session is 404. Its client
+// then begins a new one.
+func (m *mcpSessions) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(sessionIDHeader)
+	if id == "" && r.Method == http.MethodPost {
+		m.open(h, w, r)
+		return
+	}
+	m.mu.Lock()
+	session := m.sessions[id]
+	if session != nil {
+		m.clock++
+		session.used = m.clock
+		session.requests++
+	}
+	m.mu.Unlock()
+	if session == nil && id != "" {
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	if session != nil {
+		defer func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if session.requests--; r.Method == http.MethodDelete {
+				delete(m.sessions, id)
+			}
+		}()
+	}
+	h.ServeHTTP(w, r)
+}
+
+// open serves a request that may create an MCP session.
+func (m *mcpSessions) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	if len(m.sessions)+m.opening >= maxMCPSessions {
+		oldest := m.oldest()
+		if oldest == "" {
+			m.mu.Unlock()
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, fmt.Sprintf("the session already has %d MCP sessions with requests in progress", maxMCPSessions), http.StatusTooManyRequests)
+			return
+		}
+		delete(m.sessions, oldest)
+		m.ending.Go(func() {
+			if conn := m.find(oldest); conn != nil {
+				conn.Close() // after its running calls, if it disconnected during one
+			}
+		})
+	}
+	m.opening++
+	m.mu.Unlock()
+	first := &initialResponse{ResponseWriter: w, sessions: m}
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if first.session == "" {
+			m.opening--
+		} else if m.find(first.session) == nil { // the client disconnected during the first request
+			delete(m.sessions, first.session)
+		}
+	}()
+	h.ServeHTTP(first, r)
+}
+
+// close ends all MCP sessions. No other begins.
+func (m *mcpSessions) close() (err error) {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	for conn := range m.protocol.Sessions() {
+		err = errors.Join(err, conn.Close())
+	}
+	m.ending.Wait()
+	return err
+}
+
+// oldest returns the MCP session without requests that was not used for the longest time, or "".
+// m.mu must be held.
+func (m *mcpSessions) oldest() (id string) {
+	for candidate, session := range m.sessions {
+		if session.requests == 0 && (id == "" || session.used < m.sessions[id].used) {
+			id = candidate
+		}
+	}
+	return id
+}
+
+// find returns an MCP session, or nil.
+func (m *mcpSessions) find(id string) *sdk.ServerSession {
+	for conn := range m.protocol.Sessions() {
+		if conn.ID() == id {
+			return conn
+		}
+	}
+	return nil
+}
+
+// An initialResponse is a response that may create an MCP session. It registers the session before
+// the client learns its id.
+type initialResponse struct {
+	http.ResponseWriter
+	sessions *mcpSessions
+	session  string // the id, if it is registered; guarded by sessions.mu
+}
+
+// Write implements http.ResponseWriter.
+func (w *initialResponse) Write(p []byte) (int, error) {
+	if id := w.Header().Get(sessionIDHeader); id != "" {
+		m := w.sessions
+		m.mu.Lock()
+		if w.session == "" {
+			w.session = id
+			m.opening--
+			m.clock++
+			m.sessions[id] = &mcpSession{used: m.clock}
+		}
+		m.mu.Unlock()
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the underlying writer for http.ResponseController.
+func (w *initialResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// initialize begins an MCP session with a plain request and returns its id and the status.
+func initialize(t *testing.T, url string) (id string, status int) {
+	t.Helper()
+	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	return post(t, url, "", body)
+}
+
+// post sends a message of an MCP session. It returns the id in the response, and the status.
+func post(t *testing.T, url, session, body string) (id string, status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" {
+		req.Header.Set(sessionIDHeader, session)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil { // the SDK ends an MCP session whose first request breaks
+		t.Fatal(err)
+	}
+	return resp.Header.Get(sessionIDHeader), resp.StatusCode
+}
+
+const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+
+// TestMCPSessionOfAnotherSession uses the id of an MCP session with another session.
+func TestMCPSessionOfAnotherSession(t *testing.T) {
+	_, a := openHTTP(t, NewServer(&fake{}, nil))
+	_, b := openHTTP(t, NewServer(&fake{}, nil))
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	id, status := initialize(t, a)
+	if id == "" || status != http.StatusOK {
+		t.Fatalf("initialize: %q, %d", id, status)
+	}
+	for url, want := range map[string]int{a: http.StatusOK, b: http.StatusNotFound} {
+		if _, status := post(t, url, id, ping); status != want {
+			t.Errorf("status %d, want %d", status, want)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set(sessionIDHeader, id)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if _, status := post(t, a, id, ping); status != http.StatusNotFound {
+		t.Errorf("after its end: status %d", status)
+	}
+}
+
+// TestMCPSessionsAreBounded begins more MCP sessions than may be open. The oldest idle one ends.
+func TestMCPSessionsAreBounded(t *testing.T) {
+	h, url := openHTTP(t, NewServer(&fake{}, nil))
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	var ids []string
+	begin := func() {
+		t.Helper()
+		id, status := initialize(t, url)
+		if id == "" || status != http.StatusOK {
+			t.Fatalf("initialize: %q, %d", id, status)
+		}
+		ids = append(ids, id)
+	}
+	for range maxMCPSessions {
+		begin()
+	}
+	// The first client waits for messages, and the second one was used last.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set(sessionIDHeader, ids[0])
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	defer resp.Body.Close()
+	if _, status := post(t, url, ids[1], ping); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	for range 3 {
+		begin()
+	}
+	h.sessions.ending.Wait()
+	open := map[string]bool{}
+	for conn := range h.sessions.protocol.Sessions() {
+		open[conn.ID()] = true
+	}
+	for i, id := range ids {
+		if ended := i >= 2 && i < 5; open[id] == ended {
+			t.Errorf("MCP session %d is open: %v", i, open[id])
+		}
+	}
+	if len(open) != maxMCPSessions {
+		t.Errorf("%d MCP sessions are open", len(open))
+	}
+}
+
+// TestCallLimit checks that a call has a slot while it runs, also for the calls of a batch, and
+// not while its user is prompted.
+func TestCallLimit(t *testing.T) {
+	running, calls := 0, 0
+	limit := func(context.Context) (func(), error) {
+		running++
+		calls++
+		return func() { running-- }, nil
+	}
+	s := NewServer(&fake{listTabs: func(context.Context) ([]executor.Tab, error) {
+		if running != 1 {
+			t.Errorf("%d places during a call", running)
+		}
+		return nil, nil
+	}}, &Options{Limit: limit, Tools: Toolsets()})
+	cs := connect(t, s, nil)
+	callTool(t, cs, "tabs_list", "")
+	callTool(t, cs, "batch", `{"calls":[{"tool":"tabs_list"},{"tool":"tabs_list"}]}`)
+	callTool(t, cs, "run_script", `{"script":"tabs_list()"}`)
+	callTool(t, cs, "tabs_list", `{"x":1}`) // invalid
+	if running != 0 || calls != 3 {
+		t.Errorf("%d places after %d calls", running, calls)
+	}
+
+	h := newPromptFixture(t)
+	h.server.opts.Limit = limit
+	cs = connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) {
+		if running != 0 {
+			t.Errorf("%d places during a prompt", running)
+		}
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
+	}), legacy)
+	if res := callTool(t, cs, "navigate", shopCall); res.IsError || h.prompts.Load() != 1 || running != 0 || calls != 5 {
+		t.Errorf("%s; %d prompts, %d places after %d calls", textOf(res), h.prompts.Load(), running, calls)
+	}
+
+	s = NewServer(&fake{}, &Options{Limit: func(context.Context) (func(), error) {
+		return nil, executor.Errorf(executor.ErrBackpressure, "Try again.", "busy")
+	}})
+	if text := textOf(callTool(t, connect(t, s, nil), "tabs_list", "")); text != "BACKPRESSURE: Busy. Try again." {
+		t.Errorf("a rejected call: %s", text)
+	}
+}
+
+// TestHTTPPrompts prompts the user of clients of both protocol generations over HTTP.
+func TestHTTPPrompts(t *testing.T) {
+	for _, version := range []string{legacy, firstStateless} {
+		t.Run(version, func(t *testing.T) {
+			h := newPromptFixture(t)
+			_, url := openHTTP(t, h.server)
+			answers := []string{"no answer", "once", "session"}
+			opts := h.user(func(context.Context) (*sdk.ElicitResult, error) {
+				answer := answers[0]
+				answers = answers[1:]
+				if answer == "no answer" {
+					return &sdk.ElicitResult{Action: "cancel"}, nil
+				}
+				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": answer}}, nil
+			})
+			transport := &sdk.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true, MaxRetries: -1}
+			cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cs.Close()
+			if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.HasPrefix(text, "POLICY_DENIED") {
+				t.Error(text)
+			}
+			for range 4 { // once, for the session, and twice without a prompt
+				if res := callTool(t, cs, "navigate", shopCall); res.IsError {
+					t.Error(textOf(res))
+				}
+			}
+			if h.prompts.Load() != 3 || h.navigations.Load() != 4 {
+				t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
+			}
+		})
+	}
+}
+
+// TestCallOfClosedSession checks the result of a call whose session is closed.
+func TestCallOfClosedSession(t *testing.T) {
+	for _, version := range []string{legacy, firstStateless} {
+		f, started, _ := hangingNavigation()
+		h, url := openHTTP(t, NewServer(f, nil))
+		cs := connectHTTP(t, url, version)
+		result := make(chan string, 1)
+		go func() {
+			res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "navigate", Arguments: rawArgs(shopCall)})
+			if err != nil {
+				result <- fmt.Sprint(err)
+				return
+			}
+			result <- textOf(res)
+		}()
+		<-started
+		if err := h.End("a client closed it"); err != nil {
+			t.Error(err)
+		}
+		if text := <-result; !strings.HasPrefix(text, "SESSION_ENDED: The session was closed before the call finished: a client closed it. Open the session again") {
+			t.Errorf("%s: %s", version, text)
+		}
+	}
+}

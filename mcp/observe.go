@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// A CallObserver receives the calls of a session while they run, for example to show them to the
+// user. Its methods must not block. They are called concurrently.
+type CallObserver interface {
+	// CallStarted is called when a call starts. The returned function is called when it has ended.
+	CallStarted(Call) (ended func(CallOutcome))
+}
+
+// A Call describes a tool call for a [CallObserver]. It contains no text that the call types into a
+// page.
+type Call struct {
+	Client string // name and version that the client reports; may be empty
+	Tool   string
+	// Target is what the call acts on, on one line: a URL without its query, a selector or a ref.
+	Target string
+	Tab    executor.TabID // the tab that the arguments name; may be empty
+	// Nested means that the call is part of another call, such as a batch.
+	Nested bool
+}
+
+// A CallOutcome is how a call ended.
+type CallOutcome struct {
+	Code string // "OK", or the error code of the result
+	Line string // the first line of the result, or of the error; without text that is fenced
+}
+
+// Limits of the texts of a Call and a CallOutcome, in characters.
+const (
+	maxCallTarget  = 120
+	maxOutcomeLine = 240
+)
+
+// observe reports the start of a call. The returned function reports its end.
+func (s *toolSession) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
+	if s.opts.Observer == nil {
+		return func(*sdk.CallToolResult, error) {}
+	}
+	tab, _ := namedTabAndURL(raw)
+	end := s.opts.Observer.CallStarted(Call{Client: clientOf(ctx), Tool: t.name, Tab: executor.TabID(tab), Target: callTarget(raw), Nested: nested})
+	return func(res *sdk.CallToolResult, err error) {
+		outcome := CallOutcome{Code: "OK"}
+		switch {
+		case err != nil && res != nil && res.InputRequests != nil:
+			outcome = CallOutcome{Code: string(executor.CodeOf(err)), Line: "the client prompts its user and then repeats the call"}
+		case err != nil:
+			outcome.Code = string(executor.CodeOf(err))
+		}
+		if outcome.Line == "" && res != nil && len(res.Content) > 0 {
+			line := strings.TrimPrefix(outcomeOf(res), outcome.Code+": ")
+			outcome.Line = pagetext.Truncate(line, maxOutcomeLine)
+		}
+		end(outcome)
+	}
+}
+
+// callTarget returns the Target of a call with the given arguments.
+func callTarget(raw json.RawMessage) string {
+	var named struct {
+		URL      string `json:"url"`
+		Selector string `json:"selector"`
+		Ref      string `json:"ref"`
+	}
+	if json.Unmarshal(raw, &named) != nil {
+		return ""
+	}
+	var parts []string
+	if u, err := url.Parse(named.URL); err == nil && u.Host != "" {
+		parts = append(parts, u.Scheme+"://"+u.Host+u.EscapedPath())
+	}
+	for _, part := range []string{named.Selector, named.Ref} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return pagetext.Truncate(oneLine(strings.Join(parts, " ")), maxCallTarget)
+}

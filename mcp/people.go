@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// peopleTools are the tools of [ToolsPeople].
+var peopleTools = []tool{
+	def("ask_user", navigates.nonDestructive(), (*toolSession).askUserTool, "Hand a tab over to the user, for a captcha, a login, a second factor or a payment. Waits until they are done. If it ends without an answer, call it again: the question stays open."),
+	def("secrets_list", reads.closedWorld(), (*toolSession).secretsList, "Names of the user's secrets, with the sites that each is for. Type {{name.field}} with type or fill_form to enter one; its value is never shown."),
+}
+
+type askUserArgs struct {
+	Message string `json:"message" jsonschema:"what the user should do, at most 500 characters"`
+	tabArg
+}
+
+func (a askUserArgs) waitDescription() string { return "the user" }
+
+func (a askUserArgs) check() error {
+	switch {
+	case strings.TrimSpace(clean(a.Message)) == "":
+		return badArgs("Write what the user should do.", "message is empty")
+	case utf8.RuneCountInString(a.Message) > wire.MaxHandoverMessage:
+		return badArgs("Write it in fewer words.", "message has more than %d characters", wire.MaxHandoverMessage)
+	}
+	return nil
+}
+
+type askUserResult struct {
+	Outcome executor.HandoverOutcome `json:"outcome" enum:"done|cannot"`
+	Message string                   `json:"message,omitempty"` // the question that was answered, if it differs from that of the call
+	URL     string                   `json:"url"`
+	Title   string                   `json:"title"`
+}
+
+func (r askUserResult) render(t *text) {
+	if r.Outcome == executor.OutcomeDone {
+		t.line("the user is done")
+	} else {
+		t.line("the user cannot do it; do not ask for it again")
+	}
+	if r.Message != "" {
+		t.line("this answers your earlier question %s", quote(r.Message, wire.MaxHandoverMessage))
+	}
+	t.line("URL: %s", urlAndTitle(r.URL, r.Title))
+}
+
+func (s *toolSession) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
+	return s.handovers.ask(ctx, oneLine(a.Message), a.Tab)
+}
+
+type secretsListArgs struct{}
+
+func (s *toolSession) secretsList(ctx context.Context, _ secretsListArgs) (secretsResult, error) {
+	res := secretsResult{Secrets: []secretInfo{}}
+	if s.opts.Secrets == nil {
+		return res, nil
+	}
+	list, err := s.opts.Secrets.List(ctx)
+	if err != nil {
+		return secretsResult{}, err
+	}
+	for _, i := range list {
+		res.Secrets = append(res.Secrets, secretInfo{i.Name, nonNil(i.Fields), nonNil(i.Origins)})
+	}
+	return res, nil
+}
+
+type secretInfo struct {
+	Name    string   `json:"name"`
+	Fields  []string `json:"fields"`
+	Origins []string `json:"origins"`
+}
+
+type secretsResult struct {
+	Secrets []secretInfo `json:"secrets"`
+}
+
+func (r secretsResult) render(t *text) {
+	if len(r.Secrets) == 0 {
+		t.line("no secrets; the user can add one with `chrome-mcp secrets set`")
+	}
+	for _, i := range r.Secrets {
+		var fields, origins []own
+		for _, f := range i.Fields {
+			fields = append(fields, "{{"+quoteUnlessWord(i.Name)+"."+quoteUnlessWord(f)+"}}")
+		}
+		for _, o := range i.Origins {
+			origins = append(origins, own(escapeURL(pagetext.Truncate(o, maxName))))
+		}
+		t.line("%s for %s", join(fields), join(origins))
+	}
+}
+
+// quoteUnlessWord returns the name of a secret or field, quoted unless it is valid and short.
+func quoteUnlessWord(name string) own {
+	if len(name) <= maxName && placeholderName().MatchString(name) {
+		return own(name)
+	}
+	return quote(name, maxName)
+}
+
+var placeholderName = lazyregexp.New(`^[a-z0-9_-]+$`)

@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// While a page is handed over to the user, no client acts in it or receives what happens there.
+// Clients still learn of its targets, documents and execution contexts, because they cannot continue
+// without.
+
+// handedOver reports whether the page of a session is handed over to the user. The session of a frame
+// or worker that the client attached without a page counts as one of any page.
+func (c *client) handedOver(s *cdpSession) bool {
+	c.mu.Lock()
+	if s == nil || s.target.ID == "" {
+		c.mu.Unlock()
+		return false // the browser target
+	}
+	id := s.target.ID
+	for range maxDepth {
+		if s == nil {
+			break
+		}
+		if s.target.Type == "page" {
+			id = s.target.ID
+			break
+		}
+		if s.parent == s.id {
+			break
+		}
+		s = c.sessions[s.parent]
+	}
+	conn := c.conn
+	c.mu.Unlock()
+	return conn.HandedOver(id)
+}
+
+// maxDepth limits the sessions around a session.
+const maxDepth = 16
+
+var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.", "the page is handed over to the user")
+
+// checkHandover returns why a command cannot be sent because a page is handed over.
+func (c *client) checkHandover(cmd *command) error {
+	switch cmd.method {
+	case "Target.closeTarget", "Target.activateTarget":
+		if id, err := cmd.text("targetId"); err == nil && id != "" && c.conn.HandedOver(id) {
+			return errHandedOver
+		}
+		return nil
+	case "Target.detachFromTarget", "Target.setAutoAttach", "Runtime.runIfWaitingForDebugger":
+		return nil
+	case "Fetch.continueRequest": // without a change
+		if len(object(cmd.params)) == 1 {
+			return nil
+		}
+	}
+	if c.handedOver(cmd.session) {
+		return errHandedOver
+	}
+	return nil
+}
+
+// structural are events that clients receive about a page that is handed over.
+var structural = map[string]bool{
+	"Runtime.executionContextCreated": true, "Runtime.executionContextDestroyed": true, "Runtime.executionContextsCleared": true,
+	"Page.frameAttached": true, "Page.frameDetached": true, "Page.frameNavigated": true, "Page.navigatedWithinDocument": true,
+	"Page.frameStartedLoading": true, "Page.frameStoppedLoading": true, "Page.frameStartedNavigating": true,
+	"Page.lifecycleEvent": true, "Page.loadEventFired": true, "Page.domContentEventFired": true,
+	"Page.javascriptDialogClosed": true,
+	"Debugger.resumed":            true,
+}
+
+// forwardDuringHandover reports whether an event of a page that is handed over is for the client. It
+// lets a page continue that waits for the client.
+func (c *client) forwardDuringHandover(ctx context.Context, s *cdpSession, m *executor.CDPMessage) bool {
+	if structural[m.Method] || strings.HasPrefix(m.Method, "Target.") || strings.HasPrefix(m.Method, "Inspector.") {
+		return true
+	}
+	resume, params := "", map[string]any{}
+	switch m.Method {
+	case "Fetch.requestPaused":
+		resume = "Fetch.continueRequest"
+	case "Fetch.authRequired":
+		resume, params["authChallengeResponse"] = "Fetch.continueWithAuth", map[string]any{"response": "Default"}
+	case "Debugger.paused":
+		resume, params = "Debugger.resume", nil
+	}
+	if resume == "" {
+		return false
+	}
+	if params != nil {
+		var e struct{ RequestID string }
+		_ = json.Unmarshal(m.Params, &e)
+		params["requestId"] = e.RequestID
+	}
+	c.background(ctx, s.id, resume, params)
+	return false
+}

@@ -1,0 +1,254 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A target is what CDP reports about a target.
+type target struct {
+	ID        string `json:"targetId"`
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	URL       string `json:"url"`
+	ContextID string `json:"browserContextId"`
+}
+
+// A cdpSession is a CDP session of a client. client.mu guards it, except for paused.
+type cdpSession struct {
+	id     string // "" is the client's own session of the browser target
+	parent string
+	target target
+	origin string          // of the target's URL, for the audit log
+	paused recent          // by id of a paused request: the policy allows reading the response
+	hidden map[string]bool // targets whose events are not for the client
+
+	// The execution contexts that the client knows, by id and by unique id.
+	executionContexts map[int64]bool
+	uniqueContexts    map[string]bool
+
+	settings map[string]json.RawMessage // parameters by method, of what the client has set
+	released bool                       // the page is released from settings
+}
+
+func newCDPSession(id, parent string, t target) *cdpSession {
+	return &cdpSession{
+		id: id, parent: parent, target: t, origin: audit.Origin(t.URL),
+		hidden: map[string]bool{}, executionContexts: map[int64]bool{}, uniqueContexts: map[string]bool{},
+	}
+}
+
+// setURL sets the URL of the document. client.mu must be held.
+func (s *cdpSession) setURL(url string) {
+	s.target.URL, s.origin = url, audit.Origin(url)
+}
+
+// originOf returns the origin of the document of a session.
+func (c *client) originOf(s *cdpSession) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.origin
+}
+
+// recent is a map that contains at least the last maxRecent keys that were set, and at most twice as
+// many. The zero value is ready to use. It is safe for concurrent use.
+type recent struct {
+	mu                sync.Mutex // guards the fields below
+	current, previous map[string]bool
+}
+
+// maxRecent limits the keys of a recent.
+const maxRecent = 10_000
+
+func (r *recent) set(key string, v bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil || len(r.current) >= maxRecent {
+		r.previous, r.current = r.current, map[string]bool{}
+	}
+	r.current[key] = v
+}
+
+// get returns the value of a key, and whether the key is known.
+func (r *recent) get(key string) (v, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v, known = r.current[key]; !known {
+		v, known = r.previous[key]
+	}
+	return v, known
+}
+
+// empty reports whether no key was ever set.
+func (r *recent) empty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current == nil
+}
+
+// noTarget is Chromium's message for an unknown target. Its code is codeInvalidParams.
+const noTarget = "No target with given id found"
+
+// internalSchemes are the schemes of the browser's internal pages and of those of extensions, with
+// the colon.
+var internalSchemes = []string{"chrome:", "chrome-untrusted:", "chrome-search:", "devtools:", "chrome-extension:", "isolated-app:", "view-source:"}
+
+// visible reports whether client c can see a target or, if c is nil, whether all clients can.
+func (s *Server) visible(t target, c *client) bool {
+	switch t.Type {
+	case "page", "iframe", "tab", "browser":
+	case "worker", "shared_worker", "service_worker":
+		// A service worker of a denied site can be left from a time at which it was allowed.
+		if isHTTP(t.URL) && s.opts.Policy.CheckDocument(t.URL) != nil {
+			return false
+		}
+	default:
+		return false
+	}
+	if slices.ContainsFunc(internalSchemes, func(scheme string) bool { return strings.HasPrefix(t.URL, scheme) }) {
+		return false
+	}
+	owner := s.browserContextOwner(t.ContextID)
+	return owner == nil || owner == c
+}
+
+// checkTarget returns why the client cannot use a target.
+func (c *client) checkTarget(ctx context.Context, id string) error {
+	var res struct{ TargetInfo target }
+	err := c.call(ctx, "", "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
+	if err != nil || res.TargetInfo.ID != id || !c.server.visible(res.TargetInfo, c) {
+		return chromiumError(codeInvalidParams, noTarget)
+	}
+	return nil
+}
+
+// attached handles Target.attachedToTarget. It reports whether the event is for the client.
+func (c *client) attached(ctx context.Context, m *executor.CDPMessage) bool {
+	var e struct {
+		SessionID  string
+		TargetInfo target
+	}
+	if json.Unmarshal(m.Params, &e) != nil || e.SessionID == "" {
+		return false
+	}
+	if c.addSession(e.SessionID, m.SessionID, e.TargetInfo) {
+		return true
+	}
+	// Detaching also resumes a target that waits for the debugger.
+	c.background(ctx, m.SessionID, "Target.detachFromTarget", map[string]any{"sessionId": e.SessionID})
+	return false
+}
+
+// addSession adds a session that was attached below parent, unless it must not be attached.
+func (c *client) addSession(id, parent string, t target) bool {
+	visible := c.server.visible(t, c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !visible || len(c.sessions) >= maxSessions {
+		c.deferred[t.ID] = parent
+		return false
+	}
+	c.sessions[id] = newCDPSession(id, parent, t)
+	delete(c.deferred, t.ID)
+	return true
+}
+
+// detached handles Target.detachedFromTarget. It reports whether the event is for the client.
+func (c *client) detached(m *executor.CDPMessage) bool {
+	var e struct{ SessionID string }
+	if json.Unmarshal(m.Params, &e) != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sessions[e.SessionID]
+	if s == nil {
+		return false
+	}
+	if s == c.root { // of a client for one page
+		if !c.closing {
+			c.wg.Go(c.detachedRoot)
+		}
+		return false
+	}
+	c.removeSession(s)
+	return true
+}
+
+// detachedRoot ends the connection of a client whose page is closed, as Chromium does.
+func (c *client) detachedRoot() {
+	_ = c.write(executor.CDPMessage{Method: "Inspector.detached", Params: json.RawMessage(`{"reason":"target_closed"}`)})
+	c.end(websocket.StatusNormalClosure, "the page is closed")
+}
+
+// removeSession removes a session, the sessions below it, and their commands, which get no reply.
+// c.mu must be held.
+func (c *client) removeSession(s *cdpSession) {
+	delete(c.sessions, s.id)
+	for id, cmd := range c.pending {
+		if cmd.sessionID == s.id {
+			delete(c.pending, id)
+			if cmd.reply != nil {
+				cmd.reply <- executor.CDPMessage{Error: &executor.CDPError{Code: codeNoSession, Message: "the session is detached"}}
+			}
+		}
+	}
+	for _, below := range c.sessions {
+		if below.parent == s.id && below.id != "" {
+			c.removeSession(below)
+		}
+	}
+}
+
+// watchEvent handles an event of the session that observes all targets.
+func (c *client) watchEvent(ctx context.Context, m *executor.CDPMessage) {
+	var e struct {
+		TargetInfo target
+		TargetID   string
+	}
+	switch m.Method {
+	case "Target.targetCreated", "Target.targetInfoChanged", "Target.targetDestroyed":
+		if json.Unmarshal(m.Params, &e) != nil {
+			return
+		}
+	default:
+		return
+	}
+	if m.Method == "Target.targetDestroyed" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.deferred, e.TargetID)
+		return
+	}
+	t := e.TargetInfo
+	visible := c.server.visible(t, c)
+	c.mu.Lock()
+	var detach []*cdpSession
+	for _, s := range c.sessions {
+		if s.target.ID == t.ID && t.ID != "" {
+			s.setURL(t.URL)
+			if !visible {
+				detach = append(detach, s)
+			}
+		}
+	}
+	parent, deferred := c.deferred[t.ID]
+	if visible {
+		delete(c.deferred, t.ID)
+	}
+	c.mu.Unlock()
+	if visible && deferred { // such as a new tab that has left an internal page of the browser
+		c.background(ctx, parent, "Target.attachToTarget", map[string]any{"targetId": t.ID, "flatten": true})
+	}
+	for _, s := range detach { // the client gets the event detachedFromTarget
+		c.background(ctx, s.parent, "Target.detachFromTarget", map[string]any{"sessionId": s.id})
+	}
+}
