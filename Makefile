@@ -1,5 +1,5 @@
 # make demo      what it does, in one minute
-# make test      the tests, in 11 to 20 minutes; sets up what it needs
+# make test      the landing tests, which CI runs; sets up what it needs
 # make check     what must hold before a commit
 # make help      all targets
 #
@@ -93,9 +93,25 @@ demo-panel: modules browser ## chat with the example agent in the side panel of 
 # test-long runs its fast tests with the race detector too.
 SERIAL = /internal/(archtest|mutation|obstacle|readable|webp)$$
 
-# go_test runs the tests of all packages with the flags $(1): first those that start no browser, then
-# the busy ones, one after the other, then the others that start a browser, two at the same time.
-define go_test
+# Both targets run first the tests that start no browser, then the busy ones, one after the other,
+# then the others that start a browser, two at the same time.
+
+# What passed only when it was run again is in bin/flaky.txt, and fails nothing.
+LANDING = xargs -r $(GO) run ./internal/landing -flaky bin/flaky.txt -timeout 30m
+
+test: modules node ## run the landing tests; a failed test is run again at most twice
+	@tools/chromium.sh || [ -z "$$CI" ]
+	@mkdir -p bin && rm -f bin/flaky.txt
+	@$(GO) list -export -test $(PKGS) >/dev/null # compiles them all at once
+	@failed=; \
+		$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | $(LANDING) -p 2 -- || failed=1; \
+		$(GO) list $(PKGS) | grep -E '$(BUSY)' | $(LANDING) -p 1 -- || failed=1; \
+		$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | grep -Ev '$(BUSY)' | $(LANDING) -p 2 -- || failed=1; \
+		if [ -s bin/flaky.txt ]; then echo "FLAKY:"; cat bin/flaky.txt; fi; \
+		[ -z "$$failed" ]
+
+# deep_test runs the tests of all packages with the flags $(1).
+define deep_test
 	@tools/chromium.sh || [ -z "$$CI" ]
 	@$(GO) list -export -test $(filter -race,$(1)) $(PKGS) >/dev/null # compiles them all at once
 	@$(GO) list $(PKGS) | grep -E '$(SERIAL)' | xargs -r $(GO) test -p 2 $(filter-out -race,$(1))
@@ -104,9 +120,6 @@ define go_test
 	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | grep -Ev '$(BUSY)' | xargs -r $(GO) test -p 2 $(1)
 endef
 
-test: modules node ## run the tests, without the race detector
-	$(call go_test,-timeout 30m)
-
 # PART=i/n runs a part of the cases of the longest tests. The long tests of leaks include all quick
 # ones.
 PART        ?= 1/1
@@ -114,7 +127,7 @@ QUICK_LEAKS  = $(if $(filter 1/1,$(PART)),-skip '^TestExtensionLeaks$$|^TestLeak
 
 test-long: export TEST_LONG = $(PART)
 test-long: modules node inspector browserless ## run the tests with the race detector, the long ones too, and each fuzz target for a while
-	$(call go_test,$(RACE) -timeout 60m $(QUICK_LEAKS))
+	$(call deep_test,$(RACE) -timeout 60m $(QUICK_LEAKS))
 	@$(GO) test $(RACE) -short ./internal/readable
 	@$(MAKE) --no-print-directory fuzz
 

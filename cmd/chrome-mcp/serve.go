@@ -237,8 +237,9 @@ func connectExtension(ctx context.Context, server *bridge.Server, rules *policy.
 		name = parentProcessName()
 	}
 	server.SetName(name)
+	wait := rotateOnHangup(ctx, server, log)
 	openBridge(server, rules, log)
-	rotateOnHangup(ctx, server, log)()
+	wait()
 }
 
 // An eofNotifier calls ended once, when Read first returns an error.

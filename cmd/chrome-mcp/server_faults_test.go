@@ -398,7 +398,7 @@ func TestStreamClientReadsNothing(t *testing.T) {
 // call does not.
 func TestIdleSessionOfHost(t *testing.T) {
 	c := newCommandLine(t)
-	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "200ms")
+	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "2s") // --connect uses the session within that time
 	stderr, err := serve.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -428,7 +428,7 @@ func TestIdleSessionOfHost(t *testing.T) {
 			break
 		}
 	}
-	if _, err := client.Stream(t.Context(), "host"); err == nil || !strings.Contains(err.Error(), `session "host" ended: it was idle for 200ms`) {
+	if _, err := client.Stream(t.Context(), "host"); err == nil || !strings.Contains(err.Error(), `session "host" ended: it was idle for 2s`) {
 		t.Errorf("the session of the host: %v", err)
 	}
 	if out, err := c.run("serve", "stop"); err != nil {

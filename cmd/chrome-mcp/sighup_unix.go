@@ -13,7 +13,9 @@ import (
 )
 
 // rotateOnHangup gives the bridge a new token on each SIGHUP, which closes all bridge connections,
-// until ctx is done. It returns immediately; wait blocks until it has stopped.
+// until ctx is done. It returns immediately; wait blocks until it has stopped. It must be called
+// before the bridge starts: who reads the handshake file can send a SIGHUP, which would otherwise
+// end the program.
 func rotateOnHangup(ctx context.Context, server *bridge.Server, log *slog.Logger) (wait func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // documents is a NetworkPolicy that lets pages load subresources from any host, but allows
@@ -347,6 +348,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 // that we are attached to. Attached and detached runs alternate, so that both see
 // the same load. A delay that we cause shows in the fastest tenth and in the median.
 func TestAttachedUserTabDelay(t *testing.T) {
+	tier.Long(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, address := startForeign(t, t.TempDir())

@@ -13,7 +13,7 @@ import (
 )
 
 // TestLongCDPClientLeaks visits the pages of all routes with a stock Playwright client. It requires
-// Node and tools/node_modules (make setup), and always runs in CI.
+// Node and tools/node_modules (make setup).
 func TestLongCDPClientLeaks(t *testing.T) {
 	tier.Long(t)
 	node := tier.Node(t, "playwright-core")

@@ -22,7 +22,7 @@ var cdpRoutes = []string{
 }
 
 // TestLongCDPClientLeaks visits the pages of routes with a stock Playwright client in the user's
-// Chrome. It requires Node and tools/node_modules (make setup), and always runs in CI.
+// Chrome. It requires Node and tools/node_modules (make setup).
 func TestLongCDPClientLeaks(t *testing.T) {
 	tier.Long(t)
 	node := tier.Node(t, "playwright-core")

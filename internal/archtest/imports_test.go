@@ -36,7 +36,7 @@ var layers = [][]string{
 }
 
 // exempt packages contain tests or generators, and belong to no layer.
-var exempt = []string{"internal/archtest", "internal/mutation", "internal/mutation/run", "internal/gen"}
+var exempt = []string{"internal/archtest", "internal/landing", "internal/mutation", "internal/mutation/run", "internal/gen"}
 
 type pkg struct {
 	ImportPath string

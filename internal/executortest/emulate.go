@@ -231,7 +231,7 @@ func (s *suite) emulation(t *testing.T) {
 		c.emulate(executor.EmulateOptions{Network: executor.NetworkOffline})
 		fetched := `fetch("/nothing?" + Math.random()).then(() => "loaded", () => "lost")`
 		c.wantEventually(fetched, "lost")
-		c.wantValue("navigator.onLine", "false")
+		c.wantEventually(`new Promise((done) => { const check = () => navigator.onLine || done("offline"); addEventListener("offline", check); check(); })`, "offline")
 		_, err := c.page().Navigate(c.ctx, c.otherURL("second.html"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "ERR_INTERNET_DISCONNECTED")
 		c.emulate(executor.EmulateOptions{Network: executor.NetworkSlow3G})
@@ -243,7 +243,7 @@ func (s *suite) emulation(t *testing.T) {
 		}
 		c.emulate(executor.EmulateOptions{Network: executor.NetworkOnline})
 		c.wantEventually(fetched, "loaded")
-		c.wantValue("navigator.onLine", "true")
+		c.wantEventually(`new Promise((done) => { const check = () => navigator.onLine && done("online"); addEventListener("online", check); check(); })`, "online")
 	})
 	s.page(t, "locale, time zone and CPU throttling", "emulate.html", func(c *testCase) {
 		here := c.evalString("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language")

@@ -13,12 +13,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// The defaults of -attempts: with exhaustive tests, with long tests, as in CI, and otherwise. CI
-// makes its number on each backend.
+// The defaults of -attempts, on each backend: with exhaustive tests, and with long tests.
 const (
-	fullAttempts  = 50
-	ciAttempts    = 20
-	quickAttempts = 5
+	fullAttempts = 50
+	longAttempts = 20
 )
 
 var (
@@ -27,13 +25,10 @@ var (
 )
 
 func defaultAttempts() int {
-	switch {
-	case tier.ExhaustiveEnabled():
+	if tier.ExhaustiveEnabled() {
 		return fullAttempts
-	case tier.LongEnabled():
-		return ciAttempts
 	}
-	return quickAttempts
+	return longAttempts
 }
 
 // An attack is one kind of input that a page directs at denied frames.
@@ -43,14 +38,14 @@ type attack struct {
 	// manual means that the attempts are made only with more -attempts than by
 	// default: SECURITY.md says that some reach a denied frame.
 	manual bool
-	// rare means that few attempts happen at the moment that the protection is for. CI makes all of
-	// them.
+	// rare means that few attempts happen at the moment that the protection is for, so that all of
+	// them are made.
 	rare bool
 }
 
 // attempts returns the number of attempts of the attack.
 func (a attack) attempts() int {
-	if a.rare && tier.LongEnabled() {
+	if a.rare {
 		return max(*attempts, fullAttempts)
 	}
 	return *attempts
@@ -126,13 +121,14 @@ func (s *suite) deniedPointer(t *testing.T) {
 	})
 }
 
-// attacks adds a case for each attack.
+// attacks adds a long case for each attack: its attempts are random, so that it says little on a busy
+// machine. The other cases of the topics are deterministic.
 func (s *suite) attacks(t *testing.T, all map[string]attack) {
 	for name, a := range sorted(all) {
 		if a.manual && *attempts <= fullAttempts {
 			continue
 		}
-		s.gated(t, name, "", func(c *testCase, k *keeper) {
+		s.long().gated(t, name, "", func(c *testCase, k *keeper) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(a.attempts())*attemptTimeout)
 			defer cancel()
 			c.ctx = ctx

@@ -92,8 +92,8 @@ type suite struct {
 	longOnly bool
 }
 
-// long returns the suite for cases that run only if long tests are enabled, as in CI: variants of
-// other cases.
+// long returns the suite for cases that run only if long tests are enabled: variants of
+// other cases, and cases whose attempts are random.
 func (s *suite) long() *suite {
 	l := *s
 	l.longOnly = true

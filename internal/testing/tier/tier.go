@@ -1,11 +1,11 @@
 // Package tier chooses the tests to run. There are four tiers:
 //
 //   - go test -short runs the tests that need no browser and take less than a few seconds.
-//   - go test runs these, slow tests, and the tests that drive a browser.
-//   - With TEST_LONG=1, go test also runs long tests. With TEST_LONG=i/n, as in CI, it runs the
-//     i-th of n parts of the cases of those that take longest.
+//   - go test runs these, slow tests, and the tests that drive a browser. So does CI.
+//   - With TEST_LONG=1, go test also runs long tests. With TEST_LONG=i/n, it runs the i-th of n parts
+//     of the cases of those that take longest.
 //   - With TEST_LONG=all, go test also runs exhaustive tests, which take minutes each on
-//     an idle machine and do not run in CI.
+//     an idle machine.
 package tier
 
 import (

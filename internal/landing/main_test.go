@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+)
+
+// fake is a package whose first run fails for a reason, and whose later runs pass.
+const fake = `package fake
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func first(t testing.TB) bool {
+	f, err := os.OpenFile("ran", os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+`
+
+// TestReruns runs a package that fails only once, for each kind of reason.
+func TestReruns(t *testing.T) {
+	tier.Slow(t)
+	var err error
+	if modfile, err = filepath.Abs("../../tools/go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		code string
+		race bool
+		want string // in the error; empty if the run passes
+	}{
+		"failure": {code: `func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`},
+		"panic":   {code: `func TestIt(t *testing.T) { if first(t) { panic("once") } }`, want: "panic: once"},
+		"deadlock": {code: `func TestIt(t *testing.T) { if first(t) { select {} } }`,
+			want: "fatal error: all goroutines"},
+		"leak": {code: `func TestMain(m *testing.M) { code := m.Run(); if first(nil) { fmt.Println("a file is left"); code = 1 }; os.Exit(code) }
+func TestIt(t *testing.T) {}`, want: "fake failed, but none of its tests: a file is left"},
+		"failure and leak": {code: `func TestMain(m *testing.M) { code := m.Run(); if code != 0 { fmt.Println("leaked: x") }; os.Exit(code) }
+func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "leaked: x"},
+		"data race": {race: true, code: `func TestIt(t *testing.T) {
+	if first(t) { n, done := 0, make(chan bool); go func() { n++; close(done) }(); n++; <-done }
+}`, want: "WARNING: DATA RACE"},
+		"failure each time": {code: `func TestIt(t *testing.T) { first(t); t.Error("each time") }`, want: "the tests failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flags := []string{"-count=1", "-timeout=0"} // with a timer, the runtime reports no deadlock
+			if c.race {
+				if _, err := exec.LookPath("gcc"); err != nil && os.Getenv("CI") == "" {
+					t.Skip("the race detector needs gcc")
+				}
+				flags = append(flags, "-race")
+			}
+			t.Chdir(t.TempDir())
+			for file, text := range map[string]string{
+				"go.mod":       "module fake\n\ngo 1.26\n",
+				"fake_test.go": fake + "var _ = fmt.Sprint\n\n" + c.code + "\n",
+			} {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			err := run(append(append([]string{"-flaky", "flaky.txt"}, flags...), "--", "./..."), &out, &out)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want %q\n%s", err, c.want, &out)
+			}
+			flaky, _ := os.ReadFile("flaky.txt")
+			if c.want == "" && (string(flaky) != "fake.TestIt: 2 runs, 1 failures\n" || !strings.Contains(out.String(), "FLAKY:\nfake.TestIt")) {
+				t.Errorf("flaky tests %q\n%s", flaky, &out)
+			}
+		})
+	}
+	if err := run([]string{"-count=1"}, nil, nil); err == nil {
+		t.Error("no packages are accepted")
+	}
+}
