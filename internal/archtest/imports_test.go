@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
 	{"internal/fileserver"},
 	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage"},
-	{"internal/owneronly", "internal/lazyregexp", "internal/patherror"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await"},
 }
 
 // exempt packages contain tests or generators, and belong to no layer.
