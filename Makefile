@@ -28,7 +28,14 @@ BUSY     = /executor/(chromium|extension)$$
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# bin/times.txt has the seconds that setup, check, compiling and the tests took; test prints it.
+ifeq ($(MAKELEVEL),0)
+$(shell mkdir -p bin && rm -f bin/times.txt && date +%s >bin/started)
+endif
+TOOK = now=$$(date +%s); echo "$@ $$((now - $$(cat bin/started))) s" >>bin/times.txt; echo "$$now" >bin/started
+
 setup: modules browser node ## get Go modules, a Chromium and, where npm is, the JavaScript tools
+	@$(TOOK)
 
 modules:
 	@$(GO) mod download
@@ -93,22 +100,10 @@ demo-panel: modules browser ## chat with the example agent in the side panel of 
 # test-long runs its fast tests with the race detector too.
 SERIAL = /internal/(archtest|mutation|obstacle|readable|webp)$$
 
-# Both targets run first the tests that start no browser, then the busy ones, one after the other,
-# then the others that start a browser, two at the same time.
-
 # What passed only when it was run again is in bin/flaky.txt, and fails nothing.
-LANDING = xargs -r $(GO) run ./internal/landing -flaky bin/flaky.txt -timeout 30m
-
 test: modules node ## run the landing tests; a failed test is run again at most twice
 	@tools/chromium.sh || [ -z "$$CI" ]
-	@mkdir -p bin && rm -f bin/flaky.txt
-	@$(GO) list -export -test $(PKGS) >/dev/null # compiles them all at once
-	@failed=; \
-		$(GO) list $(PKGS) | grep -Ev '$(BROWSERS)' | $(LANDING) -p 2 -- || failed=1; \
-		$(GO) list $(PKGS) | grep -E '$(BUSY)' | $(LANDING) -p 1 -- || failed=1; \
-		$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | grep -Ev '$(BUSY)' | $(LANDING) -p 2 -- || failed=1; \
-		if [ -s bin/flaky.txt ]; then echo "FLAKY:"; cat bin/flaky.txt; fi; \
-		[ -z "$$failed" ]
+	@$(GO) run ./internal/landing $(PKGS); failed=$$?; echo; cat bin/times.txt; exit $$failed
 
 # deep_test runs the tests of all packages with the flags $(1).
 define deep_test
@@ -158,6 +153,7 @@ fuzz: ## run each fuzz target for FUZZTIME
 	done
 
 check: check-go check-generate check-js check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, known vulnerabilities
+	@$(TOOK)
 
 check-go: modules
 	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -15,6 +15,7 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
+	Elapsed float64 // seconds
 }
 
 // unrepeatable matches the first line of what a test binary prints when it found something that a
@@ -31,8 +32,8 @@ type packageRun struct {
 
 // judge reads the events of all runs of a gotestsum, and returns what fails them even if the tests
 // passed when they were run again: a data race, a panic, a deadlock, and a package that failed
-// although no test of it did, as after a leak.
-func judge(r io.Reader) (problems []string, err error) {
+// although no test of it did, as after a leak. It adds the durations to s.
+func judge(r io.Reader, s *summary) (problems []string, err error) {
 	running := map[string]*packageRun{}
 	for dec := json.NewDecoder(r); ; {
 		var e event
@@ -60,6 +61,9 @@ func judge(r io.Reader) (problems []string, err error) {
 		case e.Test != "":
 			if e.Action == "fail" {
 				p.failedTests++
+			}
+			if e.Action == "fail" || e.Action == "pass" {
+				s.add(e.Package, e.Test, e.Elapsed)
 			}
 		case e.Action == "pass", e.Action == "skip", e.Action == "fail":
 			delete(running, e.Package)

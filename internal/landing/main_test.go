@@ -72,17 +72,21 @@ func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "leaked: x
 				}
 			}
 			var out strings.Builder
-			err := run(append(append([]string{"-flaky", "flaky.txt"}, flags...), "--", "./..."), &out, &out)
+			s := &summary{}
+			err := testRun{flags, []string{"./..."}}.run(s, &out, &out)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q\n%s", err, c.want, &out)
+			}
+			if writeErr := s.write(&out, "."); writeErr != nil {
+				t.Error(writeErr)
 			}
 			flaky, _ := os.ReadFile("flaky.txt")
 			if c.want == "" && (string(flaky) != "fake.TestIt: 2 runs, 1 failures\n" || !strings.Contains(out.String(), "FLAKY:\nfake.TestIt")) {
 				t.Errorf("flaky tests %q\n%s", flaky, &out)
 			}
+			if seconds, ok := s.durations["fake"]["TestIt"]; !ok || seconds < 0 {
+				t.Errorf("durations %v", s.durations)
+			}
 		})
-	}
-	if err := run([]string{"-count=1"}, nil, nil); err == nil {
-		t.Error("no packages are accepted")
 	}
 }

@@ -23,12 +23,14 @@ import (
 // because the program rejects unknown variables with that prefix.
 const variable = "TEST_LONG"
 
-// Browser skips a test that drives a browser if the flag -short is set.
+// Browser skips a test that drives a browser if the flag -short is set. Otherwise it waits until the
+// tests of few enough other processes drive one, until the end of the test.
 func Browser(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives a browser; run without -short")
 	}
+	takeSlot(t)
 }
 
 // Slow skips a test that takes seconds if the flag -short is set.
@@ -42,10 +44,10 @@ func Slow(t testing.TB) {
 // Long skips a long test unless long tests are enabled.
 func Long(t testing.TB) {
 	t.Helper()
-	Browser(t)
 	if !LongEnabled() {
 		t.Skipf("takes long; set %s=1", variable)
 	}
+	Browser(t)
 }
 
 // LongCase skips one of many cases of a long test unless long tests are enabled and the case is in
@@ -86,10 +88,10 @@ func ExhaustiveEnabled() bool { return os.Getenv(variable) == "all" }
 // Exhaustive skips an exhaustive test unless all tests are enabled.
 func Exhaustive(t testing.TB) {
 	t.Helper()
-	Browser(t)
 	if !ExhaustiveEnabled() {
 		t.Skipf("takes minutes; set %s=all", variable)
 	}
+	Browser(t)
 }
 
 // Node returns the path of Node. Without it, or without a package in tools/node_modules (make

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/chrome-mcp/chrome-mcp/"
+
+// browserPackages are the packages whose tests drive browsers, those that take longest first. They run
+// without the race detector, which makes them several times slower; the deep tests use it everywhere.
+var browserPackages = []string{
+	"executor/chromium", "cmd/chrome-mcp", "executor/extension", "extension", "internal/page", "internal/dashboard",
+	"extension/store", "examples/ci", "examples/demo", "examples/docker", "examples/embed", "examples/managed", "examples/own-chrome", "examples/policy",
+	"examples/shop", "internal/webp", "relay",
+}
+
+// serialPackages only compute and start no goroutine. The race detector would find nothing in them.
+var serialPackages = []string{"internal/archtest", "internal/mutation", "internal/obstacle", "internal/readable"}
+
+// raceCases are the cases of the contract suite in which calls run at the same time.
+const raceCases = "^TestExecutor$/./^(concurrency|dialogs)$"
+
+// timeout ends a test binary that hangs, with the stacks of its goroutines.
+const timeout = "-timeout=20m"
+
+// plan divides the packages that match the patterns into runs. The packages that drive browsers take
+// turns (see package tier), so that more of them start than there are cores.
+func plan(patterns []string) ([]testRun, error) {
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
+	}
+	cmd := exec.Command("go", append([]string{"list"}, patterns...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	all := strings.Fields(string(bytes.TrimSpace(out)))
+	pick := func(names []string) (found []string) {
+		for _, name := range names {
+			if i := slices.Index(all, module+name); i >= 0 {
+				found = append(found, all[i])
+				all = slices.Delete(all, i, i+1)
+			}
+		}
+		return found
+	}
+	browsers, serial := pick(browserPackages), pick(serialPackages)
+	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, all}, {[]string{timeout, "-p=4"}, browsers}}
+	if hasCompiler() {
+		runs[1].flags = append(runs[1].flags, "-race")
+		if slices.Contains(browsers, module+"executor/chromium") {
+			runs = append(runs, testRun{[]string{timeout, "-race", "-run=" + raceCases}, []string{module + "executor/chromium"}})
+		}
+	}
+	return slices.DeleteFunc(runs, func(r testRun) bool { return len(r.packages) == 0 }), nil
+}
+
+// hasCompiler reports whether a C compiler for the race detector is installed. CI has one; elsewhere
+// the tests run without it.
+func hasCompiler() bool {
+	return os.Getenv("CI") != "" || slices.ContainsFunc([]string{"gcc", "cc", "clang"}, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err == nil
+	})
+}

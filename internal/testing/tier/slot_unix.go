@@ -1,0 +1,74 @@
+//go:build unix
+
+package tier
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// maxBrowsers is the number of test processes on this machine that may use browsers at the same time:
+// half the cores. A browser needs several processes, and its tests fail for lack of a CPU rather than
+// for a defect if more run.
+var maxBrowsers = min(max(runtime.NumCPU()/2, 1), 4)
+
+// slotDir is determined before a TestMain sets the temporary directory of its browsers.
+var slotDir = filepath.Join(os.TempDir(), fmt.Sprintf("chrome-mcp-tests-%d", os.Getuid()))
+
+// slotPoll is the interval at which the slots of other processes are checked.
+const slotPoll = 20 * time.Millisecond
+
+// slot is what the tests of this process share, because a test that waits for its turn among the
+// parallel tests of its process must not prevent these from running.
+var slot struct {
+	sync.Mutex          // held while waiting for a slot
+	users      int      // tests that use browsers
+	file       *os.File // locked while users > 0
+}
+
+// takeSlot waits until this process may use browsers, until the end of the test.
+func takeSlot(t testing.TB) {
+	t.Helper()
+	slot.Lock()
+	defer slot.Unlock()
+	if slot.users == 0 {
+		file, err := lockSlot()
+		if err != nil {
+			t.Fatalf("a slot for a browser: %v", err)
+		}
+		slot.file = file
+	}
+	slot.users++
+	t.Cleanup(func() {
+		slot.Lock()
+		defer slot.Unlock()
+		if slot.users--; slot.users == 0 {
+			slot.file.Close() // ends the lock
+		}
+	})
+}
+
+// lockSlot waits for one of the files that represent the slots, and locks it.
+func lockSlot() (*os.File, error) {
+	if err := os.MkdirAll(slotDir, 0o700); err != nil {
+		return nil, err
+	}
+	for ; ; time.Sleep(slotPoll) {
+		for i := range maxBrowsers {
+			f, err := os.OpenFile(filepath.Join(slotDir, fmt.Sprintf("browser-%d", i)), os.O_CREATE|os.O_RDWR, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+				return f, nil
+			}
+			f.Close()
+		}
+	}
+}
