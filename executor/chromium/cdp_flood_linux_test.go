@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
@@ -31,7 +32,7 @@ func median(n int, f func()) time.Duration {
 // TestCDPClientFlood checks that a page that logs and sends requests without limit, and a client that
 // does not read what it enabled, delay neither other clients nor sessions, and use limited memory.
 func TestCDPClientFlood(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*await.HangLimit)
 	defer cancel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

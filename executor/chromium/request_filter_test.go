@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -42,7 +43,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir())
 			address = openUserTab(t, address, deniedURL+"/theirs")
 			mu.Lock()

@@ -130,10 +130,11 @@ func (s *suite) handover(t *testing.T) {
 			r.send();
 		}); 0`, nil)
 		c.duringHandover("hang", "typed", "code")
-		ctx, cancel := context.WithTimeout(c.ctx, 100*time.Millisecond)
-		defer cancel()
-		_, err := c.page().Text(ctx, nil)
-		c.wantCode(err, executor.ErrTimeout, "not masked yet")
+		c.timesOut(100*time.Millisecond, "not masked yet", func(timeout time.Duration) error {
+			ctx, cancel := context.WithTimeout(c.ctx, timeout)
+			defer cancel()
+			return errOf(c.page().Text(ctx, nil))
+		})
 		c.release("continue")
 		c.wantMasked("831942")
 	})
@@ -335,9 +336,7 @@ func (s *suite) handover(t *testing.T) {
 			_, _ = c.page().Eval(running, `report("running", "eval"), new Promise(() => {})`, nil)
 		}()
 		c.await("running", "eval")
-		ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
-		defer cancel()
-		_, err := page.HandOver(ctx)
+		_, err := page.HandOver(c.ctx)
 		c.wantCode(err, executor.ErrBackpressure, "is running")
 		stop()
 		<-ended
@@ -356,7 +355,7 @@ func (s *suite) handover(t *testing.T) {
 		case <-c.ctx.Done():
 			c.Fatal("the tab did not close")
 		}
-		ctx, cancel = context.WithTimeout(c.ctx, 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
 		defer cancel()
 		_, err = c.page().Text(ctx, nil)
 		c.wantCode(err, executor.ErrTimeout, "the page is handed over to the user")
