@@ -87,6 +87,9 @@ func TestFlood(t *testing.T) {
 				t.Errorf("an answer of 60 MB: %v", err)
 			}
 			t.Logf("an answer below the limit: peak of %d MiB", testlog.PeakMemory(t))
+			if !tier.LongEnabled() { // how fast the garbage is collected depends on the machine
+				return
+			}
 			limit := maxFloodGrowth
 			if testlog.RaceEnabled {
 				limit *= 3

@@ -2,7 +2,6 @@ package executortest
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,12 +30,8 @@ func (s *suite) handover(t *testing.T) {
 			"a second handover": func(ctx context.Context) error { return errOf(c.page().HandOver(ctx)) },
 			"another session":   func(ctx context.Context) error { return errOf(pagetest.Of(other, c.tab).HTML(ctx, nil)) },
 		} {
-			ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
-			err := call(ctx)
-			cancel()
-			if !errors.Is(err, executor.ErrTimeout) || !strings.Contains(err.Error(), "the page is handed over to the user") {
-				c.Errorf("%s: %v", name, err)
-			}
+			c.Log(name)
+			c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", call)
 		}
 		waiting := make(chan string, 1)
 		go func() {
@@ -130,11 +125,7 @@ func (s *suite) handover(t *testing.T) {
 			r.send();
 		}); 0`, nil)
 		c.duringHandover("hang", "typed", "code")
-		c.timesOut(100*time.Millisecond, "not masked yet", func(timeout time.Duration) error {
-			ctx, cancel := context.WithTimeout(c.ctx, timeout)
-			defer cancel()
-			return errOf(c.page().Text(ctx, nil))
-		})
+		c.pastDeadline(100*time.Millisecond, "not masked yet", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		c.release("continue")
 		c.wantMasked("831942")
 	})
@@ -355,10 +346,7 @@ func (s *suite) handover(t *testing.T) {
 		case <-c.ctx.Done():
 			c.Fatal("the tab did not close")
 		}
-		ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
-		defer cancel()
-		_, err = c.page().Text(ctx, nil)
-		c.wantCode(err, executor.ErrTimeout, "the page is handed over to the user")
+		c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		h.End()
 		c.wantMasked("831942")
 	})

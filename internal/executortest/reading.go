@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"

@@ -140,6 +140,16 @@ func (c *testCase) timesOut(timeout time.Duration, part string, call func(timeou
 	}
 }
 
+// pastDeadline is timesOut for a call whose context has the deadline.
+func (c *testCase) pastDeadline(timeout time.Duration, part string, call func(ctx context.Context) error) {
+	c.Helper()
+	c.timesOut(timeout, part, func(timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(c.ctx, timeout)
+		defer cancel()
+		return call(ctx)
+	})
+}
+
 // evalString is eval for an expression whose value is a string.
 func (c *testCase) evalString(expression string) string {
 	c.Helper()

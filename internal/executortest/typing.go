@@ -83,7 +83,7 @@ func (s *suite) typing(t *testing.T) {
 	for name, script := range sorted(map[string]string{"dialog": "alert('stop')", "new document": "location.replace('type.html?next')"}) {
 		s.page(t, "delay ends with a "+name, "type.html", func(c *testCase) {
 			c.eval("document.querySelector('#name').addEventListener('input', () => setTimeout(() => { "+script+" }), {once: true}); 0", nil)
-			a := c.typeInto("#name", "abc", &executor.TypeOptions{Delay: 3 * time.Second, PressEnter: true})
+			a := c.typeInto("#name", "abc", &executor.TypeOptions{Delay: 15 * time.Second, PressEnter: true})
 			c.wantIn(a.Note, "1 of 3 characters were typed", "Enter was not pressed")
 			want := ""
 			if a.Dialog != nil {
@@ -99,9 +99,7 @@ func (s *suite) typing(t *testing.T) {
 			c.wantCode(err, executor.ErrBadArgs, "delay")
 		}
 		c.wantValue("document.querySelector('#name').value", "")
-		c.timesOut(3*time.Second, "1 of 3 characters were typed", func(timeout time.Duration) error {
-			ctx, cancel := context.WithTimeout(c.ctx, timeout)
-			defer cancel()
+		c.pastDeadline(3*time.Second, "1 of 3 characters were typed", func(ctx context.Context) error {
 			return errOf(c.page().Type(ctx, css("#name"), "abc", &executor.TypeOptions{Delay: 15 * time.Second, Clear: true}))
 		})
 		c.wantValue("document.querySelector('#name').value", "a")
