@@ -198,7 +198,7 @@ func (c *testCase) clobbered() {
 		c.Errorf("fill_form: %v", err)
 	}
 	c.wantValue("field.value + agree.checked", "moretrue")
-	_, err := c.page().Type(c.ctx, css("#form"), "x", &executor.TypeOptions{Timeout: patientTimeout})
+	_, err := c.page().Type(c.ctx, css("#form"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 	c.wantCode(err, executor.ErrNotActionable)
 	if res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("form"), DeltaY: 50}); err != nil || res.Y == 0 {
 		c.Errorf("scroll: %+v, %v", res, err)

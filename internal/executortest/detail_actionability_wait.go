@@ -57,7 +57,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 			c.awaitRequest("validation")
 			clicked := make(chan error, 1)
 			go func() {
-				clicked <- errOf(c.page().Click(c.ctx, css("#"+p.id), &executor.ClickOptions{Timeout: patientTimeout}))
+				clicked <- errOf(c.page().Click(c.ctx, css("#"+p.id), &executor.ClickOptions{Timeout: neverTimeout}))
 			}()
 			c.await("ready", "released")
 			c.release("validation")
@@ -79,7 +79,7 @@ func (s *suite) actionabilityWait(t *testing.T) {
 	s.page(t, "is re-rendered while a call waits for its ref", "actionability-wait.html", func(c *testCase) {
 		ref := c.ref("button", "Rendered")
 		c.eval(`later(200, () => { place.innerHTML = "<button id=old data-report='mousedown click'>Rendered</button>"; watch(place); }, "old")`, nil)
-		_, err := c.page().Click(c.ctx, byRef(ref), &executor.ClickOptions{Timeout: patientTimeout})
+		_, err := c.page().Click(c.ctx, byRef(ref), &executor.ClickOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrRefExpired, string(ref))
 		c.wantUntouched("mousedown")
 		heir := candidate(err, "button", "Rendered")

@@ -11,7 +11,7 @@ import (
 // contains parts, and must not reach the element. It returns the error.
 func (c *testCase) blocked(id string, parts ...string) error {
 	c.Helper()
-	_, err := c.page().Click(c.ctx, css("#"+id), &executor.ClickOptions{Timeout: patientTimeout})
+	_, err := c.page().Click(c.ctx, css("#"+id), &executor.ClickOptions{Timeout: neverTimeout})
 	c.wantCode(err, executor.ErrNotActionable, parts...)
 	c.wantUntouched(id)
 	return err

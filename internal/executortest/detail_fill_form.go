@@ -152,7 +152,7 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantValue("notes.value", "")
 	})
 	s.page(t, "disabled submit button: error names it and the filled fields", page, func(c *testCase) {
-		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: patientTimeout})
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "submit button", "disabled", "filled before it: #name")
 	})
 	s.page(t, "dialog stops filling: error names the field, the filled fields and the dialog", page, func(c *testCase) {

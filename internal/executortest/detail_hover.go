@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func (s *suite) hoverMenus(t *testing.T) {
@@ -45,7 +46,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 		c.wantValue("log.filter((r) => r.kind === 'mouseenter').length", "1")
 	})
 	s.page(t, "disabled target: error names the reason", page, func(c *testCase) {
-		_, err := c.page().Hover(c.ctx, css("#off"), &executor.ActionOptions{Timeout: patientTimeout})
+		_, err := c.page().Hover(c.ctx, css("#off"), &executor.ActionOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "Off", "disabled")
 		c.pointAt("#around") // its container can still be hovered
 		c.wantValue("around.matches(':hover')", "true")
@@ -75,7 +76,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 // pointAt hovers over the first match of selector and fails the case if that fails.
 func (c *testCase) pointAt(selector string) *executor.Action {
 	c.Helper()
-	a, err := c.page().Hover(c.ctx, css(selector), &executor.ActionOptions{Timeout: patientTimeout})
+	a, err := c.page().Hover(c.ctx, css(selector), &executor.ActionOptions{Timeout: await.HangLimit})
 	if err != nil {
 		c.Fatalf("hover %s: %v", selector, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // selectOptions selects from selects of many kinds.
@@ -12,7 +13,7 @@ func (s *suite) selectOptions(t *testing.T) {
 	const page = "typing-options.html"
 	do := func(c *testCase, target executor.Target, values ...string) *executor.Selection {
 		c.Helper()
-		sel, err := c.page().SelectOption(c.ctx, target, values, &executor.ActionOptions{Timeout: patientTimeout})
+		sel, err := c.page().SelectOption(c.ctx, target, values, &executor.ActionOptions{Timeout: await.HangLimit})
 		if err != nil {
 			c.Fatalf("select %q in %+v: %v", values, target, err)
 		}
@@ -76,7 +77,7 @@ func (s *suite) selectOptions(t *testing.T) {
 		c.awaitRequest("options")
 		selected := make(chan error, 1)
 		go func() {
-			selected <- errOf(c.page().SelectOption(c.ctx, css("#later"), []string{"Late"}, &executor.ActionOptions{Timeout: patientTimeout}))
+			selected <- errOf(c.page().SelectOption(c.ctx, css("#later"), []string{"Late"}, &executor.ActionOptions{Timeout: await.HangLimit}))
 		}()
 		for range 20 { // the call has time to find that the option is missing
 			c.tabs()

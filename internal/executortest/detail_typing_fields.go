@@ -57,7 +57,7 @@ func (s *suite) typingFields(t *testing.T) {
 	})
 	s.page(t, "non-text control: error names the right tool", "typing-fields.html", func(c *testCase) {
 		for id, says := range map[string]string{"check": "click", "radio": "Page.FillForm", "select": "Page.SelectOption", "file": "file", "button": "click"} {
-			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: patientTimeout})
+			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: neverTimeout})
 			c.wantCode(err, executor.ErrNotActionable, says)
 		}
 	})

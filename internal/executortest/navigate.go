@@ -15,11 +15,11 @@ import (
 )
 
 // goTo navigates the tab of the case and fails it if that fails. The default timeout is
-// patientTimeout.
+// await.HangLimit.
 func (c *testCase) goTo(url string, opts *executor.NavigateOptions) *executor.Navigation {
 	c.Helper()
 	o := *cmp.Or(opts, new(executor.NavigateOptions))
-	o.Timeout = cmp.Or(o.Timeout, patientTimeout)
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
 	nav, err := c.page().Navigate(c.ctx, url, &o)
 	if err != nil {
 		c.Fatalf("navigate to %s: %v", url, err)
@@ -144,7 +144,7 @@ func (s *suite) navigate(t *testing.T) {
 		go func() { done <- errOf(c.page().Navigate(ctx, c.heldURL("page"), nil)) }()
 		c.awaitRequest("page")
 		cancel()
-		// The response is still held back.
+		// The response is still pending.
 		if err := await.Receive(c, "the canceled call", done); !errors.Is(err, context.Canceled) {
 			c.Errorf("error %v, want one that is context.Canceled", err)
 		}

@@ -214,7 +214,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			"forward": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Forward(c.ctx, nil)) },
 			"reload":  func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Reload(c.ctx, nil)) },
 			"wait_for": func(ex executor.Executor) error {
-				return errOf(pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: patientTimeout}))
+				return errOf(pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: neverTimeout}))
 			},
 			"snapshot": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Snapshot(c.ctx, nil)) },
 			"text":     func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Text(c.ctx, nil)) },
@@ -273,10 +273,10 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	s.page(t, "dialog ends wait_for", "navigation-dialogs.html", func(c *testCase) {
 		for name, cond := range map[string]executor.WaitCondition{
 			"selector": {Selector: "#never"}, "text": {Text: "never"}, "url": {URL: "*never*"},
-			"expression": {Expression: "false"}, "time": {Time: patientTimeout},
+			"expression": {Expression: "false"}, "time": {Time: neverTimeout},
 		} {
 			c.click(css("#soon"), nil)
-			cond.Timeout = patientTimeout
+			cond.Timeout = neverTimeout
 			_, err := c.page().WaitFor(c.ctx, cond)
 			if executor.CodeOf(err) != executor.ErrDialogOpen {
 				c.Errorf("%s: error %v", name, err)

@@ -19,7 +19,7 @@ func (s *suite) hover(t *testing.T) {
 		c.wantValue("document.querySelector('#save').matches(':hover')", "true")
 	})
 	s.page(t, "covered", "scroll.html", func(c *testCase) {
-		_, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: patientTimeout})
+		_, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "covered", "Lid")
 		c.wantUntouched("covered")
 	})

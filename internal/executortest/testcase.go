@@ -72,15 +72,15 @@ func errOf(_ any, err error) error { return err }
 func css(selector string) executor.Target    { return executor.Selector(selector) }
 func byRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
 
-// patientTimeout is the timeout of calls that must succeed, or must fail for another reason than their
-// timeout. A call that waits for it uses up the time of its case.
-const patientTimeout = caseTimeout
+// neverTimeout is the timeout of calls that must end for another reason. A call that waits for it uses up
+// the time of its case.
+const neverTimeout = caseTimeout
 
-// click clicks target and fails the case if that fails. The default timeout is patientTimeout.
+// click clicks target and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) click(target executor.Target, opts *executor.ClickOptions) *executor.Action {
 	c.Helper()
 	o := *cmp.Or(opts, new(executor.ClickOptions))
-	o.Timeout = cmp.Or(o.Timeout, patientTimeout)
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
 	a, err := c.page().Click(c.ctx, target, &o)
 	if err != nil {
 		c.Fatalf("click %+v: %v", target, err)
@@ -110,7 +110,7 @@ func (c *testCase) eval(expression string, v any) {
 }
 
 // met waits for a condition on the tab of the case and fails the case if it is not met. The default
-// timeout is patientTimeout.
+// timeout is await.HangLimit.
 func (c *testCase) met(cond executor.WaitCondition) *executor.WaitResult {
 	c.Helper()
 	return c.metIn(c.tab, cond)
@@ -119,7 +119,7 @@ func (c *testCase) met(cond executor.WaitCondition) *executor.WaitResult {
 // metIn is met for another tab.
 func (c *testCase) metIn(tab executor.TabID, cond executor.WaitCondition) *executor.WaitResult {
 	c.Helper()
-	cond.Timeout = cmp.Or(cond.Timeout, patientTimeout)
+	cond.Timeout = cmp.Or(cond.Timeout, await.HangLimit)
 	res, err := pagetest.Of(c.exec, tab).WaitFor(c.ctx, cond)
 	if err != nil || !res.Matched || len(res.Unmet) != 0 {
 		c.Fatalf("waiting for %+v: %+v, %v", cond, res, err)

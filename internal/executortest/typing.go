@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
-// typeInto types and fails the case if that fails. The default timeout is patientTimeout.
+// typeInto types and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) typeInto(selector, text string, opts *executor.TypeOptions) *executor.Action {
 	c.Helper()
 	o := *cmp.Or(opts, new(executor.TypeOptions))
-	o.Timeout = cmp.Or(o.Timeout, patientTimeout)
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
 	a, err := c.page().Type(c.ctx, css(selector), text, &o)
 	if err != nil {
 		c.Fatalf("type into %s: %v", selector, err)
@@ -144,28 +145,28 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("number.value", "12.5")
 	})
 	s.page(t, "readonly", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#readonly"), "x", &executor.TypeOptions{Timeout: patientTimeout})
+		_, err := c.page().Type(c.ctx, css("#readonly"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "read")
 		c.wantUntouched("readonly")
 	})
 	s.page(t, "disabled", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#off"), "x", &executor.TypeOptions{Timeout: patientTimeout})
+		_, err := c.page().Type(c.ctx, css("#off"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "disabled")
 		c.wantValue("off.value", "")
 	})
 	s.page(t, "not a field", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#button"), "x", &executor.TypeOptions{Timeout: patientTimeout})
+		_, err := c.page().Type(c.ctx, css("#button"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable)
 		_, err = c.page().Type(c.ctx, css("#nosuch"), "x", nil)
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }
 
-// key presses a key and fails the case if that fails. The default timeout is patientTimeout.
+// key presses a key and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) key(key string, opts *executor.PressOptions) *executor.Action {
 	c.Helper()
 	o := *cmp.Or(opts, new(executor.PressOptions))
-	o.Timeout = cmp.Or(o.Timeout, patientTimeout)
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
 	a, err := c.page().Press(c.ctx, key, &o)
 	if err != nil {
 		c.Fatalf("press %s: %v", key, err)

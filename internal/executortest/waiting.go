@@ -92,7 +92,7 @@ func (s *suite) waitFor(t *testing.T) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		done := make(chan error, 1)
 		go func() {
-			done <- errOf(c.page().WaitFor(ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: patientTimeout}))
+			done <- errOf(c.page().WaitFor(ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: neverTimeout}))
 		}()
 		c.await("asked", "wait")
 		cancel()
