@@ -246,7 +246,7 @@ func (i *isolationTest) crash(t *testing.T) {
 	eval(t, i.b, "state = 'kept', 0")
 	_, err := pagetest.Of(i.a, "").CDP(await.Context(t), "Page.crash", nil)
 	wantCode(t, err, executor.ErrTargetGone)
-	_, err = pagetest.Of(i.a, "").Eval(ctx, "1", nil)
+	_, err = pagetest.Of(i.a, "").Eval(await.Context(t), "1", nil)
 	wantCode(t, err, executor.ErrTargetGone)
 	if got := eval(t, i.b, "state"); got != `"kept"` {
 		t.Errorf("state of the other session's page: %s", got)
