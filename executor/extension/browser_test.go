@@ -13,6 +13,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -87,7 +88,7 @@ func awaitHosts(t testing.TB, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(await.HangLimit); ; time.Sleep(20 * time.Millisecond) {
 		all, err := process.Processes()
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +155,7 @@ func (u *userBrowser) open(url string) int {
 func (u *userBrowser) waitLoaded(tab int, url string) {
 	u.t.Helper()
 	var at string
-	for deadline := time.Now().Add(userbrowser.WaitTimeout); at != url; {
+	for deadline := time.Now().Add(await.HangLimit); at != url; {
 		u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.status === 'complete' ? t.url : '')", tab), &at)
 		if time.Now().After(deadline) {
 			u.t.Fatalf("tab %d is at %q, not at %s", tab, at, url)
@@ -194,7 +195,7 @@ func (u *userBrowser) options(expression string, result any) {
 		ID string `json:"targetId"`
 	}
 	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extfiles.ID() + "/options.html", "background": true}, &page)
-	for there, deadline := false, time.Now().Add(userbrowser.WaitTimeout); !there; {
+	for there, deadline := false, time.Now().Add(await.HangLimit); !there; {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
 		if time.Now().After(deadline) {
 			u.t.Fatal("the options page does not open")
@@ -208,7 +209,7 @@ func (u *userBrowser) options(expression string, result any) {
 // longer.
 func within(t testing.TB, limit time.Duration, what string, work func(ctx context.Context)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), await.HangLimit)
 	defer cancel()
 	began := time.Now()
 	work(ctx)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -78,7 +78,7 @@ func TestCDPClientKilled(t *testing.T) {
 		t.Errorf("the debugger was detached after %v", d)
 	}
 	var width int
-	userbrowser.Eventually(t, "the request to continue", func() bool {
+	await.Until(t, "the request to continue", func() bool {
 		env.u.eval(env.u.target("page", "/killed"), "fetched", &width)
 		return width != 0
 	})

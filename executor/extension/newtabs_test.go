@@ -12,8 +12,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -71,7 +71,7 @@ func TestNewTabs(t *testing.T) {
 			if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: button}, nil); err != nil {
 				t.Fatal(err)
 			}
-			userbrowser.Eventually(t, "the denial of "+path, func() bool { return denials(path) > 0 })
+			await.Until(t, "the denial of "+path, func() bool { return denials(path) > 0 })
 		}
 		if n := pages.Load(); n != 0 {
 			t.Errorf("the denied site received %d requests", n)
@@ -100,7 +100,7 @@ func TestNewTabs(t *testing.T) {
 		for i := range tabs {
 			path := fmt.Sprintf("/linked%d", i)
 			u.eval(page, fmt.Sprintf("Object.assign(document.createElement('a'), {href: %q, target: '_blank', rel: 'noopener'}).click()", path), nil)
-			userbrowser.Eventually(t, path, func() bool {
+			await.Until(t, path, func() bool {
 				var there bool
 				u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([t]) => t?.title === %q)", url+path, path), &there)
 				return there
@@ -161,7 +161,7 @@ func TestNewWindowFrames(t *testing.T) {
 	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#open"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	userbrowser.Eventually(t, "the denial of both frames", func() bool {
+	await.Until(t, "the denial of both frames", func() bool {
 		var blocked int
 		env.u.worker("blocked", &blocked)
 		return blocked > 1

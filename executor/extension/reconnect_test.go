@@ -20,9 +20,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -138,7 +138,7 @@ func (env *testEnv) share(path string) (tab int, id executor.TabID) {
 // waitListed waits until the page at path is listed and returns the id of its tab.
 func (env *testEnv) waitListed(path string) executor.TabID {
 	env.t.Helper()
-	limit := time.After(userbrowser.WaitTimeout)
+	limit := time.After(await.HangLimit)
 	for {
 		changed := env.b.Changed()
 		tabs, err := env.s.Tabs(env.t.Context())
@@ -162,7 +162,7 @@ func (env *testEnv) waitListed(path string) executor.TabID {
 // waitForPage waits until the tab shows the page of testSite at path.
 func waitForPage(t testing.TB, s executor.Executor, id executor.TabID, path string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), await.HangLimit)
 	defer cancel()
 	res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "this is " + path})
 	if err != nil || !res.Matched {
@@ -179,7 +179,7 @@ func (env *testEnv) startHungNavigation(id executor.TabID) <-chan error {
 	case <-env.site.requested:
 	case err := <-done:
 		env.t.Fatalf("the call returned: %v", err)
-	case <-time.After(userbrowser.WaitTimeout):
+	case <-time.After(await.HangLimit):
 		env.t.Fatal("/hangs was not requested")
 	}
 	return done
@@ -348,7 +348,7 @@ func TestReconnect(t *testing.T) {
 			}
 		}
 		var groups []string
-		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(groups) < 3 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(await.HangLimit); len(groups) < 3 && time.Now().Before(deadline); {
 			u.worker("chrome.tabGroups.query({}).then((all) => all.map((g) => g.title).sort())", &groups)
 		}
 		if want := []string{"chrome-mcp", "chrome-mcp: first", "chrome-mcp: second"}; !slices.Equal(groups, want) {
@@ -384,7 +384,7 @@ func TestReconnect(t *testing.T) {
 	step("two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
 		theirs := other.open(env.site.URL + "/other-browser")
-		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(env.server.Instances()) < 2; {
+		for deadline := time.Now().Add(await.HangLimit); len(env.server.Instances()) < 2; {
 			if time.Now().After(deadline) {
 				t.Fatal("the second browser did not connect")
 			}
@@ -438,7 +438,7 @@ func TestReconnect(t *testing.T) {
 // openTab opens a tab of the client s at url and returns its id.
 func openTab(t *testing.T, s executor.Executor, url string) executor.TabID {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), await.HangLimit)
 	defer cancel()
 	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: url})
 	if err != nil {
@@ -547,7 +547,7 @@ func startServerProcess(t testing.TB, data, url string) *childServer {
 // readLine returns the next line that the server prints.
 func (c *childServer) readLine() string {
 	c.t.Helper()
-	late := time.AfterFunc(2*userbrowser.WaitTimeout, func() { c.cmd.Process.Kill() })
+	late := time.AfterFunc(2*await.HangLimit, func() { c.cmd.Process.Kill() })
 	defer late.Stop()
 	if !c.out.Scan() {
 		c.t.Fatalf("the server exited: %v", c.out.Err())

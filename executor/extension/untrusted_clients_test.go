@@ -20,9 +20,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -177,7 +177,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		for range 3 { // the extension retries
 			select {
 			case <-fake.served:
-			case <-time.After(userbrowser.WaitTimeout):
+			case <-time.After(await.HangLimit):
 				t.Fatal("the extension did not dial the port")
 			}
 		}

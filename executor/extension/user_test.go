@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // newFileSite returns a site whose pages link to files. The file of /held ends after a value is sent
@@ -67,7 +67,7 @@ func TestUserActions(t *testing.T) {
 	// ends clicks until the result of an action reports the end of a download.
 	ends := func(t *testing.T, s executor.Executor, id executor.TabID, downloads []executor.Download) executor.Download {
 		t.Helper()
-		for limit := time.Now().Add(userbrowser.WaitTimeout); time.Now().Before(limit); downloads = click(t, s, id, "p") {
+		for limit := time.Now().Add(await.HangLimit); time.Now().Before(limit); downloads = click(t, s, id, "p") {
 			for _, d := range downloads {
 				if d.State != "running" {
 					return d
@@ -129,7 +129,7 @@ func TestUserActions(t *testing.T) {
 				t.Errorf("%s: reported %+v", selector, d)
 			}
 			var left int
-			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) { // there is no event for it
+			for limit := time.Now().Add(await.HangLimit); ; time.Sleep(20 * time.Millisecond) { // there is no event for it
 				u.worker("chrome.downloads.search({limit: 1, orderBy: ['-startTime']}).then(([d]) => d.state === 'in_progress' || d.state === 'complete' && d.exists ? 1 : 0)", &left)
 				if left == 0 {
 					break
@@ -139,7 +139,7 @@ func TestUserActions(t *testing.T) {
 				}
 			}
 		}
-		userbrowser.Eventually(t, "the directory to contain only the allowed file", func() bool {
+		await.Until(t, "the directory to contain only the allowed file", func() bool {
 			files, err := os.ReadDir(filepath.Join(u.root, "Downloads")) // the browser removes partial files after its event
 			return err == nil && len(files) == 1
 		})
@@ -243,7 +243,7 @@ func TestUserActions(t *testing.T) {
 		}
 		await := func(url string, want bool) executor.TabID {
 			t.Helper()
-			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
+			for limit := time.Now().Add(await.HangLimit); ; time.Sleep(20 * time.Millisecond) {
 				id := listed(url)
 				if (id != "") == want {
 					return id
