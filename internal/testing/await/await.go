@@ -15,7 +15,7 @@ import (
 const HangLimit = time.Minute
 
 // minPoll and maxPoll are the times between the first and between later calls of the condition of
-// Until. A condition that takes long to be met must not keep a processor busy.
+// Until. A condition that takes long to be met must not keep a CPU busy.
 const (
 	minPoll = 2 * time.Millisecond
 	maxPoll = 50 * time.Millisecond
