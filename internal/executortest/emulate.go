@@ -227,7 +227,10 @@ func (s *suite) emulation(t *testing.T) {
 		c.await("click", "save")
 		c.shot(nil)
 	})
-	s.page(t, "network", "emulate.html", func(c *testCase) {
+	s.page(t, "network", "", func(c *testCase) {
+		// navigator.onLine belongs to the renderer, and another page that closes resets it. A site that no
+		// other case opens has its own renderer.
+		c.tab = c.openURL(fmt.Sprintf("http://network%s.localhost:%d/p/%s/emulate.html", c.id, c.port, c.id)).ID
 		c.emulate(executor.EmulateOptions{Network: executor.NetworkOffline})
 		fetched := `fetch("/nothing?" + Math.random()).then(() => "loaded", () => "lost")`
 		c.wantEventually(fetched, "lost")
