@@ -21,6 +21,10 @@ var maxBrowsers = min(max(runtime.NumCPU()/2, 1), 4)
 // slotDir is determined before a TestMain sets the temporary directory of its browsers.
 var slotDir = filepath.Join(os.TempDir(), fmt.Sprintf("chrome-mcp-tests-%d", os.Getuid()))
 
+// slotVariable is set in the environment of a process that has a slot, for the test processes that its
+// tests start: they use the slot of their parent.
+const slotVariable = "TEST_BROWSER_SLOT"
+
 // slotPoll is the interval at which the slots of other processes are checked.
 const slotPoll = 20 * time.Millisecond
 
@@ -37,19 +41,25 @@ func takeSlot(t testing.TB) {
 	t.Helper()
 	slot.Lock()
 	defer slot.Unlock()
+	if slot.users == 0 && slot.file == nil && os.Getenv(slotVariable) != "" {
+		return
+	}
 	if slot.users == 0 {
 		file, err := lockSlot()
 		if err != nil {
 			t.Fatalf("a slot for a browser: %v", err)
 		}
 		slot.file = file
+		os.Setenv(slotVariable, "held")
 	}
 	slot.users++
 	t.Cleanup(func() {
 		slot.Lock()
 		defer slot.Unlock()
 		if slot.users--; slot.users == 0 {
+			os.Unsetenv(slotVariable)
 			slot.file.Close() // ends the lock
+			slot.file = nil
 		}
 	})
 }
