@@ -142,9 +142,15 @@ func (c *durationChecker) findMeasured() bool {
 	for _, file := range c.files {
 		info := file.info
 		mark := func(to ast.Expr, from ast.Expr) {
-			if obj := assigned(info, to); obj != nil && c.isMeasured(info, from) {
-				c.measured[obj] = true
+			obj := assigned(info, to)
+			if obj == nil || !c.isMeasured(info, from) {
+				return
 			}
+			// A number that is not a duration is one if its expression is, such as a ratio.
+			if isNumber(obj.Type()) && !isDuration(obj.Type()) && !c.isMeasuredNumber(info, from) {
+				return
+			}
+			c.measured[obj] = true
 		}
 		var functions []*ast.FuncDecl
 		ast.Inspect(file.File, func(n ast.Node) bool {
@@ -187,6 +193,31 @@ func (c *durationChecker) findMeasured() bool {
 	return len(c.measured) > before
 }
 
+// isMeasuredNumber reports whether expr is a number that is computed from a measured time.
+func (c *durationChecker) isMeasuredNumber(info *types.Info, expr ast.Expr) bool {
+	if !isNumber(info.TypeOf(expr)) {
+		return false
+	}
+	measured := false
+	ast.Inspect(expr, func(n ast.Node) bool {
+		if part, ok := n.(ast.Expr); ok && isNumber(info.TypeOf(part)) {
+			_, call := part.(*ast.CallExpr)
+			measured = measured || c.measured[assigned(info, part)] || call && isDuration(info.TypeOf(part)) && c.isMeasured(info, part)
+		}
+		return !measured
+	})
+	return measured
+}
+
+// isNumber reports whether the values of typ are numbers.
+func isNumber(typ types.Type) bool {
+	if typ == nil {
+		return false
+	}
+	basic, ok := typ.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsNumeric != 0
+}
+
 // assigned returns the variable, field or function that expr names, or nil.
 func assigned(info *types.Info, expr ast.Expr) types.Object {
 	switch expr := expr.(type) {
@@ -208,7 +239,7 @@ func (c *durationChecker) isMeasured(info *types.Info, expr ast.Expr) bool {
 		case *ast.Ident:
 			measured = measured || c.measured[info.Uses[n]]
 		case *ast.CallExpr:
-			measured = measured || isFunc(callee(info, n), "time", "Since")
+			measured = measured || isFunc(callee(info, n), "time", "Since", "Sub")
 		}
 		return !measured
 	})

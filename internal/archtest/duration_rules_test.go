@@ -134,23 +134,7 @@ func (v *durationVisitor) isAllowed(expr ast.Expr) bool {
 
 // comparesMeasured reports whether a side of a comparison is a number and a measured time.
 func (v *durationVisitor) comparesMeasured(comparison *ast.BinaryExpr) bool {
-	return v.isMeasuredNumber(comparison.X) || v.isMeasuredNumber(comparison.Y)
-}
-
-// isMeasuredNumber reports whether expr is a number that is computed from a measured time.
-func (v *durationVisitor) isMeasuredNumber(expr ast.Expr) bool {
-	basic, ok := v.file.info.TypeOf(expr).Underlying().(*types.Basic)
-	if !ok || basic.Info()&types.IsNumeric == 0 {
-		return false
-	}
-	measured := false
-	ast.Inspect(expr, func(n ast.Node) bool {
-		if part, ok := n.(ast.Expr); ok && isDuration(v.file.info.TypeOf(part)) {
-			measured = measured || v.isMeasured(v.file.info, part)
-		}
-		return !measured
-	})
-	return measured
+	return v.isMeasuredNumber(v.file.info, comparison.X) || v.isMeasuredNumber(v.file.info, comparison.Y)
 }
 
 // isLowerBound reports whether a comparison is the condition of an error for a time that is too
@@ -164,7 +148,7 @@ func (v *durationVisitor) isLowerBound(comparison *ast.BinaryExpr) bool {
 	if !less {
 		measured, limit = limit, measured
 	}
-	if !v.isMeasuredNumber(measured) || v.isMeasuredNumber(limit) {
+	if !v.isMeasuredNumber(v.file.info, measured) || v.isMeasuredNumber(v.file.info, limit) {
 		return false
 	}
 	var child ast.Node = comparison

@@ -101,6 +101,24 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
+func TestRatio(t *testing.T) {
+	n, took := count()
+	ratio := float64(took) / float64(measure())
+	if ratio < 8 { // want upper bound
+		return
+	}
+	if n != 1 || len(limits) > 2 {
+		t.Error("other numbers")
+	}
+	for _, d := range limits {
+		if end := time.Now(); end.Sub(end.Add(-d)) > limits[0] { // want upper bound
+			t.Error("slow")
+		}
+	}
+}
+
+func count() (int, time.Duration) { return 1, measure() }
+
 func measure() time.Duration {
 	start := time.Now()
 	return time.Since(start)
