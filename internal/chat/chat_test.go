@@ -303,7 +303,7 @@ func TestCloseKillsGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			end(c, cancel)
-			await.Receive(t, "the end of the chat", c.Done()) // although the child does not end by itself
+			await.Receive(t, "the end of the chat", c.Done()) // although the child never ends
 			await.Until(t, "the end of the agent's child", func() bool { return syscall.Kill(child, 0) != nil || isZombie(child) })
 			if err := c.Err(); (err == nil) != (name == "Close") {
 				t.Errorf("Err: %v", err)

@@ -119,7 +119,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 
-	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001, Compute: time.Minute})
+	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001, Compute: await.HangLimit})
 	if err != nil || !res.Truncated || len(res.Output) > 1001 || len(res.Value) != 1000 || !strings.HasSuffix(res.Value, "é") {
 		t.Errorf("long output: %v, %d and %d bytes, truncated %t", err, len(res.Output), len(res.Value), res.Truncated)
 	}
@@ -393,7 +393,7 @@ func TestHugeResults(t *testing.T) {
 				continue // takes half a minute
 			}
 			source := fmt.Sprintf(form, size)
-			res, err := Run(t.Context(), source, nil, nil, Limits{Compute: time.Minute}) // the race detector makes the engine slow
+			res, err := Run(t.Context(), source, nil, nil, Limits{Compute: await.HangLimit}) // the race detector makes the engine slow
 			if err != nil {
 				t.Fatalf("%s: %v", source, err)
 			}
