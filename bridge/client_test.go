@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -85,20 +85,10 @@ type client struct {
 	tr       *wire.Transcript
 }
 
-// timeout bounds operations that complete immediately.
-const timeout = 10 * time.Second
-
-func shortContext(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // dialAs opens a WebSocket with the given headers.
 func dialAs(t *testing.T, port int, host string, header http.Header) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ws, response, err := websocket.Dial(shortContext(t), fmt.Sprintf("ws://127.0.0.1:%d/", port), &websocket.DialOptions{HTTPHeader: header, Host: host})
+	ws, response, err := websocket.Dial(await.Context(t), fmt.Sprintf("ws://127.0.0.1:%d/", port), &websocket.DialOptions{HTTPHeader: header, Host: host})
 	if err == nil {
 		ws.SetReadLimit(-1)
 		t.Cleanup(func() { ws.CloseNow() })
@@ -168,14 +158,14 @@ func (c *client) send(f wire.Message) {
 
 func (c *client) sendText(text string) {
 	c.t.Helper()
-	if err := c.ws.Write(shortContext(c.t), websocket.MessageText, []byte(text)); err != nil {
+	if err := c.ws.Write(await.Context(c.t), websocket.MessageText, []byte(text)); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 func (c *client) receive() wire.Message {
 	c.t.Helper()
-	_, data, err := c.ws.Read(shortContext(c.t))
+	_, data, err := c.ws.Read(await.Context(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -201,7 +191,7 @@ func (c *client) wantRejected(reason string) *wire.Rejection {
 func (c *client) wantClosed(code int) {
 	c.t.Helper()
 	for {
-		if _, _, err := c.ws.Read(shortContext(c.t)); err != nil {
+		if _, _, err := c.ws.Read(await.Context(c.t)); err != nil {
 			if got := websocket.CloseStatus(err); int(got) != code {
 				c.t.Fatalf("closed with %d (%v), want %d", got, err, code)
 			}
@@ -245,7 +235,7 @@ func echo(c *wire.Command) wire.Message { return &wire.Result{ID: c.ID, Data: c.
 // waitConn waits for the connection of an installation.
 func waitConn(t *testing.T, s *Server, id string) *Conn {
 	t.Helper()
-	ctx := shortContext(t)
+	ctx := await.Context(t)
 	for {
 		changed := s.Changed()
 		for _, conn := range s.Instances() {
@@ -265,18 +255,8 @@ func waitConn(t *testing.T, s *Server, id string) *Conn {
 func checkWorks(t *testing.T, conn *Conn) {
 	t.Helper()
 	var got struct{ TabID int }
-	if err := conn.Call(shortContext(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
+	if err := conn.Call(await.Context(t), wire.MethodTabAttach, wire.TabRef{TabID: 7}, &got); err != nil || got.TabID != 7 {
 		t.Errorf("call over the extension's connection: %+v, %v", got, err)
-	}
-}
-
-// waitEnded waits for the end of a connection.
-func waitEnded(t *testing.T, conn *Conn, within time.Duration) {
-	t.Helper()
-	select {
-	case <-conn.Done():
-	case <-time.After(within):
-		t.Errorf("the connection has not ended after %v", within)
 	}
 }
 
@@ -289,7 +269,7 @@ func wantContains(t *testing.T, text, want string) {
 
 func dialURL(t *testing.T, url string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ws, response, err := websocket.Dial(shortContext(t), url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + ourID}}})
+	ws, response, err := websocket.Dial(await.Context(t), url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"chrome-extension://" + ourID}}})
 	if err == nil {
 		t.Cleanup(func() { ws.CloseNow() })
 	}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 )
@@ -19,9 +18,10 @@ func TestClockJump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOST_PROC", laterProc(t, time.Hour))
+	const jump = 3600 // seconds
+	t.Setenv("HOST_PROC", laterProc(t, jump))
 	after, err := processid.Started(os.Getpid())
-	if err != nil || after-before < time.Hour.Milliseconds()/2 {
+	if err != nil || after-before < jump*1000/2 {
 		t.Fatalf("the clock did not jump: %d, %d, %v", before, after, err)
 	}
 
@@ -34,8 +34,8 @@ func TestClockJump(t *testing.T) {
 	}
 }
 
-// laterProc returns a copy of /proc as it is after the clock was set forward.
-func laterProc(t *testing.T, jump time.Duration) string {
+// laterProc returns a copy of /proc as it is after the clock was set forward by a number of seconds.
+func laterProc(t *testing.T, jump int64) string {
 	t.Helper()
 	proc := t.TempDir()
 	entries, err := os.ReadDir("/proc")
@@ -56,7 +56,7 @@ func laterProc(t *testing.T, jump time.Duration) string {
 			}
 			at := number.FindSubmatchIndex(text)
 			n, _ := strconv.Atoi(string(text[at[2]:at[3]]))
-			text = append(strconv.AppendInt(text[:at[2]:at[2]], int64(n)+int64(by/time.Second), 10), text[at[3]:]...)
+			text = append(strconv.AppendInt(text[:at[2]:at[2]], int64(n)+by, 10), text[at[3]:]...)
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -34,7 +35,7 @@ func TestWelcome(t *testing.T) {
 	}
 	checkWorks(t, conn)
 	c.ws.Close(websocket.StatusNormalClosure, "")
-	waitEnded(t, conn, timeout)
+	await.Receive(t, "end of the connection", conn.Done())
 	if err := conn.Err(); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("Err returns %v", err)
 	}
@@ -183,15 +184,11 @@ func TestBadInput(t *testing.T) {
 		}},
 		{"oversized", func(t *testing.T, c *client) {
 			go c.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxHandshakeMessage+1))
-			_, _, err := c.ws.Read(shortContext(t))
+			_, _, err := c.ws.Read(await.Context(t))
 			if err == nil {
 				t.Fatal("the server responded")
 			}
-			for deadline := time.Now().Add(timeout); !strings.Contains(log.String(), "rejected: message too long"); time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the rejection is not logged")
-				}
-			}
+			await.Until(t, "the log of the rejection", func() bool { return strings.Contains(log.String(), "rejected: message too long") })
 		}},
 		{"closed immediately", func(t *testing.T, c *client) { c.ws.CloseNow() }},
 		{"closed before the proof", func(t *testing.T, c *client) {
@@ -351,15 +348,16 @@ func TestDisplacement(t *testing.T) {
 	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
 	slow.challenge()
 
+	before := time.Now()
 	second := connect(t, s, "a", wire.KeyToken, key)
 	second.answer(echo)
 	first.wantClosed(wire.CloseDisplaced)
-	waitEnded(t, one, timeout)
+	await.Receive(t, "end of the connection", one.Done())
 	if second.welcome.Session != first.welcome.Session {
 		t.Error("the instance id changed")
 	}
 	d := s.Displaced()
-	if d == nil || d.Instance != "a" || d.Count != 1 || time.Since(d.Time) > timeout {
+	if d == nil || d.Instance != "a" || d.Count != 1 || d.Time.Before(before) || d.Time.After(time.Now()) {
 		t.Errorf("Displaced returns %+v", d)
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(key)})
@@ -404,7 +402,7 @@ func TestJunkAfterWelcome(t *testing.T) {
 	if err := c.ws.Write(t.Context(), websocket.MessageBinary, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	waitEnded(t, conn, timeout)
+	await.Receive(t, "end of the connection", conn.Done())
 }
 
 // TestLargeMessages checks that the limit of handshake messages does not apply after the handshake.
@@ -416,7 +414,7 @@ func TestLargeMessages(t *testing.T) {
 		return &wire.Result{ID: cmd.ID, Data: []byte(`{"data":"` + strings.Repeat("x", size) + `"}`)}
 	})
 	var got struct{ Data string }
-	if err := waitConn(t, s, "a").Call(shortContext(t), wire.MethodCDP, nil, &got); err != nil || len(got.Data) != size {
+	if err := waitConn(t, s, "a").Call(await.Context(t), wire.MethodCDP, nil, &got); err != nil || len(got.Data) != size {
 		t.Errorf("%d bytes, %v", len(got.Data), err)
 	}
 }
@@ -445,7 +443,7 @@ func TestMessageFlood(t *testing.T) {
 	// A message that is too long ends its own connection.
 	flooded := waitConn(t, s, "flooder")
 	go flooder.ws.Write(t.Context(), websocket.MessageText, make([]byte, wire.MaxMessage+1))
-	waitEnded(t, flooded, 6*timeout)
+	await.Receive(t, "end of the connection", flooded.Done())
 	wantContains(t, flooded.Err().Error(), "too long")
 	wantContains(t, log.String(), "level=WARN msg=\"message too long\"")
 	checkWorks(t, conn)

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -136,13 +136,8 @@ func TestNativeWatch(t *testing.T) {
 	}
 	ask(1)
 	in.Close()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(timeout):
-		t.Error("the host did not exit with its browser")
+	if err := await.Receive(t, "exit of the host with its browser", done); err != nil {
+		t.Error(err)
 	}
 }
 

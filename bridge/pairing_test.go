@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -113,7 +114,7 @@ func TestUnpair(t *testing.T) {
 	if n, err := Unpair(dir, "a", "unknown"); n != 1 || err != nil {
 		t.Fatalf("Unpair: %d, %v", n, err)
 	}
-	waitEnded(t, a, time.Second)
+	await.Receive(t, "end of the connection", a.Done())
 	select {
 	case <-b.Done():
 		t.Error("the connection of the other installation ended")
@@ -122,7 +123,7 @@ func TestUnpair(t *testing.T) {
 	if n, err := Unpair(dir); n != 1 || err != nil {
 		t.Errorf("Unpair all: %d, %v", n, err)
 	}
-	waitEnded(t, b, time.Second)
+	await.Receive(t, "end of the connection", b.Done())
 	checkWorks(t, waitConn(t, s, "boot"))
 	if n, err := Unpair(dir); n != 0 || err != nil {
 		t.Errorf("Unpair without pairings: %d, %v", n, err)
@@ -135,7 +136,7 @@ func TestPairingExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := time.Now().Add(-PairingLifetime - time.Second)
+	old := time.Now().Add(-2 * PairingLifetime)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}

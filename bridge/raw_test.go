@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -48,7 +49,7 @@ func upgrade(port int, more ...string) string {
 func (c *rawClient) open(port int, more ...string) *http.Response {
 	c.t.Helper()
 	c.writeString(upgrade(port, more...))
-	c.SetReadDeadline(time.Now().Add(timeout))
+	c.SetReadDeadline(time.Now().Add(await.HangLimit))
 	res, err := http.ReadResponse(c.in, nil)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		c.t.Fatalf("WebSocket handshake: %+v, %v", res, err)
@@ -83,7 +84,7 @@ const (
 // readToEnd reads until the server has closed the connection, and returns what it read.
 func (c *rawClient) readToEnd() string {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(3 * wire.HelloTimeout))
+	c.SetReadDeadline(time.Now().Add(await.HangLimit))
 	got, err := io.ReadAll(c.in)
 	if e, ok := err.(net.Error); ok && e.Timeout() {
 		c.t.Errorf("the connection stays open after %q", got)
@@ -105,11 +106,7 @@ func TestRawSockets(t *testing.T) {
 
 	// A recorded handshake.
 	recorded := recordHandshake(t, s.Port(), key)
-	for deadline := time.Now().Add(timeout); len(s.Instances()) > 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a closed connection is still listed")
-		}
-	}
+	await.Until(t, "the removal of a closed connection", func() bool { return len(s.Instances()) == 1 })
 
 	tests := []struct {
 		name string
@@ -205,12 +202,14 @@ func TestRawSockets(t *testing.T) {
 		{"endless pings", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
 			go io.Copy(io.Discard, c.TCPConn) // otherwise the pongs fill the pipe
-			for begin := time.Now(); time.Since(begin) < 3*wire.HelloTimeout; {
+			for stop := time.Now().Add(await.HangLimit); ; {
 				if _, err := io.WriteString(c, strings.Repeat(frame(pingFrame, []byte("x")), 1000)); err != nil {
 					return // they extend no deadline
 				}
+				if time.Now().After(stop) {
+					c.t.Fatal("pings extend the deadline of hello")
+				}
 			}
-			c.t.Error("pings extend the deadline of hello")
 		}},
 		{"reserved opcode", func(_ *testing.T, c *rawClient) {
 			c.open(s.Port())
@@ -269,11 +268,7 @@ func TestRawSockets(t *testing.T) {
 	}
 
 	t.Run("afterwards", func(t *testing.T) {
-		for deadline := time.Now().Add(timeout); openDescriptors(t) > files+2; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d files and sockets are open, before %d", openDescriptors(t), files)
-			}
-		}
+		await.Until(t, fmt.Sprintf("the end of connections: %d files and sockets were open before them", files), func() bool { return openDescriptors(t) <= files+2 })
 		got := map[string]int{}
 		for line := range strings.Lines(log.String()) {
 			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
@@ -307,7 +302,6 @@ func TestSlowHandshakes(t *testing.T) {
 	extension.answer(echo)
 	conn := waitConn(t, s, "real")
 
-	const pause = 100 * time.Millisecond
 	done := make(chan struct{}, 2*maxOpen)
 	for n := range 2 * maxOpen {
 		c := dialRaw(t, s.Port())
@@ -318,19 +312,20 @@ func TestSlowHandshakes(t *testing.T) {
 				request = "" // send nothing
 			}
 			over := make(chan struct{})
-			go func() { io.Copy(io.Discard, c.in); close(over) }()
-			for range 6 * wire.HelloTimeout / pause {
+			go func() { c.readToEnd(); close(over) }()
+			slow := time.NewTicker(wire.HelloTimeout / 50) // the request is longer than 50 bytes
+			defer slow.Stop()
+			for {
 				select {
 				case <-over:
 					return
-				case <-time.After(pause):
+				case <-slow.C:
 				}
 				if len(request) > 1 {
 					c.writeString(request[:1])
 					request = request[1:]
 				}
 			}
-			t.Error("a slow connection stays open")
 		}()
 	}
 	checkWorks(t, conn)
@@ -374,7 +369,7 @@ func recordHandshake(t *testing.T, port int, key []byte) string {
 // receive reads one message of the server.
 func (c *rawClient) receive() wire.Message {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(timeout))
+	c.SetReadDeadline(time.Now().Add(await.HangLimit))
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(c.in, head); err != nil {
 		c.t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -70,7 +71,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	secrets["second token"] = token(t, s, dir)
-	waitEnded(t, conn, timeout)
+	await.Receive(t, "end of the connection", conn.Done())
 	fmt.Fprint(&output, conn.Err())
 	s.Close()
 

@@ -32,6 +32,7 @@ type handedOverPage struct {
 	gone       chan struct{}
 }
 
+// newHandedOverPage returns a page whose handover ends after endTakes, in the fake time of synctest.
 func newHandedOverPage(visible bool) *handedOverPage {
 	p := &handedOverPage{desk: new(handover.Desk), visible: visible, gone: make(chan struct{})}
 	p.fake = &fake{

@@ -14,7 +14,7 @@ import (
 )
 
 // attachPage connects a client, and attaches it to a page of a fake browser.
-func attachPage(t *testing.T, o Options) (*testClient, *fakeConn) {
+func attachPage(t testing.TB, o Options) (*testClient, *fakeConn) {
 	t.Helper()
 	b := o.Browser.(*fakeBrowser)
 	_, address := serve(t, o)

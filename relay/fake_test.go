@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
+	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A fakeBrowser responds to each command with {}, or as respond says.
@@ -167,18 +168,17 @@ func (b *fakeBrowser) forget() {
 	c.sent = nil
 }
 
-// awaitSent waits until n commands were sent, for a limited time, and returns those that were sent.
-func (b *fakeBrowser) awaitSent(n int) []executor.CDPMessage {
-	for limit := time.Now().Add(10 * time.Second); ; {
-		c := b.conn()
+// awaitSent waits until n commands were sent, and returns those that were sent.
+func (b *fakeBrowser) awaitSent(t *testing.T, n int) (sent []executor.CDPMessage) {
+	t.Helper()
+	c := b.conn()
+	await.Until(t, fmt.Sprintf("%d commands", n), func() bool {
 		c.mu.Lock()
-		sent := slices.Clone(c.sent)
-		c.mu.Unlock()
-		if len(sent) >= n || time.Now().After(limit) {
-			return sent
-		}
-		runtime.Gosched()
-	}
+		defer c.mu.Unlock()
+		sent = slices.Clone(c.sent)
+		return len(sent) >= n
+	})
+	return sent
 }
 
 // params returns the parameters of the last command of a method that was sent.

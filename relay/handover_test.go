@@ -105,7 +105,7 @@ func TestSettingsDuringHandover(t *testing.T) {
 	c.denied("frame", "Fetch.enable", nil, "no") // it sets nothing
 
 	commands := func(n int) map[string][]string {
-		sent := b.awaitSent(n)
+		sent := b.awaitSent(t, n)
 		all := map[string][]string{}
 		for _, m := range sent {
 			all[m.SessionID] = append(all[m.SessionID], m.Method+" "+string(m.Params))
@@ -148,7 +148,7 @@ func TestSettingsDuringHandover(t *testing.T) {
 	if got := commands(len(restored) + 1)["page"]; !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == `Page.startScreencast {"format":"png"}` }), restored) {
 		t.Errorf("restored by\n%q, want\n%q", got, restored)
 	}
-	if last := b.awaitSent(1); last[len(last)-1].Method != "Page.startScreencast" {
+	if last := b.awaitSent(t, 1); last[len(last)-1].Method != "Page.startScreencast" {
 		t.Errorf("the command of the client was sent before %s", last[len(last)-1].Method)
 	}
 	b.forget()

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -12,13 +11,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -99,13 +98,6 @@ func serve(t testing.TB, o Options) (*Server, string) {
 	return s, "http://" + l.Addr().String() + s.Path()
 }
 
-// limited returns a context that ends before the test's deadline.
-func limited(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // waitForNoClients waits until the clients that are connected have disconnected.
 func waitForNoClients(t testing.TB, s *Server) {
 	t.Helper()
@@ -113,11 +105,7 @@ func waitForNoClients(t testing.TB, s *Server) {
 	clients := slices.Clone(s.clients)
 	s.mu.Unlock()
 	for _, c := range clients {
-		select {
-		case <-c.ended:
-		case <-limited(t).Done():
-			t.Fatalf("the client %s is still connected", c.info.Name)
-		}
+		await.Receive(t, "the end of client "+c.info.Name, c.ended)
 	}
 }
 
@@ -150,7 +138,7 @@ func dial(t testing.TB, address, userAgent string) *testClient {
 }
 
 func tryDial(t testing.TB, address string, header http.Header) (*testClient, int, error) {
-	ws, res, err := websocket.Dial(limited(t), strings.Replace(address, "http", "ws", 1), &websocket.DialOptions{HTTPHeader: header})
+	ws, res, err := websocket.Dial(await.Context(t), strings.Replace(address, "http", "ws", 1), &websocket.DialOptions{HTTPHeader: header})
 	status := 0
 	if res != nil {
 		status = res.StatusCode
@@ -166,7 +154,7 @@ func tryDial(t testing.TB, address string, header http.Header) (*testClient, int
 // raw sends text.
 func (c *testClient) raw(data string) {
 	c.t.Helper()
-	if err := c.ws.Write(limited(c.t), websocket.MessageText, []byte(data)); err != nil {
+	if err := c.ws.Write(await.Context(c.t), websocket.MessageText, []byte(data)); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -174,7 +162,7 @@ func (c *testClient) raw(data string) {
 // next returns the next message.
 func (c *testClient) next() message {
 	c.t.Helper()
-	_, data, err := c.ws.Read(limited(c.t))
+	_, data, err := c.ws.Read(await.Context(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -249,7 +237,7 @@ func (c *testClient) event(method string, match func(map[string]any) bool) map[s
 // get requests a URL and returns the status and the body.
 func get(t testing.TB, method, address string, change func(*http.Request)) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(limited(t), method, address, nil)
+	req, err := http.NewRequestWithContext(await.Context(t), method, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestPathIsSecret checks that all requests that are not below the path, or not for this machine,
@@ -187,6 +188,7 @@ func TestJSON(t *testing.T) {
 func TestSingle(t *testing.T) {
 	b := newFake()
 	s, address := serve(t, Options{Browser: b, MaxClients: 1})
+	start := time.Now()
 	first := dial(t, address+"/devtools/browser/x", "Playwright/1.55.0 (x64; debian 12) node/22")
 	first.call("", "Browser.getVersion", nil)
 	if _, status, err := tryDial(t, address+"/devtools/browser/x", nil); err == nil || status != http.StatusConflict {
@@ -200,14 +202,14 @@ func TestSingle(t *testing.T) {
 		t.Errorf("the browser knows the clients %q; %s", b.names, body)
 	}
 	clients := s.Clients()
-	if len(clients) != 1 || clients[0].Name != "Playwright/1.55.0" || clients[0].Page != "" || time.Since(clients[0].Since) > time.Minute {
+	if len(clients) != 1 || clients[0].Name != "Playwright/1.55.0" || clients[0].Page != "" || clients[0].Since.Before(start) || clients[0].Since.After(time.Now()) {
 		t.Errorf("%+v", clients)
 	}
 	s.Disconnect(clients[0].ID)
 	if len(s.Clients()) != 0 {
 		t.Error("the client is connected")
 	}
-	if _, _, err := first.ws.Read(limited(t)); err == nil || !strings.Contains(err.Error(), "disconnected by the user") {
+	if _, _, err := first.ws.Read(await.Context(t)); err == nil || !strings.Contains(err.Error(), "disconnected by the user") {
 		t.Error(err)
 	}
 	dial(t, address+"/devtools/browser/x", "").call("", "Browser.getVersion", nil)

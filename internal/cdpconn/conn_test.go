@@ -317,6 +317,7 @@ func TestClose(t *testing.T) {
 // A slowTransport takes a second to return from Read after it was closed.
 type slowTransport struct{ *cdptest.FakeTransport }
 
+// Read takes its second in the fake time of synctest.
 func (s slowTransport) Read(ctx context.Context, msg *cdproto.Message) error {
 	err := s.FakeTransport.Read(ctx, msg)
 	if err != nil {

@@ -1,17 +1,16 @@
 package cdpconn
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
@@ -50,9 +49,7 @@ func newClients(t testing.TB, n int, handle func(*cdptest.FakeTransport, *cdprot
 // receive returns the next message of a client.
 func receive(t *testing.T, cl *Client) ClientMessage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	m, err := cl.Receive(ctx)
+	m, err := cl.Receive(await.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/agents"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
 )
 
@@ -300,18 +302,9 @@ func TestCloseKillsGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start := time.Now()
 			end(c, cancel)
-			<-c.Done()
-			if d := time.Since(start); d > 3*time.Second {
-				t.Errorf("took %v", d)
-			}
-			for limit := time.Now().Add(5 * time.Second); syscall.Kill(child, 0) == nil && !isZombie(child); {
-				if time.Now().After(limit) {
-					t.Fatalf("child %d still runs", child)
-				}
-				runtime.Gosched()
-			}
+			await.Receive(t, "the end of the chat", c.Done()) // although the child never ends
+			await.Until(t, "the end of the agent's child", func() bool { return syscall.Kill(child, 0) != nil || isZombie(child) })
 			if err := c.Err(); (err == nil) != (name == "Close") {
 				t.Errorf("Err: %v", err)
 			}
@@ -371,14 +364,10 @@ func TestCancel(t *testing.T) {
 	t.Run("agent does not obey", func(t *testing.T) {
 		r := newRecorder(t)
 		c := startChat(t, options(t, r))
-		canceled := cancelWhen(c, r, "x")
+		cancelWhen(c, r, "x")
 		stop := prompt(t, c, "say x", "deaf", "say dropped")
-		limit := time.Second
-		if testlog.RaceEnabled {
-			limit *= 3
-		}
-		if d := time.Since(<-canceled); stop != StopCancelled || d > limit {
-			t.Errorf("stop %q after %v", stop, d)
+		if stop != StopCancelled { // although the turn of the agent has not ended
+			t.Errorf("stop %q", stop)
 		}
 		before := r.text()
 		// The next prompt waits for the end of the turn, which comes with the next cancel.
@@ -821,7 +810,10 @@ func TestStartFaults(t *testing.T) {
 	} {
 		r := newRecorder(t)
 		o := options(t, r, tt.args...)
-		o.initializeTimeout = 500 * time.Millisecond
+		o.initializeTimeout = await.HangLimit
+		if tt.code == executor.ErrTimeout {
+			o.initializeTimeout = 500 * time.Millisecond
+		}
 		_, err := Start(t.Context(), o)
 		e, _ := errors.AsType[*executor.Error](err)
 		if e == nil || !strings.Contains(e.Error(), tt.want) || e.Code != tt.code || e.Hint == "" {
@@ -892,6 +884,7 @@ func TestProbe(t *testing.T) {
 
 // TestLatency measures the time from the agent's write to OnEvent.
 func TestLatency(t *testing.T) {
+	tier.Long(t)
 	var times []time.Duration
 	o := options(t, newRecorder(t))
 	o.OnEvent = func(e Event) {
@@ -947,9 +940,8 @@ func TestExampleAgent(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, r.text())
 		}
 	}
-	start := time.Now()
 	cancelWhen(c, r, "ACP Go Example Agent — demo only (no AI model).")
-	if stop := prompt(t, c, "Again."); stop != StopCancelled || time.Since(start) > 3*time.Second {
-		t.Errorf("stop %q after %v", stop, time.Since(start))
+	if stop := prompt(t, c, "Again."); stop != StopCancelled {
+		t.Errorf("stop %q", stop)
 	}
 }

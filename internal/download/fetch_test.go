@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func allow(context.Context, string) error { return nil }
@@ -339,17 +339,22 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func TestFetchDeadline(t *testing.T) {
 	d := open(t, testLimit)
+	reached := make(chan struct{})
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {
 			io.WriteString(w, "the beginning")
 			w.(http.Flusher).Flush()
 		}
+		reached <- struct{}{}
 		<-r.Context().Done()
 	})
 	for _, path := range []string{"/body", "/header"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, pass := await.Deadline(t.Context())
+		go func() {
+			<-reached
+			pass()
+		}()
 		err := fetchErr(ctx, d, request(t, srv.URL+path))
-		cancel()
 		wantCode(t, err, errs.ErrTimeout, "took too long")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v does not wrap the deadline", path, err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,7 +92,7 @@ func client(t testing.TB, p *Proxy) *http.Client {
 	u := &url.URL{Scheme: "http", Host: p.Addr(), User: p.credentials}
 	tr := &http.Transport{Proxy: http.ProxyURL(u), DisableCompression: true}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: await.HangLimit}
 }
 
 func serve(t testing.TB, h http.HandlerFunc) (s *httptest.Server, port string) {
@@ -122,7 +124,7 @@ func connect(t testing.TB, p *Proxy, target, early string) (net.Conn, *bufio.Rea
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(await.HangLimit))
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n%s", target, target, early)
 	br := bufio.NewReader(c)
 	res, err := http.ReadResponse(br, &http.Request{Method: "CONNECT"})
@@ -350,6 +352,7 @@ func TestCredentials(t *testing.T) {
 		}
 	})
 	p := start(t, Options{Policy: &rules{}, Credentials: url.UserPassword("browser", "s3cret")})
+	begin := time.Now()
 	if res, _ := get(t, client(t, p), "http://127.0.0.1:"+port+"/"); res.StatusCode != 200 {
 		t.Errorf("with credentials: %d", res.StatusCode)
 	}
@@ -364,7 +367,7 @@ func TestCredentials(t *testing.T) {
 	if _, _, res := connect(t, p, "127.0.0.1:"+port, ""); res.StatusCode != 407 {
 		t.Errorf("CONNECT without credentials: %s", res.Status)
 	}
-	if at, ok := p.Challenged("127.0.0.1"); !ok || time.Since(at) > time.Minute {
+	if at, ok := p.Challenged("127.0.0.1"); !ok || at.Before(begin) || at.After(time.Now()) {
 		t.Errorf("challenged %v at %v", ok, at)
 	}
 	get(t, client(t, p), "http://127.0.0.1:"+port+"/")

@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestPortSelectsProxyByCredentials serves two proxies with different policies on one port.
@@ -115,16 +117,16 @@ func TestPortLimitsRequestsOfEachProxy(t *testing.T) {
 // TestPortClosesProxyOfUnreadResponse closes a proxy while its client does not read the response.
 // The connections of the other proxy on the port stay open.
 func TestPortClosesProxyOfUnreadResponse(t *testing.T) {
-	full := make(chan struct{}) // closed when all buffers up to the client are full
+	var written atomic.Int64 // by the server, until all buffers up to the client are full
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/endless" {
 			return
 		}
-		defer close(full)
 		block := make([]byte, 1<<16)
 		for err := error(nil); err == nil; {
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Second))
-			_, err = w.Write(block)
+			var n int
+			n, err = w.Write(block)
+			written.Add(int64(n))
 		}
 	})
 	p, err := NewPort(0, nil)
@@ -153,19 +155,19 @@ func TestPortClosesProxyOfUnreadResponse(t *testing.T) {
 	}
 	other, conn, in := connect("b", "/")
 	defer other.Close()
-	slow, unread, _ := connect("a", "/endless")
-	<-full
+	slow, _, _ := connect("a", "/endless")
+	last, pauses := int64(0), 0
+	await.Until(t, "a server that cannot write", func() bool {
+		if n := written.Load(); n == 0 || n != last {
+			last, pauses = n, 0
+		}
+		pauses++
+		return pauses == 50
+	})
 	closed := make(chan error, 1)
 	go func() { closed <- slow.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("the proxy does not close")
-		unread.Close()
-		<-closed
+	if err := await.Receive(t, "the end of the proxy", closed); err != nil {
+		t.Error(err)
 	}
 	fmt.Fprintf(conn, "GET http://127.0.0.1:%s/ HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", port, basic("b", "secret"))
 	if res, err := http.ReadResponse(in, nil); err != nil || res.StatusCode != http.StatusOK {

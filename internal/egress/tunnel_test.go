@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // echo starts a server that sends back everything it reads, and then "bye" when the client closes
@@ -220,7 +222,7 @@ func TestTunnelClientDisconnects(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer origin.Close()
-		origin.SetReadDeadline(time.Now().Add(5 * time.Second))
+		origin.SetReadDeadline(time.Now().Add(await.HangLimit))
 		if _, err := io.ReadFull(origin, make([]byte, len(sent))); err != nil {
 			t.Errorf("%q: the origin received: %v", sent, err)
 		}
@@ -239,7 +241,7 @@ func TestWebSocketByUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(await.HangLimit))
 	chat(t, p, c, bufio.NewReader(c), "http://"+addr+"/", addr)
 }
 
@@ -339,21 +341,28 @@ func TestUpstreamRejects(t *testing.T) {
 }
 
 func TestMaxConns(t *testing.T) {
-	p := start(t, Options{Policy: &rules{}, MaxConns: 1})
+	policy := &rules{}
+	p := start(t, Options{Policy: policy, MaxConns: 1})
 	addr := echo(t)
-	first, _, _ := connect(t, p, addr, "")
+	first, tunnel, _ := connect(t, p, addr, "")
 	second, err := net.Dial("tcp", p.Addr()) // the kernel accepts it, but the proxy does not yet
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer second.Close()
 	fmt.Fprintf(second, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", addr)
-	second.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-	if _, err := second.Read(make([]byte, 1)); err == nil {
+	before := len(policy.checkedHosts())
+	for range 100 { // in which the proxy could serve the second
+		fmt.Fprintln(first, "\x16x")
+		if line, err := tunnel.ReadString('\n'); err != nil || line != "\x16x\n" {
+			t.Fatalf("the first tunnel returned %q, %v", line, err)
+		}
+	}
+	if after := len(policy.checkedHosts()); after != before {
 		t.Fatal("a second connection was served concurrently with the first")
 	}
 	first.Close()
-	second.SetReadDeadline(time.Now().Add(10 * time.Second))
+	second.SetReadDeadline(time.Now().Add(await.HangLimit))
 	res, err := http.ReadResponse(bufio.NewReader(second), &http.Request{Method: "CONNECT"})
 	if err != nil || res.StatusCode != 200 {
 		t.Errorf("after the first was closed: %v %v", res, err)
@@ -400,7 +409,7 @@ func TestUnauthenticatedConnectionsDoNotBlockClients(t *testing.T) {
 	}
 	flood()
 	fmt.Fprintln(tunnel, "\x16still here")
-	tunnel.SetReadDeadline(time.Now().Add(10 * time.Second))
+	tunnel.SetReadDeadline(time.Now().Add(await.HangLimit))
 	if line, err := br.ReadString('\n'); err != nil || line != "\x16still here\n" {
 		t.Errorf("the tunnel returned %q, %v", line, err)
 	}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestBroadcast(t *testing.T) {
@@ -19,11 +20,7 @@ func TestBroadcast(t *testing.T) {
 	}
 	b.Notify()
 	for _, ch := range []<-chan struct{}{first, second} {
-		select {
-		case <-ch:
-		case <-time.After(10 * time.Second):
-			t.Fatal("the change was not reported")
-		}
+		await.Receive(t, "report of a change", ch)
 	}
 	select {
 	case <-b.Changed():

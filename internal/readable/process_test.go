@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -44,37 +44,51 @@ func init() {
 	})
 }
 
-// TestConvertInEnds checks that a conversion ends with the context of its caller,
-// and uses neither CPU nor memory afterwards.
-func TestConvertInEnds(t *testing.T) {
-	for name, limit := range map[string]time.Duration{"deadline": 300 * time.Millisecond, "canceled": time.Hour} {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		want := context.DeadlineExceeded
-		if name == "canceled" {
-			time.AfterFunc(300*time.Millisecond, cancel)
-			want = context.Canceled
-		}
-		ended := make(chan error, 1)
-		go func() {
-			_, err := convertIn(ctx, endlessName, job{Text: "x"})
-			ended <- err
-		}()
-		select {
-		case err := <-ended:
-			if !errors.Is(err, want) {
-				t.Errorf("%s: %v", name, err)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("%s: the conversion is still running", name)
-		}
-		cancel()
-	}
+// children returns the child processes of this one.
+func children(t *testing.T) []*process.Process {
+	t.Helper()
 	self, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if children, err := self.Children(); err != nil && !errors.Is(err, process.ErrorNoChildren) || len(children) > 0 {
-		t.Errorf("processes are left: %v, %v", children, err)
+	list, err := self.Children()
+	if err != nil && !errors.Is(err, process.ErrorNoChildren) {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// interrupt calls convert, and end when the process of the conversion runs. It returns the result of
+// convert.
+func interrupt(t *testing.T, end func(), convert func() error) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- convert() }()
+	await.Until(t, "the process of a conversion", func() bool { return len(ended) > 0 || len(children(t)) > 0 })
+	end()
+	return await.Receive(t, "the end of a conversion", ended)
+}
+
+// TestConvertInEnds checks that a conversion ends with the context of its caller,
+// and uses neither CPU nor memory afterwards.
+func TestConvertInEnds(t *testing.T) {
+	for want, start := range map[error]func(context.Context) (context.Context, func()){
+		context.DeadlineExceeded: await.Deadline,
+		context.Canceled: func(parent context.Context) (context.Context, func()) {
+			return context.WithCancel(parent)
+		},
+	} {
+		ctx, end := start(t.Context())
+		err := interrupt(t, end, func() error {
+			_, err := convertIn(ctx, endlessName, job{Text: "x"})
+			return err
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if list := children(t); len(list) > 0 {
+		t.Errorf("processes are left: %v", list)
 	}
 }
 
@@ -92,11 +106,9 @@ func TestConvertInMemory(t *testing.T) {
 func TestBrackets(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", testlog.FloodLength()), strings.Repeat("![", testlog.FloodLength()), strings.Repeat("`", testlog.FloodLength())} {
 		for _, contentType := range []string{"", "text/css"} {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			if _, err := ConvertIn(ctx, contentType, text, "", Options{WholePage: true}); err != nil {
+			if _, err := ConvertIn(await.Context(t), contentType, text, "", Options{WholePage: true}); err != nil {
 				t.Errorf("%q in %q: %v", text[:2], contentType, err)
 			}
-			cancel()
 		}
 	}
 	for text, want := range map[string]string{"[a": "[a", "[a]": `\[a]`, "[a [b] [c": `\[a \[b] [c`, "<p>[a<p>b]": "[a\n\nb]", "[[a](b)": `\[\[a](b)`} {
@@ -111,9 +123,11 @@ func TestBrackets(t *testing.T) {
 // the process.
 func TestFloods(t *testing.T) {
 	testlog.Floods(t, func(text string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, _ = ConvertIn(ctx, "", text, "http://a.example/", Options{})
+		ctx, pass := await.Deadline(t.Context())
+		_ = interrupt(t, pass, func() error {
+			_, err := ConvertIn(ctx, "", text, "http://a.example/", Options{})
+			return err
+		})
 		_ = tidy(text)
 		_ = language(text)
 		_ = parseURL(text)

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -289,7 +290,7 @@ func TestTooDeep(t *testing.T) {
 // sizes are measured one after another, so that a slow or busy machine affects both. A burst of
 // other work can affect one pair of measurements, but not three.
 func TestHuge(t *testing.T) {
-	tier.Slow(t)
+	tier.Long(t)
 	for name, input := range map[string]func(n int) string{
 		"rows": func(n int) string {
 			return "<table>" + strings.Repeat("<tr><td><a href='/r'>row</a></td><td>some text, and more of it</td></tr>\n", n*2_500) + "</table>"
@@ -336,7 +337,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		// A conversion that does not end would otherwise look like a slow fuzzer.
-		watchdog := time.AfterFunc(5*time.Second, func() { panic(fmt.Sprintf("still converting %q %q %v", markup, pageURL, whole)) })
+		watchdog := time.AfterFunc(await.HangLimit, func() { panic(fmt.Sprintf("still converting %q %q %v", markup, pageURL, whole)) })
 		res, err := Convert(markup, pageURL, Options{WholePage: whole})
 		watchdog.Stop()
 		if err != nil {

@@ -124,10 +124,17 @@ func Run(ctx context.Context, source string, names []string, call Call, limits L
 	return r.result(ctx, err)
 }
 
+// An engineProcess is a process that runs a script. [child.Process] implements it.
+type engineProcess interface {
+	Messages() <-chan *child.Message
+	Send(*child.Message) error
+	Kill()
+}
+
 // An execution is the state of one script.
 type execution struct {
 	limits  Limits
-	process *child.Process
+	process engineProcess
 
 	timedOut bool // it exceeded Limits.Compute
 	done     bool // it returned or threw, or is not a script

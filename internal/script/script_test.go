@@ -10,12 +10,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gopsprocess "github.com/shirou/gopsutil/v4/process"
 	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -90,7 +92,6 @@ func TestRun(t *testing.T) {
 
 // TestBounds checks that scripts end and that their memory is limited.
 func TestBounds(t *testing.T) {
-	limits := Limits{Compute: 300 * time.Millisecond, Memory: 32 << 20}
 	for source, want := range map[string]string{
 		"for (;;);": "computed for more than 300ms",
 		"try { for (;;); } catch { return 'continued' } finally { for (;;); }":                           "computed for more than 300ms",
@@ -104,6 +105,10 @@ func TestBounds(t *testing.T) {
 		"const p = new Proxy({}, {get: () => { for (;;); }}); return p":                                  "computed for more than 300ms",
 		"Promise.resolve().then(function again() { return Promise.resolve().then(again) }); return 'ok'": "",
 	} {
+		limits := Limits{Compute: 300 * time.Millisecond, Memory: 32 << 20}
+		if want == "memory" {
+			limits.Compute = await.HangLimit
+		}
 		res, err := Run(t.Context(), source, nil, echo, limits)
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
@@ -114,25 +119,55 @@ func TestBounds(t *testing.T) {
 		}
 	}
 
-	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001, Compute: time.Minute})
+	res, err := Run(t.Context(), "for (let i = 0; i < 1e4; i++) print('é'.repeat(99)); return 'é'.repeat(1e5)", nil, echo, Limits{Output: 1001, Compute: await.HangLimit})
 	if err != nil || !res.Truncated || len(res.Output) > 1001 || len(res.Value) != 1000 || !strings.HasSuffix(res.Value, "é") {
 		t.Errorf("long output: %v, %d and %d bytes, truncated %t", err, len(res.Output), len(res.Value), res.Truncated)
 	}
 }
 
-// TestTimeInCalls checks that the time of calls does not count as computing time.
-func TestTimeInCalls(t *testing.T) {
-	slow := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-		select {
-		case <-time.After(120 * time.Millisecond):
-			return json.RawMessage("1"), nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+// A fakeEngine is the process of a script that calls wait three times. It computes for almost a second
+// before, between and after the calls.
+type fakeEngine struct{ messages, sent chan *child.Message }
+
+func (e *fakeEngine) Messages() <-chan *child.Message { return e.messages }
+func (e *fakeEngine) Send(m *child.Message) error     { e.sent <- m; return nil }
+func (e *fakeEngine) Kill()                           {}
+
+// run runs the script in the fake time of synctest.
+func (e *fakeEngine) run() {
+	send := func(kind string, data any) { e.messages <- child.NewMessage(kind, data) }
+	send("ready", nil)
+	for range 3 {
+		<-e.sent // start, answer
+		time.Sleep(time.Second - 1)
+		send("call", callData{Name: "wait", Args: "{}"})
 	}
-	res, err := Run(t.Context(), "return wait() + wait() + wait()", []string{"wait"}, slow, Limits{Compute: 100 * time.Millisecond})
-	if err != nil || res.Value != "3" {
-		t.Errorf("%+v, %v", res, err)
+	<-e.sent
+	time.Sleep(time.Second - 1)
+	send("end", endData{textData: textData{Text: "3"}, Outcome: "value"})
+	send("ended", "")
+}
+
+// TestTimeInCalls checks that the time of calls does not count as computing time, and that the time
+// between them does.
+func TestTimeInCalls(t *testing.T) {
+	for limit, want := range map[time.Duration]string{time.Second: "3", time.Second - 2: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &fakeEngine{make(chan *child.Message, 8), make(chan *child.Message, 8)}
+			var running sync.WaitGroup
+			running.Go(e.run)
+			slow := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				time.Sleep(time.Minute)
+				return json.RawMessage("1"), nil
+			}
+			r := &execution{limits: Limits{Compute: limit}.withDefaults(), process: e}
+			err := r.serve(t.Context(), slow, child.NewMessage("start", startData{}))
+			if err != nil || r.res.Value != want || r.timedOut != (want == "") {
+				t.Errorf("limit %v: %+v, timed out %t, %v", limit, r.res, r.timedOut, err)
+			}
+			close(e.sent)
+			running.Wait()
+		})
 	}
 }
 
@@ -169,20 +204,22 @@ func TestEndlessSteps(t *testing.T) {
 	var calls atomic.Int32
 	call := func(context.Context, string, json.RawMessage) (json.RawMessage, error) { calls.Add(1); return nil, nil }
 	source := "print('here'); try { " + endless + " } finally { call() }"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var started, all sync.WaitGroup
 	started.Add(maxEngines)
 	for range maxEngines {
 		all.Go(func() {
 			once := sync.OnceFunc(started.Done)
-			res, err := Run(t.Context(), "start();"+source, []string{"call", "start"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+			res, err := Run(ctx, "start();"+source, []string{"call", "start"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 				if name == "start" {
 					once()
 					started.Wait() // all of them run
 					return nil, nil
 				}
 				return call(ctx, name, args)
-			}, Limits{Compute: 500 * time.Millisecond})
-			if err != nil || res.Output != "here" || !strings.Contains(res.Thrown, "computed for more than 500ms") {
+			}, Limits{Compute: 10 * await.HangLimit})
+			if !errors.Is(err, context.Canceled) || res.Output != "here" {
 				t.Errorf("%+v, %v", res, err)
 			}
 		})
@@ -191,7 +228,14 @@ func TestEndlessSteps(t *testing.T) {
 	if _, err := Run(t.Context(), "return 1", nil, call, Limits{}); !errors.Is(err, ErrBusy) {
 		t.Errorf("Run beyond maxEngines: %v", err)
 	}
+	awaitComputing(t, maxEngines)
+	cancel()
 	all.Wait()
+	noProcess(t)
+	res, err := Run(t.Context(), source, []string{"call"}, call, Limits{Compute: 300 * time.Millisecond})
+	if err != nil || !strings.Contains(res.Thrown, "computed for more than 300ms") {
+		t.Errorf("an endless step: %+v, %v", res, err)
+	}
 	noProcess(t)
 	if res, err := Run(t.Context(), "return 1", nil, call, Limits{}); err != nil || res.Value != "1" {
 		t.Errorf("afterwards: %+v, %v", res, err)
@@ -204,29 +248,64 @@ func TestEndlessSteps(t *testing.T) {
 // TestCanceledStep checks that cancellation ends a script during a step.
 func TestCanceledStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	started, ended := make(chan struct{}), make(chan error, 1)
 	start := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-		time.AfterFunc(100*time.Millisecond, cancel)
+		close(started)
 		return nil, nil
 	}
-	_, err := Run(ctx, "start(); "+endless, []string{"start"}, start, Limits{Compute: time.Minute})
-	if !errors.Is(err, context.Canceled) {
+	go func() {
+		_, err := Run(ctx, "start(); "+endless, []string{"start"}, start, Limits{Compute: 10 * await.HangLimit})
+		ended <- err
+	}()
+	await.Receive(t, "the call of a script", started)
+	awaitComputing(t, 1)
+	cancel()
+	if err := await.Receive(t, "the end of a script", ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	noProcess(t)
 }
 
-// noProcess fails the test if a child process still runs.
-func noProcess(t *testing.T) {
+// children returns the child processes of this one.
+func children(t *testing.T) []*gopsprocess.Process {
 	t.Helper()
 	self, err := gopsprocess.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	children, err := self.Children()
+	list, err := self.Children()
 	if err != nil && !errors.Is(err, gopsprocess.ErrorNoChildren) {
 		t.Fatal(err)
 	}
-	for _, c := range children {
+	return list
+}
+
+// awaitComputing waits until the scripts of n engine processes, which have begun, have computed for
+// some time.
+func awaitComputing(t *testing.T, n int) {
+	t.Helper()
+	used := func(p *gopsprocess.Process) float64 {
+		times, err := p.Times()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return times.User
+	}
+	list := children(t)
+	if len(list) != n {
+		t.Fatalf("%d engine processes, want %d", len(list), n)
+	}
+	for _, p := range list {
+		before := used(p)
+		await.Until(t, "a script that computes", func() bool { return used(p) > before+0.05 })
+	}
+}
+
+// noProcess fails the test if a child process still runs.
+func noProcess(t *testing.T) {
+	t.Helper()
+	for _, c := range children(t) {
 		t.Errorf("process %d is still running", c.Pid)
 	}
 }
@@ -262,7 +341,7 @@ func TestLongMessages(t *testing.T) {
 		return json.Marshal(strings.Repeat("x", child.MaxMessage))
 	}
 	const catch = "try { %s; return 'done' } catch (e) { return e.message }"
-	limits := Limits{Memory: 2 << 30, Compute: 5 * time.Minute} // the race detector makes the engine slow and large
+	limits := Limits{Memory: 2 << 30, Compute: 10 * await.HangLimit} // the race detector makes the engine slow and large
 	for call, want := range map[string]string{
 		"long()":                     "the result of long: it is larger than 24 MiB",
 		"long({a: '€'.repeat(9e6)})": "the argument: it is larger than 24 MiB",
@@ -314,7 +393,7 @@ func TestHugeResults(t *testing.T) {
 				continue // takes half a minute
 			}
 			source := fmt.Sprintf(form, size)
-			res, err := Run(t.Context(), source, nil, nil, Limits{Compute: time.Minute}) // the race detector makes the engine slow
+			res, err := Run(t.Context(), source, nil, nil, Limits{Compute: await.HangLimit}) // the race detector makes the engine slow
 			if err != nil {
 				t.Fatalf("%s: %v", source, err)
 			}

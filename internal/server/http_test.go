@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // testToken is the token of the principal "ci".
@@ -268,13 +269,8 @@ func TestHTTPWriteTimeout(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), testToken, len(ping), ping)
-	select {
-	case err := <-s.failed:
-		if !os.IsTimeout(err) {
-			t.Errorf("the stream ended with %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("the stream did not end") // the end of the connection ends it
+	if err := await.Receive(t, "the end of the stream", s.failed); !os.IsTimeout(err) {
+		t.Errorf("the stream ended with %v", err)
 	}
 }
 
@@ -419,11 +415,7 @@ func TestHTTPDrain(t *testing.T) {
 	if err := f.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Second); request("/readyz") != http.StatusServiceUnavailable; {
-		if time.Now().After(deadline) {
-			t.Fatal("still ready")
-		}
-	}
+	await.Until(t, "a server that is not ready", func() bool { return request("/readyz") == http.StatusServiceUnavailable })
 	if got := probe("/healthz"); got != http.StatusOK {
 		t.Errorf("health while stopping: %d", got)
 	}
@@ -436,6 +428,10 @@ func TestHTTPDrain(t *testing.T) {
 	}
 	if err := <-f.ended; err != nil {
 		t.Error(err)
+	}
+	if conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")); err == nil {
+		conn.Close()
+		t.Errorf("%s is still open", base)
 	}
 }
 

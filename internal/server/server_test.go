@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
@@ -62,26 +63,33 @@ type fixture struct {
 
 func start(t *testing.T, opts Options) *fixture {
 	t.Helper()
-	f := &fixture{dir: shortDir(t), ended: make(chan error, 1)}
+	dir := shortDir(t)
+	l, err := Listen(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := serve(t, opts, l, l.Release, NewClient(SocketPath(dir)))
+	f.dir = dir
+	return f
+}
+
+// serve starts a server on a listener. release is called when it has ended.
+func serve(t *testing.T, opts Options, l net.Listener, release func(), client *Client) *fixture {
+	f := &fixture{Client: client, ended: make(chan error, 1)}
 	if opts.Open == nil {
 		opts.Open = func(r OpenRequest) (Session, error) {
 			f.opened.Add(1)
 			return fakeSession{r.Name, &f.closed}, nil
 		}
 	}
-	l, err := Listen(t.Context(), f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	f.server = New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer l.Release()
+		defer release()
 		f.ended <- f.server.Serve(ctx, l)
 	}()
-	f.Client = NewClient(SocketPath(f.dir))
 	t.Cleanup(func() {
 		f.Client.Close()
 		cancel()
@@ -194,80 +202,6 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A blankSession is a session whose browser the test starts.
-type blankSession struct {
-	fakeSession
-	started *atomic.Bool
-}
-
-func (s blankSession) HasBrowser() bool { return s.started.Load() }
-
-// TestReplaceSession opens a session with other settings: it is replaced unless it has a browser or
-// is in use, and then the error names all differences.
-func TestReplaceSession(t *testing.T) {
-	var f *fixture
-	var started atomic.Bool
-	var settings []Settings
-	f = start(t, Options{Open: func(r OpenRequest) (Session, error) {
-		settings = append(settings, r.Settings)
-		return blankSession{fakeSession{r.Name, &f.closed}, &started}, nil
-	}})
-	ctx := t.Context()
-	first, second := Settings{"--headless": {"true"}}, Settings{"--allow-domain": {"example.com"}, "--enable-mutations": {"true"}}
-	for _, s := range []Settings{first, nil, second, second} {
-		if err := f.OpenSession(ctx, "work", s, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(settings) != 2 || f.closed.Load() != 1 || len(settings[1]) != 2 {
-		t.Fatalf("opened with %v, closed %d", settings, f.closed.Load())
-	}
-	refused := func(what string) {
-		t.Helper()
-		err := f.OpenSession(ctx, "work", Settings{"--allow-domain": {"example.org"}, "--headless": {"true"}, "--enable-mutations": {"true"}}, false)
-		wantError(t, err, errs.ErrBadArgs, `: --allow-domain is ["example.com"] there, not ["example.org"]; --headless is unset there, not ["true"]`)
-		if e, ok := errors.AsType[*errs.Error](err); !ok || !strings.Contains(e.Hint, "`chrome-mcp sessions close work`") {
-			t.Errorf("%s: hint of %v", what, err)
-		}
-	}
-	stream, err := f.Stream(ctx, "work")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused("in use")
-	if err := stream.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(stream); err != nil {
-		t.Fatal(err)
-	}
-	// A use that ends shortly afterwards, like that of a call whose response the client already has.
-	brief, err := f.Stream(ctx, "work")
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(100*time.Millisecond, func() { _ = brief.CloseWrite() })
-	for _, s := range []Settings{first, second} {
-		if err := f.OpenSession(ctx, "work", s, false); err != nil {
-			t.Error(err)
-		}
-	}
-	// One that has started a browser when it ends.
-	starting, err := f.Stream(ctx, "work")
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(100*time.Millisecond, func() {
-		started.Store(true)
-		_ = starting.CloseWrite()
-	})
-	refused("in use, then with a browser")
-	refused("with a browser")
-	if n := f.closed.Load(); n != 3 {
-		t.Errorf("closed %d sessions", n)
-	}
-}
-
 func TestSessionSettingsConflict(t *testing.T) {
 	f := start(t, Options{})
 	ctx := t.Context()
@@ -288,6 +222,9 @@ func TestSessionSettingsConflict(t *testing.T) {
 	} {
 		err := f.OpenSession(ctx, DefaultSession, other, false)
 		wantError(t, err, errs.ErrBadArgs, text)
+		if e, ok := errors.AsType[*errs.Error](err); !ok || !strings.Contains(e.Hint, "`chrome-mcp sessions close "+DefaultSession+"`") {
+			t.Errorf("hint of %v", err)
+		}
 		if strings.Contains(fmt.Sprint(err), "SECRET") {
 			t.Errorf("the error has a secret: %v", err)
 		}
@@ -336,25 +273,34 @@ func TestStopClosesSessions(t *testing.T) {
 
 // TestIdleTimeout checks that a server ends after its idle timeout, but not during a request.
 func TestIdleTimeout(t *testing.T) {
-	release := make(chan struct{})
-	f := start(t, Options{IdleTimeout: 50 * time.Millisecond, Open: func(r OpenRequest) (Session, error) {
-		<-release
-		return fakeSession{r.Name, new(atomic.Int32)}, nil
-	}})
-	opened := make(chan error, 1)
-	go func() { opened <- f.OpenSession(context.Background(), "a", nil, false) }()
-	select {
-	case err := <-f.ended:
-		t.Fatalf("the server ended during a request: %v", err)
-	case <-time.After(500 * time.Millisecond):
-	}
-	close(release)
-	if err := <-opened; err != nil {
-		t.Fatal(err)
-	}
-	if err := <-f.ended; err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = time.Minute
+		release := make(chan struct{})
+		f, _ := startPipe(t, Options{IdleTimeout: timeout, Open: func(r OpenRequest) (Session, error) {
+			<-release
+			return fakeSession{r.Name, new(atomic.Int32)}, nil
+		}})
+		time.Sleep(timeout - 1)
+		opened := make(chan error, 1)
+		go func() { opened <- f.OpenSession(t.Context(), "a", nil, false) }()
+		time.Sleep(10 * timeout)
+		select {
+		case err := <-f.ended:
+			t.Fatalf("the server ended during a request: %v", err)
+		default:
+		}
+		close(release)
+		if err := <-opened; err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took < timeout || took > timeout+closeGrace {
+			t.Errorf("the server ended after %v, want %v", took, timeout)
+		}
+	})
 }
 
 func TestSocket(t *testing.T) {
@@ -383,7 +329,7 @@ func TestSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Its browsers still run.
-		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		short, cancel := context.WithTimeout(t.Context(), StopTimeout/300)
 		defer cancel()
 		if _, err := Listen(short, dir); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a new server: %v", err)
@@ -407,7 +353,7 @@ func TestSocket(t *testing.T) {
 	})
 	t.Run("next server", func(t *testing.T) {
 		f := start(t, Options{})
-		if err := f.WaitStopped(t.Context(), Status{Started: time.Now().Add(-time.Hour)}); err != nil {
+		if err := f.WaitStopped(t.Context(), Status{Started: time.Now().AddDate(0, 0, -1)}); err != nil {
 			t.Errorf("waiting for an earlier server: %v", err)
 		}
 	})

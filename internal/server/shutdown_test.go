@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
@@ -67,8 +68,9 @@ func (s *drainSession) Close(string) error {
 // startDraining starts a server with a running call and a waiting client, and returns the response
 // to the call.
 func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
+	t.Helper()
 	ses := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
-	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
+	f, socket := startPipe(t, Options{Open: func(r OpenRequest) (Session, error) {
 		ses.limit = r.Limit
 		return ses, nil
 	}})
@@ -96,11 +98,7 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 	if failed := send(http.MethodGet); failed != "" {
 		t.Fatal(failed)
 	}
-	stream, err := f.Stream(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stream.Close() })
+	openStream(t, socket, "a")
 	go func() { response <- send(http.MethodPost) }()
 	<-ses.called
 	return f, ses, response
@@ -109,99 +107,99 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 // TestStopDrainsCalls checks that a running call finishes when the server stops, and that clients
 // which wait for messages do not delay the end.
 func TestStopDrainsCalls(t *testing.T) {
-	f, ses, response := startDraining(t)
-	start := time.Now()
-	if err := f.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-f.ended:
-		t.Fatalf("the server ended during a call: %v", err)
-	case <-ses.closed:
-		t.Fatal("the session was closed during a call")
-	case <-time.After(200 * time.Millisecond):
-	}
-	close(ses.proceed)
-	if got := <-response; !strings.HasPrefix(got, "200 result") {
-		t.Errorf("the call returned %s", got)
-	}
-	if err := <-f.ended; err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(start); d > drainTimeout {
-		t.Errorf("the end took %v", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, ses, response := startDraining(t)
+		start := time.Now()
+		if err := f.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(drainTimeout / 2)
+		select {
+		case err := <-f.ended:
+			t.Fatalf("the server ended during a call: %v", err)
+		case <-ses.closed:
+			t.Fatal("the session was closed during a call")
+		default:
+		}
+		close(ses.proceed)
+		if got := <-response; !strings.HasPrefix(got, "200 result") {
+			t.Errorf("the call returned %s", got)
+		}
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d >= drainTimeout {
+			t.Errorf("the end took %v", d)
+		}
+	})
 }
 
 // TestStopEndsLongCalls checks that a call which does not finish in time is ended.
 func TestStopEndsLongCalls(t *testing.T) {
-	f, ses, response := startDraining(t)
-	start := time.Now()
-	if err := f.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	<-ses.closed
-	if d := time.Since(start); d < drainTimeout {
-		t.Errorf("the call had %v", d)
-	}
-	if got := <-response; !strings.HasPrefix(got, "200 result") {
-		t.Errorf("the call returned %s", got)
-	}
-	if err := <-f.ended; err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, ses, response := startDraining(t)
+		start := time.Now()
+		if err := f.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-ses.closed
+		if d := time.Since(start); d != drainTimeout {
+			t.Errorf("the call had %v", d)
+		}
+		if got := <-response; !strings.HasPrefix(got, "200 result") {
+			t.Errorf("the call returned %s", got)
+		}
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestStopWithHalfOpenConnections stops a server while connections have sent a part of a request.
 func TestStopWithHalfOpenConnections(t *testing.T) {
 	for _, network := range []string{"unix", "tcp"} {
 		t.Run(network, func(t *testing.T) {
-			f, url := startHTTP(t, Options{}, HTTPOptions{})
-			address, header := SocketPath(f.dir), "Host: x\r\n"
-			if network == "tcp" {
-				address = strings.TrimPrefix(url, "http://")
-				header = fmt.Sprintf("Host: %s\r\nAuthorization: Bearer %s\r\n", address, testToken)
-			}
-			dial := func() net.Conn {
-				conn, err := net.Dial(network, address)
-				if err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				web, l := listenPipe(t)
+				f, socket := startPipe(t, Options{HTTP: web})
+				header := fmt.Sprintf("Host: %s\r\nAuthorization: Bearer %s\r\n", l.addr, testToken)
+				dial := func() net.Conn {
+					conns := l
+					if network == "unix" {
+						conns = socket
+					}
+					conn := conns.dial()
+					t.Cleanup(func() { conn.Close() })
+					return conn
+				}
+				if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { conn.Close() })
-				return conn
-			}
-			if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
-				t.Fatal(err)
-			}
-			for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\n" + header, "PUT /v1/sessions/b HTTP/1.1\r\n" + header + "Content-Length: 100\r\n\r\n{"} {
-				if _, err := io.WriteString(dial(), sent); err != nil {
+				for _, sent := range []string{"", "POST /mcp HT", "POST /mcp HTTP/1.1\r\n" + header, "PUT /v1/sessions/b HTTP/1.1\r\n" + header + "Content-Length: 100\r\n\r\n{"} {
+					if _, err := io.WriteString(dial(), sent); err != nil {
+						t.Fatal(err)
+					}
+				}
+				// A client that reads no response.
+				conn := dial()
+				conn.SetWriteDeadline(time.Now().Add(time.Second))
+				in := bufio.NewWriter(conn)
+				for err := error(nil); err == nil; {
+					_, err = io.WriteString(in, "GET /v1/sessions HTTP/1.1\r\n"+header+"\r\n")
+				}
+				start := time.Now()
+				if err := f.Stop(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			}
-			// A client that reads no response.
-			conn := dial()
-			conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-			in := bufio.NewWriter(conn)
-			for err := error(nil); err == nil; {
-				_, err = io.WriteString(in, "GET /v1/sessions HTTP/1.1\r\n"+header+"\r\n")
-			}
-			start := time.Now()
-			if err := f.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-f.ended; err != nil {
-				t.Error(err)
-			}
-			if d := time.Since(start); d > drainTimeout {
-				t.Errorf("the end took %v", d)
-			}
-			if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
-				t.Errorf("after the end: %v", err)
-			}
-			if conn, err := net.Dial(network, address); err == nil {
-				conn.Close()
-				t.Errorf("%s is still open", address)
-			}
+				if err := <-f.ended; err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(start); d >= drainTimeout {
+					t.Errorf("the end took %v", d)
+				}
+				<-socket.closed
+				<-l.closed
+			})
 		})
 	}
 }
@@ -209,21 +207,18 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 // TestStopRejectsCalls checks that a call on an open connection is rejected while the server
 // drains.
 func TestStopRejectsCalls(t *testing.T) {
-	f, ses, response := startDraining(t)
-	if err := f.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for { // until Serve has noticed
-		release, err := ses.limit(t.Context())
-		if err != nil {
-			wantError(t, err, errs.ErrNoBackend, "the server is stopping")
-			break
+	synctest.Test(t, func(t *testing.T) {
+		f, ses, response := startDraining(t)
+		if err := f.Stop(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		release()
-	}
-	close(ses.proceed)
-	<-response
-	if err := <-f.ended; err != nil {
-		t.Error(err)
-	}
+		synctest.Wait() // until Serve has noticed
+		_, err := ses.limit(t.Context())
+		wantError(t, err, errs.ErrNoBackend, "the server is stopping")
+		close(ses.proceed)
+		<-response
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -13,43 +12,10 @@ import (
 	"time"
 )
 
-// A pipeListener accepts in-memory connections, whose deadlines use the clock of synctest.
-type pipeListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	addr   net.Addr
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case conn := <-l.conns:
-		return conn, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error   { close(l.closed); return nil }
-func (l *pipeListener) Addr() net.Addr { return l.addr }
-
-// dial returns a connection, as soon as the listener accepts it.
-func (l *pipeListener) dial() net.Conn {
-	client, server := net.Pipe()
-	l.conns <- server
-	return client
-}
-
 // servePipe serves an HTTP listener on in-memory connections until the end of the test. closed
 // receives the time when the server closes a connection.
 func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
-	listener, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{}}})
-	listener.listener.Close()
-	l = &pipeListener{make(chan net.Conn), make(chan struct{}), listener.listener.Addr()}
-	listener.listener = l
+	listener, l := listenPipe(t)
 	serve := listener.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
 	times := make(chan time.Time, 4*maxConnections)
 	listener.web.ConnState = func(_ net.Conn, state http.ConnState) {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -12,24 +13,26 @@ import (
 // TestQueuedUploadReadsNoFiles checks that calls in the call queue of a tab have not read files
 // yet.
 func TestQueuedUploadReadsNoFiles(t *testing.T) {
-	h := newHost(t)
-	tab := h.adopt(t, "https://a.test/")
-	s := h.open(t, executor.SessionOptions{UploadsDir: t.TempDir()})
-	upload := func(wait time.Duration) error {
-		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		defer cancel()
-		_, err := pagetest.Of(s, "").Upload(ctx, executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
-		return err
-	}
-	release, err := tab.Page.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := upload(50 * time.Millisecond); executor.CodeOf(err) != executor.ErrTimeout {
-		t.Errorf("while another call uses the tab: %v", err)
-	}
-	release()
-	if err := upload(10 * time.Second); executor.CodeOf(err) != executor.ErrBadArgs {
-		t.Errorf("afterwards: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		tab := h.adopt(t, "https://a.test/")
+		s := h.open(t, executor.SessionOptions{UploadsDir: t.TempDir()})
+		upload := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := pagetest.Of(s, "").Upload(ctx, executor.Target{Ref: "e1"}, []string{"nosuch.txt"}, nil)
+			return err
+		}
+		release, err := tab.Page.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := upload(); executor.CodeOf(err) != executor.ErrTimeout {
+			t.Errorf("while another call uses the tab: %v", err)
+		}
+		release()
+		if err := upload(); executor.CodeOf(err) != executor.ErrBadArgs {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
 }

@@ -220,13 +220,13 @@ func TestSharedTab(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	first := share(1, now.Add(-time.Hour)) // before the session started
+	first := share(1, now.AddDate(0, 0, -2)) // before the session started
 	wantActive(first, 0)
 	h.popup(t, first, "https://a.test/popup")
 	share(3, time.Time{})           // shared automatically
-	share(4, now.Add(-time.Minute)) // released by another agent
+	share(4, now.AddDate(0, 0, -1)) // released by another agent
 	wantActive(first, 0)
-	second := share(5, now.Add(time.Hour))
+	second := share(5, now.AddDate(0, 0, 1))
 	wantActive(second, 1)
 	wantReported(second, true)
 	wantActive(second, 1)
@@ -237,19 +237,19 @@ func TestSharedTab(t *testing.T) {
 	}
 	opened := s.find(h.browser, own.ID)
 	wantActive(opened, 1)
-	third := share(6, now.Add(2*time.Hour))
+	third := share(6, now.AddDate(0, 0, 2))
 	if st := s.Status(ctx); st.ActiveTabID != own.ID {
 		t.Errorf("the status reports %q", st.ActiveTabID)
 	}
 	wantActive(opened, 2)
 	wantReported(third, false)
-	fourth := share(7, now.Add(3*time.Hour))
+	fourth := share(7, now.AddDate(0, 0, 3))
 	if _, err := s.SelectTab(ctx, s.id(h.browser, third)); err != nil { // also reports the fourth tab
 		t.Fatal(err)
 	}
 	wantReported(fourth, false)
 	wantActive(third, 3)
-	fifth := share(8, now.Add(4*time.Hour))
+	fifth := share(8, now.AddDate(0, 0, 4))
 	if _, err := pagetest.Of(s, own.ID).HandleDialog(ctx, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
 		t.Fatal(err)
 	}
@@ -279,9 +279,9 @@ func TestSeveralSharedTabs(t *testing.T) {
 		tab.ShareSequence, tab.SharedByUserAt = n, sharedAt
 		return tab
 	}
-	first := share(1, time.Now().Add(-time.Hour)) // before the session started
-	share(2, time.Now().Add(time.Hour))
-	share(3, time.Now().Add(2*time.Hour))
+	first := share(1, time.Now().AddDate(0, 0, -1)) // before the session started
+	share(2, time.Now().AddDate(0, 0, 1))
+	share(3, time.Now().AddDate(0, 0, 2))
 	for range 2 { // the first call selects no tab for the second
 		_, err := pagetest.Of(s, "").Text(t.Context(), nil)
 		var none *executor.NoActiveTabError

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +21,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // writerName is the environment variable that makes the test binary write entries until it is killed.
@@ -337,13 +340,9 @@ func TestMaxFile(t *testing.T) {
 func TestInUse(t *testing.T) {
 	path := dbPath(t)
 	open(t, path)
-	start := time.Now()
 	_, err := Open(path)
 	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) {
 		t.Errorf("second Open: %v", err)
-	}
-	if d := time.Since(start); d > 2*lockTimeout {
-		t.Errorf("second Open took %v", d)
 	}
 }
 
@@ -424,8 +423,27 @@ func TestCorruptEntries(t *testing.T) {
 	}
 }
 
-// TestKilled kills a process that writes entries and prints each of them: at most those of the last
-// second are lost.
+// TestFlushInterval checks that a second after an entry was stored, it is in the file.
+func TestFlushInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := dbPath(t)
+		s := open(t, path)
+		check(t, s.Create(Chat{ID: "a"}))
+		for n := range int64(3) {
+			check(t, s.Put("a", text(n+1, "x")))
+			time.Sleep(time.Second)
+			data, err := os.ReadFile(path)
+			check(t, err)
+			copied := filepath.Join(t.TempDir(), "copied.db")
+			check(t, os.WriteFile(copied, data, 0o600))
+			if got, err := open(t, copied).Last("a"); err != nil || got != n+1 {
+				t.Errorf("the last of %d entries is %d, %v", n+1, got, err)
+			}
+		}
+	})
+}
+
+// TestKilled kills a process that writes entries: those that it had written to the file are not lost.
 func TestKilled(t *testing.T) {
 	path := dbPath(t)
 	cmd := exec.Command(os.Args[0])
@@ -433,15 +451,10 @@ func TestKilled(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	check(t, err)
 	check(t, cmd.Start())
-	var first, last Entry
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		check(t, json.Unmarshal(lines.Bytes(), &last))
-		if first.Seq == 0 {
-			first = last
-		}
-		if last.At-first.At >= 2500 {
-			break
-		}
+	written := int64(0)
+	for lines := bufio.NewScanner(out); written < 500 && lines.Scan(); {
+		written, err = strconv.ParseInt(lines.Text(), 10, 64)
+		check(t, err)
 	}
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -449,27 +462,24 @@ func TestKilled(t *testing.T) {
 	n, err := s.Last("a")
 	check(t, err)
 	got, _, err := s.Entries("a", 0, 0)
-	if err != nil || len(got) != int(n) || n == 0 {
-		t.Fatalf("%d entries, last %d, %v", len(got), n, err)
-	}
-	if lost := last.At - got[n-1].At; lost > 1000 {
-		t.Errorf("lost %d ms: %d of %d entries", lost, last.Seq-n, last.Seq)
+	if err != nil || len(got) != int(n) || n < written || written == 0 {
+		t.Fatalf("%d entries, last %d of at least %d, %v", len(got), n, written, err)
 	}
 }
 
+// writeForever writes entries, and prints the number of the last one in the file.
 func writeForever(path string) {
 	s, err := Open(path)
 	if err == nil {
 		err = s.Create(Chat{ID: "a", Title: "Killed"})
 	}
 	for seq := int64(1); err == nil; seq++ {
-		e := Entry{Seq: seq, At: time.Now().UnixMilli(), Kind: KindAgent, Text: "text"}
-		if err = s.Put("a", e); err == nil {
-			var line []byte
-			line, err = json.Marshal(e)
-			fmt.Printf("%s\n", line)
+		err = s.Put("a", Entry{Seq: seq, At: time.Now().UnixMilli(), Kind: KindAgent, Text: "text"})
+		if err == nil && seq%50 == 0 {
+			if err = s.flush(); err == nil {
+				fmt.Println(seq)
+			}
 		}
-		time.Sleep(time.Millisecond) // the rate of a fast agent
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -553,6 +563,7 @@ func tenThousand(t testing.TB) *Store {
 
 // TestReadLongChat checks the limits for the benchmarks below.
 func TestReadLongChat(t *testing.T) {
+	tier.Long(t)
 	s := tenThousand(t)
 	for limit, most := range map[int]time.Duration{100: 50 * time.Millisecond, 0: 200 * time.Millisecond} {
 		best := time.Hour

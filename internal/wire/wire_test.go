@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // readCases returns the test cases in a file of testdata. The extension's tests read some of these
@@ -226,17 +225,17 @@ func TestTimeouts(t *testing.T) {
 	for _, tt := range []struct {
 		method string
 		params any
-		want   time.Duration
+		want   string
 	}{
-		{MethodTabsList, nil, 30 * time.Second},
-		{MethodCDP, CDPCommand{Method: "Runtime.evaluate"}, 30 * time.Second},
-		{MethodCDP, CDPCommand{Method: "Page.captureScreenshot"}, time.Minute},
-		{MethodCDP, &CDPCommand{Method: "Page.navigate"}, time.Minute},
-		{MethodConsent, PromptParams{}, time.Minute},
-		{"no_such", nil, 30 * time.Second},
+		{MethodTabsList, nil, "30s"},
+		{MethodCDP, CDPCommand{Method: "Runtime.evaluate"}, "30s"},
+		{MethodCDP, CDPCommand{Method: "Page.captureScreenshot"}, "1m0s"},
+		{MethodCDP, &CDPCommand{Method: "Page.navigate"}, "1m0s"},
+		{MethodConsent, PromptParams{}, "1m0s"},
+		{"no_such", nil, "30s"},
 	} {
-		if got := Timeout(tt.method, tt.params); got != tt.want {
-			t.Errorf("%s %v: %v, want %v", tt.method, tt.params, got, tt.want)
+		if got := Timeout(tt.method, tt.params).String(); got != tt.want {
+			t.Errorf("%s %v: %s, want %s", tt.method, tt.params, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,251 @@
+package archtest
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// unchecked lists the packages with findings of TestDurations, and their number. It only shrinks.
+var unchecked = map[string]int{
+	"cmd/chrome-mcp":                47,
+	"examples/ci":                   1,
+	"examples/demo":                 1,
+	"examples/embed":                1,
+	"examples/managed":              1,
+	"examples/policy":               1,
+	"executor/chromium":             32,
+	"executor/extension":            26,
+	"extension":                     8,
+	"internal/dashboard":            1,
+	"internal/executortest":         85,
+	"internal/leaktest":             4,
+	"internal/page":                 4,
+	"internal/sidepanel":            1,
+	"internal/testing/cdpsuite":     1,
+	"internal/testing/handovertest": 1,
+	"internal/testing/panelport":    1,
+	"internal/testing/testlog":      2,
+	"internal/testing/userbrowser":  3,
+}
+
+// durationsFixture is a package with all kinds of durations in tests.
+const durationsFixture = "internal/archtest/testdata/durations"
+
+// TestDurations checks that no result of a test depends on the speed of the machine. In test files
+// and in the packages of suites it reports
+//
+//   - constants of type time.Duration, at their outermost expression, that contain a constant of
+//     package time or no named constant (5*time.Second, but not 2*wire.HelloTimeout),
+//   - calls of time.Sleep, and
+//   - comparisons of a measured time other than a lower bound whose violation is an error:
+//     if took < wait { t.Error… }. A time is measured if it comes from time.Since or Time.Sub,
+//     directly or through variables, fields and results of functions.
+//
+// All of these are allowed in package await and in functions of fake time, of benchmarks and of
+// long tests:
+//
+//   - a declared function that calls synctest.Test, a function literal passed to such a function, and
+//     a function whose comment contains the word synctest, such as a method of an interface,
+//   - a declared function named Benchmark…,
+//   - a function that calls tier.Long, tier.LongCase or tier.Exhaustive, or another such function, in
+//     a statement of its body that is not nested in another one, and
+//   - a function, variable, constant or type that is used, and only in such functions.
+//
+// A duration is also allowed
+//
+//   - as an argument of a function or method of the product, and as a field of a struct, element of
+//     a slice or value of a variable that the product declares, also in a sum or product, or added to
+//     a time,
+//   - as the other side of a lower bound,
+//   - as a unit: a divisor, and the argument of Round and Truncate.
+func TestDurations(t *testing.T) {
+	counts := map[string]int{}
+	var lines []string
+	for _, f := range durations(t) {
+		dir := filepath.ToSlash(filepath.Dir(f.file))
+		if dir == durationsFixture {
+			continue
+		}
+		counts[dir]++
+		if unchecked[dir] == 0 || testing.Verbose() {
+			lines = append(lines, f.String())
+		}
+	}
+	for dir := range unchecked {
+		counts[dir] += 0
+	}
+	for _, dir := range slices.Sorted(maps.Keys(counts)) {
+		switch got, want := counts[dir], unchecked[dir]; {
+		case want == 0:
+			t.Errorf("%s: %d findings", dir, got)
+		case got > want:
+			t.Errorf("%s: %d findings, %d more than in unchecked; run with -v to see them", dir, got, got-want)
+		case got < want:
+			t.Errorf("%s: %d findings; lower its number in unchecked from %d", dir, got, want)
+		}
+	}
+	for _, line := range lines {
+		t.Log(line)
+	}
+}
+
+// TestDurationsFixture checks the findings in the fixture against its comments "// want TEXT".
+func TestDurationsFixture(t *testing.T) {
+	got := map[string]string{}
+	files := map[string]bool{}
+	for _, f := range durations(t) {
+		if filepath.ToSlash(filepath.Dir(f.file)) == durationsFixture {
+			got[fmt.Sprintf("%s:%d", f.file, f.line)] += f.what
+			files[f.file] = true
+		}
+	}
+	for name := range files {
+		source, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := 0
+		for text := range strings.Lines(string(source)) {
+			line++
+			_, want, _ := strings.Cut(strings.TrimSpace(text), "// want ")
+			if at := fmt.Sprintf("%s:%d", name, line); got[at] != want {
+				t.Errorf("%s: found %q, want %q", at, got[at], want)
+			}
+		}
+	}
+	if len(files) != 1 {
+		t.Errorf("findings in %d files of the fixture", len(files))
+	}
+}
+
+// A durationFinding is a use of time that a test must not contain.
+type durationFinding struct {
+	file string // relative to the root of the module
+	line int
+	what string
+}
+
+func (f durationFinding) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.line, f.what) }
+
+// durations returns the findings in all packages of the module and in the fixture.
+func durations(t *testing.T) []durationFinding {
+	t.Helper()
+	found, err := loadDurations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+var loadDurations = sync.OnceValues(func() ([]durationFinding, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	fset := token.NewFileSet()
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root, Fset: fset, Tests: true}, "./...", "./"+durationsFixture)
+	if err != nil {
+		return nil, err
+	}
+	c := &durationChecker{fset: fset, root: root, uses: map[string][]*declaration{}, declared: map[string]*declaration{}, measured: map[types.Object]bool{}}
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			return nil, e
+		}
+		for _, file := range p.Syntax {
+			if name := c.name(file.Pos()); c.checks(name) && !c.has(name) {
+				c.files = append(c.files, &sourceFile{file, name, p.TypesInfo})
+			}
+		}
+	}
+	for _, file := range c.files {
+		c.index(file)
+	}
+	c.findExempt()
+	for c.findMeasured() {
+	}
+	for _, file := range c.files {
+		c.check(file)
+	}
+	slices.SortFunc(c.found, func(a, b durationFinding) int {
+		return cmp.Or(strings.Compare(a.file, b.file), a.line-b.line, strings.Compare(a.what, b.what))
+	})
+	return c.found, nil
+})
+
+// suites matches the directories of packages that are part of tests.
+var suites = regexp.MustCompile(`^internal/(executortest|leaktest|testing)(/|$)`)
+
+// awaitDir is the directory of the package that waits for all tests.
+const awaitDir = "internal/testing/await"
+
+// isTest reports whether a file, relative to the root, is part of tests and not of the product.
+func isTest(name string) bool {
+	return strings.HasSuffix(name, "_test.go") || suites.MatchString(name)
+}
+
+// A sourceFile is a file to check.
+type sourceFile struct {
+	*ast.File
+	name string
+	info *types.Info
+}
+
+// A durationChecker finds durations in the files of tests.
+type durationChecker struct {
+	fset     *token.FileSet
+	root     string
+	files    []*sourceFile
+	declared map[string]*declaration   // by name of the object
+	uses     map[string][]*declaration // declarations that use an object
+	measured map[types.Object]bool     // variables, fields and functions whose values come from time.Since
+	found    []durationFinding
+}
+
+// name returns the name of the file at pos, relative to the root.
+func (c *durationChecker) name(pos token.Pos) string {
+	name, err := filepath.Rel(c.root, c.fset.Position(pos).Filename)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+func (c *durationChecker) checks(name string) bool {
+	return isTest(name) && !strings.HasPrefix(name, "../") && !strings.HasPrefix(name, awaitDir+"/")
+}
+
+func (c *durationChecker) has(name string) bool {
+	return slices.ContainsFunc(c.files, func(f *sourceFile) bool { return f.name == name })
+}
+
+// report adds a finding at node.
+func (c *durationChecker) report(file *sourceFile, node ast.Node, what string) {
+	c.found = append(c.found, durationFinding{file.name, c.fset.Position(node.Pos()).Line, what})
+}
+
+// inProduct reports whether the product declares obj.
+func (c *durationChecker) inProduct(obj types.Object) bool {
+	return obj != nil && obj.Pkg() != nil && match(module+"/...", strings.TrimSuffix(obj.Pkg().Path(), "_test")) && !isTest(c.name(obj.Pos()))
+}
+
+// check adds the findings in a file.
+func (c *durationChecker) check(file *sourceFile) {
+	v := &durationVisitor{c, file, nil}
+	for _, decl := range file.Decls {
+		v.check(decl)
+	}
+}
