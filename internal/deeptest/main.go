@@ -22,7 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
 )
 
-// reportFile is the report of this machine. Reports of other shards beside it are read, but not
+// reportFile is the report of this machine. Reports of other shards next to it are read, but not
 // written.
 const reportFile = "bin/test-long.json"
 

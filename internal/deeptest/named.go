@@ -14,7 +14,7 @@ import (
 // namedFiles returns the files of the module that files of package d name with a path relative to the
 // directory of package p, in which its tests run: every path in its test files, and every path that
 // leads out of the directory in the other files. Installed Node packages are represented by the lock
-// file beside them.
+// file next to them.
 func (m *module) namedFiles(p, d *goPackage, testFiles []string) (found []string) {
 	add := func(name string) {
 		before, _, installed := strings.Cut(name, "node_modules")
@@ -24,7 +24,7 @@ func (m *module) namedFiles(p, d *goPackage, testFiles []string) (found []string
 		if i := strings.IndexAny(name, "*?["); i >= 0 { // a pattern
 			name = path.Dir(name[:i] + "x")
 		}
-		if !strings.HasPrefix(name, "/") {
+		if name != "." && !strings.HasPrefix(name, "/") {
 			found = append(found, m.tree(path.Join(m.dir(p), name))...)
 		}
 	}

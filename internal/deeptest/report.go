@@ -36,7 +36,7 @@ type report struct {
 	Units map[string]map[string]*result `json:"units"`
 }
 
-// loadReport reads a report, and the newer results of those beside it whose names begin in the same
+// loadReport reads a report, and the newer results of those next to it whose names begin in the same
 // way, such as the reports of other shards.
 func loadReport(file string) (*report, error) {
 	merged := &report{map[string]map[string]*result{}}
