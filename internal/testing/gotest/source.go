@@ -47,7 +47,7 @@ func NewSource(root, module string) *Source {
 // A sourcePackage has the functions of all packages in a directory. Files with other build
 // constraints can declare a function again.
 type sourcePackage struct {
-	functions map[string][]function
+	functions map[string][]function // methods of all types begin with a period
 	tests     []Test
 	tiers     map[string]Tier
 }
@@ -59,9 +59,10 @@ type function struct {
 
 // Tests returns the tests and fuzz targets in a directory, relative to the root.
 //
-// A test has the tier that it enters unconditionally: by a call of package tier in its own body or in
-// the body of a function of this module that it calls. A call in a condition or in a function literal,
-// such as a subtest, does not count: a landing test can have deep cases.
+// A test is deep if it calls tier.Long unconditionally, in its own body or in the body of a function of
+// this module that it calls. A call in a condition or in a function literal, such as a subtest, does not
+// count: a landing test can have deep cases. A test that can call package tier in another way does not
+// run completely with -short, and is a landing test.
 func (s *Source) Tests(dir string) ([]Test, error) {
 	p, err := s.load(dir)
 	if err != nil {
@@ -105,11 +106,15 @@ func (s *Source) load(dir string) (*sourcePackage, error) {
 		}
 		for _, decl := range f.Decls {
 			d, ok := decl.(*ast.FuncDecl)
-			if !ok || d.Recv != nil || d.Body == nil {
+			if !ok || d.Body == nil {
 				continue
 			}
-			p.functions[d.Name.Name] = append(p.functions[d.Name.Name], function{d.Body, imports})
-			if strings.HasSuffix(e.Name(), "_test.go") && isTest(d.Name.Name) {
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = "." + name
+			}
+			p.functions[name] = append(p.functions[name], function{d.Body, imports})
+			if strings.HasSuffix(e.Name(), "_test.go") && isTest(name) {
 				p.tests = append(p.tests, Test{Name: d.Name.Name, File: e.Name()})
 			}
 		}
@@ -145,6 +150,12 @@ func (s *Source) tier(dir, name string) Tier {
 				t = max(t, s.tierOfCall(dir, f, call))
 			}
 		}
+		ast.Inspect(f.body, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && t == Short {
+				t = min(Landing, s.tierOfCall(dir, f, call))
+			}
+			return t == Short
+		})
 	}
 	p.tiers[name] = t
 	return t
@@ -156,12 +167,16 @@ func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
 	case *ast.Ident:
 		return s.tier(dir, fun.Name)
 	case *ast.SelectorExpr:
-		name, ok := fun.X.(*ast.Ident)
-		if !ok {
-			return Short
+		from := ""
+		if name, ok := fun.X.(*ast.Ident); ok {
+			from = f.imports[name.Name]
 		}
-		from, ours := strings.CutPrefix(f.imports[name.Name], s.module+"/")
+		from, ours := strings.CutPrefix(from, s.module+"/")
 		switch {
+		case from == "": // a method, of any type of the package
+			return min(Landing, s.tier(dir, "."+fun.Sel.Name))
+		case from == "testing" && fun.Sel.Name == "Short":
+			return Landing
 		case !ours:
 			return Short
 		case from != "internal/testing/tier":

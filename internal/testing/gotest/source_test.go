@@ -28,7 +28,13 @@ func TestDeepCase(t *testing.T) { t.Run("case", func(t *testing.T) { tier.Long(t
 func TestDeepIf(t *testing.T) { if testing.Verbose() { tier.Long(t) } }
 func TestHelper(t *testing.T) { x := start(t); _ = x }
 func TestOtherPackage(t *testing.T) { b.Start(t, 1) }
+func TestMethod(t *testing.T) { new(env).start(t) }
+func TestNotInShort(t *testing.T) { if testing.Short() { t.Skip() } }
 func start(t *testing.T) int { return other(t) }
+
+type env struct{}
+
+func (env) start(t *testing.T) { b.Start(t, 1) }
 `,
 		"a/other_test.go": "package a\n\nimport . \"testing\"\nimport deep \"fake/internal/testing/tier\"\n\nfunc other(t *T) int { deep.Long(t); return 1 }\n",
 		"b/b.go":          "package b\n\nimport \"fake/internal/testing/tier\"\n\nfunc Start(t any, n int) { if n > 0 { Start(t, n-1) }; tier.Browser(t) }\n",
@@ -46,8 +52,8 @@ func start(t *testing.T) int { return other(t) }
 		t.Fatal(err)
 	}
 	want := map[string]Tier{
-		"TestShort": Short, "FuzzIt": Short, "TestSlow": Landing, "TestDeep": Deep, "TestDeepCase": Short, "TestDeepIf": Short,
-		"TestHelper": Deep, "TestOtherPackage": Landing,
+		"TestShort": Short, "FuzzIt": Short, "TestSlow": Landing, "TestDeep": Deep, "TestDeepCase": Landing, "TestDeepIf": Landing,
+		"TestHelper": Deep, "TestOtherPackage": Landing, "TestMethod": Landing, "TestNotInShort": Landing,
 	}
 	if len(tests) != len(want) {
 		t.Errorf("tests %v", tests)
