@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -28,7 +28,7 @@ func TestHostilePage(t *testing.T) {
 		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		return len(list.Tabs)
 	}
-	userbrowser.Eventually(t, "the tab to be shared", func() bool { return listed() == 1 })
+	await.Until(t, "the tab to be shared", func() bool { return listed() == 1 })
 	var tab int
 	b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes('a.test')).id)", &tab)
 	c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
@@ -69,19 +69,19 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("%s: rules applied before there was a frame", f.what)
 		}
 		add("iframe", f.url)
-		userbrowser.Eventually(t, f.what+" to be blocked", func() bool { return !opens(f.initiator) })
+		await.Until(t, f.what+" to be blocked", func() bool { return !opens(f.initiator) })
 	}
 
 	// A tab that the browser adds to the group of the shared tab.
 	c.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, nil)
 	run("open('/second')")
-	userbrowser.Eventually(t, "the tab in the group", func() bool {
+	await.Until(t, "the tab in the group", func() bool {
 		var got []int
 		b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.map((t) => t.groupId))", &got)
 		return len(got) == 2 && got[0] >= 0 && got[0] == got[1]
 	})
 	b.popup(t, func(click func(selector, text string)) { click("#stop-all", "Stop all") })
-	userbrowser.Eventually(t, "the end of sharing", func() bool { return listed() == 0 })
+	await.Until(t, "the end of sharing", func() bool { return listed() == 0 })
 	b.Call(t, "", "Target.closeTarget", map[string]any{"targetId": b.Find(t, "service_worker", "worker.js").ID}, nil)
 	c = server.next(t)
 	c.refused(t, "POLICY_DENIED", wire.MethodTabNew, wire.Empty{})

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 	}
 	tabOf := func(t *testing.T, host string) (id int) {
 		t.Helper()
-		userbrowser.Eventually(t, "a tab of "+host, func() bool {
+		await.Until(t, "a tab of "+host, func() bool {
 			b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes(%q))?.id ?? 0)", host), &id)
 			return id != 0
 		})
@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 			b.holds(t, s, "document.getElementById('share').disabled")
 			b.accessible(t, s)
 		})
-		userbrowser.Eventually(t, "the badge", func() bool {
+		await.Until(t, "the badge", func() bool {
 			var badge string
 			b.Worker(t, "chrome.action.getBadgeText({})", &badge)
 			return badge == "pair"
@@ -227,7 +227,7 @@ func TestPages(t *testing.T) {
 		}
 		b.Call(t, "", "Target.createTarget", map[string]any{"url": web.at("b.test", "/two?title=Second")}, &made)
 		var second int
-		userbrowser.Eventually(t, "the second tab", func() bool {
+		await.Until(t, "the second tab", func() bool {
 			b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.title === 'Second')?.id ?? 0)", &second)
 			return second != 0
 		})
@@ -316,7 +316,7 @@ func TestPages(t *testing.T) {
 			b.tick(t, s, "#ownWindow")
 			b.Click(t, s, "#blocked button", "Remove")
 			b.Click(t, s, "#kept button", "Remove")
-			userbrowser.Eventually(t, "the settings", func() bool {
+			await.Until(t, "the settings", func() bool {
 				var got map[string]any
 				b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings)", &got)
 				return fmt.Sprintf("%v %v %v %v %v", got["idleMinutes"], got["ownWindow"], got["access"], got["blockList"], got["keepSites"]) == "20 true shared [] []"
@@ -339,7 +339,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#log", "a.test")
 			b.Click(t, s, "#export", "Export")
 			var entries []struct{ What, Server, Host string }
-			userbrowser.Eventually(t, "the exported file", func() bool {
+			await.Until(t, "the exported file", func() bool {
 				files, _ := filepath.Glob(filepath.Join(downloads, "chrome-mcp-log-*.json"))
 				if len(files) != 1 {
 					return false
@@ -363,7 +363,7 @@ func (b *browser) shows(t *testing.T, session, selector, text string) {
 			t.Logf("%s shows %q", selector, got)
 		}
 	}()
-	userbrowser.Eventually(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
+	await.Until(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
 		b.Eval(t, session, fmt.Sprintf(
 			"[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).map((e) => e.textContent.replace(/\\s+/g, ' ')).join('\\n')", selector), &got)
 		return strings.Contains(got, text)
@@ -373,7 +373,7 @@ func (b *browser) shows(t *testing.T, session, selector, text string) {
 // holds waits until a condition of the page is true.
 func (b *browser) holds(t *testing.T, session, condition string) {
 	t.Helper()
-	userbrowser.Eventually(t, condition, func() bool {
+	await.Until(t, condition, func() bool {
 		var ok bool
 		b.Eval(t, session, "!!("+condition+")", &ok)
 		return ok

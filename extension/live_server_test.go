@@ -15,11 +15,9 @@ import (
 	"golang.org/x/net/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
-
-// patience bounds every wait for the browser.
-const patience = 20 * time.Second
 
 // A fakeServer implements the server's side of the protocol with package wire. It decodes
 // the extension's messages as strictly as the bridge does.
@@ -110,15 +108,14 @@ func (s *fakeServer) serve(ws *websocket.Conn) {
 // next waits for the next connection.
 func (s *fakeServer) next(t *testing.T) *fakeConn {
 	t.Helper()
-	select {
-	case c := <-s.conns:
-		return c
-	case <-time.After(45 * time.Second): // the alarm period is up to 30 s
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		t.Fatalf("the extension did not connect to %s; failed handshakes: %v", s.name, s.fails)
-		return nil
-	}
+	defer func() {
+		if t.Failed() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			t.Logf("failed handshakes: %v", s.fails)
+		}
+	}()
+	return await.Receive(t, "the extension to connect to "+s.name, s.conns)
 }
 
 // A fakeConn is one connection of the extension.
@@ -287,13 +284,8 @@ func (c *fakeConn) start(method string, params any) <-chan answer {
 // try runs a command and returns its result.
 func (c *fakeConn) try(t *testing.T, method string, params any) (json.RawMessage, *wire.Problem) {
 	t.Helper()
-	select {
-	case a := <-c.start(method, params):
-		return a.data, a.err
-	case <-time.After(patience):
-		t.Fatalf("no response to %s", method)
-		return nil, nil
-	}
+	a := await.Receive(t, "a response to "+method, c.start(method, params))
+	return a.data, a.err
 }
 
 // call runs a command that must succeed, and decodes its result strictly into
@@ -345,7 +337,7 @@ func command(tab int, method string, params map[string]any) map[string]any {
 // await waits for an event after the mark.
 func (c *fakeConn) await(t *testing.T, mark int, what string, ok func(event) bool) event {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(await.HangLimit)
 	for {
 		c.mu.Lock()
 		events, changed := c.events, c.changed

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // badge waits until the badge shows text, with a title that contains title.
 func (b *browser) badge(t *testing.T, text, title string) {
 	t.Helper()
-	userbrowser.Eventually(t, fmt.Sprintf("the badge %q with %q", text, title), func() bool {
+	await.Until(t, fmt.Sprintf("the badge %q with %q", text, title), func() bool {
 		var got [2]string
 		b.Worker(t, "Promise.all([chrome.action.getBadgeText({}), chrome.action.getTitle({})])", &got)
 		return got[0] == text && strings.Contains(got[1], title)
@@ -91,7 +91,7 @@ func TestStates(t *testing.T) {
 		}
 		b.Call(t, "", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extension.ID() + "/options.html"}, &opened)
 		b.WithSession(t, opened.TargetID, func(s string) { b.tick(t, s, "#ownWindow") })
-		userbrowser.Eventually(t, "the setting", func() bool {
+		await.Until(t, "the setting", func() bool {
 			var on bool
 			b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings?.ownWindow === true)", &on)
 			return on

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -49,7 +49,7 @@ func TestWorlds(t *testing.T) {
 	b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
 	var tab int
 	b.Worker(t, "chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes('a.test')).id)", &tab)
-	userbrowser.Eventually(t, "the tab to be shared", func() bool {
+	await.Until(t, "the tab to be shared", func() bool {
 		var list wire.TabsList
 		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		return len(list.Tabs) == 1

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -58,7 +58,7 @@ func TestScreenshots(t *testing.T) {
 			}
 			b.Call(t, "", "Target.createTarget", map[string]any{"url": tab.url + "?title=" + target}, &made)
 		}
-		userbrowser.Eventually(t, tab.title, func() bool {
+		await.Until(t, tab.title, func() bool {
 			title, _ := json.Marshal(tab.title)
 			var id int
 			b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.title === %s)?.id ?? 0)", title), &id)

@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestAskUserShowsTab asks the user to act in each of two tabs of a browser with a window. While the
@@ -34,7 +34,7 @@ func TestAskUserShowsTab(t *testing.T) {
 
 	asking := ""
 	answer := func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		limit := time.After(userbrowser.WaitTimeout)
+		limit := time.After(await.HangLimit)
 		// The focus is not emulated during a handover, so a tab in the background is hidden first. The
 		// reports arrive in any order.
 		for hidden, visible := false, false; !hidden || !visible; {

@@ -7,11 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestPromptInPopup checks that the extension popup prompts the user while the extension is
@@ -83,9 +82,7 @@ func TestPromptInPopup(t *testing.T) {
 	// Without an answer the call ends and others continue. "Once" is no longer possible, and the
 	// answer applies to no other call.
 	button := map[string]any{"selector": "button"}
-	begin := time.Now()
 	s.refused(t, "CONSENT_REQUIRED", "click", button, "has not answered yet", "popup")
-	soon(t, "the call whose prompt was not answered", begin, 22*time.Second)
 	s.call(t, "get_text", nil, "This is shop.example.com")
 	b.Popup(t, func(popup string) {
 		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
@@ -122,7 +119,7 @@ func TestPromptInPopup(t *testing.T) {
 		b.Click(t, popup, "#questions button", "No")
 	})
 	wants(t, "press", <-other, []string{"POLICY_DENIED: ", "the user denied permission"})
-	userbrowser.Eventually(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
+	await.Until(t, "the click to arrive", func() bool { return net.asked("/clicked") == 1 })
 	s.refused(t, "POLICY_DENIED", "click", button, "the user denied permission")
 	if n := net.asked("/clicked"); n != 1 {
 		t.Errorf("%d clicks arrived", n)

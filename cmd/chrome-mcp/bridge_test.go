@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -102,11 +102,7 @@ func TestUninstallDisconnects(t *testing.T) {
 	if err := uninstallExtension(s, &out); err != nil || !strings.Contains(out.String(), "Disconnected 1 server from all browsers") {
 		t.Fatalf("%q, %v", out.String(), err)
 	}
-	for tick := time.Tick(10 * time.Millisecond); server.Err() == nil; <-tick {
-		if t.Context().Err() != nil {
-			t.Fatal("the connection is still open")
-		}
-	}
+	await.Until(t, "the connection to be closed", func() bool { return server.Err() != nil })
 }
 
 // TestNativeHost starts the program as a browser does.
@@ -175,11 +171,7 @@ func TestCommandsKeepSecrets(t *testing.T) {
 	if out := run("stop"); !strings.Contains(out, "Disconnected 1 server") {
 		t.Errorf("stop prints %q", out)
 	}
-	select {
-	case <-instance.Done():
-	case <-time.After(time.Second):
-		t.Error("the connection is still open")
-	}
+	await.Receive(t, "the connection to be closed", instance.Done())
 	for _, secret := range secrets {
 		if strings.Contains(told.String(), secret) {
 			t.Error("the output contains a secret")

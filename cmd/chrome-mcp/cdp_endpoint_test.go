@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
@@ -22,7 +20,7 @@ import (
 	"github.com/coder/websocket/wsjson"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A cdpTest is the program with --cdp-listen, as an MCP host starts it.
@@ -115,8 +113,7 @@ func (c *rawCDP) call(t *testing.T, session, method string, params any) (result 
 	if params == nil {
 		delete(command, "params")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
-	defer cancel()
+	ctx := await.Context(t)
 	if err := wsjson.Write(ctx, c.Conn, command); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
@@ -167,8 +164,7 @@ func (c *rawCDP) attach(t *testing.T) (session string) {
 // closed waits until the connection is closed by the other end.
 func (c *rawCDP) closed(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
-	defer cancel()
+	ctx := await.Context(t)
 	for {
 		if _, _, err := c.Read(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -249,7 +245,6 @@ func TestCDPEndpoint(t *testing.T) {
 
 	// SIGTERM ends the program while the clients are connected, also one that reads nothing.
 	dialCDP(t, ws, nil)
-	begin := time.Now()
 	if err := c.server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -257,8 +252,7 @@ func TestCDPEndpoint(t *testing.T) {
 	if err := c.server.cmd.Wait(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
-	soon(t, "the end", begin, endsWithin)
-	waitGone(t, c.data, time.Second)
+	waitGone(t, c.data)
 	if files, _ := filepath.Glob(filepath.Join(c.data, "cdp", "*")); len(files) > 0 {
 		t.Errorf("left are %q", files)
 	}
@@ -305,7 +299,7 @@ func TestCDPSingleClient(t *testing.T) {
 		t.Errorf("the second client: %d", status)
 	}
 	first.Close(websocket.StatusNormalClosure, "")
-	userbrowser.Eventually(t, "the end of the first client", func() bool {
+	await.Until(t, "the end of the first client", func() bool {
 		_, status := dialCDP(t, ws, nil)
 		return status == http.StatusSwitchingProtocols
 	})
@@ -386,7 +380,7 @@ func TestServeCDP(t *testing.T) {
 	if _, failed := a.call(t, "", "Target.createTarget", map[string]any{"url": site.URL + "/of-a"}); failed != "" {
 		t.Fatal(failed)
 	}
-	userbrowser.Eventually(t, "the page in the tools of session a", func() bool {
+	await.Until(t, "the page in the tools of session a", func() bool {
 		status, body := curl(t, "-H", c.header(), "--data", "{}", base+"/v1/sessions/a/tools/tabs_list")
 		return status == "200" && strings.Contains(body, site.URL+"/of-a")
 	})

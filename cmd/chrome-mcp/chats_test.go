@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
@@ -132,13 +131,9 @@ func TestChats(t *testing.T) {
 	turn := p.Send("prompt", map[string]any{"chat": chat, "text": "press Buy"})
 	p.Until("a permission request", func(e map[string]any) bool { return entryIn(e)["kind"] == "permission" })
 	p.Fails("BACKPRESSURE", "has not finished", "prompt", map[string]any{"chat": chat, "text": "more"})
-	start := time.Now()
 	p.Call("cancel", map[string]any{"chat": chat})
 	if result := p.Result(turn); result["stop"] != "cancelled" {
 		t.Errorf("the stopped turn ended with %v", result)
-	}
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("stopping took %v", took)
 	}
 
 	// Only the principal of the chat has access to its server.

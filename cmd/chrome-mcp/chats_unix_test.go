@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestBrowserExits closes both pipes of the host at the same time, as the exit of a browser does, while an agent
@@ -32,5 +32,5 @@ func TestBrowserExits(t *testing.T) {
 	}
 	p.out.Close()
 	p.in.Close()
-	userbrowser.Eventually(t, "the end of the child", func() bool { return syscall.Kill(child, 0) != nil })
+	await.Until(t, "the end of the child", func() bool { return syscall.Kill(child, 0) != nil })
 }

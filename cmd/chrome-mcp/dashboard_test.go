@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A dashboardLogin is a login at the dashboard of a process.
@@ -64,7 +64,7 @@ func (l *dashboardLogin) events(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	timeout := time.AfterFunc(30*time.Second, func() { resp.Body.Close() })
+	timeout := time.AfterFunc(await.HangLimit, func() { resp.Body.Close() })
 	defer timeout.Stop()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
@@ -170,7 +170,7 @@ func TestDashboardCommand(t *testing.T) {
 	}
 
 	server.stop(t, event)
-	userbrowser.Eventually(t, "the end of the session", func() bool {
+	await.Until(t, "the end of the session", func() bool {
 		out, err := c.run("sessions")
 		return err == nil && !strings.Contains(out, "shop")
 	})
@@ -180,7 +180,7 @@ func TestDashboardCommand(t *testing.T) {
 
 	// With several processes, the user selects one.
 	host := startMCP(t, "--data", c.data, "--prefer", "cdp", "--headless")
-	userbrowser.Eventually(t, "the socket of the second process", func() bool { return len(dashboard.Running(t.Context(), c.data)) == 2 })
+	await.Until(t, "the socket of the second process", func() bool { return len(dashboard.Running(t.Context(), c.data)) == 2 })
 	out, err := c.run("dashboard", "--no-open")
 	if err == nil || !strings.Contains(out, fmt.Sprintf("--process %d: MCP host", host.cmd.Process.Pid)) || !strings.Contains(out, ": server") || strings.Contains(out, "file:") {
 		t.Errorf("with two processes: %v\n%s", err, out)
@@ -203,12 +203,8 @@ func TestDashboardCommand(t *testing.T) {
 	stdio.stop(t, event)
 	ended := make(chan error, 1)
 	go func() { ended <- host.client.Wait() }()
-	select {
-	case <-ended:
-	case <-time.After(endsWithin):
-		t.Error("the process of the MCP host does not end")
-	}
-	userbrowser.Eventually(t, "the end of the process", func() bool { return len(dashboard.Ports(c.data)) == 1 })
+	await.Receive(t, "the end of the process of the MCP host", ended)
+	await.Until(t, "the end of the process", func() bool { return len(dashboard.Ports(c.data)) == 1 })
 }
 
 // TestPagesCannotReachDashboard checks that the dashboard shows the tab of call, and that agents cannot open the dashboard of any process of the

@@ -14,7 +14,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 	"github.com/jezek/xgb/xtest"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A display is a virtual X display with a keyboard and a pointer.
@@ -47,11 +47,11 @@ func newDisplay(t *testing.T) *display {
 	number.Close()
 	t.Cleanup(func() {
 		cmd.Process.Signal(os.Interrupt)
-		force := time.AfterFunc(userbrowser.WaitTimeout, func() { cmd.Process.Kill() })
+		force := time.AfterFunc(await.HangLimit, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		force.Stop()
 	})
-	said.SetReadDeadline(time.Now().Add(userbrowser.WaitTimeout))
+	said.SetReadDeadline(time.Now().Add(await.HangLimit))
 	line, err := bufio.NewReader(said).ReadString('\n')
 	said.Close()
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *display) fake(t *testing.T, event, detail byte) {
 // manager.
 func (b *userBrowser) focus(t *testing.T, screen *display, page string) {
 	t.Helper()
-	userbrowser.Eventually(t, "the window to have the keyboard focus", func() bool {
+	await.Until(t, "the window to have the keyboard focus", func() bool {
 		screen.click(t, 400, 600)
 		var focused bool
 		b.EvalInTarget(t, page, "document.hasFocus()", &focused)

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -25,9 +25,7 @@ import (
 func (e *endToEnd) anotherServer(t *testing.T) {
 	b, s := e.browser, e.server
 	other := startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--no-cdp-fallback", "--headless")
-	begin := time.Now()
 	other.until(t, "backend: extension", "chrome_status", nil)
-	soon(t, "the extension to connect automatically", begin, userbrowser.WaitTimeout)
 	other.call(t, "chrome_status", nil, "no tab shared")
 	other.call(t, "navigate", map[string]any{"url": e.site.URL + "/other"}, "other")
 	if text := s.call(t, "tabs_list", nil, "/shared"); strings.Contains(text, "/other") {
@@ -38,7 +36,7 @@ func (e *endToEnd) anotherServer(t *testing.T) {
 	}
 	s.call(t, "get_text", nil, "Lamps of walnut")
 	other.end(t)
-	userbrowser.Eventually(t, "its tab to close", func() bool {
+	await.Until(t, "its tab to close", func() bool {
 		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/other") })
 	})
 	s.call(t, "get_text", nil, "Lamps of walnut")
@@ -54,7 +52,7 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	b.Popup(t, func(session string) {
 		b.holds(t, session, "(() => { const k = document.getElementById('keep'); if (!k.checkVisibility()) return false; if (!k.checked) k.click(); return k.checked; })()")
 	})
-	userbrowser.Eventually(t, "the site to be shared automatically", func() bool {
+	await.Until(t, "the site to be shared automatically", func() bool {
 		var n int
 		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings?.keepSites?.length ?? 0)", &n)
 		return n == 1
@@ -67,38 +65,19 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	}()
 	e.site.reached(t)
 	b.CloseGracefully(t)
-	begin := time.Now()
-	if text := <-running; !strings.HasPrefix(text, "EXTENSION_DISCONNECTED: ") && !strings.HasPrefix(text, "TARGET_GONE: ") {
+	if text := await.Receive(t, "the end of the call that ran", running); !strings.HasPrefix(text, "EXTENSION_DISCONNECTED: ") && !strings.HasPrefix(text, "TARGET_GONE: ") {
 		t.Errorf("the call that ran answered %s", text)
 	}
-	soon(t, "the end of the call that ran", begin, time.Second)
-
-	call := func(what string, do func()) {
-		t.Helper()
-		begin := time.Now()
-		do()
-		soon(t, what, begin, switchLimit)
-	}
-	call("a click for the other browser", func() {
-		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension disconnected")
-	})
-	call("a tab of the other browser", func() {
-		s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension disconnected")
-	})
-	call("navigate without Chrome", func() {
-		s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls now use the managed Chromium (cdp)", "Ask the user to open Chrome")
-	})
+	s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension disconnected")
+	s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension disconnected")
+	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls now use the managed Chromium (cdp)", "Ask the user to open Chrome")
 	s.call(t, "chrome_status", nil, "backend: cdp", "the extension disconnected", "extension connected: false")
 	s.call(t, "click", map[string]any{"selector": "#count"})
 
-	begin = time.Now()
 	b.open()
 	s.until(t, "backend: extension", "chrome_status", nil)
-	soon(t, "the connection after Chrome's start", begin, userbrowser.WaitTimeout)
-	call("a call with Chrome open again", func() {
-		s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed Chromium (cdp)")
-		s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)", "the extension is connected")
-	})
+	s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed Chromium (cdp)")
+	s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)", "the extension is connected")
 	// The site is shared again automatically.
 	e.page = b.Find(t, "page", "about:blank").ID
 	b.GoTo(t, e.page, e.site.URL+"/kept")
@@ -120,22 +99,18 @@ func (e *endToEnd) freeze(t *testing.T) {
 		}
 	}
 	defer thaw()
-	userbrowser.Eventually(t, "calls to go elsewhere", func() bool { // after its last response has expired
-		begin := time.Now()
+	await.Until(t, "calls to go elsewhere", func() bool { // after its last response has expired
 		text := s.call(t, "tabs_list", nil)
 		if !strings.Contains(text, "note: calls now use the managed Chromium (cdp)") {
 			return false
 		}
-		soon(t, "the call that found Chrome frozen", begin, switchLimit)
 		wants(t, "tabs_list", text, []string{"the extension does not respond"})
 		return true
 	})
 	s.call(t, "chrome_status", nil, "backend: cdp", "the extension does not respond", "extension connected: true")
 	thaw()
 	s.until(t, "backend: extension", "chrome_status", nil)
-	begin := time.Now()
 	s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome", "/kept")
-	soon(t, "a call with the service worker running", begin, switchLimit)
 	s.call(t, "get_text", nil, "Lamps of walnut")
 }
 
@@ -162,9 +137,7 @@ func (e *endToEnd) stopAndReconnect(t *testing.T) {
 	if _, stderr, err := execute(t, e.data, nil, "stop"); err != nil {
 		t.Fatal(err, stderr)
 	}
-	begin := time.Now()
 	s.until(t, "disconnected by chrome-mcp stop", "chrome_status", nil)
-	soon(t, "the end after chrome-mcp stop", begin, time.Second)
 	s.call(t, "tabs_list", nil, "note: calls now use the managed Chromium", "chrome-mcp stop")
 	if runtime.GOOS == "windows" {
 		return
@@ -189,11 +162,11 @@ func (e *endToEnd) end(t *testing.T) {
 	s.call(t, "get_text", nil, "Lamps of walnut")
 	s.call(t, "tab_new", map[string]any{"url": e.site.URL + "/mine"}, "mine")
 	s.end(t)
-	userbrowser.Eventually(t, "the agent's tab to close", func() bool {
+	await.Until(t, "the agent's tab to close", func() bool {
 		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/mine") })
 	})
 	var attached bool
-	userbrowser.Eventually(t, "the debugger to detach", func() bool {
+	await.Until(t, "the debugger to detach", func() bool {
 		b.Worker(t, "chrome.debugger.getTargets().then((all) => all.some((t) => t.attached && t.tabId))", &attached)
 		return !attached
 	})
@@ -207,7 +180,7 @@ func (e *endToEnd) end(t *testing.T) {
 	if !strings.Contains(log, "disconnected") {
 		t.Errorf("the extension's log is %s", log)
 	}
-	waitGone(t, filepath.Join(e.data, "tmp"), 5*time.Second)
+	waitGone(t, filepath.Join(e.data, "tmp"))
 	for line := range strings.Lines(s.out.String()) {
 		if _, err := checkRPC(line); err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -64,7 +65,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 	sees("document.forms[0].country.value", "Norway")
 	call("scroll", map[string]any{"selector": "#bottom"})
 	sees("scrollY > 500", "true")
-	call("wait_for", map[string]any{"text": "The end", "timeoutMs": 2000}, "matched: true")
+	call("wait_for", map[string]any{"text": "The end", "timeoutMs": await.HangLimit.Milliseconds()}, "matched: true")
 	call("get_text", map[string]any{"selector": "article"}, "Lamps of walnut")
 	call("get_html", map[string]any{"selector": "article"}, `<a href="/second">`)
 	call("extract_links", nil, site+"/second", "second page")
@@ -86,7 +87,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 
 	call("click", map[string]any{"selector": "#ask"}, "Really?", "handle_dialog")
 	call("handle_dialog", map[string]any{"accept": true}, "Really?")
-	userbrowser.Eventually(t, "the answer", func() bool {
+	await.Until(t, "the answer", func() bool {
 		var title string
 		b.EvalInTarget(t, e.page, "document.title", &title)
 		return title == "yes"
@@ -116,7 +117,7 @@ func (e *endToEnd) everyTool(t *testing.T) {
 		t.Errorf("in front is %s", front)
 	}
 	call("tab_close", map[string]any{"tabId": own}, "closed")
-	userbrowser.Eventually(t, "the tab to close", func() bool {
+	await.Until(t, "the tab to close", func() bool {
 		return !slices.ContainsFunc(b.Targets(t), func(x userbrowser.Target) bool { return strings.HasSuffix(x.URL, "/own") })
 	})
 	call("tab_close", map[string]any{"tabId": tab}, "detached")

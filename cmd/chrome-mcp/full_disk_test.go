@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // smallDisk mounts a file system in memory until the end of the test, and returns its directory.
@@ -31,7 +29,7 @@ func smallDisk(t *testing.T, options string) string {
 		t.Skipf("this container may not mount: %s", out)
 	}
 	t.Cleanup(func() { // processes of a browser that exit may still have files open
-		userbrowser.Eventually(t, "the small file system to be unused", func() bool { return exec.Command("umount", dir).Run() == nil })
+		await.Until(t, "the small file system to be unused", func() bool { return exec.Command("umount", dir).Run() == nil })
 	})
 	return dir
 }
@@ -39,8 +37,7 @@ func smallDisk(t *testing.T, options string) string {
 // TestFullDisk starts a server where no file can be created.
 func TestFullDisk(t *testing.T) {
 	data := filepath.Join(smallDisk(t, "size=64k,nr_inodes=3"), "d")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	for _, args := range [][]string{{"call", "chrome_status"}, {"serve"}} {
 		out, err := exec.CommandContext(ctx, binary, append(args, "--data", data)...).CombinedOutput()
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() == 0 || !strings.Contains(string(out), "no space left on device") {
@@ -102,7 +99,7 @@ func TestBrowserOnFullDisk(t *testing.T) {
 				if out, err := c.run("serve", "stop"); err != nil {
 					t.Errorf("serve stop: %v\n%s", err, out)
 				}
-				waitGone(t, c.data, 10*time.Second)
+				waitGone(t, c.data)
 				if left := profiles(t, c.data); len(left) > 0 {
 					t.Errorf("the server left %q", left)
 				}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // handoverSite serves a page with a login form, whose page copies what is entered.
@@ -98,7 +98,7 @@ func TestHandoverInPopup(t *testing.T) {
 		b.Click(t, popup, "#questions button", "Done")
 		text = <-asked
 		b.holds(t, popup, "document.getElementById('asking').hidden")
-		userbrowser.Eventually(t, "the notification to be removed", func() bool {
+		await.Until(t, "the notification to be removed", func() bool {
 			b.Worker(t, "chrome.notifications.getAll().then((all) => Object.keys(all).length)", &shown)
 			return shown == 0
 		})

@@ -393,7 +393,7 @@ func TestLongHostile(t *testing.T) {
 		t.Errorf("the server has %d files and sockets open, %d at the start", n, filesBefore)
 	}
 	s.end(t)
-	waitGone(t, data, 5*time.Second)
+	waitGone(t, data)
 	checkNoLeftovers(t, temp, data)
 }
 
@@ -499,7 +499,7 @@ func TestLongHostileSessions(t *testing.T) {
 			if c := <-code; c != exitOK {
 				t.Errorf("exit code %d: %s", c, stderr)
 			}
-			waitGone(t, data, 5*time.Second)
+			waitGone(t, data)
 		})
 	}
 	work.Wait()

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // hugePages are pages with more content than any client wants to read, in every form that the
@@ -155,7 +155,7 @@ func TestLongMemory(t *testing.T) {
 	}
 	ask("navigate", map[string]any{"url": "about:blank"})
 	rest := 0
-	userbrowser.Eventually(t, fmt.Sprintf("the server to shrink to %d MiB", maxRest), func() bool {
+	await.Until(t, fmt.Sprintf("the server to shrink to %d MiB", maxRest), func() bool {
 		rest, _ = memory(t, pid)
 		return rest <= maxRest
 	})

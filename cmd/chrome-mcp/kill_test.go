@@ -7,14 +7,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// TestSIGKILLLeavesNoBrowser kills the server. Its Chromium exits within five seconds, and the next
-// start removes the temporary profile.
+// TestSIGKILLLeavesNoBrowser kills the server. Its Chromium exits, and the next start removes the
+// temporary profile.
 func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	needChromium(t)
 	address := openShop(t)
@@ -33,7 +37,7 @@ func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.cmd.Wait()
-	waitGone(t, data, 5*time.Second)
+	waitGone(t, data)
 	if got := profiles(t, data); len(got) != 1 {
 		t.Logf("the temporary profile was already removed: %q", got)
 	}
@@ -49,9 +53,38 @@ func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	if err := next.cmd.Wait(); err != nil {
 		t.Errorf("the next server: %v", err)
 	}
-	waitGone(t, data, 5*time.Second)
+	waitGone(t, data)
 	if got := profiles(t, data); len(got) > 0 {
 		t.Errorf("a server that ended left %q", got)
+	}
+}
+
+// TestLongExitTime measures the time from the end of stdin, or a signal, to the exit of the program and
+// its browser during a call whose page does not respond.
+func TestLongExitTime(t *testing.T) {
+	tier.Long(t)
+	needChromium(t)
+	const limit = 3 * time.Second // MCP hosts kill a server after two to five seconds
+	for _, signal := range []bool{false, true} {
+		t.Run(fmt.Sprintf("signal=%v", signal), func(t *testing.T) {
+			site, data := newTestSite(t), t.TempDir()
+			s := startMCP(t, "--data", data, "--prefer=cdp", "--headless", "--isolated", "--allow-domain", site.URL)
+			go s.try(t.Context(), "navigate", map[string]any{"url": site.URL + "/slow"})
+			site.reached(t)
+			begin := time.Now()
+			if signal {
+				s.cmd.Process.Signal(syscall.SIGTERM)
+			} else {
+				s.stdin.Close()
+			}
+			if err := s.cmd.Wait(); err != nil {
+				t.Errorf("the server ended with %v", err)
+			}
+			waitGone(t, data)
+			if took := time.Since(begin); took > limit {
+				t.Errorf("the end took %v, more than %v", took, limit)
+			}
+		})
 	}
 }
 
@@ -139,28 +172,24 @@ func processesWith(t *testing.T, text string) []string {
 	return found
 }
 
-// waitGone waits until no process has text on its command line. It polls, because the processes are
-// not its children.
-func waitGone(t *testing.T, text string, limit time.Duration) {
+// waitGone waits until no process has text on its command line.
+func waitGone(t *testing.T, text string) {
 	t.Helper()
-	waitProcesses(t, text, 0, limit)
+	waitProcesses(t, text, 0)
 }
 
-// waitProcesses waits until at most n processes have text in their command line.
-func waitProcesses(t *testing.T, text string, n int, limit time.Duration) {
+// waitProcesses waits until at most n processes have text in their command line. It polls, because
+// the processes are not children of the test.
+func waitProcesses(t *testing.T, text string, n int) {
 	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(limit)
-	for {
-		found := processesWith(t, text)
-		if len(found) <= n {
-			return
+	var found []string
+	defer func() {
+		if len(found) > n {
+			t.Logf("still running:\n%s", strings.Join(found, "\n"))
 		}
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("still running after %v:\n%s", limit, strings.Join(found, "\n"))
-		}
-	}
+	}()
+	await.Until(t, "processes to exit", func() bool {
+		found = processesWith(t, text)
+		return len(found) <= n
+	})
 }

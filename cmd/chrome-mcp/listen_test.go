@@ -29,6 +29,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -360,9 +361,8 @@ func TestServeErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCommandLine(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // otherwise a server that starts runs forever
-			defer cancel()
-			text, err := exec.CommandContext(ctx, binary, append([]string{"serve", "--data", c.data}, tt.args...)...).CombinedOutput()
+			// The context ends a server that starts.
+			text, err := exec.CommandContext(await.Context(t), binary, append([]string{"serve", "--data", c.data}, tt.args...)...).CombinedOutput()
 			out := string(text)
 			exit, ok := errors.AsType[*exec.ExitError](err)
 			if !ok || exit.ExitCode() != tt.exit || !strings.Contains(out, tt.want) || strings.Contains(out, token) {

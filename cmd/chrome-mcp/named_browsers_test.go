@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
@@ -421,7 +422,7 @@ func TestWindowColor(t *testing.T) {
 	config := writeConfig(t, `{"browsers": {"live": {"type": "managed", "profile": "live", "color": "#d01010"}}}`)
 	s := startMCP(t, "--data", filepath.Join(t.TempDir(), "data"), "--prefer=cdp", "--allow-domain", site.URL, "--viewport=800x500", "--config", config)
 	s.call(t, "tab_new", map[string]any{"browser": "live", "url": site.URL + "/first"})
-	userbrowser.Eventually(t, "the window to be red", func() bool {
+	await.Until(t, "the window to be red", func() bool {
 		// A pixel of the tab strip, right of the tabs.
 		reply, err := xproto.GetImage(d.conn, xproto.ImageFormatZPixmap, xproto.Drawable(d.root), 500, 30, 1, 1, ^uint32(0)).Reply()
 		if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestOwnChromeExample runs a program of another module that reads a page in the user's own Chrome
@@ -40,9 +40,7 @@ func TestOwnChromeExample(t *testing.T) {
 	b.register(t, data)
 	b.open()
 	b.NewTab(t, site.URL+"/login")
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-data", data, site.URL+"/account")
+	cmd := exec.CommandContext(await.Context(t), program, "-data", data, site.URL+"/account")
 	cmd.Env = b.environ()
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -189,7 +189,7 @@ func TestREST(t *testing.T) {
 		{http.StatusBadRequest, "BAD_ARGS", "click", `{"element":"e1"}`},
 		{http.StatusForbidden, "POLICY_DENIED", "navigate", `{"url":"https://denied.example/"}`},
 		{http.StatusForbidden, "POLICY_DENIED", "eval", `{"expression":"1"}`},
-		{http.StatusNotFound, "SELECTOR_NOT_FOUND", "click", `{"selector":"#nothing","timeoutMs":100}`},
+		{http.StatusNotFound, "SELECTOR_NOT_FOUND", "click", `{"selector":"#nothing"}`},
 		{http.StatusNotFound, "TAB_NOT_FOUND", "get_text", `{"tabId":"` + missingTab(t, c) + `"}`},
 		{http.StatusGatewayTimeout, "TIMEOUT", "navigate", `{"url":"` + address + `/slow","timeoutMs":500}`},
 		{http.StatusUnprocessableEntity, "REF_EXPIRED", "click", `{"ref":"e99999"}`},

@@ -21,6 +21,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestScripts runs testdata/script. Each file is a terminal session with the built program. The
@@ -108,10 +109,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// endsWithin is the time in which the program and its browser must exit after the end of stdin or a
-// signal.
-const endsWithin = 3 * time.Second
-
 // rpc runs a program and exchanges JSON-RPC messages with it: rpc steps.txt program [args...]. Each
 // line of the file is one step, after expansion of variables:
 //
@@ -119,7 +116,7 @@ const endsWithin = 3 * time.Second
 //	< RE     the next response must match
 //	eof      close stdin
 //	term     send SIGTERM
-//	exit N   the program must exit soon with this code
+//	exit N   the program must exit with this code
 //
 // Any output on stdout that is not JSON-RPC is a failure.
 func rpc(ts *testscript.TestScript, neg bool, args []string) {
@@ -219,7 +216,7 @@ func (c *rpcProcess) expect(pattern string) error {
 	if err != nil {
 		return err
 	}
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(await.HangLimit)
 	for {
 		select {
 		case line, ok := <-c.lines:
@@ -260,9 +257,8 @@ func checkRPC(line string) (isResponse bool, err error) {
 
 // exits waits until the process exits and checks its exit code.
 func (c *rpcProcess) exits(code string) error {
-	late := time.NewTimer(endsWithin)
+	late := time.NewTimer(await.HangLimit)
 	defer late.Stop()
-	start := time.Now()
 	for {
 		select {
 		case line, ok := <-c.lines:
@@ -276,12 +272,9 @@ func (c *rpcProcess) exits(code string) error {
 			if got := strconv.Itoa(c.cmd.ProcessState.ExitCode()); got != code {
 				return fmt.Errorf("exit code %s, want %s", got, code)
 			}
-			if took := time.Since(start); took > endsWithin {
-				return fmt.Errorf("ended after %v", took)
-			}
 			return nil
 		case <-late.C:
-			return fmt.Errorf("still running after %v", endsWithin)
+			return errors.New("the program is still running")
 		}
 	}
 }

@@ -641,12 +641,12 @@ func (s *secretsTest) selectorGuesses(t *testing.T) {
 	s.call(t, "type", secretArgs(tab, "#password", "{{shop.password}}"))
 	for _, selector := range []string{`#password[value^="K"]`, `[ VALUE ~= K]`, `input:not([value*="w7"])`, `[val\75 e^=K]`, `[/**/value/**/$=X]`, `[*|value="x"]`, `body:has([value^=K])`} {
 		s.attack(selector)
-		s.refused(t, "POLICY_DENIED", "wait_for", map[string]any{"tabId": tab, "selector": selector, "timeoutMs": 100}, "tests the value")
+		s.refused(t, "POLICY_DENIED", "wait_for", map[string]any{"tabId": tab, "selector": selector}, "tests the value")
 		s.refused(t, "POLICY_DENIED", "get_text", map[string]any{"tabId": tab, "selector": selector}, "tests the value")
 	}
 	for _, selector := range []string{`//input[starts-with(@value, "K")]`, `xpath=id("password")[contains(attribute ::*, "w7")]`, `body >> ..//*[@ value="x"]`, `(//*[@*[name()="value"]="x"])[1]`} {
 		s.attack(selector)
-		s.refused(t, "POLICY_DENIED", "wait_for", map[string]any{"tabId": tab, "selector": selector, "timeoutMs": 100}, "tests attributes")
+		s.refused(t, "POLICY_DENIED", "wait_for", map[string]any{"tabId": tab, "selector": selector}, "tests attributes")
 		s.refused(t, "POLICY_DENIED", "get_text", map[string]any{"tabId": tab, "selector": selector}, "tests attributes")
 	}
 	for _, selector := range []string{"[id=password][type=password]", "//body/input[1]"} {

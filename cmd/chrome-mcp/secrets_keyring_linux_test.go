@@ -11,7 +11,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A keyring is a real keyring of a user, on a private D-Bus.
@@ -62,7 +62,7 @@ func startKeyring(t *testing.T) *keyring {
 		t.Fatal(err)
 	}
 	defer bus.Close()
-	userbrowser.Eventually(t, "the keyring", func() bool {
+	await.Until(t, "the keyring", func() bool {
 		var has bool
 		return bus.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, "org.freedesktop.secrets").Store(&has) == nil && has
 	})

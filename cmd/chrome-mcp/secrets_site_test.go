@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A loginSite is a site with login pages. It is on 127.0.0.1; under the name localhost, and on the
@@ -97,5 +97,5 @@ func (s *loginSite) got(text string) bool {
 // await waits until a request contains text.
 func (s *loginSite) await(t *testing.T, text string) {
 	t.Helper()
-	userbrowser.Eventually(t, "a request with "+text, func() bool { return s.got(text) })
+	await.Until(t, "a request with "+text, func() bool { return s.got(text) })
 }

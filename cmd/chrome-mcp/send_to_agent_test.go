@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // pointingPage has elements to point at. Its script pretends that the user pointed at Gamma, each time
@@ -57,7 +57,7 @@ func TestSendToAgent(t *testing.T) {
 	}`, nil)
 	itemVisible := func(want bool) {
 		t.Helper()
-		userbrowser.Eventually(t, fmt.Sprintf("the menu item to be visible: %t", want), func() bool {
+		await.Until(t, fmt.Sprintf("the menu item to be visible: %t", want), func() bool {
 			var visible bool
 			b.Worker(t, "globalThis.visible === true", &visible)
 			return visible == want

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
@@ -40,7 +39,7 @@ func newCommandLine(t *testing.T) *commandLine {
 		if out, err := c.run("serve", "stop"); err != nil {
 			t.Errorf("serve stop: %v\n%s", err, out)
 		}
-		waitGone(t, data, 5*time.Second)
+		waitGone(t, data)
 		os.RemoveAll(data)
 	})
 	return c
@@ -109,15 +108,11 @@ func TestConcurrentCommandsStartOneServer(t *testing.T) {
 	if out, err := c.run("serve", "status"); err != nil || !strings.Contains(out, ", sessions of call and shell: 4") {
 		t.Errorf("serve status: %v\n%s", err, out)
 	}
-	waitProcesses(t, c.data, 1, 5*time.Second) // the others exit when they find it
+	waitProcesses(t, c.data, 1) // the others exit when they find it
 }
 
-// restartLimit is the time in which a command starts a server and gets a result that needs no
-// browser, also after a server that was killed.
-const restartLimit = 2 * time.Second
-
 // TestKilledServer checks that a killed server leaves no browser, and that the next command
-// replaces its socket, starts another server in time, and removes the temporary profile.
+// replaces its socket, starts another server, and removes the temporary profile.
 func TestKilledServer(t *testing.T) {
 	needChromium(t)
 	address := openShop(t)
@@ -131,7 +126,7 @@ func TestKilledServer(t *testing.T) {
 	if err := killed.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	waitGone(t, c.data, 5*time.Second)
+	waitGone(t, c.data)
 	stale, err := os.Lstat(server.SocketPath(c.data))
 	if err != nil {
 		t.Fatal(err) // there is nothing to replace
@@ -139,13 +134,8 @@ func TestKilledServer(t *testing.T) {
 	if out, err := c.run("sessions"); err != nil || out != noSessions+"\n" {
 		t.Errorf("sessions without a server: %v\n%s", err, out)
 	}
-	begin := time.Now()
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "status"); err != nil || !strings.Contains(out, "v0.0.0-test") {
 		t.Errorf("call: %v\n%s", err, out)
-	}
-	status := time.Since(begin)
-	if status > restartLimit {
-		t.Errorf("the call that started a server took %v", status)
 	}
 	if info, err := os.Lstat(server.SocketPath(c.data)); err != nil || os.SameFile(info, stale) && info.ModTime().Equal(stale.ModTime()) {
 		t.Errorf("the socket was not replaced: %v, %v", info, err)
@@ -153,9 +143,7 @@ func TestKilledServer(t *testing.T) {
 	if next := c.server(); next.Pid == killed.Pid {
 		t.Errorf("process %d is still the server", next.Pid)
 	}
-	begin = time.Now()
 	c.navigate(address)
-	t.Logf("a call without a browser took %v, one that launches it %v", status, time.Since(begin))
 	for _, profile := range profiles(t, c.data) {
 		if profile == left[0] {
 			t.Errorf("the next server left %s", profile)
@@ -172,7 +160,7 @@ func TestTerminatedServer(t *testing.T) {
 	if err := c.server().Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	waitGone(t, c.data, 10*time.Second)
+	waitGone(t, c.data)
 	if left := profiles(t, c.data); len(left) > 0 {
 		t.Errorf("the server left %q", left)
 	}

@@ -58,6 +58,7 @@ func heap() int {
 
 // TestIdleSessionMemory measures the memory of sessions without a tab.
 func TestIdleSessionMemory(t *testing.T) {
+	tier.Long(t)
 	const n, limit = 100, 1 << 20
 	openSessions(t, 1, server.Settings{"--prefer": {"cdp"}}) // what is allocated once
 	before := heap()

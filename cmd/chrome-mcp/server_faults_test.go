@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // memory returns the resident memory of the server, in MiB. It is 0 where /proc does not exist.
@@ -123,7 +123,8 @@ func files(t *testing.T, pid int) int {
 }
 
 const (
-	// maxJunkMemory is the memory by which junk may make a server grow, in MiB.
+	// maxJunkMemory is the memory by which junk may make a server grow, in MiB. It is checked only in
+	// long tests: how much memory the runtime has returned to the system depends on the machine.
 	maxJunkMemory = 100
 	// maxJunkFiles is the number of files that may be open in addition after junk: an idle
 	// connection of a client that checks the server.
@@ -149,7 +150,7 @@ func TestJunkRequests(t *testing.T) {
 			c := newCommandLine(t)
 			address, host, token := server.SocketPath(c.data), "", ""
 			readLog := func() string {
-				waitGone(t, c.data, 10*time.Second)
+				waitGone(t, c.data)
 				text, err := os.ReadFile(filepath.Join(c.data, "server", "log"))
 				if err != nil {
 					t.Error(err)
@@ -198,9 +199,9 @@ func TestJunkRequests(t *testing.T) {
 			if now := c.server().Pid; now != process.Pid {
 				t.Fatalf("process %d replaced %d", now, process.Pid)
 			}
-			userbrowser.Eventually(t, "the server to close the connections", func() bool { return files(t, process.Pid) <= open+maxJunkFiles })
+			await.Until(t, "the server to close the connections", func() bool { return files(t, process.Pid) <= open+maxJunkFiles })
 			memoryNow, openNow := c.memory(), files(t, process.Pid)
-			if memoryNow-memory > maxJunkMemory {
+			if tier.LongEnabled() && memoryNow-memory > maxJunkMemory {
 				t.Errorf("the memory of the server grew from %d to %d MiB", memory, memoryNow)
 			}
 			goroutines, maxGoroutines := 0, maxJunkGoroutines
@@ -234,7 +235,7 @@ func (c *commandLine) sendJunk(network, address string, requests int, junk func(
 					c.t.Error(err)
 					return
 				}
-				conn.SetDeadline(time.Now().Add(30 * time.Second))
+				conn.SetDeadline(time.Now().Add(await.HangLimit))
 				text := junk(r)
 				io.WriteString(conn, text) // fails when the server has read enough
 				if strings.HasSuffix(text, initializeRequest) {
@@ -342,7 +343,7 @@ func TestTerminatedServerDrainsCalls(t *testing.T) {
 			if got := <-result; !strings.Contains(got, "Answered") {
 				t.Errorf("the call returned %s", got)
 			}
-			waitGone(t, c.data, 10*time.Second)
+			waitGone(t, c.data)
 		})
 	}
 }
@@ -351,16 +352,14 @@ func TestTerminatedServerDrainsCalls(t *testing.T) {
 func waitNotRunning(t *testing.T, data string) {
 	t.Helper()
 	client := server.NewClient(server.SocketPath(data))
-	for {
+	await.Until(t, "the server to close its socket", func() bool {
 		_, err := client.Status(t.Context())
 		client.Close()
-		if errors.Is(err, server.ErrNotRunning) {
-			return
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, server.ErrNotRunning) {
 			t.Fatal(err)
 		}
-	}
+		return err != nil
+	})
 }
 
 // TestStreamClientReadsNothing ends a server while a client of the stdio transport does not read
@@ -384,21 +383,17 @@ func TestStreamClientReadsNothing(t *testing.T) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	if err := c.server().Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	waitGone(t, c.data, 10*time.Second)
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("the end took %v", d)
-	}
+	waitGone(t, c.data)
 }
 
 // TestIdleSessionOfHost checks that the session of an MCP host ends when it is idle, and that of
 // call does not.
 func TestIdleSessionOfHost(t *testing.T) {
 	c := newCommandLine(t)
-	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "2s") // --connect uses the session within that time
+	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "2s")
 	stderr, err := serve.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -413,22 +408,22 @@ func TestIdleSessionOfHost(t *testing.T) {
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "kept"); err != nil {
 		t.Fatalf("call: %v\n%s", err, out)
 	}
+	const ended = `session "host" ended: it was idle for 2s`
 	host := exec.Command(binary, "--connect", server.SocketPath(c.data), "--session", "host", "--data", c.data)
-	if out, err := host.CombinedOutput(); err != nil { // stdin is empty
+	// Its stdin is empty. On a slow machine, the session may end before the host uses it.
+	if out, err := host.CombinedOutput(); err != nil && !strings.Contains(string(out), ended) {
 		t.Fatalf("--connect: %v\n%s", err, out)
 	}
 	client := server.NewClient(server.SocketPath(c.data))
 	defer client.Close()
-	for {
+	await.Until(t, "the end of the idle session", func() bool {
 		infos, err := client.Sessions(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(infos) == 1 && infos[0].Name == "kept" && infos[0].Ends.IsZero() {
-			break
-		}
-	}
-	if _, err := client.Stream(t.Context(), "host"); err == nil || !strings.Contains(err.Error(), `session "host" ended: it was idle for 2s`) {
+		return len(infos) == 1 && infos[0].Name == "kept" && infos[0].Ends.IsZero()
+	})
+	if _, err := client.Stream(t.Context(), "host"); err == nil || !strings.Contains(err.Error(), ended) {
 		t.Errorf("the session of the host: %v", err)
 	}
 	if out, err := c.run("serve", "stop"); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // TestSharing shares tabs in the popup for a time, until the machine is idle and until stopped, and
@@ -66,7 +66,7 @@ func (e *endToEnd) shareForTime(t *testing.T) {
 	b.Worker(t, "{ const now = Date.now; Date.now = () => now() + 10 * 60_000; }", nil)
 	before := e.expires(t)
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
-	userbrowser.Eventually(t, "the call to renew the time", func() bool { return e.expires(t).Sub(before) > 9*time.Minute })
+	await.Until(t, "the call to renew the time", func() bool { return e.expires(t).Sub(before) > 9*time.Minute })
 
 	// The time outlives the worker, whose clock was 10 minutes fast. The right clock does not extend it.
 	b.KillWorker(t)

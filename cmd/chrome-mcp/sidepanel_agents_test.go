@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // addSDKAgent configures the example agent of the ACP SDK.
@@ -37,7 +37,7 @@ func (b *userBrowser) openPanelIn(t *testing.T, window int) (panel string) {
 	b.Worker(t, fmt.Sprintf("chrome.windows.update(%[1]d, { focused: true }).then(() => chrome.action.openPopup({ windowId: %[1]d }))", window), nil)
 	popup := b.Find(t, "page", "/popup.html")
 	b.WithSession(t, popup.ID, func(s string) { b.Click(t, s, "#panel", "Open side panel") })
-	userbrowser.Eventually(t, "another side panel", func() bool {
+	await.Until(t, "another side panel", func() bool {
 		for _, id := range panels() {
 			if !strings.Contains(before, id) {
 				panel = id

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -48,7 +50,7 @@ func (b *userBrowser) openPanel(t *testing.T, screen *display) userbrowser.Targe
 	b.WithSession(t, popup.ID, func(session string) {
 		type point struct{ X, Y int16 }
 		var at, last point
-		userbrowser.Eventually(t, "the popup to have its size", func() bool {
+		await.Until(t, "the popup to have its size", func() bool {
 			last = at
 			b.Eval(t, session, `(() => {
 				const button = document.getElementById('panel');
@@ -155,9 +157,10 @@ func screenshotPanel(t *testing.T, b *userBrowser, session string) {
 	}
 }
 
-// TestFirstToken measures the time from the moment in which an agent writes text until the panel shows
-// it.
-func TestFirstToken(t *testing.T) {
+// TestLongFirstToken measures the time from the moment in which an agent writes text until the panel
+// shows it.
+func TestLongFirstToken(t *testing.T) {
+	tier.Long(t)
 	site := newTestSite(t)
 	b := newUserBrowser(t)
 	data := filepath.Join(shortTempDir(t), "data")

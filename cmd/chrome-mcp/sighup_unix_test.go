@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestSIGHUPRotatesToken(t *testing.T) {
@@ -23,11 +24,7 @@ func TestSIGHUPRotatesToken(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-instance.Done():
-	case <-time.After(time.Second):
-		t.Error("the connection is still open")
-	}
+	await.Receive(t, "the connection to be closed", instance.Done())
 	if token(t, s.data) == before {
 		t.Error("the token is the same")
 	}
@@ -38,19 +35,18 @@ func TestProgramRotates(t *testing.T) {
 	data := t.TempDir()
 	cmd, stdin := initialized(t, binary, "--port=0", "--data", data)
 	defer cmd.Process.Kill()
-	written := func(before string) string {
+	written := func(before string) (now string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		await.Until(t, "another token", func() bool {
 			paths, _ := filepath.Glob(filepath.Join(data, "handshakes", "*.json"))
 			if len(paths) != 1 {
-				continue // not written yet
+				return false // not written yet
 			}
-			if now, err := os.ReadFile(paths[0]); err == nil && string(now) != before {
-				return string(now)
-			}
-		}
-		t.Fatal("the token did not change")
-		return ""
+			text, err := os.ReadFile(paths[0])
+			now = string(text)
+			return err == nil && now != before
+		})
+		return now
 	}
 	first := written("")
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {

@@ -161,7 +161,7 @@ func TestSkillCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(home)
-	defer waitGone(t, home, endsWithin)
+	defer waitGone(t, home)
 	defer stopLocalServer(t, home)
 
 	ran := 0

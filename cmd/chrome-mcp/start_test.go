@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
@@ -40,6 +42,7 @@ func initialized(tb testing.TB, path string, args ...string) (cmd *exec.Cmd, std
 // TestMemoryAtStart limits the memory of an idle server, because an MCP host starts many servers
 // that are not used.
 func TestMemoryAtStart(t *testing.T) {
+	tier.Long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -70,7 +71,7 @@ func (b *userBrowser) open() {
 // number returns the tab id of the extension API.
 func (b *userBrowser) number(t *testing.T, urlPart string) (id int) {
 	t.Helper()
-	userbrowser.Eventually(t, "the id of a tab at "+urlPart, func() bool {
+	await.Until(t, "the id of a tab at "+urlPart, func() bool {
 		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => tabs.find((t) => t.url.includes(%q))?.id ?? 0)", urlPart), &id)
 		return id != 0
 	})
@@ -100,7 +101,7 @@ func (b *userBrowser) shows(t *testing.T, session, selector, text string) {
 			t.Logf("%s shows %q", selector, got)
 		}
 	}()
-	userbrowser.Eventually(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
+	await.Until(t, fmt.Sprintf("%s to show %q", selector, text), func() bool {
 		b.Eval(t, session, fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector), &got)
 		return got == text
 	})
@@ -109,7 +110,7 @@ func (b *userBrowser) shows(t *testing.T, session, selector, text string) {
 // holds waits until a condition of the page is true.
 func (b *userBrowser) holds(t *testing.T, session, condition string) {
 	t.Helper()
-	userbrowser.Eventually(t, condition, func() bool {
+	await.Until(t, condition, func() bool {
 		var ok bool
 		b.Eval(t, session, "!!("+condition+")", &ok)
 		return ok

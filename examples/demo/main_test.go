@@ -2,15 +2,14 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -21,11 +20,9 @@ func TestRun(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", server, "../../cmd/chrome-mcp").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	var out strings.Builder
 	picture := filepath.Join(dir, "demo.png")
-	if err := run(ctx, &out, server, []string{"--headless", "--data", filepath.Join(dir, "data")}, picture); err != nil {
+	if err := run(await.Context(t), &out, server, []string{"--headless", "--data", filepath.Join(dir, "data")}, picture); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{"fill_form", "handle_dialog", "Thank you, Ada Lovelace", "LO-1001", "The shop received the order."} {

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -17,9 +16,7 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	receipt := order(ctx, address)
+	receipt := order(await.Context(t), address)
 	for _, want := range []string{"LO-1001", "Norway", "Gift wrap"} {
 		if !strings.Contains(receipt, want) {
 			t.Errorf("%q not found in the receipt:\n%s", want, receipt)

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -17,10 +16,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	var out strings.Builder
-	if err := run(ctx, address, &out); err != nil {
+	if err := run(await.Context(t), address, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{"read: Walnut desk lamp", "click: ", "other site: "} {

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -53,7 +54,7 @@ func TestAttachedPopups(t *testing.T) {
 	t.Cleanup(allowed.Close)
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			hits.Store(0)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			o := testOptions(t)
@@ -80,9 +81,9 @@ func TestAttachedPopups(t *testing.T) {
 				if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
 					t.Fatal(err)
 				}
-				if !poll(ctx, 20*time.Millisecond, func() bool { return strings.Contains(titles(t, httpAddress(t, address)), deniedURL+"/later") }) {
-					t.Error("the tab did not navigate to the denied host")
-				}
+				await.Until(t, "the tab to navigate to the denied host", func() bool {
+					return strings.Contains(titles(t, httpAddress(t, address)), deniedURL+"/later")
+				})
 			}
 			if n := hits.Load(); n != 0 {
 				t.Errorf("the denied host received %d requests", n)
@@ -237,7 +238,7 @@ func (c *userPages) awaitPaths(ctx context.Context, paths ...string) {
 func TestAttachedUserPopups(t *testing.T) {
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
 			o := testOptions(t)
@@ -253,12 +254,10 @@ func TestAttachedUserPopups(t *testing.T) {
 			var list struct {
 				Targets []*target.Info `json:"targetInfos"`
 			}
-			if !poll(ctx, 20*time.Millisecond, func() bool {
+			await.Until(t, "our detachment from the user's tabs", func() bool {
 				err := r.conn.BrowserSession().Call(ctx, "Target.getTargets", map[string]any{"filter": pageTargets}, &list)
 				return err == nil && !slices.ContainsFunc(list.Targets, func(i *target.Info) bool { return i.Attached })
-			}) {
-				t.Error("we stay attached to a tab of the user")
-			}
+			})
 			if tabs := r.Tabs(); len(tabs) != 0 {
 				t.Errorf("%d tabs of the user are in scope", len(tabs))
 			}
@@ -289,7 +288,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	ctx := limited(t)
+	ctx := await.Context(t)
 	wait := func(want string) {
 		t.Helper()
 		select {
@@ -315,11 +314,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	o := testOptions(t)
 	o.CDPEndpoint, o.AttachDefaultContext = address, true
 	s := newSession(t, newBrowser(t, o))
-	start := time.Now()
-	tabs, err := s.Tabs(ctx)
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("listing the tabs took %v", took)
-	}
+	tabs, err := s.Tabs(ctx) // the dialog is open
 	i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.URL == site.URL+"/dialog" })
 	if err != nil || i < 0 || !strings.Contains(tabs[i].Note, "dialog") {
 		t.Fatalf("the list has %+v, %v", tabs, err)
@@ -349,8 +344,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 // the same load. A delay that we cause shows in the fastest tenth and in the median.
 func TestAttachedUserTabDelay(t *testing.T) {
 	tier.Long(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	users := newUserPages(t, address)
 	o := testOptions(t)

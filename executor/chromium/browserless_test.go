@@ -10,9 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 )
 
@@ -38,7 +38,7 @@ func browserlessOptions(t *testing.T, urls ...string) Options {
 // the place on the other.
 func TestBrowserless(t *testing.T) {
 	a, b := startBrowserless(t), startBrowserless(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*await.HangLimit)
 	t.Cleanup(cancel)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -103,9 +103,7 @@ func TestBrowserless(t *testing.T) {
 	if err := second.Close(); err != nil { // frees its place
 		t.Error(err)
 	}
-	if !poll(ctx, 50*time.Millisecond, func() bool { err = load(one); return err == nil }) {
-		t.Fatalf("first session does not move to the other replica: %v", err)
-	}
+	await.Until(t, "the first session to move to the other replica", func() bool { return load(one) == nil })
 	if replica(first) == dead {
 		t.Error("session is on the replica that was killed")
 	}
@@ -118,9 +116,7 @@ func TestBrowserless(t *testing.T) {
 	}
 
 	replica(first).Kill()
-	if !poll(ctx, 50*time.Millisecond, func() bool { err = load(one); return executor.CodeOf(err) == executor.ErrNoBackend }) {
-		t.Errorf("without replicas: %v, want NO_BACKEND", err)
-	}
+	await.Until(t, "NO_BACKEND without replicas", func() bool { return executor.CodeOf(load(one)) == executor.ErrNoBackend })
 	if strings.Contains(log.String(), "SECRET") {
 		t.Errorf("log contains the token:\n%s", log.String())
 	}

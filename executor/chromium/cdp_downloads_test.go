@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
@@ -75,7 +76,7 @@ func (c *testClient) setDownloads(browserContext, behavior, directory string) {
 // TestCDPClientDownloads checks where downloads of clients are saved, who allows them, their
 // limits, and that a client's settings end with it.
 func TestCDPClientDownloads(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	site := files(t)
 	o := testOptions(t)
 	o.CDPClients, o.Network = true, hosts{"127.0.0.1"}

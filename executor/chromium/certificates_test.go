@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -92,14 +93,14 @@ func TestAcceptCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { session.Close() })
-		if _, _, err := session.NewPage(limited(t), nil); err != nil {
+		if _, _, err := session.NewPage(await.Context(t), nil); err != nil {
 			t.Fatal(err)
 		}
 		return session
 	}
 	wantRejected := func(session executor.Executor, server, want string) {
 		t.Helper()
-		if _, err := session.Navigate(limited(t), "https://"+server+"/", nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := session.Navigate(await.Context(t), "https://"+server+"/", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", server, err, want)
 		}
 	}
@@ -138,7 +139,7 @@ func TestAcceptCertificates(t *testing.T) {
 	}
 
 	for _, server := range accepted {
-		file, err := pagetest.Of(session, "").Download(limited(t), executor.DownloadOptions{URL: "https://" + server + "/"})
+		file, err := pagetest.Of(session, "").Download(await.Context(t), executor.DownloadOptions{URL: "https://" + server + "/"})
 		if err != nil {
 			t.Errorf("download from %s: %v", server, err)
 		} else if text, err := os.ReadFile(file.Path); err != nil || !strings.Contains(string(text), "for "+server) {
@@ -146,7 +147,7 @@ func TestAcceptCertificates(t *testing.T) {
 		}
 	}
 	for server := range rejected {
-		_, err := pagetest.Of(session, "").Download(limited(t), executor.DownloadOptions{URL: "https://" + server + "/"})
+		_, err := pagetest.Of(session, "").Download(await.Context(t), executor.DownloadOptions{URL: "https://" + server + "/"})
 		if wantCode(t, err, executor.ErrDownloadFailed); err != nil && !strings.Contains(err.Error(), "certificate is not trusted") {
 			t.Errorf("download from %s: %v", server, err)
 		}

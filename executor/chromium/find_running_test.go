@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,9 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestUserDataDirectories(t *testing.T) {
@@ -112,9 +111,7 @@ func TestDialRunningChromium(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", config)
 	_, ws := startForeign(t, filepath.Join(config, "chromium"))
 	// Chromium prints its address before it writes the file.
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	poll(ctx, 10*time.Millisecond, func() bool { return exists(filepath.Join(config, "chromium", activePortName)) })
+	await.Until(t, "the file with its address", func() bool { return exists(filepath.Join(config, "chromium", activePortName)) })
 	for _, name := range []string{"auto", "chromium"} {
 		tr, e, err := dial(t.Context(), endpoint{URL: name})
 		if err != nil {

@@ -7,10 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
@@ -35,7 +35,7 @@ func TestFlood(t *testing.T) {
 				tier.Long(t)
 			}
 			// The browser needs time for the messages of the page.
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*await.HangLimit)
 			defer cancel()
 			o := testOptions(t)
 			if attached {
@@ -87,6 +87,9 @@ func TestFlood(t *testing.T) {
 				t.Errorf("an answer of 60 MB: %v", err)
 			}
 			t.Logf("an answer below the limit: peak of %d MiB", testlog.PeakMemory(t))
+			if !tier.LongEnabled() { // how fast the garbage is collected depends on the machine
+				return
+			}
 			limit := maxFloodGrowth
 			if testlog.RaceEnabled {
 				limit *= 3

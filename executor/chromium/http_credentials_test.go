@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
@@ -189,7 +190,7 @@ func TestHTTPCredentials(t *testing.T) {
 	mustNavigate(t, session, one+"/")
 	tab := pagetest.Of(session, "")
 	headers := map[string]map[string]string{one: {"X-Extra": "1"}}
-	if _, err := tab.Emulate(limited(t), executor.EmulateOptions{Headers: headers}); err != nil {
+	if _, err := tab.Emulate(await.Context(t), executor.EmulateOptions{Headers: headers}); err != nil {
 		t.Fatal(err)
 	}
 	if got := status(one + "/basic/headers/x"); got != http.StatusOK {
@@ -202,17 +203,17 @@ func TestHTTPCredentials(t *testing.T) {
 	if got := eval(t, session, strings.ReplaceAll(loads["image"], "%s", unknown[0])); got != "401" {
 		t.Errorf("image with additional headers: %s", got)
 	}
-	if _, err := tab.Click(limited(t), executor.Selector("button"), nil); err != nil {
+	if _, err := tab.Click(await.Context(t), executor.Selector("button"), nil); err != nil {
 		t.Error(err)
 	}
 
-	file, err := tab.Download(limited(t), executor.DownloadOptions{URL: one + "/?redirect=" + two + "/basic/download/x"})
+	file, err := tab.Download(await.Context(t), executor.DownloadOptions{URL: one + "/?redirect=" + two + "/basic/download/x"})
 	if err != nil {
 		t.Error(err)
 	} else if text, err := os.ReadFile(file.Path); err != nil || !strings.Contains(string(text), "welcome") {
 		t.Errorf("downloaded %s, %v", text, err)
 	}
-	_, err = tab.Download(limited(t), executor.DownloadOptions{URL: one + "/?redirect=" + unknown[0] + "/basic/download/x"})
+	_, err = tab.Download(await.Context(t), executor.DownloadOptions{URL: one + "/?redirect=" + unknown[0] + "/basic/download/x"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 
 	for origin, c := range o.HTTPCredentials {
@@ -228,7 +229,7 @@ func TestHTTPCredentials(t *testing.T) {
 			t.Errorf("%s got %q", origin, got)
 		}
 	}
-	requests, err := tab.Requests(limited(t), nil)
+	requests, err := tab.Requests(await.Context(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -49,7 +49,7 @@ func helperOf(t *testing.T, browser int, mark string) int {
 // TestKilledHelpers kills helper processes, which the browser restarts. At most one call fails, the
 // next call works, and the policy is enforced in the new process as in the old one.
 func TestKilledHelpers(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	var hits atomic.Int32
 	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(denied.Close)
@@ -66,10 +66,7 @@ func TestKilledHelpers(t *testing.T) {
 	browser := running(b).proc.pid
 	for _, mark := range []string{"--type=gpu-process", "--utility-sub-type=network.mojom.NetworkService"} {
 		var pid int
-		if !poll(ctx, 20*time.Millisecond, func() bool { pid = helperOf(t, browser, mark); return pid != 0 }) {
-			t.Errorf("the browser has no %s", mark)
-			continue
-		}
+		await.Until(t, "a process with "+mark, func() bool { pid = helperOf(t, browser, mark); return pid != 0 })
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -108,21 +105,16 @@ func TestKilledHelpers(t *testing.T) {
 // as failed, and that its file is removed. A download that the server has not answered yet fails
 // with the tab.
 func TestKilledBrowserLosesDownload(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	requested := make(chan struct{})
 	request := sync.OnceFunc(func() { close(requested) })
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/endless":
 			w.Header().Set("Content-Disposition", "attachment; filename=report.csv")
-			for r.Context().Err() == nil {
-				io.WriteString(w, strings.Repeat("a,b\n", 16<<10))
-				http.NewResponseController(w).Flush()
-				select {
-				case <-time.After(20 * time.Millisecond):
-				case <-r.Context().Done():
-				}
-			}
+			io.WriteString(w, strings.Repeat("a,b\n", 256<<10))
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
 		case "/unanswered":
 			request()
 			<-r.Context().Done()
@@ -154,9 +146,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 			got <- err
 		}()
 		r := running(b)
-		if !poll(ctx, 5*time.Millisecond, func() bool { return begun(r) }) {
-			t.Fatalf("%s: the download did not begin: %v", link, <-got)
-		}
+		await.Until(t, "the download of "+link, func() bool { return begun(r) })
 		if err := syscall.Kill(r.proc.pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +171,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 // TestKilledWhileAttached kills a program that is attached to a browser and that
 // does not respond when the browser's user opens tabs. The tabs load.
 func TestKilledWhileAttached(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	users := newUserPages(t, address)
 	o := testOptions(t)
@@ -217,7 +207,7 @@ func (s *server) stop(t *testing.T) {
 func TestKilledBeforePopupResumes(t *testing.T) {
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
 			o := testOptions(t)
@@ -228,9 +218,7 @@ func TestKilledBeforePopupResumes(t *testing.T) {
 			s.stop(t)
 			close(users.openNow)
 			users.awaitPaths(ctx, "/opens")
-			if !poll(ctx, 20*time.Millisecond, func() bool { return users.count() > before }) {
-				t.Fatal("the popup window is not created")
-			}
+			await.Until(t, "the popup window", func() bool { return users.count() > before })
 			s.kill()
 			users.awaitPaths(ctx, "/opened", "/popup")
 		})

@@ -2,7 +2,6 @@ package chromium
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -10,9 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -36,7 +35,7 @@ func watch(t *testing.T, ex executor.Executor, tab executor.TabID) *viewer {
 // next returns the next image. It is nil while nothing is shown.
 func (v *viewer) next() (*executor.LiveImage, image.Image) {
 	v.t.Helper()
-	got, err := v.view.Next(limited(v.t))
+	got, err := v.view.Next(await.Context(v.t))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -183,13 +182,14 @@ func TestLiveView(t *testing.T) {
 		}
 	}
 	var popup executor.TabID
-	for ctx := limited(t); popup == "" && ctx.Err() == nil; {
-		for _, one := range s.(executor.Watcher).WatchTabs(ctx) {
+	await.Until(t, "the window that the page opened", func() bool {
+		for _, one := range s.(executor.Watcher).WatchTabs(t.Context()) {
 			if one.ID != tab.ID {
 				popup = one.ID
 			}
 		}
-	}
+		return popup != ""
+	})
 	opened := watch(t, s, popup)
 	opened.shows(false)
 	if handedOver, _ := opened.view.HandedOver(); !handedOver {
@@ -252,10 +252,7 @@ func TestLiveView(t *testing.T) {
 	// Another live view replaces this one. It ends when the tab is closed.
 	second := watch(t, s, tab.ID)
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		_, err := v.view.Next(ctx)
-		cancel()
-		if err != nil {
+		if _, err := v.view.Next(await.Context(t)); err != nil {
 			wantCode(t, err, executor.ErrTargetGone)
 			break
 		}
@@ -265,7 +262,7 @@ func TestLiveView(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		if _, err := second.view.Next(limited(t)); err != nil {
+		if _, err := second.view.Next(await.Context(t)); err != nil {
 			wantCode(t, err, executor.ErrTargetGone)
 			break
 		}

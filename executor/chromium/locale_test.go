@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -45,14 +45,14 @@ func TestDownloadNamesWithoutLocale(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	ctx := limited(t)
+	ctx := await.Context(t)
 	s := newSession(t, newBrowser(t, testOptions(t)))
 	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: site.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{"text": "rapport æøå 日本.txt", "program": "日本.desktop.download"} {
-		d, err := pagetest.Of(s, tab.ID).Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: 20 * time.Second})
+		d, err := pagetest.Of(s, tab.ID).Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: await.HangLimit})
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		} else if base := filepath.Base(d.Path); base != want {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // childEnv makes the test binary a program that launches or attaches to a browser and waits to be
@@ -62,11 +64,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// processesNaming lists the running processes with text in their command line. It waits up to 5 s,
-// because helper processes need time to notice that their browser has exited.
+// processesNaming lists the running processes with text in their command line. It waits until there are
+// none, because helper processes need time to notice that their browser has exited.
 func processesNaming(text string) []string {
 	var left []string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(await.HangLimit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		out, _ := exec.Command("ps", "-eo", "pid=,args=").Output()
 		left = nil
 		for line := range strings.Lines(string(out)) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -32,7 +33,7 @@ func TestAttachedDialogs(t *testing.T) {
 	_, address := startForeign(t, t.TempDir())
 	for trigger, title := range map[string]string{"fetch": "401", "passkey": "asked"} {
 		t.Run(trigger, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			o := testOptions(t)
 			o.CDPEndpoint, o.Network = address, documents{hosts{"localhost"}}
 			s := newSession(t, newBrowser(t, o))

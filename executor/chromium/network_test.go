@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -52,7 +52,7 @@ func (h hosts) CheckDocument(address string) error {
 // TestBrowserTrafficObeysNetworkPolicy checks that the browser uses the egress proxy: denied
 // requests are not sent, and the error is a policy denial.
 func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	var hits atomic.Int32
 	denied := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(denied.Close)
@@ -88,7 +88,7 @@ func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
 	if _, err := s.Navigate(ctx, allowed.URL+"/embeds", nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title == 'refused'"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title == 'refused'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 		t.Errorf("a page's own request: %+v, %v", res, err)
 	}
 	// No server listens there any longer: the error is the network's, as without a proxy.
@@ -107,7 +107,7 @@ func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
 // TestProxyRequiresCredentials checks that other programs cannot use the egress proxy, and that
 // browser requests that cannot answer a challenge pass: WebSockets of the page and of workers.
 func TestProxyRequiresCredentials(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/socket":
@@ -137,7 +137,7 @@ func TestProxyRequiresCredentials(t *testing.T) {
 	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title != '-'"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title != '-'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 		t.Fatalf("the sockets of the page: %+v, %v", res, err)
 	}
 	if title, err := pagetest.Of(s, "").Eval(ctx, "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {
@@ -158,7 +158,7 @@ func TestProxyRequiresCredentials(t *testing.T) {
 // TestRefusedDownloadLeavesNoFile checks that a page cannot start a download that no session
 // allows.
 func TestRefusedDownloadLeavesNoFile(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/file" {
 			w.Header().Set("Content-Disposition", "attachment; filename=secret.csv")
@@ -197,14 +197,8 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := filesBelow(t, dir.Path())
-	for len(left) > 0 && ctx.Err() == nil { // a small file may exist before it is canceled
-		time.Sleep(10 * time.Millisecond)
-		left = filesBelow(t, dir.Path())
-	}
-	if len(left) > 0 {
-		t.Errorf("files were left: %v", left)
-	}
+	// A small file may exist before it is canceled.
+	await.Until(t, "the removal of the files", func() bool { return len(filesBelow(t, dir.Path())) == 0 })
 }
 
 func filesBelow(t *testing.T, dir string) []string {
@@ -225,7 +219,7 @@ func filesBelow(t *testing.T, dir string) []string {
 // TestPageForgetsNoCredentials checks that a server that responds like a proxy does not make the
 // browser forget the proxy's credentials. Without them every call would fail.
 func TestPageForgetsNoCredentials(t *testing.T) {
-	ctx := limited(t)
+	ctx := await.Context(t)
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/proxy" {
 			w.WriteHeader(http.StatusProxyAuthRequired)

@@ -6,9 +6,9 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // firstThreadEnv makes the test binary a process whose first thread has exited.
@@ -30,9 +30,7 @@ func TestIsRunningWithExitedMainThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	if !poll(t.Context(), time.Millisecond, func() bool { st, err := processid.ReadStat(pid); return err == nil && st.Ended() }) {
-		t.Fatal("the first thread does not exit")
-	}
+	await.Until(t, "the exit of the first thread", func() bool { st, err := processid.ReadStat(pid); return err == nil && st.Ended() })
 	if !isRunning(pid) {
 		t.Error("the other threads were not found")
 	}

@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -85,7 +84,7 @@ func TestPoolIsolation(t *testing.T) {
 // openPopup opens a popup window in the foreground.
 func (i *isolationTest) openPopup(t *testing.T, s executor.Executor) executor.Page {
 	t.Helper()
-	res, err := pagetest.Of(s, "").Click(limited(t), executor.Selector("#popup"), nil)
+	res, err := pagetest.Of(s, "").Click(await.Context(t), executor.Selector("#popup"), nil)
 	if err != nil || len(res.NewTabs) != 1 {
 		t.Fatalf("opening a popup window: %+v, %v", res, err)
 	}
@@ -97,11 +96,11 @@ func (i *isolationTest) openPopup(t *testing.T, s executor.Executor) executor.Pa
 func (i *isolationTest) permissions(t *testing.T) {
 	names := []string{"geolocation", "notifications"}
 	for _, s := range []executor.Executor{i.a, i.b} {
-		_, err := pagetest.Of(s, "").CDP(limited(t), "Browser.grantPermissions", map[string]any{"permissions": names})
+		_, err := pagetest.Of(s, "").CDP(await.Context(t), "Browser.grantPermissions", map[string]any{"permissions": names})
 		wantCode(t, err, executor.ErrNotActionable)
 	}
 	r := running(i.one)
-	err := r.conn.BrowserSession().Call(limited(t), "Browser.grantPermissions", map[string]any{
+	err := r.conn.BrowserSession().Call(await.Context(t), "Browser.grantPermissions", map[string]any{
 		"permissions": names, "origin": strings.TrimSuffix(i.url, "/"), "browserContextId": r.context,
 	}, nil)
 	if err != nil {
@@ -122,11 +121,11 @@ func (i *isolationTest) keys(t *testing.T) {
 	for _, s := range []executor.Executor{i.a, i.b} {
 		popup := i.openPopup(t, s)
 		defer func() {
-			if _, err := popup.Close(limited(t)); err != nil {
+			if _, err := popup.Close(await.Context(t)); err != nil {
 				t.Errorf("closing the popup window: %v", err)
 			}
 		}()
-		if _, err := pagetest.Of(s, "").Click(limited(t), executor.Selector("#field"), nil); err != nil {
+		if _, err := pagetest.Of(s, "").Click(await.Context(t), executor.Selector("#field"), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +139,7 @@ func (i *isolationTest) keys(t *testing.T) {
 	for key, s := range map[string]executor.Executor{"a": i.a, "b": i.b} {
 		typing.Go(func() {
 			for range presses {
-				if _, err := pagetest.Of(s, "").Press(limited(t), key, nil); err != nil {
+				if _, err := pagetest.Of(s, "").Press(await.Context(t), key, nil); err != nil {
 					t.Errorf("pressing %s: %v", key, err)
 				}
 			}
@@ -159,7 +158,7 @@ func (i *isolationTest) keys(t *testing.T) {
 // them.
 func (i *isolationTest) tabs(t *testing.T) {
 	ids := func(s executor.Executor) (ids []executor.TabID) {
-		tabs, err := s.Tabs(limited(t))
+		tabs, err := s.Tabs(await.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,11 +181,11 @@ func (i *isolationTest) tabs(t *testing.T) {
 		t.Errorf("the tabs of the other session: %q, want %q", got, before)
 	}
 	for _, tab := range ids(i.b) {
-		_, err := pagetest.Of(i.a, tab).Text(limited(t), nil)
+		_, err := pagetest.Of(i.a, tab).Text(await.Context(t), nil)
 		wantCode(t, err, executor.ErrStaleTab)
 	}
 	for _, method := range []string{"Target.getTargets", "Target.getBrowserContexts", "Target.setDiscoverTargets", "Target.attachToBrowserTarget", "Browser.getWindowForTarget"} {
-		_, err := pagetest.Of(i.a, "").CDP(limited(t), method, map[string]any{"discover": true})
+		_, err := pagetest.Of(i.a, "").CDP(await.Context(t), method, map[string]any{"discover": true})
 		wantCode(t, err, executor.ErrNotActionable)
 	}
 	if got := eval(t, i.a, connect); got != "1" {
@@ -207,7 +206,7 @@ func (i *isolationTest) dragData(t *testing.T) {
 		if err := json.Unmarshal([]byte(point), &at); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pagetest.Of(s, "").Mouse(limited(t), executor.MouseOptions{Action: action, X: at[0] + dx, Y: at[1]}); err != nil {
+		if _, err := pagetest.Of(s, "").Mouse(await.Context(t), executor.MouseOptions{Action: action, X: at[0] + dx, Y: at[1]}); err != nil {
 			t.Fatalf("%s on %s: %v", action, selector, err)
 		}
 	}
@@ -232,7 +231,7 @@ func (i *isolationTest) dragData(t *testing.T) {
 		t.Errorf("drag events of the other session's page: %s", got)
 	}
 	eval(t, i.b, "document.body.dataset.secret = 'own', 0")
-	res, err := pagetest.Of(i.b, "").Drag(limited(t), executor.Selector("#source"), executor.Selector("#target"), nil)
+	res, err := pagetest.Of(i.b, "").Drag(await.Context(t), executor.Selector("#source"), executor.Selector("#target"), nil)
 	if err != nil || res.Drop != executor.DragAccepted {
 		t.Errorf("a drag in the other session: %+v, %v", res, err)
 	}
@@ -245,22 +244,20 @@ func (i *isolationTest) dragData(t *testing.T) {
 // other session's page keeps its state.
 func (i *isolationTest) crash(t *testing.T) {
 	eval(t, i.b, "state = 'kept', 0")
-	ctx, cancel := context.WithTimeout(limited(t), 5*time.Second)
-	defer cancel()
-	_, err := pagetest.Of(i.a, "").CDP(ctx, "Page.crash", nil)
+	_, err := pagetest.Of(i.a, "").CDP(await.Context(t), "Page.crash", nil)
 	wantCode(t, err, executor.ErrTargetGone)
-	_, err = pagetest.Of(i.a, "").Eval(ctx, "1", nil)
+	_, err = pagetest.Of(i.a, "").Eval(await.Context(t), "1", nil)
 	wantCode(t, err, executor.ErrTargetGone)
 	if got := eval(t, i.b, "state"); got != `"kept"` {
 		t.Errorf("state of the other session's page: %s", got)
 	}
-	if _, err := pagetest.Of(i.b, "").Press(limited(t), "x", nil); err != nil {
+	if _, err := pagetest.Of(i.b, "").Press(await.Context(t), "x", nil); err != nil {
 		t.Errorf("a key in the other session: %v", err)
 	}
 	if got := eval(t, i.b, "keys.join()"); got != `"x"` {
 		t.Errorf("keys in the other session: %s", got)
 	}
-	if _, err := pagetest.Of(i.a, "").Reload(limited(t), nil); err != nil {
+	if _, err := pagetest.Of(i.a, "").Reload(await.Context(t), nil); err != nil {
 		t.Errorf("reloading the crashed page: %v", err)
 	}
 	if got := eval(t, i.a, "document.title"); got != `"isolation"` {

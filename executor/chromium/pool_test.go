@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -86,7 +87,7 @@ func inPool(t *testing.T, p *Pool, dataDir string, allowed ...string) *Backend {
 // eval returns the value of an expression in the page of the active tab.
 func eval(t *testing.T, s executor.Executor, expression string) string {
 	t.Helper()
-	res, err := pagetest.Of(s, "").Eval(limited(t), expression, nil)
+	res, err := pagetest.Of(s, "").Eval(await.Context(t), expression, nil)
 	if err != nil || !res.OK {
 		t.Fatalf("%s: %+v, %v", expression, res, err)
 	}
@@ -95,7 +96,7 @@ func eval(t *testing.T, s executor.Executor, expression string) string {
 
 func mustNavigate(t *testing.T, s executor.Executor, url string) *executor.Navigation {
 	t.Helper()
-	nav, err := s.Navigate(limited(t), url, nil)
+	nav, err := s.Navigate(await.Context(t), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +122,13 @@ func TestPoolIsolatesBackends(t *testing.T) {
 		t.Errorf("another context has %s", got)
 	}
 	for _, s := range []executor.Executor{a, b, c} {
-		if tabs, err := s.Tabs(limited(t)); err != nil || len(tabs) != 1 {
+		if tabs, err := s.Tabs(await.Context(t)); err != nil || len(tabs) != 1 {
 			t.Errorf("tabs %+v, %v", tabs, err)
 		}
 	}
 
 	// Documents and subresources obey the policy of their context.
-	_, err := a.Navigate(limited(t), site.on("localhost", "/denied"), nil)
+	_, err := a.Navigate(await.Context(t), site.on("localhost", "/denied"), nil)
 	wantCode(t, err, executor.ErrPolicyDenied)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	for _, attack := range []string{
@@ -159,23 +160,23 @@ func TestPoolIsolatesBackends(t *testing.T) {
 
 	// The clipboard is the browser's, so its keys are rejected, and pages cannot read it.
 	copied := "(field.value = 'copied', field.select(), document.execCommand('copy'))"
-	if _, err := pagetest.Of(a, "").Click(limited(t), executor.Selector("#field"), nil); err != nil {
+	if _, err := pagetest.Of(a, "").Click(await.Context(t), executor.Selector("#field"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := eval(t, a, copied); got != "true" {
 		t.Errorf("copy: %s", got)
 	}
 	for _, chord := range []string{"Control+V", "Shift+Insert", "Control+Shift+V", "Meta+V"} {
-		_, err = pagetest.Of(b, "").Press(limited(t), chord, &executor.PressOptions{Target: executor.Selector("#field")})
+		_, err = pagetest.Of(b, "").Press(await.Context(t), chord, &executor.PressOptions{Target: executor.Selector("#field")})
 		wantCode(t, err, executor.ErrNotActionable)
 	}
-	_, err = pagetest.Of(b, "").CDP(limited(t), "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "commands": []string{"paste"}})
+	_, err = pagetest.Of(b, "").CDP(await.Context(t), "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "commands": []string{"paste"}})
 	wantCode(t, err, executor.ErrNotActionable)
-	_, err = pagetest.Of(b, "").CDP(limited(t), "Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "code": "KeyB", "windowsVirtualKeyCode": 86, "modifiers": 2})
+	_, err = pagetest.Of(b, "").CDP(await.Context(t), "Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "code": "KeyB", "windowsVirtualKeyCode": 86, "modifiers": 2})
 	wantCode(t, err, executor.ErrNotActionable)
-	_, err = pagetest.Of(b, "").CDP(limited(t), "Target.getTargets", nil)
+	_, err = pagetest.Of(b, "").CDP(await.Context(t), "Target.getTargets", nil)
 	wantCode(t, err, executor.ErrNotActionable)
-	if _, err := pagetest.Of(b, "").Click(limited(t), executor.Selector("#field"), &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
+	if _, err := pagetest.Of(b, "").Click(await.Context(t), executor.Selector("#field"), &executor.ClickOptions{Button: executor.ButtonMiddle}); err != nil {
 		t.Fatal(err)
 	}
 	if got := eval(t, b, "[field.value, document.execCommand('paste'), field.value].join()"); got != `",false,"` {
@@ -186,18 +187,18 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	}
 
 	// Downloads and popups belong to the session whose page started them.
-	d, err := pagetest.Of(a, "").Download(limited(t), executor.DownloadOptions{Target: executor.Selector("#file")})
+	d, err := pagetest.Of(a, "").Download(await.Context(t), executor.DownloadOptions{Target: executor.Selector("#file")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(d.Path); err != nil || string(data) != "content" || !strings.Contains(d.Path, "127.0.0.1") {
 		t.Errorf("download %+v: %q, %v", d, data, err)
 	}
-	if _, err := pagetest.Of(c, "").Click(limited(t), executor.Selector("#popup"), nil); err != nil {
+	if _, err := pagetest.Of(c, "").Click(await.Context(t), executor.Selector("#popup"), nil); err != nil {
 		t.Fatal(err)
 	}
 	for s, want := range map[executor.Executor]int{a: 1, b: 1, c: 2} {
-		if tabs, err := s.Tabs(limited(t)); err != nil || len(tabs) != want {
+		if tabs, err := s.Tabs(await.Context(t)); err != nil || len(tabs) != want {
 			t.Errorf("tabs %+v, %v, want %d", tabs, err, want)
 		}
 	}
@@ -247,7 +248,7 @@ func TestPoolRetiresBrowser(t *testing.T) {
 	mustNavigate(t, b, site.on("localhost", "/"))
 	r := running(one)
 	// Chromium rejects the second disposal of a context.
-	if err := r.conn.BrowserSession().Call(limited(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil); err != nil {
+	if err := r.conn.BrowserSession().Call(await.Context(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {
@@ -276,7 +277,7 @@ func TestPoolRequestsOfOtherPrograms(t *testing.T) {
 	closed.Close()
 	b := inPool(t, p, dir, "127.0.0.1")
 	const refused = "net::ERR_CONNECTION_REFUSED"
-	if _, err := newSession(t, b).Navigate(limited(t), "http://"+host, nil); err == nil || !strings.Contains(err.Error(), refused) {
+	if _, err := newSession(t, b).Navigate(await.Context(t), "http://"+host, nil); err == nil || !strings.Contains(err.Error(), refused) {
 		t.Fatalf("%v, want %s", err, refused)
 	}
 	r := running(b)
@@ -309,7 +310,7 @@ func TestPoolBoundsContexts(t *testing.T) {
 	var failed atomic.Int32
 	for _, b := range backends {
 		opening.Go(func() {
-			if _, err := (sessionProvider{b}).Acquire(limited(t)); err != nil {
+			if _, err := (sessionProvider{b}).Acquire(await.Context(t)); err != nil {
 				t.Error(err)
 				failed.Add(1)
 			}

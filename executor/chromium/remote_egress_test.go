@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
@@ -42,7 +42,7 @@ func outsideAddress(t *testing.T) string {
 // through the address without the credentials of a browser.
 func TestRemoteEgress(t *testing.T) {
 	replica := browserless.Start(t, browserless.Options{Browser: findBrowser(t), Token: browserlessToken, Concurrent: 2})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*await.HangLimit)
 	t.Cleanup(cancel)
 	var denied, loaded atomic.Int32
 	deniedSite := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { denied.Add(1) }))
@@ -74,7 +74,7 @@ func TestRemoteEgress(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, replica.Log())
 		}
-		if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Text: "all ended"}); err != nil || !res.Matched {
+		if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Text: "all ended", Timeout: await.HangLimit}); err != nil || !res.Matched {
 			t.Errorf("requests of the page do not end: %+v, %v", res, err)
 		}
 		if detail := b.Status(ctx).Detail; strings.Contains(detail, "polic") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -42,7 +43,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
-			ctx := limited(t)
+			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir())
 			address = openUserTab(t, address, deniedURL+"/theirs")
 			mu.Lock()
@@ -58,7 +59,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'ended'"}); err != nil || !res.Matched {
+			if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'ended'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 				t.Errorf("a denied request of the page does not end: %+v, %v", res, err)
 			}
 			if a, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, nil); err != nil || !strings.Contains(a.Note, "not on the list") {

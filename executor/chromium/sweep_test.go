@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -61,14 +62,10 @@ func (s *server) kill() {
 	_ = s.cmd.Wait()
 }
 
-// wantNoUsers fails unless all processes on the profile in dir exit in time.
-func wantNoUsers(t *testing.T, dir string, limit time.Duration) {
+// awaitNoUsers waits until all processes on the profile in dir have exited.
+func awaitNoUsers(t *testing.T, dir string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	if !poll(ctx, 10*time.Millisecond, func() bool { return len(usersOf(dir)) == 0 }) {
-		t.Fatalf("processes %v still running %v after the kill", usersOf(dir), limit)
-	}
+	await.Until(t, "the exit of all processes on "+dir, func() bool { return len(usersOf(dir)) == 0 })
 }
 
 func TestSIGKILLCleansUp(t *testing.T) {
@@ -79,7 +76,7 @@ func TestSIGKILLCleansUp(t *testing.T) {
 		t.Fatalf("processes on %s: %v, want the browser %d", s.Dir, usersOf(s.Dir), s.PID)
 	}
 	s.kill()
-	wantNoUsers(t, s.Dir, 5*time.Second)
+	awaitNoUsers(t, s.Dir)
 	if !exists(s.Dir) {
 		t.Fatal("the profile was already removed, so the rest of the test proves nothing")
 	}
@@ -102,7 +99,7 @@ func TestClosedPipeEndsBrowser(t *testing.T) {
 	o.Isolated = true
 	s := startServer(t, o)
 	s.kill()
-	wantNoUsers(t, s.Dir, 5*time.Second)
+	awaitNoUsers(t, s.Dir)
 	swept, err := Sweep(t.Context(), o.DataDir)
 	if err != nil || !slices.Equal(swept.Profiles, []string{s.Dir}) || exists(s.Dir) {
 		t.Errorf("Sweep = %+v, %v; exists: %v", swept, err, exists(s.Dir))
@@ -125,16 +122,11 @@ func stopAndOrphan(t *testing.T, s *server) {
 	})
 	// A browser responds slightly before it has locked its profile. The link to its socket is
 	// created last.
-	if !poll(t.Context(), 10*time.Millisecond, func() bool { return exists(filepath.Join(s.Dir, "SingletonSocket")) }) {
-		t.Fatal("the browser does not lock its profile")
-	}
+	await.Until(t, "the browser to lock its profile", func() bool { return exists(filepath.Join(s.Dir, "SingletonSocket")) })
 	if err := stopProcess(s.PID); err != nil {
 		t.Fatal(err)
 	}
-	// Wait until all of its threads are stopped.
-	if !poll(t.Context(), time.Millisecond, func() bool { return stopped(s.PID) }) {
-		t.Fatal("the browser does not stop")
-	}
+	await.Until(t, "all threads of the browser to stop", func() bool { return stopped(s.PID) })
 	s.kill()
 	if !usesProfile(s.PID, s.Dir) {
 		t.Fatal("the browser did not outlive its server, so the rest of the test proves nothing")
@@ -208,7 +200,7 @@ func TestConcurrentServersAreIndependent(t *testing.T) {
 			t.Errorf("the browser of server %d exited", other.cmd.Process.Pid)
 		}
 		other.kill()
-		wantNoUsers(t, other.Dir, 5*time.Second)
+		awaitNoUsers(t, other.Dir)
 	}
 	removeSocket(socketOf(s.Dir)) // as the next launch on this profile would
 	if err := p.close(t.Context()); err != nil {

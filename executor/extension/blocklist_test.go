@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestBlockListPath moves a tab that the agent opened to a path on the user's
@@ -35,7 +35,7 @@ func TestBlockListPath(t *testing.T) {
 	const rounds = 3
 	for range rounds {
 		for name, read := range reads {
-			userbrowser.Eventually(t, name+" of the shop", func() bool { // the tab is allowed again shortly after its page
+			await.Until(t, name+" of the shop", func() bool { // the tab is allowed again shortly after its page
 				_, err := read(t.Context())
 				return err == nil
 			})
@@ -46,7 +46,7 @@ func TestBlockListPath(t *testing.T) {
 				t.Errorf("%s of the account: %+v, %v", name, got, err)
 			}
 		}
-		userbrowser.Eventually(t, "the tab to be listed without its title", func() bool {
+		await.Until(t, "the tab to be listed without its title", func() bool {
 			tabs, err := env.s.Tabs(t.Context())
 			if err != nil {
 				t.Fatal(err)

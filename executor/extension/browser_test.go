@@ -1,18 +1,17 @@
 package extension
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
 
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -87,24 +86,19 @@ func awaitHosts(t testing.TB, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
+	await.Until(t, fmt.Sprintf("%d native messaging hosts", n), func() bool {
 		all, err := process.Processes()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var pids []int32
+		hosts := 0
 		for _, p := range all {
 			if args, err := p.CmdlineSlice(); err == nil && len(args) > 1 && args[0] == self && strings.HasPrefix(args[1], "chrome-extension://") {
-				pids = append(pids, p.Pid)
+				hosts++
 			}
 		}
-		if len(pids) == n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("native messaging hosts %v run, want %d", pids, n)
-		}
-	}
+		return hosts == n
+	})
 }
 
 // call sends a command over the user's CDP connection.
@@ -153,13 +147,11 @@ func (u *userBrowser) open(url string) int {
 // waitLoaded waits until a tab shows a page.
 func (u *userBrowser) waitLoaded(tab int, url string) {
 	u.t.Helper()
-	var at string
-	for deadline := time.Now().Add(userbrowser.WaitTimeout); at != url; {
+	await.Until(u.t, fmt.Sprintf("tab %d to show %s", tab, url), func() bool {
+		var at string
 		u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((t) => t.status === 'complete' ? t.url : '')", tab), &at)
-		if time.Now().After(deadline) {
-			u.t.Fatalf("tab %d is at %q, not at %s", tab, at, url)
-		}
-	}
+		return at == url
+	})
 }
 
 // toggle presses the shortcut that shares a tab or stops sharing it.
@@ -194,25 +186,10 @@ func (u *userBrowser) options(expression string, result any) {
 		ID string `json:"targetId"`
 	}
 	u.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + extfiles.ID() + "/options.html", "background": true}, &page)
-	for there, deadline := false, time.Now().Add(userbrowser.WaitTimeout); !there; {
+	await.Until(u.t, "the options page", func() (there bool) {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
-		if time.Now().After(deadline) {
-			u.t.Fatal("the options page does not open")
-		}
-	}
+		return there
+	})
 	u.eval(page.ID, "import('/client.js').then(({ Client }) => "+expression+")", result)
 	u.call("", "Target.closeTarget", map[string]any{"targetId": page.ID}, nil)
-}
-
-// within runs work and fails the test if it takes longer than limit. The context of work lasts
-// longer.
-func within(t testing.TB, limit time.Duration, what string, work func(ctx context.Context)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
-	defer cancel()
-	began := time.Now()
-	work(ctx)
-	if took := time.Since(began); took > limit {
-		t.Errorf("%s took %v, more than %v", what, took.Round(time.Millisecond), limit)
-	}
 }

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A cdpPeer is a CDP client of a test.
@@ -106,7 +105,7 @@ func (p *cdpPeer) try(session, method string, params any) (json.RawMessage, *exe
 			p.t.Errorf("%s: the reply has session %q, want %q", method, m.SessionID, session)
 		}
 		return m.Result, m.Error
-	case <-time.After(userbrowser.WaitTimeout):
+	case <-await.Context(p.t).Done():
 		p.t.Fatalf("%s: no reply", method)
 		return nil, nil
 	}
@@ -141,7 +140,7 @@ func (p *cdpPeer) eval(session, expression string) string {
 // find returns the first event of a method, received already or later, for which match returns true.
 func (p *cdpPeer) find(session, method string, match func(params map[string]any) bool) map[string]any {
 	p.t.Helper()
-	limit := time.After(userbrowser.WaitTimeout)
+	limit := await.Context(p.t).Done()
 	for {
 		p.mu.Lock()
 		for _, m := range p.events {
@@ -240,7 +239,7 @@ func (p *cdpPeer) ended(part string) {
 	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(userbrowser.WaitTimeout):
+	case <-await.Context(p.t).Done():
 		p.t.Fatal("the client is still connected")
 	}
 	if !strings.Contains(p.err.Error(), part) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // denied sends a command, which must fail with an error that contains part.
@@ -47,13 +47,13 @@ func (env *testEnv) evalTool(id executor.TabID, expression string) string {
 // waitAttached waits until the debugger is attached to n tabs.
 func (env *testEnv) waitAttached(n int) {
 	env.t.Helper()
-	userbrowser.Eventually(env.t, fmt.Sprintf("the debugger is attached to %d tabs", n), func() bool { return env.attachedTabs() == n })
+	await.Until(env.t, fmt.Sprintf("the debugger is attached to %d tabs", n), func() bool { return env.attachedTabs() == n })
 }
 
 // holds waits until an expression is true in a page of the extension.
 func (env *testEnv) holds(session, expression string) {
 	env.t.Helper()
-	userbrowser.Eventually(env.t, expression, func() (ok bool) {
+	await.Until(env.t, expression, func() (ok bool) {
 		env.u.Eval(env.t, session, expression, &ok)
 		return ok
 	})
@@ -242,7 +242,7 @@ func TestCDPClients(t *testing.T) {
 		popup := c.find("", "Target.attachedToTarget", func(params map[string]any) bool {
 			return params["targetInfo"].(map[string]any)["openerId"] == top
 		})["sessionId"].(string)
-		userbrowser.Eventually(t, "the popup window is loaded", func() bool {
+		await.Until(t, "the popup window is loaded", func() bool {
 			title, _ := c.try(popup, "Runtime.evaluate", map[string]any{"expression": "document.title"}) // denied while it is blank
 			return strings.Contains(string(title), "/popup")
 		})
@@ -262,7 +262,7 @@ func TestCDPClients(t *testing.T) {
 			return params["targetInfo"].(map[string]any)["targetId"] == made.ID
 		})
 		session := event["sessionId"].(string)
-		userbrowser.Eventually(t, "the page is loaded", func() bool { return c.eval(session, "document.title") == `"/made"` })
+		await.Until(t, "the page is loaded", func() bool { return c.eval(session, "document.title") == `"/made"` })
 		c.call("", "Target.closeTarget", map[string]any{"targetId": made.ID}, nil)
 		c.find("", "Target.detachedFromTarget", func(params map[string]any) bool { return params["sessionId"] == session })
 		c.find("", "Target.targetDestroyed", func(params map[string]any) bool { return params["targetId"] == made.ID })
@@ -394,7 +394,7 @@ func TestCDPManyTabs(t *testing.T) {
 	const tabs = 50
 	env := newCDPEnv(t)
 	env.u.worker(fmt.Sprintf(`Promise.all(Array.from({length: %d}, (_, i) => chrome.tabs.create({url: %q + i, active: false}))).then(() => 0)`, tabs, env.site.URL+"/many"), nil)
-	userbrowser.Eventually(t, "the tabs are loaded", func() bool {
+	await.Until(t, "the tabs are loaded", func() bool {
 		var n int
 		env.u.worker(fmt.Sprintf("chrome.tabs.query({status: 'complete', url: %q}).then((all) => all.length)", env.site.URL+"/*"), &n)
 		return n == tabs
@@ -560,7 +560,7 @@ func TestCDPDeniedDocument(t *testing.T) {
 
 	// Loaded again, the frame is blocked by the network rules.
 	c.call(session, "Page.reload", nil, nil)
-	userbrowser.Eventually(t, "the frame is blocked", func() bool {
+	await.Until(t, "the frame is blocked", func() bool {
 		_, err := c.try(session, "Page.captureScreenshot", nil)
 		return err == nil
 	})

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -63,26 +64,59 @@ func TestDeniedPage(t *testing.T) {
 		}
 		executortest.Refused(t, s, tab.ID, allowed, denied)
 	})
-	t.Run("frame that moves under the pointer and away", func(t *testing.T) {
+	// open shares a page with a frame of a denied site. press presses the button at the point where
+	// the frame may be, and done checks that the frame received no press.
+	open := func(t *testing.T) (page string, press func() error, done func()) {
 		// The frame must have loaded before the tab is shared. Later its request is denied.
 		jumping := newJumpingSite(t) + "/"
+		port := jumping[strings.LastIndex(jumping, ":")+1:] // with the slash
 		user := env.u.open(jumping)
-		env.u.target("iframe", "/jumping") // the tab may be complete before its frame loads
+		frame := env.u.target("iframe", port+"jumping") // the tab may be complete before its frame loads
 		env.u.toggle(user)
-		awaitTabs(t, env.b, 2) // and the one above
-		tabs, err := s.Tabs(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		var id executor.TabID
+		await.Until(t, "the shared tab", func() bool {
+			tabs, err := s.Tabs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.URL == jumping }); i >= 0 {
+				id = tabs[i].ID
+			}
+			return id != ""
+		})
+		press = func() error {
+			_, err := pagetest.Of(s, id).Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			return err
 		}
-		i := slices.IndexFunc(tabs, func(tab executor.Tab) bool { return tab.URL == jumping })
-		if i < 0 {
-			t.Fatalf("%+v", tabs)
+		done = func() {
+			var pressed int
+			env.u.eval(frame, "pressed", &pressed)
+			if pressed != 0 {
+				t.Errorf("the frame received %d presses", pressed)
+			}
 		}
+		return env.u.target("page", port), press, done
+	}
+	t.Run("frame under the pointer and away from it", func(t *testing.T) {
+		page, press, done := open(t)
+		for range 2 {
+			for _, under := range []bool{true, false} {
+				env.u.eval(page, fmt.Sprintf("place(%v)", under), nil)
+				if err := press(); errors.Is(err, executor.ErrPolicyDenied) != under || err != nil && !under {
+					t.Errorf("frame under the pointer: %v; the press: %v", under, err)
+				}
+			}
+		}
+		done()
+	})
+	t.Run("frame that moves under the pointer and away", func(t *testing.T) {
+		tier.Long(t)
+		page, press, done := open(t)
+		env.u.eval(page, "jump(), 0", nil)
 		// at least 40 presses, until the frame was drawn at both positions
 		denials, presses := 0, 0
-		for deadline := time.Now().Add(30 * time.Second); presses < 40 || (denials == 0 || denials == presses) && time.Now().Before(deadline); presses++ {
-			_, err := pagetest.Of(s, tabs[i].ID).Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
-			if errors.Is(err, executor.ErrPolicyDenied) {
+		for ; presses < 40 || (denials == 0 || denials == presses) && presses < 1000; presses++ {
+			if err := press(); errors.Is(err, executor.ErrPolicyDenied) {
 				denials++
 			} else if err != nil {
 				t.Fatal(err)
@@ -91,16 +125,13 @@ func TestDeniedPage(t *testing.T) {
 		if denials == 0 || denials == presses {
 			t.Errorf("%d of %d clicks were denied, want a part of them", denials, presses)
 		}
-		var pressed int
-		env.u.eval(env.u.target("iframe", "/jumping"), "pressed", &pressed)
-		if pressed != 0 {
-			t.Errorf("the frame received %d presses", pressed)
-		}
+		done()
 	})
 }
 
-// newJumpingSite returns the URL of a page with a frame of a denied site. In each animation frame,
-// the page moves the frame under the pointer or away from it. The choice is random, because calls
+// newJumpingSite returns the URL of a page with a frame of a denied site. The function place of the
+// page moves the frame under the pointer or away from it, and waits until it is drawn there. After
+// jump, the page does this in each animation frame. The choice is random, because calls
 // that take a fixed number of animation frames could match any pattern.
 func newJumpingSite(t testing.TB) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,8 +145,10 @@ func newJumpingSite(t testing.TB) string {
 		}
 		fmt.Fprintf(w, `<!doctype html><title>jumping</title><iframe src="http://localhost:%s/jumping"></iframe><script>
 			const f = document.querySelector("iframe");
-			const jump = () => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (Math.random() < 0.5 ? "-900px" : "0px"); requestAnimationFrame(jump); };
-			jump();
+			const move = (under) => { f.style = "position: fixed; width: 700px; height: 500px; top: 0; left: " + (under ? "0px" : "-900px"); };
+			const place = (under) => { move(under); return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0)))); };
+			const jump = () => { move(Math.random() < 0.5); requestAnimationFrame(jump); };
+			move(false);
 		</script>`, r.Host[strings.LastIndex(r.Host, ":")+1:])
 	}))
 	t.Cleanup(s.Close)

@@ -2,11 +2,10 @@ package extension
 
 import (
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestEmulationResetOnDisconnect checks that the emulation of a tab of the user ends with the session,
@@ -62,11 +61,7 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 				t.Errorf("emulated: %s", got)
 			}
 			way.end(tab)
-			for end := time.Now().Add(userbrowser.WaitTimeout); look() != before; {
-				if time.Now().After(end) {
-					t.Fatalf("the user's page sees %s, before %s", look(), before)
-				}
-			}
+			await.Until(t, "the user's page to see "+before, func() bool { return look() == before })
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 const testID = "abcdefghijklmnopabcdefghijklmnop"
@@ -54,14 +55,14 @@ func harness(b *Backend, name string) executortest.Harness {
 // waitConnected waits until an extension is connected and its tabs are known.
 func waitConnected(t testing.TB, b *Backend) {
 	t.Helper()
-	for !b.Connected() {
-		select {
-		case <-b.Changed():
-		case <-t.Context().Done():
-			t.Fatal("nothing connected")
-		}
-	}
+	await.Until(t, "an extension to connect", b.Connected)
 	if _, err := (host{b}).Acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// awaitDisconnected waits until no extension is connected.
+func awaitDisconnected(t testing.TB, b *Backend) {
+	t.Helper()
+	await.Until(t, "the extension to disconnect", func() bool { return !b.Connected() })
 }

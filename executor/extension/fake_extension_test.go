@@ -20,6 +20,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -98,7 +99,7 @@ func startFakeExtension(t testing.TB, server *bridge.Server) *fakeExtension {
 		go func() { cmd.Wait(); close(exited) }()
 		select {
 		case <-exited:
-		case <-time.After(10 * time.Second):
+		case <-time.After(await.HangLimit):
 			cmd.Process.Kill()
 			<-exited
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -45,9 +46,7 @@ func TestHandoverInChrome(t *testing.T) {
 	}
 	inHandover := func(t *testing.T, id executor.TabID) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if _, err := pagetest.Of(env.s, id).Text(ctx, nil); !errors.Is(err, executor.ErrTimeout) {
+		if _, err := pagetest.Of(env.s, id).Text(limited(t, 50*time.Millisecond), nil); !errors.Is(err, executor.ErrTimeout) {
 			t.Errorf("reading a page that is handed over to the user: %v", err)
 		}
 	}
@@ -114,7 +113,7 @@ func TestHandoverInChrome(t *testing.T) {
 
 	t.Run("the worker restarts", func(t *testing.T) {
 		env.t, u.t = t, t
-		env.b.reconnectWait = 20 * time.Second
+		env.b.reconnectWait = await.HangLimit
 		defer func() { env.b.reconnectWait = 100 * time.Millisecond }()
 		_, id := env.share("/restarted")
 		h := handOver(t, id)

@@ -13,8 +13,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -152,7 +152,7 @@ func (u *userBrowser) browse(t *testing.T, url string) {
 	}
 	u.Call(t, "", "Target.createTarget", map[string]any{"url": url, "background": true}, &made)
 	u.WithSession(t, made.ID, func(session string) {
-		userbrowser.Eventually(t, "the user's page", func() bool {
+		await.Until(t, "the user's page", func() bool {
 			return u.peek(session, "document.readyState === 'complete' && document.title") == "target"
 		})
 		var got string
@@ -161,7 +161,7 @@ func (u *userBrowser) browse(t *testing.T, url string) {
 			t.Errorf("the page of the user's own tab gets %q", got)
 		}
 		u.Eval(t, session, "window.opened = open('/x'); 0", nil)
-		userbrowser.Eventually(t, "the tab that the user's page opened", func() bool {
+		await.Until(t, "the tab that the user's page opened", func() bool {
 			return u.peek(session, "opened.document.title") == "target"
 		})
 		u.Eval(t, session, "opened.close()", nil)

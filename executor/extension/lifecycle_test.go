@@ -10,12 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -35,13 +35,7 @@ func (fake *fakeExtension) openAsUser(url string) int {
 		}
 	})
 	fake.mu.Unlock()
-	select {
-	case id := <-shared:
-		return id
-	case <-time.After(20 * time.Second):
-		fake.t.Fatal("opening the user's tab timed out")
-		return 0
-	}
+	return await.Receive(fake.t, "the user's tab", shared)
 }
 
 // withTab calls f with the shared tab id, while fake.mu is held.
@@ -59,18 +53,7 @@ func (fake *fakeExtension) withTab(id int, f func(t *fakeTab)) {
 // awaitTabs waits until the backend lists n tabs.
 func awaitTabs(t *testing.T, b *Backend, n int) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
-	for {
-		changed := b.Changed()
-		if len(host{b}.Tabs()) == n {
-			return
-		}
-		select {
-		case <-changed:
-		case <-limit:
-			t.Fatalf("%d tabs listed, want %d", len(host{b}.Tabs()), n)
-		}
-	}
+	await.Until(t, fmt.Sprintf("%d tabs in the list", n), func() bool { return len(host{b}.Tabs()) == n })
 }
 
 // wantCode fails the test if err does not have the code, or if the message and hint of err do not
@@ -86,16 +69,6 @@ func wantCode(t *testing.T, err error, code executor.Code, parts ...string) {
 		if !strings.Contains(e.Error()+" "+e.Hint, part) {
 			t.Errorf("error %q (hint %q) does not contain %q", e.Error(), e.Hint, part)
 		}
-	}
-}
-
-// quickly fails the test if f takes longer than a second.
-func quickly(t *testing.T, what string, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("%s took %v", what, took)
 	}
 }
 
@@ -161,7 +134,7 @@ func TestLifecycle(t *testing.T) {
 		if _, err := s.SelectTab(ctx, tabs[1].ID); err != nil {
 			t.Fatal(err)
 		}
-		res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "/second"})
+		res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "/second", Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("waited for the page: %+v, %v", res, err)
 		}
@@ -190,9 +163,7 @@ func TestLifecycle(t *testing.T) {
 		ref := refOf(t)
 		release := func() {
 			fake.withTab(second, func(dt *fakeTab) { fake.release(dt, "idle") })
-			for (host{b}).Tabs()[1].Page.Attached() { // until the backend is notified
-				time.Sleep(time.Millisecond)
-			}
+			await.Until(t, "the backend to be notified", func() bool { return !(host{b}).Tabs()[1].Page.Attached() })
 		}
 		release()
 		a, err := pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil)
@@ -224,10 +195,8 @@ func TestLifecycle(t *testing.T) {
 			case err := <-done:
 				t.Fatalf("the navigation ended: %v", err)
 			}
-			quickly(t, "ending the call", func() {
-				fake.withTab(second, func(dt *fakeTab) { fake.release(dt, reason) })
-				wantCode(t, <-done, want.code, want.text)
-			})
+			fake.withTab(second, func(dt *fakeTab) { fake.release(dt, reason) })
+			wantCode(t, await.Receive(t, "the end of the call", done), want.code, want.text)
 			answer <- struct{}{} // during a navigation, the browser does not respond to a new debugger
 			if text, err := pagetest.Of(s, id).Text(ctx, nil); err != nil {
 				t.Errorf("the next call: %+v, %v", text, err)
@@ -241,13 +210,9 @@ func TestLifecycle(t *testing.T) {
 		ref := refOf(t)
 		done := navigate(ctx, s, id, web.URL+"/hangs")
 		<-hung
-		quickly(t, "ending the call", func() {
-			fake.disconnect()
-			wantCode(t, <-done, executor.ErrExtensionDisconnected)
-		})
-		for b.Connected() {
-			<-b.Changed()
-		}
+		fake.disconnect()
+		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrExtensionDisconnected)
+		awaitDisconnected(t, b)
 		_, err := pagetest.Of(s, id).Text(ctx, nil)
 		wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
 		if st := b.Status(ctx); st.Ready || st.ExtensionConnected || st.Detail == "" {
@@ -261,7 +226,7 @@ func TestLifecycle(t *testing.T) {
 			t.Error(err)
 		}
 		answer <- struct{}{}
-		res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "/hangs"})
+		res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "/hangs", Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("waiting for the page after reconnecting: %+v, %v", res, err)
 		}
@@ -270,12 +235,8 @@ func TestLifecycle(t *testing.T) {
 		ref = refOf(t)
 		page := (host{b}).Tabs()[1].Page
 		fake.disconnect()
-		for b.Connected() {
-			<-b.Changed()
-		}
-		for page.Attached() { // until the tab is notified
-			time.Sleep(time.Millisecond)
-		}
+		awaitDisconnected(t, b)
+		await.Until(t, "the tab to be notified", func() bool { return !page.Attached() })
 		fake.connect(server)
 		waitConnected(t, b)
 		if a, err := pagetest.Of(s, id).Click(ctx, executor.Target{Ref: ref}, nil); err != nil || a.Title != "pressed" {
@@ -394,10 +355,8 @@ func TestLifecycle(t *testing.T) {
 			if reason == "closed" {
 				code = executor.ErrTargetGone
 			}
-			quickly(t, "ending the call", func() {
-				fake.withTab(n, func(dt *fakeTab) { fake.unshare(dt, reason) })
-				wantCode(t, <-done, code)
-			})
+			fake.withTab(n, func(dt *fakeTab) { fake.unshare(dt, reason) })
+			wantCode(t, await.Receive(t, "the end of the call", done), code)
 			answer <- struct{}{}
 			awaitTabs(t, b, 1)
 			_, err = pagetest.Of(s, list[1].ID).Text(ctx, nil)

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -71,7 +70,7 @@ func TestNewTabs(t *testing.T) {
 			if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: button}, nil); err != nil {
 				t.Fatal(err)
 			}
-			userbrowser.Eventually(t, "the denial of "+path, func() bool { return denials(path) > 0 })
+			await.Until(t, "the denial of "+path, func() bool { return denials(path) > 0 })
 		}
 		if n := pages.Load(); n != 0 {
 			t.Errorf("the denied site received %d requests", n)
@@ -100,7 +99,7 @@ func TestNewTabs(t *testing.T) {
 		for i := range tabs {
 			path := fmt.Sprintf("/linked%d", i)
 			u.eval(page, fmt.Sprintf("Object.assign(document.createElement('a'), {href: %q, target: '_blank', rel: 'noopener'}).click()", path), nil)
-			userbrowser.Eventually(t, path, func() bool {
+			await.Until(t, path, func() bool {
 				var there bool
 				u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([t]) => t?.title === %q)", url+path, path), &there)
 				return there
@@ -119,7 +118,7 @@ func TestNewWindowFrames(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{flags: []string{leaktest.MapNames}})
 	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true, Subresources: policy.SubresourcesPublic})
 	var private atomic.Int32
-	loaded := make(chan struct{}, 10)
+	loaded := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, port, _ := net.SplitHostPort(r.Host)
@@ -127,7 +126,10 @@ func TestNewWindowFrames(t *testing.T) {
 		case "/private":
 			private.Add(1)
 		case "/loaded":
-			loaded <- struct{}{}
+			select {
+			case loaded <- struct{}{}:
+			default:
+			}
 		case "/frame":
 			fmt.Fprintf(w, "<script>fetch('http://localhost:%s/private', {mode: 'no-cors'}).catch(() => 0).then(() => fetch('/loaded'))</script>", port)
 		default:
@@ -152,28 +154,33 @@ func TestNewWindowFrames(t *testing.T) {
 		globalThis.blocked = 0;
 		chrome.webNavigation.onErrorOccurred.addListener(({frameId, error}) => { if (frameId !== 0 && error === 'net::ERR_BLOCKED_BY_CLIENT') blocked++; });
 		const update = chrome.declarativeNetRequest.updateSessionRules;
+		const proceed = new Promise((resolve) => { globalThis.proceed = resolve });
 		chrome.declarativeNetRequest.updateSessionRules = async (rules) => {
-			await new Promise((resolve) => { setTimeout(resolve, 1000) });
+			await proceed;
 			return update.call(chrome.declarativeNetRequest, rules);
 		};
 		return 0;
 	})()`, nil)
-	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#open"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	userbrowser.Eventually(t, "the denial of both frames", func() bool {
+	clicked := make(chan error, 1)
+	go func() {
+		_, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#open"}, nil)
+		clicked <- err
+	}()
+	await.Until(t, "the denial of both frames", func() bool {
 		var blocked int
 		env.u.worker("blocked", &blocked)
 		return blocked > 1
 	})
-	if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#add"}, nil); err != nil {
+	env.u.worker("(proceed(), 0)", nil)
+	if err := await.Receive(t, "the click", clicked); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-loaded: // now that the window is known
-	case <-time.After(20 * time.Second):
-		t.Error("the frame did not load when the window was known")
-	}
+	await.Until(t, "a frame to load, when the window is known", func() bool {
+		if _, err := pagetest.Of(s, tab.ID).Click(t.Context(), executor.Target{Selector: "#add"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		return len(loaded) > 0
+	})
 	if n := private.Load(); n != 0 {
 		t.Errorf("frames of a new site sent %d requests to a private address", n)
 	}

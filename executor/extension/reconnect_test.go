@@ -20,18 +20,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/policy"
-)
-
-const (
-	// reconnectLimit is the time in which the extension must reconnect. Its alarm fires every 5 s
-	// while tabs are shared or a server is connected, otherwise every 30 s.
-	reconnectLimit = 20 * time.Second
-	// userActionLimit is the time in which a call must return after the user stops it.
-	userActionLimit = time.Second
 )
 
 // A testSite serves pages that show their own path. The response to /hangs waits for a value in
@@ -138,33 +130,26 @@ func (env *testEnv) share(path string) (tab int, id executor.TabID) {
 // waitListed waits until the page at path is listed and returns the id of its tab.
 func (env *testEnv) waitListed(path string) executor.TabID {
 	env.t.Helper()
-	limit := time.After(userbrowser.WaitTimeout)
-	for {
-		changed := env.b.Changed()
+	var id executor.TabID
+	await.Until(env.t, path+" in the list", func() bool {
 		tabs, err := env.s.Tabs(env.t.Context())
 		if err != nil {
 			env.t.Fatal(err)
 		}
 		for _, tab := range tabs {
 			if tab.URL == env.site.URL+path {
-				return tab.ID
+				id = tab.ID
 			}
 		}
-		select {
-		case <-changed:
-		case <-time.After(100 * time.Millisecond): // Changed does not report navigations
-		case <-limit:
-			env.t.Fatalf("%s is not listed: %+v", path, tabs)
-		}
-	}
+		return id != ""
+	})
+	return id
 }
 
 // waitForPage waits until the tab shows the page of testSite at path.
 func waitForPage(t testing.TB, s executor.Executor, id executor.TabID, path string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
-	defer cancel()
-	res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "this is " + path})
+	res, err := pagetest.Of(s, id).WaitFor(t.Context(), executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
 	if err != nil || !res.Matched {
 		t.Fatalf("tab %s does not show %s: %+v, %v", id, path, res, err)
 	}
@@ -179,7 +164,7 @@ func (env *testEnv) startHungNavigation(id executor.TabID) <-chan error {
 	case <-env.site.requested:
 	case err := <-done:
 		env.t.Fatalf("the call returned: %v", err)
-	case <-time.After(userbrowser.WaitTimeout):
+	case <-await.Context(env.t).Done():
 		env.t.Fatal("/hangs was not requested")
 	}
 	return done
@@ -188,23 +173,11 @@ func (env *testEnv) startHungNavigation(id executor.TabID) <-chan error {
 // waitReconnected waits until the extension has a connection other than before.
 func (env *testEnv) waitReconnected(before *bridge.Conn) {
 	env.t.Helper()
-	within(env.t, reconnectLimit, "reconnecting", func(ctx context.Context) {
-		for {
-			changed := env.server.Changed()
-			if list := env.server.Instances(); len(list) > 0 && !slices.Contains(list, before) {
-				break
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				env.t.Fatal("the extension did not reconnect")
-			}
-		}
-		for !env.b.Connected() {
-			<-env.b.Changed()
-		}
-		waitConnected(env.t, env.b)
+	await.Until(env.t, "the extension to reconnect", func() bool {
+		list := env.server.Instances()
+		return len(list) > 0 && !slices.Contains(list, before)
 	})
+	waitConnected(env.t, env.b)
 }
 
 // TestReconnect kills or stops the worker, servers, calls and browsers one after another in one
@@ -244,17 +217,13 @@ func TestReconnect(t *testing.T) {
 	step("worker is killed during a call", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		done := env.startHungNavigation(id)
-		within(t, 5*time.Second, "ending the call", func(context.Context) {
-			u.killWorker()
-			wantCode(t, <-done, executor.ErrExtensionDisconnected)
-		})
+		u.killWorker()
+		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrExtensionDisconnected)
 		env.site.proceed <- struct{}{}                                           // during a navigation, the browser does not respond to a new debugger
 		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err != nil { // disconnected: calls fail immediately
-			within(t, userActionLimit, "the next call", func(ctx context.Context) {
-				if _, err := pagetest.Of(env.s, id).Text(ctx, nil); err != nil {
-					wantCode(t, err, executor.ErrExtensionDisconnected, "reconnects automatically")
-				}
-			})
+			if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err != nil {
+				wantCode(t, err, executor.ErrExtensionDisconnected, "reconnects automatically")
+			}
 		}
 		env.waitReconnected(before)
 		if _, err := pagetest.Of(env.s, id).Navigate(t.Context(), env.site.URL+"/shared", nil); err != nil {
@@ -265,9 +234,7 @@ func TestReconnect(t *testing.T) {
 	step("user stops sharing during a call", func(t *testing.T) {
 		done := env.startHungNavigation(id)
 		u.toggle(tab)
-		within(t, userActionLimit, "ending the call", func(context.Context) {
-			wantCode(t, <-done, executor.ErrDetached, "the user stopped sharing")
-		})
+		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrDetached, "the user stopped sharing")
 		env.site.proceed <- struct{}{}
 		_, err := pagetest.Of(env.s, id).Text(t.Context(), nil)
 		wantCode(t, err, executor.ErrTabNotFound)
@@ -277,29 +244,19 @@ func TestReconnect(t *testing.T) {
 	step("handshake file is deleted", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		done := env.startHungNavigation(id)
-		within(t, userActionLimit, "closing the connection", func(context.Context) {
-			if n, err := bridge.Stop(u.data); n != 1 || err != nil {
-				t.Fatalf("%d servers, %v", n, err)
-			}
-			err := <-done
-			wantCode(t, err, executor.ErrExtensionDisconnected, "chrome-mcp stop", "restarts the program")
-			if e, _ := errors.AsType[*executor.Error](err); e.Retryable {
-				t.Error("the error of the stopped call is retryable")
-			}
-			<-before.Done()
-		})
+		if n, err := bridge.Stop(u.data); n != 1 || err != nil {
+			t.Fatalf("%d servers, %v", n, err)
+		}
+		err := await.Receive(t, "the end of the call", done)
+		wantCode(t, err, executor.ErrExtensionDisconnected, "chrome-mcp stop", "restarts the program")
+		if e, _ := errors.AsType[*executor.Error](err); e.Retryable {
+			t.Error("the error of the stopped call is retryable")
+		}
+		await.Receive(t, "the end of the connection", before.Done())
 		env.site.proceed <- struct{}{}
-		within(t, userActionLimit, "the next call", func(ctx context.Context) {
-			for changed := env.b.Changed(); env.b.Connected(); changed = env.b.Changed() {
-				select { // the connection closes before the backend is notified
-				case <-changed:
-				case <-ctx.Done():
-					t.Fatal("the backend was not notified of the closed connection")
-				}
-			}
-			_, err := pagetest.Of(env.s, id).Text(ctx, nil)
-			wantCode(t, err, executor.ErrNoBackend, "restarts the program")
-		})
+		awaitDisconnected(t, env.b) // the connection closes before the backend is notified
+		_, err = pagetest.Of(env.s, id).Text(t.Context(), nil)
+		wantCode(t, err, executor.ErrNoBackend, "restarts the program")
 		if err := env.server.Rotate(); err != nil { // as after SIGHUP: connections are accepted again
 			t.Fatal(err)
 		}
@@ -314,7 +271,7 @@ func TestReconnect(t *testing.T) {
 		if err := env.server.Rotate(); err != nil {
 			t.Fatal(err)
 		}
-		<-before.Done()
+		await.Receive(t, "the end of the connection", before.Done())
 		env.waitReconnected(before)
 		waitForPage(t, env.s, id, "/again")
 	})
@@ -348,9 +305,10 @@ func TestReconnect(t *testing.T) {
 			}
 		}
 		var groups []string
-		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(groups) < 3 && time.Now().Before(deadline); {
+		await.Until(t, "three tab groups", func() bool {
 			u.worker("chrome.tabGroups.query({}).then((all) => all.map((g) => g.title).sort())", &groups)
-		}
+			return len(groups) >= 3
+		})
 		if want := []string{"chrome-mcp", "chrome-mcp: first", "chrome-mcp: second"}; !slices.Equal(groups, want) {
 			t.Errorf("groups %q, want %q", groups, want)
 		}
@@ -371,11 +329,9 @@ func TestReconnect(t *testing.T) {
 		first.cmd.Process.Kill()
 		first.cmd.Wait()
 		next := startServerProcess(t, u.data, env.site.URL+"/child")
-		within(t, reconnectLimit, "finding the next server", func(context.Context) {
-			if got := next.readLine(); got != "read" {
-				t.Fatalf("the next server printed %q", got)
-			}
-		})
+		if got := next.readLine(); got != "read" {
+			t.Fatalf("the next server printed %q", got)
+		}
 		if first.port == next.port {
 			t.Errorf("both servers have port %d", next.port)
 		}
@@ -384,12 +340,7 @@ func TestReconnect(t *testing.T) {
 	step("two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
 		theirs := other.open(env.site.URL + "/other-browser")
-		for deadline := time.Now().Add(userbrowser.WaitTimeout); len(env.server.Instances()) < 2; {
-			if time.Now().After(deadline) {
-				t.Fatal("the second browser did not connect")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		await.Until(t, "the second browser to connect", func() bool { return len(env.server.Instances()) == 2 })
 		other.toggle(theirs)
 		last := env.waitListed("/other-browser")
 		waitForPage(t, env.s, last, "/other-browser")
@@ -399,7 +350,7 @@ func TestReconnect(t *testing.T) {
 		}
 		end := env.server.Instances()[1]
 		other.Kill()
-		<-end.Done()
+		await.Receive(t, "the end of its connection", end.Done())
 		_, err := pagetest.Of(env.s, last).Text(t.Context(), nil)
 		if code := executor.CodeOf(err); code != executor.ErrStaleTab && code != executor.ErrTabNotFound && code != executor.ErrExtensionDisconnected {
 			t.Errorf("call on a tab of a killed browser: %v", err)
@@ -413,14 +364,10 @@ func TestReconnect(t *testing.T) {
 		before := env.server.Instances()[0]
 		awaitHosts(t, 1) // the host of the second browser has exited
 		done := env.startHungNavigation(id)
-		within(t, 5*time.Second, "ending the call", func(context.Context) {
-			u.Kill()
-			wantCode(t, <-done, executor.ErrExtensionDisconnected)
-		})
-		within(t, userActionLimit, "the next call", func(ctx context.Context) {
-			_, err := pagetest.Of(env.s, id).Text(ctx, nil)
-			wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
-		})
+		u.Kill()
+		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrExtensionDisconnected)
+		_, err := pagetest.Of(env.s, id).Text(t.Context(), nil)
+		wantCode(t, err, executor.ErrExtensionDisconnected, "open Chrome")
 		awaitHosts(t, 0)
 		u.start()
 		env.waitReconnected(before)
@@ -438,9 +385,7 @@ func TestReconnect(t *testing.T) {
 // openTab opens a tab of the client s at url and returns its id.
 func openTab(t *testing.T, s executor.Executor, url string) executor.TabID {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), userbrowser.WaitTimeout)
-	defer cancel()
-	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: url})
+	_, tab, err := s.NewPage(await.Context(t), &executor.NewPageOptions{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +399,7 @@ func browserPart(id executor.TabID) string {
 	return strings.Join(parts[:len(parts)-1], ":")
 }
 
-// TestReconnectAfterIdle checks that a call succeeds within 5 s, on the same connection, after the
+// TestReconnectAfterIdle checks that a call succeeds, on the same connection, after the
 // extension and the server were idle for longer than Chrome keeps an idle worker running.
 func TestReconnectAfterIdle(t *testing.T) {
 	tier.Long(t)
@@ -464,7 +409,7 @@ func TestReconnectAfterIdle(t *testing.T) {
 	waitForPage(t, env.s, id, "/idle")
 	before := env.server.Instances()[0]
 	time.Sleep(65 * time.Second)
-	within(t, 5*time.Second, "a call after 65 s", func(ctx context.Context) { waitForPage(t, env.s, id, "/idle") })
+	waitForPage(t, env.s, id, "/idle")
 	if now := env.server.Instances(); len(now) != 1 || now[0] != before {
 		t.Error("the connection changed")
 	}
@@ -494,8 +439,8 @@ func runServerProcess(data, url string) error {
 	fmt.Println(server.Port())
 	b := New(Options{Server: server, DataDir: data})
 	defer b.Close()
-	for !b.Connected() {
-		<-b.Changed()
+	for changed := b.Changed(); !b.Connected(); changed = b.Changed() {
+		<-changed
 	}
 	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
@@ -547,7 +492,7 @@ func startServerProcess(t testing.TB, data, url string) *childServer {
 // readLine returns the next line that the server prints.
 func (c *childServer) readLine() string {
 	c.t.Helper()
-	late := time.AfterFunc(2*userbrowser.WaitTimeout, func() { c.cmd.Process.Kill() })
+	late := time.AfterFunc(2*await.HangLimit, func() { c.cmd.Process.Kill() })
 	defer late.Stop()
 	if !c.out.Scan() {
 		c.t.Fatalf("the server exited: %v", c.out.Err())

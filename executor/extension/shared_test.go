@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // TestSharedTab checks that calls that name no tab go to the tab that the user
@@ -25,7 +25,7 @@ func TestSharedTab(t *testing.T) {
 	share := func(path string, active bool) executor.TabID {
 		t.Helper()
 		tab := env.u.open(site.URL + path)
-		userbrowser.Eventually(t, "the title", func() bool { // until then the title is the host
+		await.Until(t, "the title", func() bool { // until then the title is the host
 			var title string
 			env.u.worker(fmt.Sprintf("chrome.tabs.get(%d).then((tab) => tab.title)", tab), &title)
 			return title == path
@@ -41,7 +41,7 @@ func TestSharedTab(t *testing.T) {
 	}
 	means := func(path string) {
 		t.Helper()
-		res, err := pagetest.Of(env.s, "").WaitFor(ctx, executor.WaitCondition{Text: "this is " + path})
+		res, err := pagetest.Of(env.s, "").WaitFor(ctx, executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("a call without a tab does not go to %s: %+v, %v", path, res, err)
 		}

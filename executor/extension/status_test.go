@@ -1,12 +1,13 @@
 package extension
 
 import (
-	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -29,31 +30,27 @@ func TestStatus(t *testing.T) {
 	}
 	checkStatus(false, "no extension is connected (", "chrome-mcp extension install")
 
-	await := func(n int) {
+	awaitBrowsers := func(n int) {
 		t.Helper()
-		for tick := time.Tick(5 * time.Millisecond); len(b.connectedInstallations()) != n; <-tick {
-			if t.Context().Err() != nil {
-				t.Fatalf("%d browsers connected, want %d", len(b.connectedInstallations()), n)
-			}
-		}
+		await.Until(t, fmt.Sprintf("%d connected browsers", n), func() bool { return len(b.connectedInstallations()) == n })
 	}
 	server.Pipe("one")
 	_, two := server.Pipe("two")
-	await(2)
+	awaitBrowsers(2)
 	if s := checkStatus(true, "the user's own Chrome 0.0.0.0, no tab shared; the user's own Chrome"); s.Displaced {
 		t.Errorf("displaced: %q", s.Detail)
 	}
 	for range 2 { // each connection replaces the one before it, without a pause
 		_, two = server.Pipe("two")
 	}
-	await(2)
+	awaitBrowsers(2)
 	if s := checkStatus(true, "a connection was replaced by a newer one of the same browser at ", "the last of 2 times"); !s.Displaced {
 		t.Error("not displaced")
 	}
 	_, one := server.Pipe("one")
 	one.Close()
 	two.Close()
-	await(0)
+	awaitBrowsers(0)
 	checkStatus(false, "the extension disconnected: ", "Ask the user to open Chrome")
 	server.Close()
 	checkStatus(false, "the server for the extension is closed")
@@ -64,22 +61,16 @@ func TestPing(t *testing.T) {
 	server := newServer(t)
 	b := newBackend(t, server)
 	instance, peer := server.Pipe("one")
-	for tick := time.Tick(5 * time.Millisecond); !b.Connected(); <-tick {
-	}
-	limit := func() context.Context { // the extension does not respond to pings
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		t.Cleanup(cancel)
-		return ctx
-	}
-	if err := b.Ping(limit()); err == nil {
+	await.Until(t, "the extension to connect", b.Connected)
+	// The extension does not respond to pings.
+	if err := b.Ping(limited(t, 50*time.Millisecond)); err == nil {
 		t.Error("no error although the extension did not respond")
 	}
 	if err := send(peer, &wire.Ping{TS: 1}); err != nil {
 		t.Fatal(err)
 	}
-	for tick := time.Tick(5 * time.Millisecond); instance.LastMessageAt().IsZero(); <-tick {
-	}
-	if err := b.Ping(limit()); err != nil {
+	await.Until(t, "the message", func() bool { return !instance.LastMessageAt().IsZero() })
+	if err := b.Ping(await.Context(t)); err != nil {
 		t.Errorf("ping after a message from the extension: %v", err)
 	}
 }

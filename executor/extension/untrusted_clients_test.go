@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,16 +12,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -175,11 +173,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 { // the extension retries
-			select {
-			case <-fake.served:
-			case <-time.After(userbrowser.WaitTimeout):
-				t.Fatal("the extension did not dial the port")
-			}
+			await.Receive(t, "the extension to dial the port", fake.served)
 		}
 		received := fake.messages()
 		token := tokenOf(t, u.data, fake.port)
@@ -241,15 +235,13 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 				}
 				u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, url), nil)
 				u.waitLoaded(tab, url)
-				within(t, 5*time.Second, "a call at "+url, func(ctx context.Context) {
-					res, err := pagetest.Of(env.s, id).Text(ctx, nil)
-					switch {
-					case err == nil && !strings.Contains(res.Content, "ERR_BLOCKED_BY_CLIENT"): // a tab that an agent used does not load url
-						t.Errorf("read %s: %+v", url, res)
-					case err != nil && executor.CodeOf(err) == executor.ErrTimeout:
-						t.Errorf("the call at %s timed out: %v", url, err)
-					}
-				})
+				res, err := pagetest.Of(env.s, id).Text(await.Context(t), nil)
+				switch {
+				case err == nil && !strings.Contains(res.Content, "ERR_BLOCKED_BY_CLIENT"): // a tab that an agent used does not load url
+					t.Errorf("read %s: %+v", url, res)
+				case err != nil && executor.CodeOf(err) == executor.ErrTimeout:
+					t.Errorf("the call at %s timed out: %v", url, err)
+				}
 				u.worker(fmt.Sprintf("chrome.tabs.remove(%d).then(() => '')", tab), nil)
 			}
 		}

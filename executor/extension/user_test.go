@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // newFileSite returns a site whose pages link to files. The file of /held ends after a value is sent
@@ -67,15 +66,17 @@ func TestUserActions(t *testing.T) {
 	// ends clicks until the result of an action reports the end of a download.
 	ends := func(t *testing.T, s executor.Executor, id executor.TabID, downloads []executor.Download) executor.Download {
 		t.Helper()
-		for limit := time.Now().Add(userbrowser.WaitTimeout); time.Now().Before(limit); downloads = click(t, s, id, "p") {
-			for _, d := range downloads {
-				if d.State != "running" {
-					return d
-				}
+		var end executor.Download
+		await.Until(t, "an action that reports the end of the download", func() bool {
+			i := slices.IndexFunc(downloads, func(d executor.Download) bool { return d.State != "running" })
+			if i < 0 {
+				downloads = click(t, s, id, "p")
+				return false
 			}
-		}
-		t.Fatal("no action reported the end of the download")
-		return executor.Download{}
+			end = downloads[i]
+			return true
+		})
+		return end
 	}
 
 	run("shortcuts of the browser go to the page", func(t *testing.T) {
@@ -128,18 +129,13 @@ func TestUserActions(t *testing.T) {
 			if d := ends(t, s, id, click(t, s, id, selector)); d.State != "canceled" || d.Path != "" || d.Reason == "" {
 				t.Errorf("%s: reported %+v", selector, d)
 			}
-			var left int
-			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) { // there is no event for it
+			await.Until(t, "the removal of the file of "+selector, func() bool {
+				var left int
 				u.worker("chrome.downloads.search({limit: 1, orderBy: ['-startTime']}).then(([d]) => d.state === 'in_progress' || d.state === 'complete' && d.exists ? 1 : 0)", &left)
-				if left == 0 {
-					break
-				}
-				if time.Now().After(limit) {
-					t.Fatalf("%s: the file is still there", selector)
-				}
-			}
+				return left == 0
+			})
 		}
-		userbrowser.Eventually(t, "the directory to contain only the allowed file", func() bool {
+		await.Until(t, "the directory to contain only the allowed file", func() bool {
 			files, err := os.ReadDir(filepath.Join(u.root, "Downloads")) // the browser removes partial files after its event
 			return err == nil && len(files) == 1
 		})
@@ -150,10 +146,17 @@ func TestUserActions(t *testing.T) {
 		downloads := click(t, env.s, id, "#held")
 		u.worker(`(() => {
 			const { search } = chrome.downloads;
-			chrome.downloads.search = () => new Promise(() => {}); // never responds
-			setTimeout(() => { chrome.downloads.search = search }, 2000);
+			globalThis.unanswered = 0;
+			chrome.downloads.search = () => { unanswered++; return new Promise(() => {}) }; // never responds
+			globalThis.respond = () => { chrome.downloads.search = search };
 		})()`, nil)
 		release <- struct{}{}
+		await.Until(t, "an unanswered search", func() bool {
+			var n int
+			u.worker("unanswered", &n)
+			return n > 0
+		})
+		u.worker("(respond(), 0)", nil)
 		if d := ends(t, env.s, id, downloads); d.State != "completed" {
 			t.Errorf("reported %+v", d)
 		}
@@ -198,7 +201,7 @@ func TestUserActions(t *testing.T) {
 				Date.now = () => now() + %d * 60_000;
 				chrome.alarms.onAlarm.dispatch({ name: 'tick' });
 				await new Promise((done) => setTimeout(done, 500));
-				for (let i = 0; i < 500 && await attached() !== %v; i++) await new Promise((done) => setTimeout(done, 20));
+				while (await attached() !== %v) await new Promise((done) => setTimeout(done, 20));
 				Date.now = now;
 				return attached();
 			})()`, tab, minutes, want), &attached)
@@ -241,31 +244,27 @@ func TestUserActions(t *testing.T) {
 			}
 			return ""
 		}
-		await := func(url string, want bool) executor.TabID {
+		awaitListed := func(url string, want bool) (id executor.TabID) {
 			t.Helper()
-			for limit := time.Now().Add(userbrowser.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
-				id := listed(url)
-				if (id != "") == want {
-					return id
-				}
-				if time.Now().After(limit) {
-					t.Fatalf("%s: listed as %q", url, id)
-				}
-			}
+			await.Until(t, fmt.Sprintf("%s, listed: %v", url, want), func() bool {
+				id = listed(url)
+				return (id != "") == want
+			})
+			return id
 		}
-		id := await(site+"/everything", true)
+		id := awaitListed(site+"/everything", true)
 		waitForPage(t, env.s, id, "/everything")
 		u.open(site + "/later")
-		await(site+"/later", true) // automatically
+		awaitListed(site+"/later", true) // automatically
 		if id := listed(other + "/private"); id != "" {
 			t.Errorf("a page on the block list is %s", id)
 		}
 		u.worker(fmt.Sprintf("chrome.tabs.update(%d, {url: %q}).then(() => '')", tab, other+"/private"), nil)
-		await(site+"/everything", false)
+		awaitListed(site+"/everything", false)
 		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err == nil {
 			t.Error("a page on the block list is read")
 		}
 		u.act("settings", map[string]any{"patch": map[string]any{"access": "shared", "blockList": []string{}}})
-		await(site+"/later", false)
+		awaitListed(site+"/later", false)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -134,7 +135,7 @@ func TestZipLoads(t *testing.T) {
 	b := userbrowser.Start(t, userbrowser.Options{Profile: filepath.Join(home, "profile"), Extensions: []string{dir}, Env: append(os.Environ(), "HOME="+home)})
 	worker := b.Find(t, "service_worker", "/worker.js")
 	b.WithSession(t, worker.ID, func(session string) {
-		userbrowser.Eventually(t, "the worker to begin", func() bool {
+		await.Until(t, "the worker to begin", func() bool {
 			var begun bool
 			b.Eval(t, session, "typeof chrome === 'object' && !!chrome.debugger && !!chrome.contextMenus && !!chrome.notifications", &begun)
 			return begun

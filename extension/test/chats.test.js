@@ -67,7 +67,8 @@ const area = {
 let end = () => {};
 afterEach(() => end());
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** Waits until no promise is pending. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A connected server. @param {number} port @param {boolean} [given] @returns {any} */
 function server(port, given = false) {
@@ -220,9 +221,16 @@ test('at no moment another server sees a tab that is given', async () => {
     check();
     added(tab);
   };
-  const timer = setInterval(check, 0);
+  let ended = false;
+  const watching = (async () => {
+    while (!ended) {
+      check();
+      await settled();
+    }
+  })();
   await openChat(w);
-  clearInterval(timer);
+  ended = true;
+  await watching;
   assert.equal(reveals, 0);
   assert.equal(broker.tabs.get(1)?.chat, true);
 });

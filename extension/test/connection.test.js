@@ -74,10 +74,7 @@ function mac(s, label, by, nonceS = new Uint8Array(32)) {
 
 /** Waits for asynchronous work, such as a proof. @param {() => boolean} ok */
 async function until(ok) {
-  for (let i = 0; !ok(); i++) {
-    assert.ok(i < 1000, 'condition not met');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  while (!ok()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** @param {Socket} s */
@@ -160,7 +157,8 @@ test('a stale socket changes nothing', async () => {
   c.close();
 });
 
-test('delays grow to a maximum, and are short again after a stable connection', async () => {
+test('delays grow to a maximum, and are short again after a stable connection', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'] });
   const { c, sockets } = setUp();
   let before = 0;
   for (let i = 0; i < 12; i++) {

@@ -140,7 +140,7 @@ test('probing ports does not delay listed servers', async (t) => {
 });
 
 test('a lost paired server is retried after each delay', async (t) => {
-  mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+  mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_000_000 });
   t.after(() => mock.timers.reset());
   const { s, host, key, running, dialed, ends } = setUp();
   host.state = 'ok'; // it does not list this server
@@ -152,7 +152,7 @@ test('a lost paired server is retried after each delay', async (t) => {
   dialed.length = 0;
   running.set(38020, { key, name: 'claude' });
   mock.timers.tick(1_000);
-  while (dialed.length === 0) await new Promise((done) => later(done, 10)); // for its timer
+  while (dialed.length === 0) await new Promise((done) => setImmediate(done));
   await s.refreshing;
   assert.deepEqual(dialed, [38020]);
   assert.deepEqual(listed(s), ['38020 connected']);

@@ -29,6 +29,18 @@ let during = () => {};
   tabs: { get: async () => ({ id: 1, url: 'https://example.com/' }) },
 };
 
+/** Waits until no promise is pending. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Advances the mocked time. @param {import('node:test').TestContext} t @param {number} ms */
+async function advance(t, ms) {
+  for (let passed = 0; passed < ms; passed += 10) {
+    await settled();
+    t.mock.timers.tick(10);
+  }
+  await settled();
+}
+
 /** Attaches a relay to a tab. */
 async function attached() {
   answers = {};
@@ -92,7 +104,8 @@ test('a document at a blocked path by pushState is not readable', async () => {
   assert.deepEqual(await read(), ['sent', 'POLICY_DENIED', 'sent', 'POLICY_DENIED', 'sent']);
 });
 
-test('commands that the browser rejects because of the pending URL are sent again, in order', async () => {
+test('commands that the browser rejects because of the pending URL are sent again, in order', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { outcome, a } = await attached();
   const rejected = 'Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.';
   let times = 4;
@@ -100,47 +113,50 @@ test('commands that the browser rejects because of the pending URL are sent agai
     if (times-- > 0) throw new Error(rejected);
   };
   const first = [outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' }), outcome('', 'Input.dispatchKeyEvent', { type: 'keyDown' })];
-  await new Promise((done) => setTimeout(done, 5)); // both are rejected once
-  const last = outcome('', 'Page.getLayoutMetrics', {});
-  assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
   const [press, key] = ['Input.dispatchMouseEvent', 'Input.dispatchKeyEvent'];
+  await settled();
+  assert.deepEqual(sent, [press, key], 'both are rejected once');
+  const last = outcome('', 'Page.getLayoutMetrics', {});
+  await advance(t, 500);
+  assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
   assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
   assert.equal(a.gate, null);
-
 });
 
-test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async () => {
+test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { relay, a, outcome, event } = await attached();
   let rejects = true;
   during = () => {
     if (rejects) throw new Error('Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.');
   };
-  const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
   const click = () => outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' });
 
   const late = relay.command(a, '', 'Page.getLayoutMetrics', {}, 100).then(() => 'sent', (e) => e.message);
-  await pause(120);
+  await advance(t, 120);
   rejects = false;
   sent = [];
   assert.match(await late, /did not finish in time|opens the URL/);
-  await pause(100);
+  await advance(t, 100);
   assert.deepEqual(sent, []);
 
   rejects = true;
   const both = [click(), click()];
-  await pause(5);
+  await settled();
   event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } }); // a reload
   rejects = false;
   sent = [];
+  await advance(t, 500);
   assert.deepEqual(await Promise.all(both), ['CDP_ERROR', 'CDP_ERROR']);
   assert.deepEqual(sent, []);
 
   rejects = true;
   const released = click();
-  await pause(5);
+  await settled();
   void relay.release(1);
   rejects = false;
   sent = [];
+  await advance(t, 500);
   assert.equal(await released, 'CDP_ERROR');
   assert.ok(!sent.includes('Input.dispatchMouseEvent'));
 });

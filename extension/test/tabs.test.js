@@ -47,7 +47,8 @@ async function book(stored, settings = DEFAULTS, working = () => false, handedOv
   return tabs;
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** Waits until no promise is pending. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('an unshared tab is not shared again because of its group', async (t) => {
   t.mock.method(console, 'warn', () => {});

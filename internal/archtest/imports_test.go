@@ -29,9 +29,9 @@ var layers = [][]string{
 	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/browsers", "extension/..."},
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script", "internal/chromefortesting"},
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/urlglob"},
-	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/testing/tier", "internal/processid"},
+	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
-	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
 	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest"},
 }
 

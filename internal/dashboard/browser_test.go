@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
@@ -269,7 +269,7 @@ func TestDashboard(t *testing.T) {
 		close(release)
 		<-done
 		p.waits(executor.WaitCondition{TextGone: "Now: navigate"})
-		a.call("click", map[string]any{"selector": "#missing", "timeoutMs": 1})
+		a.call("click", map[string]any{"selector": "#missing"})
 		p.sees("SELECTOR_NOT_FOUND")
 		a.call("back", nil)
 	})
@@ -389,11 +389,7 @@ func TestDashboard(t *testing.T) {
 		p.presses("Enter")
 		p.sees("Stop the session?")
 		p.presses("Tab", "Enter")
-		select {
-		case <-a.stopped:
-		case <-time.After(10 * time.Second):
-			t.Fatal("the session was not stopped")
-		}
+		await.Receive(t, "the session to be stopped", a.stopped)
 		p.sees("No session is open.")
 	})
 

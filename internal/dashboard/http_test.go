@@ -21,7 +21,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A form is what a page that logs in sends.
@@ -244,7 +244,7 @@ func TestPortIsClosed(t *testing.T) {
 		if resp, _ := request(t, http.MethodPost, base+"logout", "", script); resp.StatusCode != http.StatusNoContent {
 			t.Fatalf("logout: %s", resp.Status)
 		}
-		userbrowser.Eventually(t, "the port to be closed", func() bool {
+		await.Until(t, "the port to be closed", func() bool {
 			_, err := os.Stat(s.path + portSuffix)
 			return os.IsNotExist(err)
 		})

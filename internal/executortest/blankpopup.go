@@ -1,16 +1,15 @@
 package executortest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -22,8 +21,7 @@ import (
 // let pages open popup windows without a user gesture.
 func BlankPopup(t *testing.T, exec, all executor.Executor) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	wrote := make(chan struct{}, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -50,11 +48,7 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 	if err != nil {
 		t.Fatalf("allowed page: %v", err)
 	}
-	select {
-	case <-wrote:
-	case <-ctx.Done():
-		t.Fatal("the frame did not write into a window")
-	}
+	await.Receive(t, "the frame to write into a window", wrote)
 	seen := 0
 	for seen < 2 { // the window exists before it is listed as a tab
 		tabs, err := all.Tabs(ctx)

@@ -21,21 +21,10 @@ func (s *suite) click(t *testing.T) {
 			c.Errorf("changes: %+v, want none", a.Changes)
 		}
 	})
-	s.page(t, "quick", "click.html", func(c *testCase) {
-		c.click(css("#plain"), nil)
-		c.await("click", "plain")
-		// Nothing moves and nothing starts, so the fastest of a few clicks must not include a fixed
-		// settling time.
-		best := time.Hour
-		slow := c.slowMachineAllowance()
-		for range 5 {
-			start := time.Now()
-			c.click(css("#plain"), nil)
-			best = min(best, time.Since(start))
-		}
-		if best > 300*time.Millisecond+slow {
-			c.Errorf("the fastest of five clicks took %v", best)
-		}
+	s.long().page(t, "quick", "click.html", func(c *testCase) {
+		// Nothing moves and nothing starts, so a click must not include a fixed settling time.
+		c.clicked(css("#plain"), "plain")
+		c.quick(css("#plain"), 300*time.Millisecond)
 	})
 	s.page(t, "covered", "click.html", func(c *testCase) {
 		_, err := c.page().Click(c.ctx, css("#covered"), nil)
@@ -49,9 +38,7 @@ func (s *suite) click(t *testing.T) {
 		c.await("click", "uncovered")
 	})
 	s.page(t, "disabled", "click.html", func(c *testCase) {
-		_, err := c.page().Click(c.ctx, css("#disabled"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
-		c.wantCode(err, executor.ErrNotActionable, "disabled")
-		c.wantUntouched("disabled")
+		c.blocked("disabled", "disabled")
 	})
 	s.page(t, "temporarily disabled", "click.html", func(c *testCase) {
 		c.eval("enable(300)", nil)
@@ -59,9 +46,7 @@ func (s *suite) click(t *testing.T) {
 		c.await("click", "disabled")
 	})
 	s.page(t, "hidden", "click.html", func(c *testCase) {
-		_, err := c.page().Click(c.ctx, css("#hidden"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
-		c.wantCode(err, executor.ErrNotActionable, "visible")
-		c.wantUntouched("hidden")
+		c.blocked("hidden", "visible")
 	})
 	s.page(t, "moving, then stable", "click.html", func(c *testCase) {
 		c.eval("run(400)", nil)
@@ -71,7 +56,7 @@ func (s *suite) click(t *testing.T) {
 		}
 	})
 	s.page(t, "never stable", "click.html", func(c *testCase) {
-		_, err := c.page().Click(c.ctx, css("#restless"), &executor.ClickOptions{Timeout: 700 * time.Millisecond})
+		_, err := c.page().Click(c.ctx, css("#restless"), nil)
 		c.wantCode(err, executor.ErrNotActionable, "not stable")
 		c.wantUntouched("restless")
 	})
@@ -213,7 +198,7 @@ func (c *testCase) clobbered() {
 		c.Errorf("fill_form: %v", err)
 	}
 	c.wantValue("field.value + agree.checked", "moretrue")
-	_, err := c.page().Type(c.ctx, css("#form"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
+	_, err := c.page().Type(c.ctx, css("#form"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 	c.wantCode(err, executor.ErrNotActionable)
 	if res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("form"), DeltaY: 50}); err != nil || res.Y == 0 {
 		c.Errorf("scroll: %+v, %v", res, err)
@@ -223,12 +208,8 @@ func (c *testCase) clobbered() {
 			c.Errorf("text of %+v: %+v, %v", target, res, err)
 		}
 	}
-	if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "Some words", Timeout: 3 * time.Second}); err != nil {
-		c.Errorf("wait_for: %v", err)
-	}
-	if _, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: "form", Timeout: 3 * time.Second}); err != nil {
-		c.Errorf("wait_for the form: %v", err)
-	}
+	c.met(executor.WaitCondition{Text: "Some words"})
+	c.met(executor.WaitCondition{Selector: "form"})
 }
 
 func (s *suite) clickTargets(t *testing.T) {
@@ -256,7 +237,7 @@ func (s *suite) clickTargets(t *testing.T) {
 	})
 	s.page(t, "no match", "click.html", func(c *testCase) {
 		for _, selector := range []string{"#nosuch", "text=No such text", `role=button[name="No such"]`} {
-			_, err := c.page().Click(c.ctx, css(selector), &executor.ClickOptions{Timeout: 300 * time.Millisecond})
+			_, err := c.page().Click(c.ctx, css(selector), nil)
 			c.wantCode(err, executor.ErrSelectorNotFound, strings.Trim(selector[strings.LastIndex(selector, "=")+1:], `"]`))
 		}
 	})

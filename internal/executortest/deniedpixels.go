@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
@@ -105,11 +104,9 @@ func (s *suite) deniedKinds(t *testing.T) {
 		for what, opts := range map[string]*executor.ScreenshotOptions{
 			"viewport": nil, "full page": {FullPage: true}, "near": {Target: css("#near")}, "dressed": {Target: css("#dressed")},
 		} {
-			start := time.Now()
 			if _, img := c.shot(opts); deniedFramePixels(img) > 0 {
 				c.Errorf("%s shows %d pixels of a denied frame", what, deniedFramePixels(img))
 			}
-			c.Logf("%s took %v", what, time.Since(start))
 		}
 		k.deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
 		if _, img := c.shot(&executor.ScreenshotOptions{Target: css("#dressed")}); deniedFramePixels(img) < 5000 {

@@ -3,7 +3,6 @@ package executortest
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -81,15 +80,6 @@ func (s *suite) actionability(t *testing.T) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", '<button id=off style="position: fixed; left: -500px">Off</button>')`, nil)
 		c.blocked("off", "Off", "view")
 	})
-}
-
-// hopelessTimeout is the timeout of calls that cannot succeed.
-const hopelessTimeout = 20 * time.Second
-
-// early checks that a call with hopelessTimeout failed long before.
-func (c *testCase) early(start time.Time) {
-	c.Helper()
-	c.wantWithin(start, hopelessTimeout/2, "the failure")
 }
 
 func (s *suite) actionabilityShapes(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -68,7 +67,7 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, "#never", "is not checked", "filled before it: #name")
 	})
 	s.page(t, "field that appears after another is filled", page, func(c *testCase) {
-		c.fill(&executor.FillOptions{Timeout: 20 * time.Second}, field("#kind", "Firm"), field("#firm", "Acme"))
+		c.fill(nil, field("#kind", "Firm"), field("#firm", "Acme"))
 		c.wantValue("firm.value", "Acme")
 	})
 	s.page(t, "fields in a cross-site frame", page, func(c *testCase) {
@@ -131,11 +130,9 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantUntouched("form")
 	})
 	s.page(t, "submit button enabled on blur of the last field", page, func(c *testCase) {
-		start := time.Now()
 		c.fill(&executor.FillOptions{Submit: css("#shySend")}, field("#shyField", "x"))
 		c.await("submit", "shy")
 		c.wantValue("log.filter((r) => r.kind === 'change').length", "1")
-		c.wantWithin(start, 10*time.Second, "filling the form")
 	})
 	s.page(t, "without submit, the last field retains the focus", page, func(c *testCase) {
 		c.fill(nil, field("#notes", "n"), field("#goField", "lamps"))
@@ -155,7 +152,7 @@ func (s *suite) fillForms(t *testing.T) {
 		c.wantValue("notes.value", "")
 	})
 	s.page(t, "disabled submit button: error names it and the filled fields", page, func(c *testCase) {
-		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: time.Second})
+		_, err := c.page().FillForm(c.ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: css("#warp"), Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "submit button", "disabled", "filled before it: #name")
 	})
 	s.page(t, "dialog stops filling: error names the field, the filled fields and the dialog", page, func(c *testCase) {

@@ -2,9 +2,9 @@ package executortest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func (s *suite) hoverMenus(t *testing.T) {
@@ -46,7 +46,7 @@ func (s *suite) hoverMenus(t *testing.T) {
 		c.wantValue("log.filter((r) => r.kind === 'mouseenter').length", "1")
 	})
 	s.page(t, "disabled target: error names the reason", page, func(c *testCase) {
-		_, err := c.page().Hover(c.ctx, css("#off"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Hover(c.ctx, css("#off"), &executor.ActionOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "Off", "disabled")
 		c.pointAt("#around") // its container can still be hovered
 		c.wantValue("around.matches(':hover')", "true")
@@ -56,11 +56,11 @@ func (s *suite) hoverMenus(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, "Covered", "Lid", "[ref=")
 		c.wantUntouched("covered")
 		c.eval("setTimeout(() => lid.remove(), 200)", nil)
-		c.must(c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 10 * time.Second}))
+		c.pointAt("#covered")
 		c.await("mouseenter", "covered")
 	})
 	s.page(t, "target moves away from the pointer", page, func(c *testCase) {
-		_, err := c.page().Hover(c.ctx, css("#shy"), &executor.ActionOptions{Timeout: time.Second})
+		_, err := c.page().Hover(c.ctx, css("#shy"), nil)
 		if err != nil {
 			c.wantCode(err, executor.ErrNotActionable, "Shy")
 		}
@@ -73,10 +73,10 @@ func (s *suite) hoverMenus(t *testing.T) {
 	})
 }
 
-// pointAt hovers over the first match of selector.
+// pointAt hovers over the first match of selector and fails the case if that fails.
 func (c *testCase) pointAt(selector string) *executor.Action {
 	c.Helper()
-	a, err := c.page().Hover(c.ctx, css(selector), nil)
+	a, err := c.page().Hover(c.ctx, css(selector), &executor.ActionOptions{Timeout: await.HangLimit})
 	if err != nil {
 		c.Fatalf("hover %s: %v", selector, err)
 	}

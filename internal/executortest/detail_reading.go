@@ -65,7 +65,7 @@ func (s *suite) readingText(t *testing.T) {
 
 func (s *suite) readingMarkdown(t *testing.T) {
 	s.page(t, "markdown contains the main content", "reading-article.html", func(c *testCase) {
-		c.waitText("Rendered late")
+		c.met(executor.WaitCondition{Text: "Rendered late"})
 		md := c.markdown(nil)
 		c.wantIn(md.Content, "# Lamps, and how to keep them", "## What it takes", "*keeper*", "**stairs**",
 			"[the map]("+c.path("/docs/map.html#coast")+")", "[elsewhere](http://example.com/x)", "the code",
@@ -89,7 +89,7 @@ func (s *suite) readingMarkdown(t *testing.T) {
 			"a\n  b\tc", "five six", "- green **apple**")
 	})
 	s.page(t, "markdown is paginated by offset", "reading-article.html", func(c *testCase) {
-		c.waitText("Rendered late")
+		c.met(executor.WaitCondition{Text: "Rendered late"})
 		c.eval(`document.querySelector("#later").insertAdjacentHTML("beforeend", "<p>" + "\u{1F4A1}\u{1F469}\u200d\u{1F680} lamps, and ships.  ".repeat(300))`, nil)
 		whole := c.markdown(&executor.MarkdownOptions{MaxChars: 1 << 20})
 		var b strings.Builder
@@ -281,14 +281,6 @@ func (c *testCase) textWith(part string) string {
 		if c.ctx.Err() != nil {
 			c.Fatalf("%q did not appear in the text:\n%s", part, text)
 		}
-	}
-}
-
-// waitText waits until the page shows a text.
-func (c *testCase) waitText(text string) {
-	c.Helper()
-	if res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: text}); err != nil || !res.Matched {
-		c.Fatalf("waiting for %q: %+v, %v", text, res, err)
 	}
 }
 

@@ -3,9 +3,9 @@ package executortest
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // selectOptions selects from selects of many kinds.
@@ -13,7 +13,7 @@ func (s *suite) selectOptions(t *testing.T) {
 	const page = "typing-options.html"
 	do := func(c *testCase, target executor.Target, values ...string) *executor.Selection {
 		c.Helper()
-		sel, err := c.page().SelectOption(c.ctx, target, values, nil)
+		sel, err := c.page().SelectOption(c.ctx, target, values, &executor.ActionOptions{Timeout: await.HangLimit})
 		if err != nil {
 			c.Fatalf("select %q in %+v: %v", values, target, err)
 		}
@@ -75,8 +75,17 @@ func (s *suite) selectOptions(t *testing.T) {
 	s.page(t, "options loaded by a request", page, func(c *testCase) {
 		c.eval("load('"+c.heldURL("options")+"')", nil)
 		c.awaitRequest("options")
-		time.AfterFunc(time.Second, func() { c.release("options") })
-		do(c, css("#later"), "Late")
+		selected := make(chan error, 1)
+		go func() {
+			selected <- errOf(c.page().SelectOption(c.ctx, css("#later"), []string{"Late"}, &executor.ActionOptions{Timeout: await.HangLimit}))
+		}()
+		for range 20 { // the call has time to find that the option is missing
+			c.tabs()
+		}
+		c.release("options")
+		if err := <-selected; err != nil {
+			c.Fatal(err)
+		}
 		if r := c.await("change", "later"); r.Value != "late" && r.Value != "" {
 			c.Errorf("changed to %q", r.Value)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -58,10 +57,8 @@ func (s *suite) typingFields(t *testing.T) {
 	})
 	s.page(t, "non-text control: error names the right tool", "typing-fields.html", func(c *testCase) {
 		for id, says := range map[string]string{"check": "click", "radio": "Page.FillForm", "select": "Page.SelectOption", "file": "file", "button": "click"} {
-			start := time.Now()
-			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: 20 * time.Second})
+			_, err := c.page().Type(c.ctx, css("#"+id), "x", &executor.TypeOptions{Timeout: neverTimeout})
 			c.wantCode(err, executor.ErrNotActionable, says)
-			c.wantWithin(start, 10*time.Second, "#"+id)
 		}
 	})
 	s.page(t, "click that opens a file chooser: reported", "typing-fields.html", func(c *testCase) {

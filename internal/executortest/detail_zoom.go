@@ -18,7 +18,7 @@ func (s *suite) zoomed(t *testing.T, name string, f func(c *testCase, k *keeper)
 		level := unzoomed
 		c.zoom(&level, "Control++")
 		c.zoom(&level, "Control+=")
-		c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"}))
+		c.met(executor.WaitCondition{Expression: "devicePixelRatio === 1.25 && innerWidth < 1280"})
 		f(c, k)
 	})
 }

@@ -2,7 +2,6 @@ package executortest
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,12 +30,8 @@ func (s *suite) handover(t *testing.T) {
 			"a second handover": func(ctx context.Context) error { return errOf(c.page().HandOver(ctx)) },
 			"another session":   func(ctx context.Context) error { return errOf(pagetest.Of(other, c.tab).HTML(ctx, nil)) },
 		} {
-			ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
-			err := call(ctx)
-			cancel()
-			if !errors.Is(err, executor.ErrTimeout) || !strings.Contains(err.Error(), "the page is handed over to the user") {
-				c.Errorf("%s: %v", name, err)
-			}
+			c.Log(name)
+			c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", call)
 		}
 		waiting := make(chan string, 1)
 		go func() {
@@ -130,10 +125,7 @@ func (s *suite) handover(t *testing.T) {
 			r.send();
 		}); 0`, nil)
 		c.duringHandover("hang", "typed", "code")
-		ctx, cancel := context.WithTimeout(c.ctx, 100*time.Millisecond)
-		defer cancel()
-		_, err := c.page().Text(ctx, nil)
-		c.wantCode(err, executor.ErrTimeout, "not masked yet")
+		c.pastDeadline(100*time.Millisecond, "not masked yet", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		c.release("continue")
 		c.wantMasked("831942")
 	})
@@ -335,9 +327,7 @@ func (s *suite) handover(t *testing.T) {
 			_, _ = c.page().Eval(running, `report("running", "eval"), new Promise(() => {})`, nil)
 		}()
 		c.await("running", "eval")
-		ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
-		defer cancel()
-		_, err := page.HandOver(ctx)
+		_, err := page.HandOver(c.ctx)
 		c.wantCode(err, executor.ErrBackpressure, "is running")
 		stop()
 		<-ended
@@ -356,10 +346,7 @@ func (s *suite) handover(t *testing.T) {
 		case <-c.ctx.Done():
 			c.Fatal("the tab did not close")
 		}
-		ctx, cancel = context.WithTimeout(c.ctx, 50*time.Millisecond)
-		defer cancel()
-		_, err = c.page().Text(ctx, nil)
-		c.wantCode(err, executor.ErrTimeout, "the page is handed over to the user")
+		c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		h.End()
 		c.wantMasked("831942")
 	})

@@ -181,7 +181,7 @@ func (s *suite) mouse(t *testing.T) {
 		_, err := c.page().Mouse(c.ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
-	s.gated(t, "denied frame moves under the pointer and away", "input.html", func(c *testCase, k *keeper) {
+	s.long().gated(t, "denied frame moves under the pointer and away", "input.html", func(c *testCase, k *keeper) {
 		c.eval(fmt.Sprintf(`new Promise((done) => {
 			const f = document.createElement('iframe');
 			f.src = %q;

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -48,14 +49,11 @@ func until[R any](c *testCase, read func() (*R, error), texts ...string) *R {
 	return r
 }
 
-// activityTimeout is the time within which activity of a page must be reported.
-const activityTimeout = 10 * time.Second
-
 // poll calls look, once per animation frame, until it returns true. It fails the case with the last
-// observation if that takes longer than activityTimeout.
+// observation after await.HangLimit.
 func (c *testCase) poll(what string, look func() (ok bool, seen any, err error)) {
 	c.Helper()
-	end := time.Now().Add(activityTimeout)
+	end := time.Now().Add(await.HangLimit)
 	for {
 		ok, seen, err := look()
 		switch {
@@ -64,7 +62,7 @@ func (c *testCase) poll(what string, look func() (ok bool, seen any, err error))
 		case ok:
 			return
 		case time.Now().After(end):
-			c.Fatalf("not reported within %v: %s, but\n%s", activityTimeout, what, asJSON(c, seen))
+			c.Fatalf("not reported: %s, but\n%s", what, asJSON(c, seen))
 		}
 		c.eval("new Promise((done) => requestAnimationFrame(() => done(1)))", nil)
 	}

@@ -3,14 +3,10 @@ package executortest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
-
-// atOnceLimit is the time limit of a call that does not wait for anything, on a busy machine.
-const atOnceLimit = 500 * time.Millisecond
 
 // awaitDialog waits until a dialog is open that no call has reported, and checks its message.
 func (c *testCase) awaitDialog(tab executor.TabID, message string) {
@@ -62,11 +58,9 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			"navigate": func() error { return errOf(c.page().Navigate(c.ctx, c.url("nav.html"), nil)) },
 			"wait_for": func() error { return errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never"})) },
 		} {
-			start := time.Now()
 			if err := call(); executor.CodeOf(err) != executor.ErrDialogOpen || !strings.Contains(err.Error(), string(popup.ID)) {
 				c.Errorf("%s in the opener: error %v, want %s that names %s", name, err, executor.ErrDialogOpen, popup.ID)
 			}
-			c.wantWithin(start, 3*time.Second, name+" in the opener")
 		}
 		opener := c.tab
 		c.tab = popup.ID
@@ -220,7 +214,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			"forward": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Forward(c.ctx, nil)) },
 			"reload":  func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Reload(c.ctx, nil)) },
 			"wait_for": func(ex executor.Executor) error {
-				return errOf(pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: time.Minute}))
+				return errOf(pagetest.Of(ex, c.tab).WaitFor(c.ctx, executor.WaitCondition{Time: neverTimeout}))
 			},
 			"snapshot": func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Snapshot(c.ctx, nil)) },
 			"text":     func(ex executor.Executor) error { return errOf(pagetest.Of(ex, c.tab).Text(c.ctx, nil)) },
@@ -257,12 +251,10 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			},
 		} {
 			for whose, ex := range map[string]executor.Executor{"": c.exec, " of another session": other} {
-				start := time.Now()
 				err := call(ex)
 				if executor.CodeOf(err) != executor.ErrDialogOpen || !strings.Contains(err.Error(), "in the way") {
 					c.Errorf("%s%s: error %v, want %s", name, whose, err, executor.ErrDialogOpen)
 				}
-				c.wantWithin(start, atOnceLimit, name+whose)
 			}
 		}
 		if _, err := c.exec.SelectTab(c.ctx, c.tab); err != nil {
@@ -281,14 +273,13 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	s.page(t, "dialog ends wait_for", "navigation-dialogs.html", func(c *testCase) {
 		for name, cond := range map[string]executor.WaitCondition{
 			"selector": {Selector: "#never"}, "text": {Text: "never"}, "url": {URL: "*never*"},
-			"expression": {Expression: "false"}, "time": {Time: 20 * time.Second},
+			"expression": {Expression: "false"}, "time": {Time: neverTimeout},
 		} {
 			c.click(css("#soon"), nil)
-			start := time.Now()
-			cond.Timeout = 20 * time.Second
+			cond.Timeout = neverTimeout
 			_, err := c.page().WaitFor(c.ctx, cond)
-			if executor.CodeOf(err) != executor.ErrDialogOpen || time.Since(start) > 5*time.Second {
-				c.Errorf("%s: error %v after %v", name, err, time.Since(start))
+			if executor.CodeOf(err) != executor.ErrDialogOpen {
+				c.Errorf("%s: error %v", name, err)
 			}
 			c.answer(executor.DialogAlert, "in the way", accept)
 		}
@@ -303,10 +294,8 @@ func (s *suite) navigationDialogs(t *testing.T) {
 			s.page(t, "beforeunload on "+name+": "+word, "second.html", func(c *testCase) {
 				c.goTo(c.url("navigation-dialogs.html"), nil)
 				c.click(css("#guard"), nil)
-				start := time.Now()
 				err := do(c)
 				c.wantCode(err, executor.ErrDialogOpen, "beforeunload", "stay")
-				c.wantWithin(start, 3*time.Second, name)
 				res, err := c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: leave})
 				if err != nil || res.Type != executor.DialogBeforeUnload {
 					c.Fatalf("answered %+v, %v", res, err)
@@ -347,9 +336,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 	})
 	s.page(t, "tab with a beforeunload handler is closed", "navigation-dialogs.html", func(c *testCase) {
 		c.click(css("#guard"), nil)
-		start := time.Now()
 		c.must(c.page().Close(c.ctx))
-		c.wantWithin(start, 3*time.Second, "closing")
 		if _, ok := c.find(c.tab); ok {
 			c.Error("the tab is still listed")
 		}
@@ -369,10 +356,7 @@ func (s *suite) navigationDialogs(t *testing.T) {
 		if err == nil && (len(res.Dialogs) != 1 || !strings.Contains(res.Dialogs[0], "beforeunload") || !strings.Contains(res.Dialogs[0], "accepted")) {
 			c.Errorf("result %+v", res)
 		}
-		w, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "the second page"})
-		if err != nil || !w.Matched {
-			c.Errorf("%+v, %v", w, err)
-		}
+		c.met(executor.WaitCondition{Text: "the second page"})
 	})
 	s.page(t, "eval with many dialogs, also while it awaits", "navigation-dialogs.html", func(c *testCase) {
 		res, err := c.page().Eval(c.ctx, "for (let i = 0; i < 30; i++) alert(i); new Promise((done) => setTimeout(() => done([confirm('c'), prompt('p', 'd')]), 50))", nil)

@@ -57,9 +57,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		"attachment": "plain.csv", "blob": "from blob.csv", "data": "from data.csv", "form": "form.csv", "script": "script.csv",
 	}) {
 		s.page(t, "started by a click: "+id, "navigation-downloads.html", func(c *testCase) {
-			start := time.Now()
 			a := c.click(css("#"+id), nil)
-			c.wantWithin(start, 5*time.Second, "the click")
 			d := c.downloaded(a.Downloads, name)
 			c.wantFile(d)
 			if filepath.Base(d.Path) != name && !strings.HasPrefix(filepath.Base(d.Path), strings.TrimSuffix(name, ".csv")) {
@@ -85,7 +83,17 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		}
 	})
 	s.page(t, "click on a download link waits for the start", "navigation-downloads.html", func(c *testCase) {
-		if a := c.click(css("#late b"), nil); len(a.Downloads) != 1 || a.Downloads[0].SuggestedName != "late.csv" {
+		done := make(chan *executor.Action, 1)
+		go func() {
+			a, err := c.page().Click(c.ctx, css("#late b"), nil)
+			if err != nil {
+				c.Error(err)
+			}
+			done <- a
+		}()
+		c.awaitRequest("late")
+		c.release("late")
+		if a := <-done; a != nil && (len(a.Downloads) != 1 || a.Downloads[0].SuggestedName != "late.csv") {
 			c.Errorf("the click reports %+v", a)
 		}
 	})
@@ -117,9 +125,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 	})
 	for id, name := range sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
 		s.watched(t, "reported as running, later as completed: "+id, "navigation-downloads.html", func(c *testCase, next func(executor.EventKind) executor.Event) {
-			start := time.Now()
 			a := c.click(css("#"+id), nil)
-			c.wantWithin(start, 5*time.Second, "the click")
 			if len(a.Downloads) != 1 || a.Downloads[0].State != "running" || a.Downloads[0].SuggestedName != name || a.Downloads[0].Path != "" {
 				c.Fatalf("the click reports %+v", a.Downloads)
 			}
@@ -176,13 +182,12 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		c.wantCode(err, executor.ErrDownloadFailed)
 	})
 	s.page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *testCase) {
-		start := time.Now()
-		_, err := c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: 900 * time.Millisecond})
-		c.wantCode(err, executor.ErrTimeout)
-		_, err = c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
+		c.timesOut(900*time.Millisecond, "still running", func(timeout time.Duration) error {
+			return errOf(c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: timeout}))
+		})
+		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout)
 		c.release("slow")
-		c.wantWithin(start, 6*time.Second, "two downloads of 1.2 s at most")
 		c.wantValue("document.title", "Travel downloads")
 	})
 	s.page(t, "deceptive file names are sanitized", "navigation-downloads.html", func(c *testCase) {

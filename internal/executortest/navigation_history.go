@@ -84,17 +84,11 @@ func (s *suite) navigationHistory(t *testing.T) {
 		if nav := c.back(); nav.URL != c.url("navigation.html") || nav.HTTPStatus != 0 {
 			c.Errorf("back ended at %+v", *nav)
 		}
-		res, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "at the start"})
-		if err != nil || !res.Matched {
-			c.Errorf("%+v, %v", res, err)
-		}
+		c.met(executor.WaitCondition{Text: "at the start"})
 		if nav := c.forward(); nav.URL != c.url("navigation.html?view=2") {
 			c.Errorf("forward ended at %+v", *nav)
 		}
-		res, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "view 2", URL: "*view=2"})
-		if err != nil || !res.Matched {
-			c.Errorf("%+v, %v", res, err)
-		}
+		c.met(executor.WaitCondition{Text: "view 2", URL: "*view=2"})
 	})
 	s.page(t, "documents, pushState and fragments share one history", "navigation.html", func(c *testCase) {
 		c.click(css("#push"), nil)

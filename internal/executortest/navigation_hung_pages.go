@@ -58,11 +58,9 @@ func (s *suite) hungPages(t *testing.T) {
 	})
 	s.page(t, "hung page can be closed", "navigation-spin.html", func(c *testCase) {
 		c.spins()
-		start := time.Now()
 		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Error(err)
 		}
-		c.wantWithin(start, 4*time.Second, "closing it")
 		if _, ok := c.find(c.tab); ok {
 			c.Error("the tab is still listed")
 		}
@@ -98,14 +96,11 @@ func (s *suite) hungPages(t *testing.T) {
 				return errOf(c.page().Download(ctx, executor.DownloadOptions{Target: css("#button")}))
 			},
 		}
-		start := time.Now()
 		for name, call := range sorted(calls) {
-			ctx, cancel := contextWithTimeout(c, 60*time.Millisecond)
+			ctx, cancel := context.WithTimeout(c.ctx, 60*time.Millisecond)
 			c.wantEnded(name, call(ctx))
 			cancel()
 		}
-		// Each has 60 ms; together less than one call with its default timeout.
-		c.wantWithin(start, 5*time.Second, "all of them")
 		if got := c.listed(c.tab); got.URL != c.url("navigation-spin.html") {
 			c.Errorf("listed %+v", got)
 		}
@@ -115,24 +110,20 @@ func (s *suite) hungPages(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- errOf(c.page().Click(ctx, css("#loop"), nil)) }()
 		c.await("begin", "loop")
-		start := time.Now()
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			c.Errorf("error %v, want one that is context.Canceled", err)
 		}
-		c.wantWithin(start, 2*time.Second, "the canceled click")
-		ctx, cancel = contextWithTimeout(c, 300*time.Millisecond)
+		ctx, cancel = context.WithTimeout(c.ctx, 300*time.Millisecond)
 		defer cancel()
 		_, err := c.page().Reload(ctx, nil)
 		c.wantEnded("reload", err)
 	})
 	s.page(t, "endless expression ends at the deadline", "navigation-stuck.html", func(c *testCase) {
-		ctx, cancel := contextWithTimeout(c, time.Second)
+		ctx, cancel := context.WithTimeout(c.ctx, time.Second)
 		defer cancel()
-		start := time.Now()
 		_, err := c.page().Eval(ctx, "for (;;);", nil)
 		c.wantCode(err, executor.ErrTimeout)
-		c.wantWithin(start, 4*time.Second, "an expression of one second")
 		c.wantValue("document.title", "Travel stuck")
 	})
 	s.page(t, "crash ends pending calls, page can be reloaded", "tabs.html", func(c *testCase) {
@@ -143,15 +134,13 @@ func (s *suite) hungPages(t *testing.T) {
 		c.await("open", "window")
 		done := make(chan error, 1)
 		go func() {
-			done <- errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: 30 * time.Second}))
+			done <- errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: neverTimeout}))
 		}()
 		c.await("asked", "crash")
-		ctx, cancel := contextWithTimeout(c, 3*time.Second)
+		ctx, cancel := context.WithTimeout(c.ctx, 3*time.Second)
 		defer cancel()
-		start := time.Now()
 		pagetest.Of(c.exec, popup[0].ID).CDP(ctx, "Page.crash", nil) // whether it returns or not
 		c.wantCode(<-done, executor.ErrTargetGone, "crash")
-		c.wantWithin(start, 5*time.Second, "the end of the call")
 		nav := c.reload()
 		c.wantAt(nav, c.url("tabs.html"), "Tabs", 200)
 		c.wantValue("document.title", "Tabs")

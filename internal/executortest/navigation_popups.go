@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
@@ -13,9 +12,7 @@ import (
 // opened clicks target, and returns the one tab that this opened, which must not be active.
 func (c *testCase) opened(selector string, opts *executor.ClickOptions) executor.Tab {
 	c.Helper()
-	start := time.Now()
 	tabs := c.click(css(selector), opts).NewTabs
-	c.wantWithin(start, 8*time.Second, "the click")
 	for len(tabs) == 0 && c.ctx.Err() == nil { // a busy browser may report it late
 		tabs = c.click(css("h1"), nil).NewTabs
 	}
@@ -49,11 +46,12 @@ func (s *suite) navigationPopups(t *testing.T) {
 		}
 	})
 	s.page(t, "popup that opened before the action", "navigation-popups.html", func(c *testCase) {
-		c.click(css("#much-later"), nil)
+		want := 2
+		for ; len(c.click(css("#much-later"), nil).NewTabs) > 0; want++ { // the window opened during the click
+			c.await("open", "much-later")
+		}
 		c.await("open", "much-later")
-		for n := 0; n < 2; {
-			list := c.tabs()
-			n = len(list)
+		for len(c.tabs()) < want { // the window exists before it is listed
 		}
 		tabs := c.click(css("h1"), nil).NewTabs
 		if len(tabs) != 1 || tabs[0].Note != "opened before this action" {
@@ -70,9 +68,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		}
 	})
 	s.page(t, "opened and closed immediately", "navigation-popups.html", func(c *testCase) {
-		start := time.Now()
 		a := c.click(css("#gone"), nil)
-		c.wantWithin(start, 4*time.Second, "the click")
 		c.await("after", "gone")
 		for _, tab := range a.NewTabs {
 			_, err := pagetest.Of(c.exec, tab.ID).Text(c.ctx, nil)
@@ -100,9 +96,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	s.page(t, "named window is reused: no new tab", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#named", nil)
 		c.await("open", "named1")
-		start := time.Now()
 		a := c.click(css("#named"), nil)
-		c.wantWithin(start, 3*time.Second, "the second click")
 		c.await("open", "named2")
 		if len(a.NewTabs) != 0 {
 			c.Errorf("opened %+v", a.NewTabs)
@@ -114,10 +108,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	for id, title := range sorted(map[string]string{"written": "Written", "blob": "Blob", "script": "Script"}) {
 		s.page(t, "popup window without URL: "+id, "navigation-popups.html", func(c *testCase) {
 			tab := c.opened("#"+id, nil)
-			res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Expression: "document.title === " + quote(title)})
-			if err != nil || !res.Matched {
-				c.Fatalf("%+v, %v", res, err)
-			}
+			c.metIn(tab.ID, executor.WaitCondition{Expression: "document.title === " + quote(title)})
 			snap, err := pagetest.Of(c.exec, tab.ID).Snapshot(c.ctx, nil)
 			if err != nil {
 				c.Fatal(err)
@@ -132,10 +123,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 	}
 	s.page(t, "form submitted to a new tab", "navigation-popups.html", func(c *testCase) {
 		tab := c.opened("#form", nil)
-		res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Text: `asked by POST with "from a form"`})
-		if err != nil || !res.Matched {
-			c.Errorf("%+v, %v", res, err)
-		}
+		c.metIn(tab.ID, executor.WaitCondition{Text: `asked by POST with "from a form"`})
 	})
 	for name, opts := range sorted(map[string]*executor.ClickOptions{
 		"middle click":  {Button: executor.ButtonMiddle},
@@ -159,10 +147,7 @@ func (s *suite) navigationPopups(t *testing.T) {
 		tab := c.opened("#slow", nil)
 		c.awaitRequest("slow")
 		c.release("slow")
-		res, err := pagetest.Of(c.exec, tab.ID).WaitFor(c.ctx, executor.WaitCondition{Text: "held slow"})
-		if err != nil || !res.Matched {
-			c.Errorf("%+v, %v", res, err)
-		}
+		c.metIn(tab.ID, executor.WaitCondition{Text: "held slow"})
 	})
 	s.page(t, "page behind a popup window behaves like a foreground page", "navigation-popups.html", func(c *testCase) {
 		c.opened("#chain", nil)

@@ -52,11 +52,7 @@ func (s *site) serveParts(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, "<!doctype html><title>Parts</title><p>the first part")
 	w.(http.Flusher).Flush()
-	h := st.holdResponse(r.PathValue("name"))
-	h.arriving.Do(func() { close(h.arrived) })
-	select {
-	case <-h.released:
-	case <-r.Context().Done():
+	if !st.awaitRelease(r, r.PathValue("name")) {
 		return
 	}
 	io.WriteString(w, "<p>the second part")
@@ -64,7 +60,7 @@ func (s *site) serveParts(w http.ResponseWriter, r *http.Request) {
 
 // serveAttachment serves a download named ?as=. With ?hold=, it sends only the first bytes before
 // release(?hold=). With ?cut=, it closes the connection after them. With ?length=none, it sends no
-// Content-Length. With ?late=, it starts after 150 ms.
+// Content-Length. With ?late=, it starts after release(?late=).
 func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	st := s.stage(r)
 	if st == nil {
@@ -72,12 +68,8 @@ func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	if q.Get("late") != "" {
-		select {
-		case <-time.After(150 * time.Millisecond):
-		case <-r.Context().Done():
-			return
-		}
+	if !st.awaitRelease(r, q.Get("late")) {
+		return
 	}
 	w.Header().Set("Content-Type", "text/csv")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("name")+`"`)
@@ -89,14 +81,8 @@ func (s *site) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	}
 	io.WriteString(w, fileContent[:4])
 	w.(http.Flusher).Flush()
-	if name := q.Get("hold"); name != "" {
-		h := st.holdResponse(name)
-		h.arriving.Do(func() { close(h.arrived) })
-		select {
-		case <-h.released:
-		case <-r.Context().Done():
-			return
-		}
+	if !st.awaitRelease(r, q.Get("hold")) {
+		return
 	}
 	if q.Get("cut") != "" {
 		panic(http.ErrAbortHandler)

@@ -16,14 +16,6 @@ func (s *suite) navigationWaiting(t *testing.T) {
 			f(c)
 		})
 	}
-	met := func(c *testCase, cond executor.WaitCondition) *executor.WaitResult {
-		c.Helper()
-		res, err := c.page().WaitFor(c.ctx, cond)
-		if err != nil || !res.Matched {
-			c.Fatalf("%+v: %+v, %v", cond, res, err)
-		}
-		return res
-	}
 	notYet := func(c *testCase, cond executor.WaitCondition) {
 		c.Helper()
 		cond.Timeout = 150 * time.Millisecond
@@ -35,19 +27,19 @@ func (s *suite) navigationWaiting(t *testing.T) {
 	for kind, frame := range sorted(map[string]string{"same-site": "near", "cross-site": "far"}) {
 		frames("text appears in a "+kind+" frame", func(c *testCase) {
 			c.eval("soon("+frame+", 'add')", nil)
-			met(c, executor.WaitCondition{Text: "Fresh  words"})
+			c.met(executor.WaitCondition{Text: "Fresh  words"})
 		})
 	}
 	frames("textGone: no frame shows the text", func(c *testCase) {
 		c.eval("soon(far, 'remove')", nil)
 		notYet(c, executor.WaitCondition{TextGone: "old words"})
 		c.eval("soon(near, 'hide')", nil)
-		met(c, executor.WaitCondition{TextGone: "old words"})
+		c.met(executor.WaitCondition{TextGone: "old words"})
 	})
 	frames("element appears in a frame, with a working ref", func(c *testCase) {
 		notYet(c, executor.WaitCondition{Selector: "#fresh"})
 		c.eval("soon(near, 'add')", nil)
-		res := met(c, executor.WaitCondition{Selector: "#fresh"})
+		res := c.met(executor.WaitCondition{Selector: "#fresh"})
 		if _, err := c.page().Hover(c.ctx, byRef(res.Ref), nil); err != nil {
 			c.Error(err)
 		}
@@ -57,16 +49,16 @@ func (s *suite) navigationWaiting(t *testing.T) {
 			ref := c.refIn(c.snap(&executor.SnapshotOptions{Target: css("#near")}), "button", "Inner")
 			notYet(c, executor.WaitCondition{Gone: string(ref)})
 			c.eval("soon(near, '"+what+"')", nil)
-			met(c, executor.WaitCondition{Gone: string(ref)})
+			c.met(executor.WaitCondition{Gone: string(ref)})
 		})
 	}
 	frames("gone: the frame is removed", func(c *testCase) {
 		c.eval("setTimeout(() => { near.remove(); far.remove() }, 150); 0", nil)
-		met(c, executor.WaitCondition{TextGone: "old words", Gone: "iframe"})
+		c.met(executor.WaitCondition{TextGone: "old words", Gone: "iframe"})
 	})
 	frames("frame navigates during the wait", func(c *testCase) {
 		c.eval("soon(far, 'leave')", nil)
-		met(c, executor.WaitCondition{Text: "the second page"})
+		c.met(executor.WaitCondition{Text: "the second page"})
 	})
 	s.page(t, "wait_for timeout reported, also across navigation", "navigation.html", func(c *testCase) {
 		c.eval("setTimeout(() => location.assign('second.html'), 100); 0", nil)
@@ -74,7 +66,7 @@ func (s *suite) navigationWaiting(t *testing.T) {
 		if err != nil || res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
-		met(c, executor.WaitCondition{URL: "*second.html", Gone: "#where", TextGone: "at the start"})
+		c.met(executor.WaitCondition{URL: "*second.html", Gone: "#where", TextGone: "at the start"})
 		notYet(c, executor.WaitCondition{Text: "never"})
 		res, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
 		if err != nil || res.Matched {

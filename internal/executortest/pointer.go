@@ -2,7 +2,6 @@ package executortest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -20,7 +19,7 @@ func (s *suite) hover(t *testing.T) {
 		c.wantValue("document.querySelector('#save').matches(':hover')", "true")
 	})
 	s.page(t, "covered", "scroll.html", func(c *testCase) {
-		_, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Hover(c.ctx, css("#covered"), &executor.ActionOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "covered", "Lid")
 		c.wantUntouched("covered")
 	})
@@ -83,7 +82,7 @@ func (s *suite) scroll(t *testing.T) {
 		c.wantValue("Math.round(scrollY)", "0")
 	})
 	s.page(t, "no such target", "scroll.html", func(c *testCase) {
-		_, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
+		_, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

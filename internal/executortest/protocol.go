@@ -2,10 +2,11 @@ package executortest
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -51,15 +52,9 @@ func (s *suite) watched(t *testing.T, name, file string, f func(c *testCase, nex
 	s.pageWith(t, name, file, opts, func(c *testCase) {
 		f(c, func(kind executor.EventKind) executor.Event {
 			c.Helper()
-			deadline := time.After(reportTimeout)
 			for {
-				select {
-				case e := <-events:
-					if e.Kind == kind {
-						return e
-					}
-				case <-deadline:
-					c.Fatalf("no event of kind %s", kind)
+				if e := await.Receive(c, fmt.Sprintf("an event of kind %s", kind), events); e.Kind == kind {
+					return e
 				}
 			}
 		})

@@ -104,7 +104,7 @@ func (s *suite) secrets(t *testing.T) {
 	})
 	secret("not typed into a document that replaces the page", "secrets.html?attack=away", func(c *testCase) {
 		c.page().Type(c.ctx, css("#password"), "{{shop.password}}", nil)
-		c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{URL: c.otherOrigin() + "*"}))
+		c.met(executor.WaitCondition{URL: c.otherOrigin() + "*"})
 		denied(c, css("#password"), "is for")
 		if text := c.snap(nil); strings.Contains(text, "••••") {
 			c.Errorf("the new document has a value:\n%s", text)

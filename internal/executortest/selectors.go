@@ -3,7 +3,6 @@ package executortest
 import (
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -42,7 +41,7 @@ func (s *suite) selectors(t *testing.T) {
 		})
 		// The section is not in the element before it.
 		for _, selector := range []string{"#desk >> section button", ".row >> nth=5", "#host >> //button"} {
-			_, err := c.page().Click(c.ctx, css(selector), &executor.ClickOptions{Timeout: 100 * time.Millisecond})
+			_, err := c.page().Click(c.ctx, css(selector), nil)
 			c.wantCode(err, executor.ErrSelectorNotFound)
 		}
 		a := c.click(css(".card >> button"), nil)
@@ -54,7 +53,7 @@ func (s *suite) selectors(t *testing.T) {
 		c.await("click", "buy-floor")
 	})
 	s.page(t, "selectors in frames", "selectors.html", func(c *testCase) {
-		c.must(c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: "#framed-inner"}))
+		c.met(executor.WaitCondition{Selector: "#framed-inner"})
 		c.wantMatches([][2]string{
 			{"text=Framed", "framed-inner"}, {".inner >> nth=-1", "framed-second"}, {".row >> nth=0", "one"}, {".row >> nth=2", "three"}, {"//p[@class='inner'][2]", "framed-second"},
 		})

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 //go:embed testdata
@@ -151,25 +153,34 @@ func (st *caseSite) release(name string) {
 	h.releasing.Do(func() { close(h.released) })
 }
 
-// awaitRequest waits until the browser has requested a held page.
-func (st *caseSite) awaitRequest(name string) {
-	st.t.Helper()
+// awaitRelease records the request of a held page and waits until it is released. It reports whether
+// the browser still waits for the response. Without a name, nothing is held.
+func (st *caseSite) awaitRelease(r *http.Request, name string) bool {
+	if name == "" {
+		return true
+	}
+	h := st.holdResponse(name)
+	h.arriving.Do(func() { close(h.arrived) })
 	select {
-	case <-st.holdResponse(name).arrived:
-	case <-time.After(reportTimeout):
-		st.t.Fatalf("the browser did not request %s", name)
+	case <-h.released:
+		return true
+	case <-r.Context().Done():
+		return false
 	}
 }
 
-// reportTimeout is the time limit of the wait for a report. Reports usually take milliseconds, but
-// longer on a busy machine.
-const reportTimeout = 30 * time.Second
+// awaitRequest waits until the browser has requested a held page.
+func (st *caseSite) awaitRequest(name string) {
+	st.t.Helper()
+	await.Receive(st.t, "the browser's request for "+name, st.holdResponse(name).arrived)
+}
 
 // await waits for a report of this kind from this element, removes the first one from the list and
 // returns it.
 func (st *caseSite) await(kind, id string) report {
 	st.t.Helper()
-	deadline := time.After(reportTimeout)
+	limit := time.NewTimer(await.HangLimit)
+	defer limit.Stop()
 	for {
 		st.mu.Lock()
 		for i, r := range st.reports {
@@ -183,7 +194,7 @@ func (st *caseSite) await(kind, id string) report {
 		st.mu.Unlock()
 		select {
 		case <-news:
-		case <-deadline:
+		case <-limit.C:
 			st.mu.Lock()
 			defer st.mu.Unlock()
 			st.t.Fatalf("no report of %s on #%s; reports: %+v", kind, id, st.reports)
@@ -250,11 +261,7 @@ func (s *site) serveHeld(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	h := st.holdResponse(r.PathValue("name"))
-	h.arriving.Do(func() { close(h.arrived) })
-	select {
-	case <-h.released:
-	case <-r.Context().Done():
+	if !st.awaitRelease(r, r.PathValue("name")) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -152,16 +153,14 @@ func (s *suite) tabs(t *testing.T) {
 		c.wantGone(err)
 	})
 	s.page(t, "crash", "tabs.html", func(c *testCase) {
-		crash, cancel := contextWithTimeout(c, 3*time.Second)
+		crash, cancel := context.WithTimeout(c.ctx, 3*time.Second)
 		defer cancel()
 		// A crashing page may or may not respond.
 		if _, err := c.page().CDP(crash, "Page.crash", nil); err == nil {
 			c.Log("Page.crash was answered")
 		}
-		start := time.Now()
 		_, err := c.page().Text(c.ctx, nil)
 		c.wantCode(err, executor.ErrTargetGone, "crash")
-		c.wantWithin(start, 3*time.Second, "reporting the crash")
 		if _, err := c.page().Close(c.ctx); err != nil {
 			c.Errorf("closing the crashed tab: %v", err)
 		}

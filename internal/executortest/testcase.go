@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -70,10 +72,16 @@ func errOf(_ any, err error) error { return err }
 func css(selector string) executor.Target    { return executor.Selector(selector) }
 func byRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
 
-// click clicks target and fails the case if that fails.
+// neverTimeout is the timeout of calls that must end for another reason. A call that waits for it uses up
+// the time of its case.
+const neverTimeout = caseTimeout
+
+// click clicks target and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) click(target executor.Target, opts *executor.ClickOptions) *executor.Action {
 	c.Helper()
-	a, err := c.page().Click(c.ctx, target, opts)
+	o := *cmp.Or(opts, new(executor.ClickOptions))
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
+	a, err := c.page().Click(c.ctx, target, &o)
 	if err != nil {
 		c.Fatalf("click %+v: %v", target, err)
 	}
@@ -101,17 +109,45 @@ func (c *testCase) eval(expression string, v any) {
 	}
 }
 
-// slowMachineAllowance returns the additional time that a call may take on this machine under its
-// current load: three times the duration of an animation frame, which is 50 ms on an idle machine.
-func (c *testCase) slowMachineAllowance() time.Duration {
+// met waits for a condition on the tab of the case and fails the case if it is not met. The default
+// timeout is await.HangLimit.
+func (c *testCase) met(cond executor.WaitCondition) *executor.WaitResult {
 	c.Helper()
-	worst := time.Duration(0)
-	for range 3 {
-		start := time.Now()
-		c.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))", nil)
-		worst = max(worst, time.Since(start))
+	return c.metIn(c.tab, cond)
+}
+
+// metIn is met for another tab.
+func (c *testCase) metIn(tab executor.TabID, cond executor.WaitCondition) *executor.WaitResult {
+	c.Helper()
+	cond.Timeout = cmp.Or(cond.Timeout, await.HangLimit)
+	res, err := pagetest.Of(c.exec, tab).WaitFor(c.ctx, cond)
+	if err != nil || !res.Matched || len(res.Unmet) != 0 {
+		c.Fatalf("waiting for %+v: %+v, %v", cond, res, err)
 	}
-	return 3 * worst
+	return res
+}
+
+// timesOut makes a call with a timeout, and with longer and longer ones while the machine is too slow:
+// until the call fails with ErrTimeout and an error that contains part.
+func (c *testCase) timesOut(timeout time.Duration, part string, call func(timeout time.Duration) error) {
+	c.Helper()
+	for ; ; timeout *= 2 {
+		err := call(timeout)
+		if err == nil || timeout > await.HangLimit || errors.Is(err, executor.ErrTimeout) && strings.Contains(err.Error(), part) {
+			c.wantCode(err, executor.ErrTimeout, part)
+			return
+		}
+	}
+}
+
+// pastDeadline is timesOut for a call whose context has the deadline.
+func (c *testCase) pastDeadline(timeout time.Duration, part string, call func(ctx context.Context) error) {
+	c.Helper()
+	c.timesOut(timeout, part, func(timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(c.ctx, timeout)
+		defer cancel()
+		return call(ctx)
+	})
 }
 
 // evalString is eval for an expression whose value is a string.

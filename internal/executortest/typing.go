@@ -1,17 +1,21 @@
 package executortest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
-// typeInto types and fails the case if that fails.
+// typeInto types and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) typeInto(selector, text string, opts *executor.TypeOptions) *executor.Action {
 	c.Helper()
-	a, err := c.page().Type(c.ctx, css(selector), text, opts)
+	o := *cmp.Or(opts, new(executor.TypeOptions))
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
+	a, err := c.page().Type(c.ctx, css(selector), text, &o)
 	if err != nil {
 		c.Fatalf("type into %s: %v", selector, err)
 	}
@@ -80,7 +84,7 @@ func (s *suite) typing(t *testing.T) {
 	for name, script := range sorted(map[string]string{"dialog": "alert('stop')", "new document": "location.replace('type.html?next')"}) {
 		s.page(t, "delay ends with a "+name, "type.html", func(c *testCase) {
 			c.eval("document.querySelector('#name').addEventListener('input', () => setTimeout(() => { "+script+" }), {once: true}); 0", nil)
-			a := c.typeInto("#name", "abc", &executor.TypeOptions{Delay: 3 * time.Second, PressEnter: true})
+			a := c.typeInto("#name", "abc", &executor.TypeOptions{Delay: 15 * time.Second, PressEnter: true})
 			c.wantIn(a.Note, "1 of 3 characters were typed", "Enter was not pressed")
 			want := ""
 			if a.Dialog != nil {
@@ -96,10 +100,9 @@ func (s *suite) typing(t *testing.T) {
 			c.wantCode(err, executor.ErrBadArgs, "delay")
 		}
 		c.wantValue("document.querySelector('#name').value", "")
-		ctx, cancel := context.WithTimeout(c.ctx, 3*time.Second)
-		defer cancel()
-		_, err := c.page().Type(ctx, css("#name"), "abc", &executor.TypeOptions{Delay: 10 * time.Second})
-		c.wantCode(err, executor.ErrTimeout, "1 of 3 characters were typed")
+		c.pastDeadline(3*time.Second, "1 of 3 characters were typed", func(ctx context.Context) error {
+			return errOf(c.page().Type(ctx, css("#name"), "abc", &executor.TypeOptions{Delay: 15 * time.Second, Clear: true}))
+		})
 		c.wantValue("document.querySelector('#name').value", "a")
 	})
 	s.page(t, "emoji and CJK", "type.html", func(c *testCase) {
@@ -142,27 +145,29 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("number.value", "12.5")
 	})
 	s.page(t, "readonly", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#readonly"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#readonly"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "read")
 		c.wantUntouched("readonly")
 	})
 	s.page(t, "disabled", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#off"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#off"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable, "disabled")
 		c.wantValue("off.value", "")
 	})
 	s.page(t, "not a field", "type.html", func(c *testCase) {
-		_, err := c.page().Type(c.ctx, css("#button"), "x", &executor.TypeOptions{Timeout: 500 * time.Millisecond})
+		_, err := c.page().Type(c.ctx, css("#button"), "x", &executor.TypeOptions{Timeout: neverTimeout})
 		c.wantCode(err, executor.ErrNotActionable)
-		_, err = c.page().Type(c.ctx, css("#nosuch"), "x", &executor.TypeOptions{Timeout: 300 * time.Millisecond})
+		_, err = c.page().Type(c.ctx, css("#nosuch"), "x", nil)
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }
 
-// key presses a key and fails the case if that fails.
+// key presses a key and fails the case if that fails. The default timeout is await.HangLimit.
 func (c *testCase) key(key string, opts *executor.PressOptions) *executor.Action {
 	c.Helper()
-	a, err := c.page().Press(c.ctx, key, opts)
+	o := *cmp.Or(opts, new(executor.PressOptions))
+	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
+	a, err := c.page().Press(c.ctx, key, &o)
 	if err != nil {
 		c.Fatalf("press %s: %v", key, err)
 	}
@@ -225,7 +230,7 @@ func (s *suite) press(t *testing.T) {
 		c.wantUntouched("name")
 	})
 	s.page(t, "no such target", "type.html", func(c *testCase) {
-		_, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#nosuch"), Timeout: 300 * time.Millisecond})
+		_, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -50,7 +50,7 @@ func landing(patterns []string) error {
 		return err
 	}
 	for _, r := range runs {
-		if err := r.compile(os.Stdout, os.Stderr); err != nil {
+		if err := r.compile(os.Stderr); err != nil {
 			return fmt.Errorf("compiling: %w", err)
 		}
 	}
@@ -84,15 +84,15 @@ type testRun struct {
 
 // compile compiles the packages and their tests, so that no test competes with a compiler. A test
 // binary is linked when its package is tested.
-func (r testRun) compile(stdout, stderr io.Writer) error {
-	args := []string{"list", "-export", "-test", "-f", ""}
+func (r testRun) compile(stderr io.Writer) error {
+	args := []string{"list", "-export", "-test"}
 	for _, f := range r.flags {
 		if f == "-race" {
 			args = append(args, f)
 		}
 	}
 	cmd := exec.Command("go", append(args, r.packages...)...)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stderr = stderr
 	return cmd.Run()
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A Playwright is a stock Playwright client that visits pages: a process of tools/cdp/leaks.mjs.
@@ -98,13 +100,12 @@ func (c *Playwright) NewTab(t *testing.T) Tab {
 	c.tabs++
 	tab := playwrightTab{c, c.tabs}
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	if err := c.do(ctx, tab.id, "open", ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), await.HangLimit)
 		defer cancel()
 		if err := c.do(ctx, tab.id, "close", ""); err != nil {
 			t.Errorf("closing the tab: %v", err)
@@ -117,7 +118,7 @@ func (c *Playwright) NewTab(t *testing.T) Tab {
 func (c *Playwright) Close(t *testing.T) {
 	t.Helper()
 	c.stdin.Close()
-	force := time.AfterFunc(time.Minute, func() { c.cmd.Process.Kill() })
+	force := time.AfterFunc(await.HangLimit, func() { c.cmd.Process.Kill() })
 	<-c.ended
 	if err := c.cmd.Wait(); err != nil || t.Failed() && c.stderr.Len() > 0 {
 		t.Errorf("Playwright: %v\n%s", err, &c.stderr)

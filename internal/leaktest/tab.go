@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -43,8 +44,7 @@ func (b Browser) newTab(t *testing.T) Tab {
 	}
 	s := b.NewSession(t)
 	t.Cleanup(func() { s.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
-	defer cancel()
+	ctx := await.Context(t)
 	p, _, err := s.NewPage(ctx, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestOverlappingBlockers removes a blocker while the browser has not handled its input, so that
@@ -54,15 +55,11 @@ func TestOverlappingBlockers(t *testing.T) {
 	})
 	tab := attach(t, b)
 	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
-	await := func(c chan struct{}) {
+	receive := func(c chan struct{}) {
 		t.Helper()
-		select {
-		case <-c:
-		case <-time.After(10 * time.Second):
-			t.Fatal("the browser did not receive the command")
-		}
+		await.Receive(t, "the browser to receive the command", c)
 	}
-	await(added) // the page scripts, not a blocker
+	receive(added) // the page scripts, not a blocker
 	first := v.block(t.Context())
 	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
@@ -71,17 +68,17 @@ func TestOverlappingBlockers(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := v.block(t.Context())
-	await(added)
-	await(added)
+	receive(added)
+	receive(added)
 	mu.Lock()
 	log = append(log, "handled")
 	b.Reply(input, "{}")
 	mu.Unlock()
-	await(removed)
+	receive(removed)
 	if err := second.end(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	await(removed)
+	receive(removed)
 	mu.Lock()
 	defer mu.Unlock()
 	want := []string{"add 1", "wait false", "wait true", "add 2", "add 3", "handled", "remove 2", "wait false", "remove 3"}
@@ -135,16 +132,7 @@ func unconfirmedInput(t *testing.T, responds bool) (v *View, run chan string, co
 // awaitRun waits until function runs. when completes the error message.
 func awaitRun(t *testing.T, run chan string, function, when string) {
 	t.Helper()
-	timeout := time.After(2 * blockTime)
-	for {
-		select {
-		case got := <-run:
-			if got == function {
-				return
-			}
-		case <-timeout:
-			t.Fatal("the function did not run", when)
-		}
+	for await.Receive(t, "the function to run "+when, run) != function {
 	}
 }
 
@@ -152,49 +140,49 @@ func awaitRun(t *testing.T, run chan string, function, when string) {
 // respond. The document stays blocked, also after the end of the call and of the next one, until
 // the browser confirms the input.
 func TestSlowDocument(t *testing.T) {
-	tier.Slow(t)
-	t.Parallel()
-	v, run, confirm := unconfirmedInput(t, false)
-	first := v.block(t.Context())
-	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
-		t.Fatal(err)
-	}
-	awaitRun(t, run, deniedscripts.BlockInput, "during the call")
-	if err := first.end(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	awaitRun(t, run, deniedscripts.BlockInput, "after the call")
-	if err := v.block(t.Context()).end(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 { // longer than a block lasts
-		awaitRun(t, run, deniedscripts.BlockInput, "after the next call")
-	}
-	confirm()
-	awaitRun(t, run, deniedscripts.UnblockInput, "after the confirmation")
+	synctest.Test(t, func(t *testing.T) {
+		v, run, confirm := unconfirmedInput(t, false)
+		first := v.block(t.Context())
+		if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+			t.Fatal(err)
+		}
+		awaitRun(t, run, deniedscripts.BlockInput, "during the call")
+		if err := first.end(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
+		if err := v.block(t.Context()).end(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // longer than a block lasts
+			awaitRun(t, run, deniedscripts.BlockInput, "after the next call")
+		}
+		confirm()
+		awaitRun(t, run, deniedscripts.UnblockInput, "after the confirmation")
+	})
 }
 
 // TestLostInput sends input that the browser never confirms, to a document that responds. The
 // document is unblocked when the input can no longer arrive.
 func TestLostInput(t *testing.T) {
-	tier.Slow(t)
-	t.Parallel()
-	v, run, _ := unconfirmedInput(t, true)
-	b := v.block(t.Context())
-	start := time.Now()
-	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.end(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	awaitRun(t, run, deniedscripts.BlockInput, "after the call")
-	awaitRun(t, run, deniedscripts.UnblockInput, "after the input was lost")
-	if d := time.Since(start); d < blockTime {
-		t.Errorf("the document was unblocked after %v", d)
-	}
-	// The next call does not wait for the lost input.
-	if next := v.block(t.Context()); len(next.inputs) != 0 {
-		t.Errorf("the next call waits for %d inputs", len(next.inputs))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		v, run, _ := unconfirmedInput(t, true)
+		b := v.block(t.Context())
+		start := time.Now()
+		if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.end(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
+		awaitRun(t, run, deniedscripts.UnblockInput, "after the input was lost")
+		if d := time.Since(start); d < blockTime {
+			t.Errorf("the document was unblocked after %v", d)
+		}
+		// The next call does not wait for the lost input.
+		if next := v.block(t.Context()); len(next.inputs) != 0 {
+			t.Errorf("the next call waits for %d inputs", len(next.inputs))
+		}
+	})
 }

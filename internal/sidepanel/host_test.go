@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/chat"
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/panelport"
 	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -29,8 +29,6 @@ func TestMain(m *testing.M) {
 	acpagent.Handle()
 	goleak.VerifyTestMain(m)
 }
-
-const waitTimeout = 30 * time.Second
 
 // fakeServer is an MCP server that no agent connects to.
 type fakeServer struct {
@@ -123,15 +121,10 @@ func start(t *testing.T, data string) *panel {
 func (p *panel) stop() {
 	p.t.Helper()
 	p.in.Close()
-	select {
-	case err := <-p.served:
-		if err != nil {
-			p.t.Errorf("the host returned %v", err)
-		}
-		p.served <- nil // for a later call
-	case <-time.After(waitTimeout):
-		p.t.Error("the host did not end")
+	if err := await.Receive(p.t, "the host to end", p.served); err != nil {
+		p.t.Errorf("the host returned %v", err)
 	}
+	p.served <- nil // for a later call
 }
 
 func (p *panel) openServer(_ context.Context, id, _ string) (TabServer, error) {

@@ -14,8 +14,12 @@ import (
 // failed. No result of a test depends on its value.
 const HangLimit = time.Minute
 
-// pollInterval is the time between two calls of the condition of Until.
-const pollInterval = 5 * time.Millisecond
+// minPoll and maxPoll are the times between the first and between later calls of the condition of
+// Until. A condition that takes long to be met must not keep a CPU busy.
+const (
+	minPoll = 2 * time.Millisecond
+	maxPoll = 50 * time.Millisecond
+)
 
 // Context returns a context that is canceled at the end of the test, or after HangLimit.
 func Context(t testing.TB) context.Context {
@@ -29,10 +33,12 @@ func Context(t testing.TB) context.Context {
 // what after HangLimit.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(HangLimit); !ok(); time.Sleep(pollInterval) {
+	deadline := time.Now().Add(HangLimit)
+	for pause := minPoll; !ok(); pause = min(2*pause, maxPoll) {
 		if time.Now().After(deadline) {
 			t.Fatalf("timed out waiting for %s", what)
 		}
+		time.Sleep(pause)
 	}
 }
 

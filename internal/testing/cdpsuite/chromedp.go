@@ -25,6 +25,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // A chromedpCase is a case of a stock chromedp client. ctx is that of a new page in a new browser
@@ -391,7 +393,7 @@ func (r *Run) chromedpCase(connection context.Context, c chromedpCase) (o Outcom
 	if err := chromedp.Do(tab); err != nil {
 		return Outcome{Error: err.Error()}
 	}
-	limit := 30 * time.Second
+	limit := await.HangLimit
 	if d := userChromedp[c.name]; r.UserChrome && d != nil && d.Fails == context.DeadlineExceeded.Error() {
 		limit = 10 * time.Second
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
@@ -120,7 +121,7 @@ func StartPlain(t *testing.T, page string) Endpoint {
 	}
 	t.Cleanup(func() {
 		cmd.Process.Signal(os.Interrupt)
-		force := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		force := time.AfterFunc(await.HangLimit, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		force.Stop()
 		if t.Failed() {
@@ -128,7 +129,7 @@ func StartPlain(t *testing.T, page string) Endpoint {
 		}
 	})
 	var e Endpoint
-	userbrowser.Eventually(t, "the port of plain Chromium", func() bool {
+	await.Until(t, "the port of plain Chromium", func() bool {
 		data, _ := os.ReadFile(filepath.Join(profile, "DevToolsActivePort"))
 		port, path, ok := strings.Cut(string(data), "\n")
 		e = Endpoint{URL: "http://127.0.0.1:" + port, WebSocket: "ws://127.0.0.1:" + port + path}

@@ -2,7 +2,6 @@
 package handovertest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -34,9 +33,6 @@ const handoverPage = `<!doctype html><title>Handover</title><link rel=icon href=
 		setTimeout(() => fetch('/clicked' + location.search, { method: 'POST', body: 'typed' }), 10);
 	});
 </script>`
-
-// clickLimit is how long a click of the user may need to have an effect.
-const clickLimit = 30 * time.Second
 
 // Run checks that what a client has set before a handover is not in the way of the user, that
 // it is in force again afterwards, and that the client does not learn later what happened.
@@ -63,20 +59,10 @@ func Run(t *testing.T, b Browser) {
 	received := make(map[string]int) // requests that arrives has not returned yet; their order varies
 	arrives := func(t *testing.T, uri string) {
 		t.Helper()
-		limit := time.After(clickLimit)
-		for {
-			if received[uri] > 0 {
-				received[uri]--
-				return
-			}
-			select {
-			case got := <-requests:
-				received[got]++
-			case <-limit:
-				t.Errorf("no request %s", uri)
-				return
-			}
+		for received[uri] == 0 {
+			received[await.Receive(t, "a request "+uri, requests)]++
 		}
+		received[uri]--
 	}
 	// open opens a page and attaches a client to it.
 	open := func(t *testing.T, name string) (c *client, page executor.Page, click func()) {
@@ -91,8 +77,7 @@ func Run(t *testing.T, b Browser) {
 	}
 	handOver := func(t *testing.T, page executor.Page) *executor.HandedOver {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*clickLimit)
-		defer cancel()
+		ctx := await.Context(t)
 		h, err := page.HandOver(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -287,9 +272,7 @@ func (c *client) send(method string, params any) (id int) {
 // receive reads one message.
 func (c *client) receive(what string) (m message) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 4*clickLimit)
-	defer cancel()
-	_, data, err := c.ws.Read(ctx)
+	_, data, err := c.ws.Read(await.Context(c.t))
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}

@@ -7,14 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
-
-// timeout bounds every wait for the host, on a busy machine.
-const timeout = 30 * time.Second
 
 // A Port is connected to a host. Its methods are safe for concurrent use.
 type Port struct {
@@ -79,16 +76,11 @@ func (p *Port) Send(method string, params any) <-chan map[string]any {
 // Answer waits for an answer. It returns the result, or the code and the message of an error.
 func (p *Port) Answer(sent <-chan map[string]any) (result map[string]any, failure string) {
 	p.t.Helper()
-	select {
-	case m := <-sent:
-		if e, ok := m["error"].(map[string]any); ok {
-			return nil, fmt.Sprintf("%v: %v", e["code"], e["message"])
-		}
-		return m["result"].(map[string]any), ""
-	case <-time.After(timeout):
-		p.t.Fatal("the host did not answer")
+	m := await.Receive(p.t, "the host to answer", sent)
+	if e, ok := m["error"].(map[string]any); ok {
+		return nil, fmt.Sprintf("%v: %v", e["code"], e["message"])
 	}
-	return nil, ""
+	return m["result"].(map[string]any), ""
 }
 
 // Result waits for the result of a request.
@@ -119,18 +111,13 @@ func (p *Port) Fails(code, text, method string, params any) {
 // Until waits for an event that matches.
 func (p *Port) Until(what string, matches func(map[string]any) bool) map[string]any {
 	p.t.Helper()
-	limit := time.After(timeout)
 	for {
-		select {
-		case e, ok := <-p.Events:
-			if !ok {
-				p.t.Fatalf("the host ended before %s", what)
-			}
-			if matches(e) {
-				return e
-			}
-		case <-limit:
-			p.t.Fatalf("no event: %s", what)
+		e := await.Receive(p.t, what, p.Events)
+		if e == nil {
+			p.t.Fatalf("the host ended before %s", what)
+		}
+		if matches(e) {
+			return e
 		}
 	}
 }

@@ -8,17 +8,19 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 const (
 	floodLength = 1_000_000
-	floodTime   = 2 * time.Second
+	floodTime   = 2 * time.Second // of long tests
 	floodMemory = 64 << 20
 )
 
 // FloodLength returns the number of repetitions in a text of [Floods]: a million, or a tenth of that
-// with the flag -short or with the race detector, which makes code ten times slower. Quadratic time
-// still exceeds the limit.
+// with the flag -short or with the race detector, which makes code ten times slower.
 func FloodLength() int {
 	if RaceEnabled || testing.Short() {
 		return floodLength / 10
@@ -37,11 +39,15 @@ var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x
 var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
 
 // Floods calls f with FloodLength repetitions of each text that is special to a parser. It fails the
-// test if that takes more than two seconds of CPU time, including that of child processes that have
-// exited, or if the heap then contains more than 64 MiB.
+// test if that takes quadratic time, or if the heap then contains more than 64 MiB. In long tests, it
+// fails if f takes more than two seconds of CPU time, including that of child processes that have
+// exited. In others, only time that is not linear exceeds the limit, on any machine.
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
-	units, length := floods, FloodLength()
+	units, length, limit := floods, FloodLength(), await.HangLimit
+	if tier.LongEnabled() {
+		limit = floodTime
+	}
 	if RaceEnabled || testing.Short() {
 		units = fewFloods
 	}
@@ -55,8 +61,8 @@ func Floods(t *testing.T, f func(text string)) {
 		took := processorTime(t) - start
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if took > floodTime {
-			t.Errorf("%q repeated %d times took %v, more than %v", unit, length, took, floodTime)
+		if took > limit {
+			t.Errorf("%q repeated %d times took %v, more than %v", unit, length, took, limit)
 		}
 		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > floodMemory {
 			t.Errorf("%q repeated %d times left %d MiB", unit, length, grown>>20)

@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
-
-// WaitTimeout bounds every wait for a browser. It is long enough for a busy machine.
-const WaitTimeout = 30 * time.Second
 
 // Find returns the path of the Chromium to test with. It skips the test if the flag -short is set
 // or there is no Chromium. In CI the latter fails the test.
@@ -99,7 +97,7 @@ func Start(t testing.TB, o Options) *Browser {
 	}()
 	t.Cleanup(func() {
 		b.cmd.Process.Signal(os.Interrupt)
-		force := time.AfterFunc(10*time.Second, func() { b.cmd.Process.Kill() })
+		force := time.AfterFunc(await.HangLimit, func() { b.cmd.Process.Kill() })
 		<-b.ended
 		force.Stop()
 		if t.Failed() {
@@ -120,25 +118,11 @@ func (b *Browser) PID() int { return b.cmd.Process.Pid }
 func (b *Browser) CloseGracefully(t testing.TB) {
 	t.Helper()
 	b.Send("", "Browser.close", nil)
-	select {
-	case <-b.ended:
-	case <-time.After(WaitTimeout):
-		t.Fatal("the browser does not exit")
-	}
+	await.Receive(t, "the browser to exit", b.ended)
 }
 
 // Kill kills the browser process.
 func (b *Browser) Kill() {
 	b.cmd.Process.Kill()
 	<-b.ended
-}
-
-// Eventually polls until ok returns true. It is for states of the browser without an event.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(WaitTimeout); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
 }

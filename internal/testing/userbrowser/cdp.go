@@ -7,7 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // An Answer is the browser's response to one command.
@@ -42,7 +43,7 @@ func (b *Browser) read(out *os.File) {
 }
 
 // Send sends a command to a CDP session, or to the browser if session is empty. If the browser
-// exits, the channel never receives.
+// exits, the channel is closed.
 func (b *Browser) Send(session, method string, params any) <-chan Answer {
 	ch := make(chan Answer, 1)
 	b.mu.Lock()
@@ -74,20 +75,16 @@ func (b *Browser) Send(session, method string, params any) <-chan Answer {
 // Call sends a command, waits for its response and decodes the result.
 func (b *Browser) Call(t testing.TB, session, method string, params, result any) {
 	t.Helper()
-	select {
-	case m, ok := <-b.Send(session, method, params):
-		switch {
-		case !ok:
-			t.Fatalf("%s: the browser is gone", method)
-		case m.Error != nil:
-			t.Fatalf("%s: %s", method, m.Error.Message)
-		case result != nil:
-			if err := json.Unmarshal(m.Result, result); err != nil {
-				t.Fatal(err)
-			}
+	m := await.Receive(t, "the response to "+method, b.Send(session, method, params))
+	switch {
+	case m.ID == 0:
+		t.Fatalf("%s: the browser is gone", method)
+	case m.Error != nil:
+		t.Fatalf("%s: %s", method, m.Error.Message)
+	case result != nil:
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			t.Fatal(err)
 		}
-	case <-time.After(WaitTimeout):
-		t.Fatalf("%s was not answered", method)
 	}
 }
 
@@ -112,7 +109,7 @@ func (b *Browser) Targets(t testing.TB) []Target {
 func (b *Browser) Find(t testing.TB, kind, urlPart string) Target {
 	t.Helper()
 	var found Target
-	Eventually(t, "a "+kind+" at "+urlPart, func() bool {
+	await.Until(t, "a "+kind+" at "+urlPart, func() bool {
 		for _, x := range b.Targets(t) {
 			if x.Type == kind && strings.Contains(x.URL, urlPart) {
 				found = x
@@ -192,17 +189,13 @@ func (b *Browser) NewTab(t testing.TB, url string) (target string) {
 func (b *Browser) waitLoaded(t testing.TB, session, url string) {
 	t.Helper()
 	loaded := fmt.Sprintf("document.readyState === 'complete' && location.href === %q", url)
-	Eventually(t, url, func() bool {
-		select {
-		case m := <-b.Send(session, "Runtime.evaluate", map[string]any{"expression": loaded}):
-			var res struct {
-				Result struct {
-					Value bool `json:"value"`
-				} `json:"result"`
-			}
-			return m.Error == nil && json.Unmarshal(m.Result, &res) == nil && res.Result.Value
-		case <-time.After(WaitTimeout):
-			return false
+	await.Until(t, url, func() bool {
+		m := await.Receive(t, "the state of "+url, b.Send(session, "Runtime.evaluate", map[string]any{"expression": loaded}))
+		var res struct {
+			Result struct {
+				Value bool `json:"value"`
+			} `json:"result"`
 		}
+		return m.Error == nil && json.Unmarshal(m.Result, &res) == nil && res.Result.Value
 	})
 }

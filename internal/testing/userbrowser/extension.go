@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // Worker runs an expression in the extension's worker.
 func (b *Browser) Worker(t testing.TB, expression string, result any) {
 	t.Helper()
 	b.WithSession(t, b.Find(t, "service_worker", extension.ID()).ID, func(session string) {
-		Eventually(t, "the worker to begin", func() bool {
+		await.Until(t, "the worker to begin", func() bool {
 			var begun bool
 			b.Eval(t, session, "typeof chrome === 'object' && !!chrome.debugger", &begun)
 			return begun
@@ -39,7 +40,7 @@ func (b *Browser) KillWorker(t testing.TB) {
 func (b *Browser) closeTarget(t testing.TB, target Target) {
 	t.Helper()
 	<-b.Send("", "Target.closeTarget", map[string]any{"targetId": target.ID})
-	Eventually(t, target.URL+" to close", func() bool {
+	await.Until(t, target.URL+" to close", func() bool {
 		for _, x := range b.Targets(t) {
 			if x.ID == target.ID {
 				return false
@@ -52,7 +53,7 @@ func (b *Browser) closeTarget(t testing.TB, target Target) {
 // Click waits for an enabled element with a text, and clicks it.
 func (b *Browser) Click(t testing.TB, session, selector, text string) {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%s %q", selector, text), func() bool {
+	await.Until(t, fmt.Sprintf("%s %q", selector, text), func() bool {
 		var done bool
 		b.Eval(t, session, fmt.Sprintf(`(() => {
 			const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.trim() === %q && !e.disabled);
