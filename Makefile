@@ -18,12 +18,8 @@ ifneq ($(CI)$(shell command -v gcc cc clang 2>/dev/null | head -n 1),)
 RACE := -race
 endif
 
-# The packages whose tests start a browser, and those of them whose tests keep two cores busy.
-BROWSERS = /(cmd/chrome-mcp|examples/.*|executor/chromium|executor/extension|internal/outline|internal/page|policy)$$
-BUSY     = /executor/(chromium|extension)$$
-
 .DEFAULT_GOAL := help
-.PHONY: help setup modules browser node inspector browserless build npm release-snapshot store demo demo-panel test test-long test-full mutation fuzz check check-go check-generate check-js check-vulns bench generate clean
+.PHONY: help setup modules browser node inspector browserless build npm release-snapshot store demo demo-panel test test-long test-report test-list mutation fuzz check check-go check-generate check-js check-workflows check-vulns bench generate clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,71 +91,44 @@ demo-panel: modules browser ## chat with the example agent in the side panel of 
 	@mkdir -p bin
 	$(GO) test ./cmd/chrome-mcp -count=1 -v -run '^TestSidePanel$$' -panel-screenshot "$(CURDIR)/bin/demo-panel.png"
 
-# The packages that only compute and start no goroutine. The race detector would find nothing in
-# them, and make their tests several times slower. Package readable serves concurrent calls, so
-# test-long runs its fast tests with the race detector too.
-SERIAL = /internal/(archtest|mutation|obstacle|readable|webp)$$
-
 # What passed only when it was run again is in bin/flaky.txt, and fails nothing.
 test: modules node ## run the landing tests; a failed test is run again at most twice
 	@tools/chromium.sh || [ -z "$$CI" ]
 	@$(GO) run ./internal/landing $(PKGS); failed=$$?; echo; cat bin/times.txt; exit $$failed
 
-# deep_test runs the tests of all packages with the flags $(1).
-define deep_test
-	@tools/chromium.sh || [ -z "$$CI" ]
-	@$(GO) list -export -test $(filter -race,$(1)) $(PKGS) >/dev/null # compiles them all at once
-	@$(GO) list $(PKGS) | grep -E '$(SERIAL)' | xargs -r $(GO) test -p 2 $(filter-out -race,$(1))
-	@$(GO) list $(PKGS) | grep -Ev '$(SERIAL)|$(BROWSERS)' | xargs -r $(GO) test -p 2 $(1)
-	@$(GO) list $(PKGS) | grep -E '$(BUSY)' | xargs -r $(GO) test -p 1 $(1)
-	@$(GO) list $(PKGS) | grep -E '$(BROWSERS)' | grep -Ev '$(BUSY)' | xargs -r $(GO) test -p 2 $(1)
-endef
-
-# PART=i/n runs a part of the cases of the longest tests. The long tests of leaks include all quick
-# ones.
-PART        ?= 1/1
-QUICK_LEAKS  = $(if $(filter 1/1,$(PART)),-skip '^TestExtensionLeaks$$|^TestLeaks$$/^(chromium|attached)$$')
-
-test-long: export TEST_LONG = $(PART)
-test-long: modules node inspector browserless ## run the tests with the race detector, the long ones too, and each fuzz target for a while
-	$(call deep_test,$(RACE) -timeout 60m $(QUICK_LEAKS))
-	@$(GO) test $(RACE) -short ./internal/readable
-	@$(MAKE) --no-print-directory fuzz
-
-test-full: export TEST_LONG = all
-test-full: modules ## run the exhaustive tests: minutes each, on an idle machine
-	@tools/chromium.sh
-	$(GO) test $(RACE) -p 1 -v -timeout 90m -run '^(TestExtensionDetailCases|TestExecutorInPool|TestPoolLeaks|TestLongLeaks|TestLongCDPClientLeaks|TestPolicyEnforcementOverhead|TestSessionHeap)$$' ./executor/extension ./executor/chromium ./cmd/chrome-mcp
-	$(GO) test $(RACE) -p 1 -v -timeout 90m -run '^(TestExecutor|TestExtension|TestLongExtension)$$/./^denied_(input|pointer|pixels)$$' ./executor/extension ./executor/chromium
-	$(GO) test $(RACE) -v -timeout 90m -run '^TestLongHostile$$' ./cmd/chrome-mcp -hostile-calls 1000
-
-# SHARD=i/n runs a part of the mutations.
-SHARD ?= 1/1
-
-mutation: modules ## remove each protection that SECURITY.md promises and check that its tests then fail
-	@tools/chromium.sh
-	$(GO) run ./internal/mutation/run -shard $(SHARD)
-
-# A number of executions: at the end of a duration, Go before 1.27 can report "context deadline
-# exceeded" as a failure of the target (https://go.dev/issue/75804).
+# Variables of the deep tests: SHARD=i/n runs a part, LIMIT=90m ends the run, ONLY=pattern selects units,
+# AGAIN=1 also runs what has a result that counts. FUZZTIME is a number of executions: at the end of a
+# duration, Go before 1.27 can report "context deadline exceeded" as a failure of the target
+# (https://go.dev/issue/75804).
+SHARD    ?= 1/1
+LIMIT    ?= 0
 FUZZTIME ?= 50000x
+DEEP      = $(GO) run ./internal/deeptest -shard $(SHARD) -limit $(LIMIT) -fuzztime $(FUZZTIME) $(if $(RACE),,-race=false) \
+	$(if $(ONLY),-only '$(ONLY)') $(if $(AGAIN),-again) $(if $(REPORT),-report)
 
-fuzz: ## run each fuzz target for FUZZTIME
-	@set -e; for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do \
-		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | cut -c 6-); do \
-			echo "$$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
-		done; \
-	done
+test-long: $(if $(REPORT),,modules browser node inspector browserless) ## run the deep tests; continues where the last run ended; REPORT=1 only prints its results
+	@$(DEEP)
 
-check: check-go check-generate check-js check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, known vulnerabilities
+test-report: ## print which results of the deep tests count, and which are missing
+	@$(DEEP) -report
+
+test-list: ## list all tests with tier, package and last duration
+	@$(DEEP) -list
+
+# LANDING=1 tries them with the landing tests alone, INTACT=1 runs their tests on unchanged code.
+mutation: modules browser node ## remove each protection that SECURITY.md promises and check that its tests then fail
+	@$(DEEP) -mutations $(if $(LANDING),landing,$(if $(INTACT),intact,all))
+
+fuzz: ## run each fuzz target
+	@$(DEEP) -only '^fuzz/$(ONLY)'
+
+check: check-go check-generate check-js check-workflows check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, workflows, known vulnerabilities
 	@$(TOOK)
 
 check-go: modules
 	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
 	$(GO) vet ./...
-	GOOS=darwin $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
 	$(TOOL) staticcheck ./...
 	$(GO) test ./internal/archtest
@@ -175,6 +144,9 @@ check-generate: modules
 
 check-js: node
 	@tools/check-js.sh
+
+check-workflows: modules
+	$(TOOL) actionlint .github/workflows/*.yml
 
 check-vulns: modules
 	@GO=$(GO) tools/check-vulns.sh

@@ -29,7 +29,7 @@ import (
 )
 
 // hostileCalls is the number of calls to the real program.
-var hostileCalls = flag.Int("hostile-calls", 200, "number of calls that TestLongHostile makes")
+var hostileCalls = flag.Int("hostile-calls", 500, "number of calls that TestLongHostile makes")
 
 const (
 	// hostileWorkers is the number of workers that make calls concurrently.

@@ -17,11 +17,7 @@ import (
 func TestLongCDPClientLeaks(t *testing.T) {
 	tier.Long(t)
 	node := tier.Node(t, "playwright-core")
-	places := map[string]string{"new context": "new"}
-	if tier.ExhaustiveEnabled() {
-		places["default context"] = "default"
-	}
-	for name, where := range places {
+	for name, where := range map[string]string{"new context": "new", "default context": "default"} {
 		t.Run(name, func(t *testing.T) {
 			leaktest.Denied(t, leaktest.Harness{Backend: "chromium", Start: func(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 				return startCDPClient(t, setup, node, where)

@@ -16,7 +16,7 @@ func TestExecutor(t *testing.T) { testExecutor(t, "chromium", Options{DataDir: t
 
 // TestExecutorInPool runs the contract suite in one context of a shared browser.
 func TestExecutorInPool(t *testing.T) {
-	tier.Exhaustive(t)
+	tier.Long(t)
 	pool, dir := newPool(t)
 	testExecutor(t, "pool", Options{Pool: pool, DataDir: dir, Network: anyHost{}})
 }

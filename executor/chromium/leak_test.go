@@ -34,21 +34,22 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestLongLeaks tests all routes in a managed browser, and every third in an attached one.
+// TestLongLeaks tests all routes in a managed browser.
 func TestLongLeaks(t *testing.T) {
 	tier.Long(t)
-	t.Run("chromium", func(t *testing.T) { leaktest.Full(t, leaky["chromium"], 1) })
-	n := 3 // it shares most of its code with a managed browser
-	if tier.ExhaustiveEnabled() {
-		n = 1
-	}
-	t.Run("attached", func(t *testing.T) { leaktest.Full(t, leaky["attached"], n) })
+	leaktest.Full(t, leaky["chromium"])
+}
+
+// TestAttachedLeaks tests all routes in an attached browser.
+func TestAttachedLeaks(t *testing.T) {
+	tier.Long(t)
+	leaktest.Full(t, leaky["attached"])
 }
 
 // TestPoolLeaks tests all routes in a shared browser. It takes ten minutes with the race detector.
 func TestPoolLeaks(t *testing.T) {
-	tier.Exhaustive(t)
-	leaktest.Full(t, leaky["pool"], 1)
+	tier.Long(t)
+	leaktest.Full(t, leaky["pool"])
 }
 
 // TestDeniedPaths opens many spellings of a denied path.

@@ -10,23 +10,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// cdpRoutes are routes that differ in the mechanism that blocks them: rules for subresources, for
-// documents and redirects, for frames, for workers and sockets, and for tabs that pages open in ways
-// in which the extension learns their opener differently. The exhaustive tier visits all routes.
-var cdpRoutes = []string{
-	"img", "img-redirect-twice", "link-prefetch", "css-import", "iframe", "iframe-data-fetch", "form-iframe",
-	"fetch-keepalive-unload", "beacon-unload", "websocket", "webrtc-stun", "worker-data-fetch", "shared-worker-data-fetch", "service-worker-websocket",
-	"redirect-twice", "meta-refresh", "form-post", "history-back", "download-redirect", "speculation-prerender",
-	"open-noopener", "open-blank-location", "blank-target-control", "popup-sandboxed-escaped", "clients-open-window",
-	"picture-in-picture-open", "stranger-open", "stranger-shared-worker", "same-site-location", "same-site-websocket",
-}
-
-// TestLongCDPClientLeaks visits the pages of routes with a stock Playwright client in the user's
+// TestLongCDPClientLeaks visits the pages of all routes with a stock Playwright client in the user's
 // Chrome. It requires Node and tools/node_modules (make setup).
 func TestLongCDPClientLeaks(t *testing.T) {
 	tier.Long(t)
 	node := tier.Node(t, "playwright-core")
-	h := leaktest.Harness{Backend: "extension", Routes: cdpRoutes, Start: func(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	h := leaktest.Harness{Backend: "extension", Start: func(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		l := newLeakBrowser(t, setup, func(dir string) { agreeEverywhere(t, filepath.Join(dir, "consent.js")) })
 		server := startRelay(t, l.b, setup.Policy, "")
 		client := leaktest.StartPlaywright(t, node, server.URL, "default")
@@ -41,9 +30,6 @@ func TestLongCDPClientLeaks(t *testing.T) {
 			},
 		}
 	}}
-	if tier.ExhaustiveEnabled() {
-		h.Routes = nil
-	}
 	leaktest.Denied(t, h)
 }
 

@@ -26,7 +26,7 @@ func TestExtensionLeaks(t *testing.T) {
 // TestLongExtensionLeaks tests all routes.
 func TestLongExtensionLeaks(t *testing.T) {
 	tier.Long(t)
-	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser}, 1)
+	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser})
 }
 
 // TestDeniedPaths opens many spellings of a denied path.

@@ -33,7 +33,7 @@ func runReal(t *testing.T, part executortest.Part) {
 	b := newBackend(t, server)
 	waitConnected(t, b)
 	h := harness(b, "extension")
-	h.Part, h.Long = part, part == executortest.Slow
+	h.Part = part
 	h.Raw = func(t *testing.T, url, method string, params any) {
 		u.WithSession(t, u.Find(t, "page", url).ID, func(session string) { u.Call(t, session, method, params, nil) })
 	}
@@ -42,7 +42,7 @@ func runReal(t *testing.T, part executortest.Part) {
 
 // TestExtensionDetailCases runs the detail suite through the extension.
 func TestExtensionDetailCases(t *testing.T) {
-	tier.Exhaustive(t)
+	tier.Long(t)
 	server, u := startReal(t)
 	b := newBackend(t, server)
 	waitConnected(t, b)

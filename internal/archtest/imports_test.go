@@ -32,11 +32,11 @@ var layers = [][]string{
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
 	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
-	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest"},
 }
 
 // exempt packages contain tests or generators, and belong to no layer.
-var exempt = []string{"internal/archtest", "internal/landing", "internal/mutation", "internal/mutation/run", "internal/gen"}
+var exempt = []string{"internal/archtest", "internal/deeptest", "internal/landing", "internal/mutation", "internal/gen"}
 
 type pkg struct {
 	ImportPath string

@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
 )
 
 var (
@@ -19,8 +21,8 @@ var (
 	inSuite = regexp.MustCompile(`^suite/([^/]+)/(.+)$`)
 )
 
-// TestPromisesHaveTests checks that each promise in SECURITY.md names a test, and that each named
-// test exists.
+// TestPromisesHaveTests checks that each promise in SECURITY.md names a landing test, and that each
+// named test exists.
 func TestPromisesHaveTests(t *testing.T) {
 	text, err := os.ReadFile("../../SECURITY.md")
 	if err != nil {
@@ -30,20 +32,21 @@ func TestPromisesHaveTests(t *testing.T) {
 	if !ok {
 		t.Fatal("SECURITY.md has no section \"Tests\"")
 	}
-	promises := 0
+	promises, source := 0, gotest.NewSource("../..", module)
 	for _, line := range promise.FindAllStringSubmatch(proofs, -1) {
 		if line[1] == "promise" || strings.HasPrefix(line[1], "---") {
 			continue
 		}
 		promises++
-		tests := span.FindAllStringSubmatch(line[2], -1)
-		if len(tests) == 0 {
-			t.Errorf("%q names no test", line[1])
-		}
-		for _, test := range tests {
+		landing := false
+		for _, test := range span.FindAllStringSubmatch(line[2], -1) {
 			if why := missing(t, test[1]); why != "" {
 				t.Errorf("%q is said to be proved by %s, which %s", line[1], test[1], why)
 			}
+			landing = landing || !deep(t, source, test[1])
+		}
+		if !landing {
+			t.Errorf("%q names no landing test", line[1])
 		}
 	}
 	if promises < 30 {
@@ -79,9 +82,6 @@ func missing(t *testing.T, name string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "\nfunc "+m[2]+"(t *testing.T) {\n\ttier.Exhaustive(t)\n") {
-			return "does not run in CI"
-		}
 		found = found || strings.Contains(string(text), "\nfunc "+m[2]+"(")
 		caseFound = caseFound || quoted(text, m[3])
 	}
@@ -92,6 +92,28 @@ func missing(t *testing.T, name string) string {
 		return "has no such case"
 	}
 	return ""
+}
+
+// deep reports whether a test that exists is a deep test. The JavaScript tests run with make check,
+// and fuzz targets run on their seeds as landing tests.
+func deep(t *testing.T, source *gotest.Source, name string) bool {
+	t.Helper()
+	if m := inSuite.FindStringSubmatch(name); m != nil {
+		for _, c := range executortest.Cases() {
+			if c.Topic == m[1] && c.Case == m[2] {
+				return c.Deep || c.Detail && deep(t, source, "internal/page.TestDetail")
+			}
+		}
+	}
+	m := goTest.FindStringSubmatch(name)
+	if m == nil {
+		return false
+	}
+	tests, err := source.Tests(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(tests, func(test gotest.Test) bool { return test.Name == m[2] && test.Tier == gotest.Deep })
 }
 
 // quoted reports whether text has s as a string.
@@ -111,7 +133,6 @@ func TestMissing(t *testing.T) {
 		"internal/archtest.TestMissing/internal/archtest.TestMissing": true,
 		"internal/archtest.TestMissing/" + none:                       false,
 		"internal/archtest.TestGone":                                  false,
-		"executor/extension.TestExtensionDetailCases":                 false,
 		"internal/nowhere.TestMissing":                                false,
 		"suite/gate/access":                                           true,
 		"suite/gate/" + none:                                          false,
@@ -121,6 +142,24 @@ func TestMissing(t *testing.T) {
 	} {
 		if why := missing(t, name); (why == "") != ok {
 			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+func TestDeep(t *testing.T) {
+	source := gotest.NewSource("../..", module)
+	for name, want := range map[string]bool{
+		"internal/archtest.TestDeep":                      false,
+		"policy.TestLongURLsByNavigation":                 true,
+		"policy.FuzzURL":                                  false,
+		"executor/chromium.TestLeaks/pool":                false,
+		"suite/gate/access":                               false,
+		"suite/denied_pixels/by tasks":                    true,
+		"extension/test/policy.test.js/one of that file":  false,
+		"executor/extension.TestExtensionDetailCases/any": true,
+	} {
+		if deep(t, source, name) != want {
+			t.Errorf("%s: want deep %v", name, want)
 		}
 	}
 }

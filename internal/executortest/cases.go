@@ -143,6 +143,7 @@ type Case struct {
 	Case   string // name of the case, such as "temporarily covered"
 	Page   string // file in testdata that it starts on; empty if it opens its own
 	Detail bool   // part of [RunDetail], not of [Run]
+	Deep   bool   // a deep test (see package tier)
 }
 
 // Cases lists the cases of [Run] and [RunDetail], by topic.
@@ -157,8 +158,8 @@ func Cases() []Case {
 			if _, ok := index[t.about]; !ok {
 				index[t.about] = len(index)
 			}
-			s := &suite{list: func(name, file string) {
-				all = append(all, Case{t.name, t.about, name, file, part.detail})
+			s := &suite{list: func(name, file string, deep bool) {
+				all = append(all, Case{t.name, t.about, name, file, part.detail, deep})
 			}}
 			t.cases(s, nil)
 		}

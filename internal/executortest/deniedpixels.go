@@ -12,11 +12,8 @@ import (
 
 // attackedShots returns the number of screenshots of each page that moves its denied frames.
 func attackedShots() int {
-	switch {
-	case tier.ExhaustiveEnabled():
-		return 17
-	case tier.LongEnabled():
-		return 9
+	if tier.LongEnabled() {
+		return 12
 	}
 	return 6
 }

@@ -10,26 +10,18 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// The defaults of -attempts, on each backend: with exhaustive tests, and with long tests.
+// The number of attempts on each backend.
 const (
-	fullAttempts = 50
-	longAttempts = 20
+	defaultAttempts = 20
+	rareAttempts    = 50 // of an attack with few attempts at the moment that the protection is for
 )
 
 var (
-	attempts = flag.Int("attempts", defaultAttempts(), "attempts of each kind of input at denied frames")
+	attempts = flag.Int("attempts", defaultAttempts, "attempts of each kind of input at denied frames")
 	seed     = flag.Uint64("seed", 0, "random seed of hostile pages; 0 selects a random seed")
 )
-
-func defaultAttempts() int {
-	if tier.ExhaustiveEnabled() {
-		return fullAttempts
-	}
-	return longAttempts
-}
 
 // An attack is one kind of input that a page directs at denied frames.
 type attack struct {
@@ -38,15 +30,13 @@ type attack struct {
 	// manual means that the attempts are made only with more -attempts than by
 	// default: SECURITY.md says that some reach a denied frame.
 	manual bool
-	// rare means that few attempts happen at the moment that the protection is for, so that all of
-	// them are made.
-	rare bool
+	rare   bool // see rareAttempts
 }
 
 // attempts returns the number of attempts of the attack.
 func (a attack) attempts() int {
 	if a.rare {
-		return max(*attempts, fullAttempts)
+		return max(*attempts, rareAttempts)
 	}
 	return *attempts
 }
@@ -121,11 +111,11 @@ func (s *suite) deniedPointer(t *testing.T) {
 	})
 }
 
-// attacks adds a long case for each attack: its attempts are random, so that it says little on a busy
+// attacks adds a deep case for each attack: its attempts are random, so that it says little on a busy
 // machine. The other cases of the topics are deterministic.
 func (s *suite) attacks(t *testing.T, all map[string]attack) {
 	for name, a := range sorted(all) {
-		if a.manual && *attempts <= fullAttempts {
+		if a.manual && *attempts <= rareAttempts {
 			continue
 		}
 		s.long().gated(t, name, "", func(c *testCase, k *keeper) {

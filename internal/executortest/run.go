@@ -25,8 +25,6 @@ type Harness struct {
 	NewSession func(t *testing.T, opts executor.SessionOptions) executor.Executor
 	// Part selects the topics to run. The default is all of them.
 	Part Part
-	// Long reports that all cases are long, so that only those in the part to run are run.
-	Long bool
 	// MaxDownload is the backend's maximum download size in bytes; 0 means 100 MiB.
 	MaxDownload int64
 	// Zoom, if not nil, sets the browser zoom of the tab whose URL starts with url, as the user
@@ -89,16 +87,15 @@ type suite struct {
 	h     Harness
 	site  *site
 	slots chan struct{}
-	list  func(name, file string) // if not nil, cases are listed instead of run
-	// longOnly is set for cases that run only if long tests are enabled.
-	longOnly bool
+	list  func(name, file string, deep bool) // if not nil, cases are listed instead of run
+	deep  bool                               // the cases are deep tests
 }
 
-// long returns the suite for cases that run only if long tests are enabled: variants of
-// other cases, and cases whose attempts are random.
+// long returns the suite for cases that are deep tests: variants of other cases, and cases whose
+// attempts are random.
 func (s *suite) long() *suite {
 	l := *s
-	l.longOnly = true
+	l.deep = true
 	return &l
 }
 
@@ -110,15 +107,15 @@ func (s *suite) page(t *testing.T, name, file string, f func(c *testCase)) {
 // pageWith is page with session options. An empty file opens no tab.
 func (s *suite) pageWith(t *testing.T, name, file string, opts executor.SessionOptions, f func(c *testCase)) {
 	if s.list != nil {
-		s.list(name, file)
+		s.list(name, file, s.deep)
 		return
 	}
 	t.Run(name, func(t *testing.T) {
 		if why := s.h.Exceptions[s.topicOf(t)+"/"+name]; why != "" {
 			t.Skip("an exception of this backend: " + why)
 		}
-		if s.longOnly || s.h.Long {
-			tier.LongCase(t)
+		if s.deep {
+			tier.Long(t)
 		}
 		t.Parallel()
 		s.slots <- struct{}{}

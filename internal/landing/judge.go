@@ -5,28 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
 )
-
-// An event is one event of go test -json. See go doc test2json.
-type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-	Elapsed float64 // seconds
-}
-
-// unrepeatable matches the first line of what a test binary prints when it found something that a
-// second run of one test would hide. The Go runtime prints the first three; the others are printed
-// by a TestMain that found a leak.
-var unrepeatable = regexp.MustCompile(`^(panic: |fatal error: |WARNING: DATA RACE|goleak: |leaked[ :])`)
 
 // A packageRun is what is known of the run of a package that has not ended.
 type packageRun struct {
 	failedTests int
-	reason      string // the first line that matches unrepeatable
+	reason      string // the first line that matches gotest.Unrepeatable
 	last        string // the last line of the package that is not the result
 }
 
@@ -36,7 +23,7 @@ type packageRun struct {
 func judge(r io.Reader, s *summary) (problems []string, err error) {
 	running := map[string]*packageRun{}
 	for dec := json.NewDecoder(r); ; {
-		var e event
+		var e gotest.Event
 		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
 			return problems, nil
 		} else if err != nil {
@@ -52,7 +39,7 @@ func judge(r io.Reader, s *summary) (problems []string, err error) {
 		}
 		switch line := strings.TrimSpace(e.Output); {
 		case e.Action == "output":
-			if p.reason == "" && unrepeatable.MatchString(e.Output) {
+			if p.reason == "" && gotest.Unrepeatable.MatchString(e.Output) {
 				p.reason = line
 			}
 			if e.Test == "" && line != "" && !strings.HasPrefix(line, "FAIL") && !strings.HasPrefix(line, "exit status") {

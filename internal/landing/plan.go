@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
 )
 
 const module = "github.com/chrome-mcp/chrome-mcp/"
@@ -18,9 +20,6 @@ var browserPackages = []string{
 	"extension/store", "examples/ci", "examples/demo", "examples/docker", "examples/embed", "examples/managed", "examples/own-chrome", "examples/policy",
 	"examples/shop", "internal/webp", "relay",
 }
-
-// serialPackages only compute and start no goroutine. The race detector would find nothing in them.
-var serialPackages = []string{"internal/archtest", "internal/mutation", "internal/obstacle", "internal/readable"}
 
 // raceCases are the cases of the contract suite in which calls run at the same time.
 const raceCases = "^TestExecutor$/./^(concurrency|dialogs)$"
@@ -50,7 +49,7 @@ func plan(patterns []string) ([]testRun, error) {
 		}
 		return found
 	}
-	browsers, serial := pick(browserPackages), pick(serialPackages)
+	browsers, serial := pick(browserPackages), pick(gotest.Serial)
 	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, all}, {[]string{timeout, "-p=4"}, browsers}}
 	if hasCompiler() {
 		runs[1].flags = append(runs[1].flags, "-race")

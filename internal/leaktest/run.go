@@ -121,33 +121,13 @@ var (
 	passes = flag.Int("leak-passes", 1, "number of attempts per route and tier")
 )
 
-// Full tests all routes in the part to run (see package tier), or every nth of them, and compares
-// the results with those in docs/security.md. The test must run in a directory two levels below the
-// root of the repository.
-func Full(t *testing.T, h Harness, n int) {
+// Full tests all routes, and compares the results with those in docs/security.md. The test must run
+// in a directory two levels below the root of the repository.
+func Full(t *testing.T, h Harness) {
 	t.Helper()
 	tier.Long(t)
 	h.Routes = Named(*routes)
-	if h.Routes == nil && !*update {
-		h.Routes = []string{} // unlike nil, not all routes
-		for i, name := range inPart(nil) {
-			if i%n == 0 {
-				h.Routes = append(h.Routes, name)
-			}
-		}
-	}
 	Run(t, h).compare(t, "../../internal/leaktest", *update)
-}
-
-// inPart returns the names of the given routes, or of all, that are in the part to run.
-func inPart(names []string) []string {
-	part := []string{} // unlike nil, not all routes
-	for _, route := range Routes() {
-		if (names == nil || slices.Contains(names, route.Name)) && tier.InPart(route.Name) {
-			part = append(part, route.Name)
-		}
-	}
-	return part
 }
 
 // Run tests the routes in browsers of a backend and returns the results. A hit that a tier forbids

@@ -52,16 +52,13 @@ func (b Browser) newTab(t *testing.T) Tab {
 	return sessionTab{p}
 }
 
-// Denied tests the routes in the part to run (see package tier), to the denied host in one browser
-// with subresources=same, which forbids all of them. Unlike Run, it does not test that the routes
-// fire without enforcement.
+// Denied tests the routes to the denied host in one browser with subresources=same, which forbids all
+// of them. Unlike Run, it does not test that the routes fire without enforcement.
 func Denied(t *testing.T, h Harness) {
 	t.Helper()
 	tier.Long(t)
 	if names := Named(*routes); names != nil {
 		h.Routes = names
-	} else {
-		h.Routes = inPart(h.Routes)
 	}
 	r := newRunner(t, h)
 	s := &stage{name: "same", tiers: []Tier{Same}, config: r.config(policy.SubresourcesSame)}

@@ -91,11 +91,11 @@ var cdpEndpoint = promises{
 			Test: "TestCDPClientKilled",
 		},
 	},
-	"In the user's Chrome, a stock Playwright client reaches no denied host.": {{
+	"In the user's Chrome, a stock Playwright client reaches no denied host": {{
 		File:    "extension/dnr_rules.js",
 		Old:     "addRules: rules,",
 		New:     "addRules: [],",
-		Package: "./executor/extension", Test: "TestLongCDPClientLeaks",
+		Package: "./executor/extension", Test: "^TestCDPDeniedDocument$",
 	}},
 	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {{
 		File: "extension/client_methods.js",

@@ -4,6 +4,8 @@ package mutation
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -25,11 +27,16 @@ type Mutation struct {
 	Test string
 }
 
+// Name returns a name of the mutation, which changes with it.
+func (m Mutation) Name() string {
+	return fmt.Sprintf("%s:%.3x", m.File, sha256.Sum256(fmt.Appendf(nil, "%q", m)))
+}
+
 // promises are mutations without a Promise, by their promise.
 type promises map[string][]Mutation
 
-// All returns every mutation.
-func All() []Mutation {
+// List returns every mutation.
+func List() []Mutation {
 	all := slices.Concat(general, paths)
 	for _, list := range []promises{screenshots, input, extensionNetwork, attached, resources, pageText, consent, server, serverHTTP, cdpEndpoint, secrets, handovers, dashboard, sidePanel, commands} {
 		for _, promise := range slices.Sorted(maps.Keys(list)) {

@@ -13,7 +13,12 @@ const root = "../.."
 
 // TestMutationsApply checks that each mutation applies to the code.
 func TestMutationsApply(t *testing.T) {
-	for _, m := range All() {
+	names := map[string]bool{}
+	for _, m := range List() {
+		if names[m.Name()] {
+			t.Errorf("two mutations have the name %s", m.Name())
+		}
+		names[m.Name()] = true
 		text, err := os.ReadFile(filepath.Join(root, m.File))
 		if err != nil {
 			t.Error(err)
@@ -39,7 +44,7 @@ func TestMutationsNameTests(t *testing.T) {
 		files   string
 	}
 	found := map[search][]string{}
-	for _, m := range All() {
+	for _, m := range List() {
 		tests, patterns := jsTest, []string{m.Test}
 		files := []string{filepath.Join(root, m.Package, "*.test.js")}
 		if m.Package != "extension/test" {
@@ -121,7 +126,7 @@ func TestEveryPromiseHasAMutation(t *testing.T) {
 			rows[row[1]] = 0
 		}
 	}
-	for _, m := range All() {
+	for _, m := range List() {
 		matches := 0
 		for row := range rows {
 			if strings.HasPrefix(row, m.Promise) {

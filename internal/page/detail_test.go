@@ -34,7 +34,7 @@ func TestDetail(t *testing.T) {
 	)
 	t.Cleanup(func() { printResults(results) })
 	executortest.RunDetail(t, executortest.Harness{
-		Name: "chromium", Long: true,
+		Name: "chromium",
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)
 			if err != nil {

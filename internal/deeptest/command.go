@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+)
+
+// timeout ends a test binary that hangs, with the stacks of its goroutines.
+const timeout = "-timeout=3h"
+
+// deepCommand returns a go command that runs deep tests.
+func deepCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := gotest.Command(ctx, "", "go", args...)
+	cmd.Env = append(os.Environ(), "TEST_LONG=1")
+	return cmd
+}
+
+// runPackage returns the run of the tests of a package that have not passed.
+func runPackage(importPath string, flags ...string) func(context.Context, *unit, *recorder, *checkouts) error {
+	return func(ctx context.Context, u *unit, r *recorder, _ *checkouts) error {
+		args := append([]string{"test", "-json", "-count=1", timeout}, flags...)
+		r.locked(func() bool {
+			if passed := r.report.passed(u); len(passed) > 0 {
+				args = append(args, "-skip=^("+strings.Join(passed, "|")+")$")
+			}
+			return true
+		})
+		cmd := deepCommand(ctx, append(args, importPath)...)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		cmd.Stderr = cmd.Stdout
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		p := packageRun{u: u, r: r, outputs: map[string]*strings.Builder{}, cases: map[string]map[string]float64{}}
+		lines := bufio.NewReader(stdout)
+		for {
+			line, readErr := lines.ReadBytes('\n')
+			if err == nil && len(line) > 0 {
+				err = p.line(ctx, line)
+			}
+			if readErr != nil {
+				break
+			}
+		}
+		waitErr := cmd.Wait()
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		return p.end(waitErr)
+	}
+}
+
+// A packageRun is the run of the tests of a package.
+type packageRun struct {
+	u       *unit
+	r       *recorder
+	outputs map[string]*strings.Builder   // by top-level test; "" is that of the package
+	cases   map[string]map[string]float64 // seconds by top-level test and case
+	failed  int
+	leak    bool
+	seconds float64
+}
+
+// line handles a line of the output: usually an event.
+func (p *packageRun) line(ctx context.Context, line []byte) error {
+	var e gotest.Event
+	if json.Unmarshal(line, &e) != nil {
+		p.output("").Write(line)
+		return nil
+	}
+	test, _, isCase := strings.Cut(e.Test, "/")
+	switch e.Action {
+	case "output", "build-output":
+		if gotest.Unrepeatable.MatchString(e.Output) && test == "" {
+			p.leak = true
+		}
+		p.output(test).WriteString(e.Output)
+	case pass, fail, skip:
+		switch {
+		case test == "":
+			p.seconds = e.Elapsed
+		case isCase:
+			if e.Action == pass && strings.Contains(e.Test, "/backend=") {
+				if p.cases[test] == nil {
+					p.cases[test] = map[string]float64{}
+				}
+				p.cases[test][e.Test] = e.Elapsed
+			}
+		case ctx.Err() != nil && e.Action == fail: // interrupted
+		default:
+			if e.Action == fail {
+				p.failed++
+			}
+			res := result{Outcome: e.Action, Seconds: e.Elapsed, Output: tail(p.output(test).String()), Cases: p.cases[test]}
+			delete(p.outputs, test)
+			return p.r.record(p.u, test, res)
+		}
+	}
+	return nil
+}
+
+func (p *packageRun) output(test string) *strings.Builder {
+	if p.outputs[test] == nil {
+		p.outputs[test] = new(strings.Builder)
+	}
+	return p.outputs[test]
+}
+
+// end records the result of the package itself. If a test failed and nothing else, there is none.
+func (p *packageRun) end(err error) error {
+	res := result{Outcome: pass, Seconds: p.seconds}
+	switch {
+	case err == nil:
+	case p.failed > 0 && !p.leak:
+		return nil
+	default:
+		res.Outcome = fail
+		for test, output := range p.outputs { // of tests that have not ended too, such as after a panic
+			if test != "" {
+				res.Output += tail(output.String())
+			}
+		}
+		res.Output = tail(fmt.Sprintf("%s%s%v", res.Output, p.output(""), err))
+	}
+	return p.r.record(p.u, packageTest, res)
+}
+
+// runFuzz returns the run of a fuzz target.
+func runFuzz(importPath, target, executions string) func(context.Context, *unit, *recorder, *checkouts) error {
+	return runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+		return deepCommand(ctx, "test", "-run=^$", "-fuzz=^"+target+"$", "-fuzztime="+executions, "-parallel=1", importPath).CombinedOutput()
+	})
+}
+
+// runBenchmarks returns the run of the benchmarks of a package.
+func runBenchmarks(importPath string) func(context.Context, *unit, *recorder, *checkouts) error {
+	return runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+		output, err := deepCommand(ctx, "test", "-run=^$", "-bench=.", "-benchmem", timeout, importPath).CombinedOutput()
+		if err != nil {
+			return output, err
+		}
+		var lines []byte
+		for line := range bytes.Lines(output) {
+			if bytes.HasPrefix(line, []byte("Benchmark")) {
+				lines = append(lines, line...)
+			}
+		}
+		return lines, nil
+	})
+}
+
+// vetUnit returns the unit of go vet for another operating system.
+func vetUnit(m *module, system string) *unit {
+	var files []string
+	for _, name := range m.files {
+		if filepath.Ext(name) == ".go" || filepath.Base(name) == "go.mod" {
+			files = append(files, name)
+		}
+	}
+	return &unit{
+		kind: vet, name: string(vet) + system, inputs: m.hash(nil, files), tests: []string{single},
+		run: runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+			cmd := deepCommand(ctx, "vet", "./...")
+			cmd.Env = append(cmd.Env, "GOOS="+system)
+			return cmd.CombinedOutput()
+		}),
+	}
+}
+
+// mutationUnit returns the unit of a mutation.
+func mutationUnit(m *module, mut mutation.Mutation, mode mutation.Mode) *unit {
+	u := &unit{kind: mutations, name: string(mutations) + mut.Name(), about: mut.Promise, tests: []string{single}}
+	if mode != mutation.All {
+		u.name += " " + modeNames[mode]
+	}
+	more := []string{mut.Name(), m.hash(nil, []string{mut.File})}
+	if p := m.packages[m.path+strings.TrimPrefix(mut.Package, ".")]; p != nil {
+		u.inputs, u.browser = m.inputs(p, more...), m.drivesBrowser(p)
+	} else { // tests of the extension, in JavaScript
+		u.inputs = m.hash(more, append(slices.Clone(m.tree(path.Dir(mut.Package))), "tools/package-lock.json"))
+	}
+	u.run = runSingle(func(ctx context.Context, c *checkouts) (output []byte, err error) {
+		err = c.use(ctx, func(one mutation.Checkout) error {
+			output, err = one.Try(ctx, mut, mode)
+			return err
+		})
+		return output, err
+	})
+	return u
+}

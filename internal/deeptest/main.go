@@ -1,0 +1,141 @@
+// Command deeptest runs the deep tests: all tests with the race detector, the mutations, the fuzz
+// targets, and the benchmarks whose figures the documents state.
+//
+//	go run ./internal/deeptest [flags]
+//
+// The result of each test is written to bin/test-long.json when the test ends. A result counts while
+// the inputs of the test are unchanged, and what passed and counts is not run again. A failed test is
+// run once in a run; the report has the number of its failures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
+)
+
+// reportFile is the report of this machine. Reports of other shards next to it are read, but not
+// written.
+const reportFile = "bin/test-long.json"
+
+// A config says what to run and how. The working directory is the root of the module.
+type config struct {
+	race      bool
+	shard     shard
+	limit     time.Duration // 0 means no limit
+	only      *regexp.Regexp
+	again     bool
+	verbose   bool
+	fuzztime  string
+	mutations []mutation.Mutation
+	modes     []mutation.Mode
+	kinds     []kind // of units; nil means all
+	vet       []string
+}
+
+func main() {
+	c := config{shard: shard{1, 1}, mutations: mutation.List(), modes: []mutation.Mode{mutation.All}, vet: []string{"darwin"}}
+	var (
+		only   = flag.String("only", "", "run only units, or mutations of promises, that match `pattern`")
+		report = flag.Bool("report", false, "run nothing; print which results count")
+		list   = flag.Bool("list", false, "run nothing; list all tests with tier, package and last duration")
+	)
+	flag.BoolVar(&c.race, "race", true, "use the race detector")
+	flag.Var(&c.shard, "shard", "run part `i/n` of the units")
+	flag.DurationVar(&c.limit, "limit", 0, "`duration` after which the run ends; it continues in the next one")
+	flag.BoolVar(&c.again, "again", false, "also run what passed and counts")
+	flag.BoolVar(&c.verbose, "v", false, "print the output of each test")
+	flag.StringVar(&c.fuzztime, "fuzztime", "50000x", "number of executions of each fuzz target")
+	flag.Func("mutations", "run only mutations, in `mode` all, landing (with the landing tests alone) or intact (on unchanged code)", func(s string) error {
+		c.kinds = []kind{mutations}
+		for mode, name := range modeNames {
+			if name == s {
+				c.modes = []mutation.Mode{mutation.Mode(mode)}
+				return nil
+			}
+		}
+		return errors.New("unknown mode")
+	})
+	flag.Parse()
+	err := func() (err error) {
+		if c.only, err = regexp.Compile(*only); err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		switch {
+		case *list:
+			return listTests(ctx, os.Stdout)
+		case *report:
+			return c.report(ctx, os.Stdout)
+		}
+		return c.run(ctx, os.Stdout)
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "deeptest:", err)
+		os.Exit(1)
+	}
+}
+
+// report prints which results count. It returns an error if a result that counts is a failure.
+func (c config) report(ctx context.Context, out io.Writer) error {
+	units, err := c.plan(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := loadReport(reportFile)
+	if err != nil {
+		return err
+	}
+	return printReport(out, report, units)
+}
+
+// run runs what has no result that counts, and prints the report. It returns an error if a test of the
+// shard has failed.
+func (c config) run(ctx context.Context, out io.Writer) error {
+	if c.limit > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, c.limit, fmt.Errorf("the limit of %s is reached", c.limit))
+		defer cancel()
+		ctx = limited
+	}
+	units, err := c.plan(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := loadReport(reportFile)
+	if err != nil {
+		return err
+	}
+	if c.again {
+		report.forget(units)
+	}
+	r := &recorder{report: report, file: reportFile, out: out, verbose: c.verbose}
+	for _, u := range units {
+		if !report.done(u) {
+			r.units++
+		}
+	}
+	fmt.Fprintf(out, "%d of %d units have no results that count\n", r.units, len(units))
+	begin := time.Now()
+	checkouts := &checkouts{}
+	defer checkouts.remove()
+	runErr := runLanes(ctx, units, func(u *unit) error {
+		if r.locked(func() bool { return report.done(u) }) {
+			return nil
+		}
+		return r.runUnit(ctx, u, checkouts)
+	})
+	fmt.Fprintf(out, "\nran for %s\n", time.Since(begin).Round(time.Second))
+	if ctx.Err() != nil {
+		fmt.Fprintf(out, "not complete: %v; the next run continues\n", context.Cause(ctx))
+	}
+	return errors.Join(runErr, printReport(out, report, units))
+}

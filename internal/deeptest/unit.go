@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+)
+
+// A kind is a kind of unit, and the beginning of its name.
+type kind string
+
+// The kinds.
+const (
+	packages  kind = ""
+	mutations kind = "mutation/"
+	fuzz      kind = "fuzz/"
+	figures   kind = "figures/" // benchmarks
+	vet       kind = "vet/"
+)
+
+// modeNames are the names of the modes of mutations.
+var modeNames = [...]string{mutation.All: "all", mutation.Landing: "landing", mutation.Intact: "intact"}
+
+// single is the name of the only test of a unit that is not a package. packageTest is that of what a
+// package checks outside of its tests, such as leaks.
+const (
+	single      = "(unit)"
+	packageTest = "(package)"
+)
+
+// A unit is what one process tests.
+type unit struct {
+	kind   kind
+	name   string // unique, with the kind
+	about  string // such as the promise of a mutation
+	inputs string // hash
+	tests  []string
+	// browser is set if its tests can start browsers.
+	browser bool
+	size    int // of the test files in bytes
+	run     func(ctx context.Context, u *unit, r *recorder, c *checkouts) error
+}
+
+// A shard is part i of n of the units.
+type shard struct{ i, n int }
+
+func (s *shard) String() string { return fmt.Sprintf("%d/%d", s.i, s.n) }
+
+// Set implements flag.Value.
+func (s *shard) Set(text string) error {
+	var parsed shard
+	if _, err := fmt.Sscanf(text, "%d/%d", &parsed.i, &parsed.n); err != nil || parsed.i < 1 || parsed.i > parsed.n || parsed.String() != text {
+		return errors.New("want i/n, such as 1/4")
+	}
+	*s = parsed
+	return nil
+}
+
+// of returns the units of the shard. Packages are dealt out by size, so that the large ones are in
+// different shards. Other units stay in their shard when units are added.
+func (s shard) of(units []*unit) (part []*unit) {
+	dealt := 0
+	for _, u := range units {
+		at := dealt
+		if u.kind == packages {
+			dealt++
+		} else {
+			hash := fnv.New32a()
+			hash.Write([]byte(u.name))
+			at = int(hash.Sum32() % uint32(s.n))
+		}
+		if at%s.n == s.i-1 {
+			part = append(part, u)
+		}
+	}
+	return part
+}
+
+// plan returns the units to run, the largest packages first.
+func (c config) plan(ctx context.Context) ([]*unit, error) {
+	m, err := loadModule(ctx, ".")
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.packageUnits(m)
+	if err != nil {
+		return nil, err
+	}
+	for _, mode := range c.modes {
+		for _, mut := range c.mutations {
+			all = append(all, mutationUnit(m, mut, mode))
+		}
+	}
+	for _, system := range c.vet {
+		all = append(all, vetUnit(m, system))
+	}
+	return slices.DeleteFunc(c.shard.of(all), func(u *unit) bool {
+		return c.kinds != nil && !slices.Contains(c.kinds, u.kind) || c.only != nil && !c.only.MatchString(u.name) && !c.only.MatchString(u.about)
+	}), nil
+}
+
+// packageUnits returns the units of the packages, of their fuzz targets and of their benchmarks.
+func (c config) packageUnits(m *module) ([]*unit, error) {
+	var all, others []*unit
+	for _, p := range m.tested() {
+		tests, err := m.tests(p)
+		if err != nil {
+			return nil, err
+		}
+		name := m.relative(p.ImportPath)
+		u := unit{kind: packages, name: name, tests: append(tests.names, packageTest), browser: m.drivesBrowser(p), size: m.testSize(p)}
+		u.run = runPackage(p.ImportPath, c.flags(name)...)
+		u.inputs = m.inputs(p, c.flags(name)...)
+		all = append(all, &u)
+		if c.race && name == concurrent {
+			u := u
+			u.name += " -short -race"
+			u.run = runPackage(p.ImportPath, "-short", "-race")
+			u.inputs = m.inputs(p, "-short", "-race")
+			all = append(all, &u)
+		}
+		for _, target := range tests.fuzz {
+			others = append(others, &unit{
+				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), inputs: m.inputs(p, "fuzz", c.fuzztime), tests: []string{single},
+				run: runFuzz(p.ImportPath, target, c.fuzztime),
+			})
+		}
+		if tests.benchmarks {
+			others = append(others, &unit{
+				kind: figures, name: string(figures) + name, inputs: m.inputs(p, "bench"), tests: []string{single}, browser: u.browser,
+				run: runBenchmarks(p.ImportPath),
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *unit) int { return b.size - a.size })
+	return append(all, others...), nil
+}
+
+// concurrent is a package of gotest.Serial that serves concurrent calls. Its fast tests also run with
+// the race detector.
+const concurrent = "internal/readable"
+
+// flags returns the flags of go test for a package.
+func (c config) flags(name string) []string {
+	if c.race && !slices.Contains(gotest.Serial, name) {
+		return []string{"-race"}
+	}
+	return nil
+}
+
+// runLanes calls run for each unit until ctx ends: one after another for units that can start
+// browsers, and at the same time one after another for the others.
+func runLanes(ctx context.Context, units []*unit, run func(*unit) error) error {
+	var (
+		lanes sync.WaitGroup
+		errs  [2]error
+	)
+	for lane, browser := range []bool{true, false} {
+		lanes.Go(func() {
+			for _, u := range units {
+				if u.browser == browser && ctx.Err() == nil {
+					errs[lane] = errors.Join(errs[lane], run(u))
+				}
+			}
+		})
+	}
+	lanes.Wait()
+	return errors.Join(errs[:]...)
+}

@@ -1,0 +1,170 @@
+package mutation
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+)
+
+// testTimeout limits the tests of one mutation. Without a protection a test may wait forever.
+const testTimeout = 2 * time.Minute
+
+// ErrSurvived is the error of a mutation that no test detects.
+var ErrSurvived = errors.New("the tests pass without the protection")
+
+// A Mode says how mutations are tried.
+type Mode int
+
+// The modes.
+const (
+	All     Mode = iota // with the landing tests and the deep tests
+	Landing             // with the landing tests alone
+	Intact              // the tests on the unchanged code, where they must pass
+)
+
+// A Checkout is a worktree of the code in which mutations are tried, one at a time.
+type Checkout struct{ dir string }
+
+// NewCheckouts creates n worktrees of the repository in the working directory, with uncommitted
+// changes of tracked files and the installed Node packages. The caller calls remove.
+func NewCheckouts(ctx context.Context, n int) (checkouts []Checkout, remove func(), err error) {
+	commit, err := exec.CommandContext(ctx, "git", "stash", "create").Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("git stash create: %w", err)
+	}
+	revision := strings.TrimSpace(string(commit))
+	if revision == "" {
+		revision = "HEAD"
+	}
+	parent, err := os.MkdirTemp("", "mutation-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() {
+		for _, c := range checkouts {
+			exec.Command("git", "worktree", "remove", "--force", c.dir).Run()
+		}
+		os.RemoveAll(parent)
+	}
+	for i := range n {
+		dir := filepath.Join(parent, fmt.Sprint(i))
+		if out, err := exec.CommandContext(ctx, "git", "worktree", "add", "--detach", dir, revision).CombinedOutput(); err != nil {
+			remove()
+			return nil, nil, fmt.Errorf("git worktree add: %w\n%s", err, out)
+		}
+		checkouts = append(checkouts, Checkout{dir})
+		if err := linkPackages(dir); err != nil {
+			remove()
+			return nil, nil, err
+		}
+	}
+	return checkouts, remove, nil
+}
+
+// linkPackages links the Node packages that make setup has installed into a worktree.
+func linkPackages(dir string) error {
+	found, err := filepath.Glob("tools/*/node_modules")
+	if err != nil {
+		return err
+	}
+	for _, name := range append(found, "tools/node_modules") {
+		from, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(from); err != nil {
+			continue // not installed
+		}
+		if err := os.Symlink(from, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Try applies a mutation, regenerates the files that depend on the changed file, runs the tests and
+// restores the files. It returns an error unless the tests fail, and [ErrSurvived] if they pass.
+func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte, err error) {
+	file := filepath.Join(c.dir, m.File)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if mode != Intact {
+		if n := bytes.Count(text, []byte(m.Old)); n != 1 {
+			return nil, fmt.Errorf("%q occurs %d times, not once", m.Old, n)
+		}
+		if err := os.WriteFile(file, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o644); err != nil {
+			return nil, err
+		}
+		defer exec.Command("git", "-C", c.dir, "checkout", "--quiet", "--", ".").Run()
+	}
+	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
+	defer cancel()
+	if packages := generated(m.File); mode != Intact && len(packages) > 0 {
+		generate := gotest.Command(ctx, c.dir, "go", append([]string{"generate"}, packages...)...)
+		if output, err := generate.CombinedOutput(); err != nil {
+			return output, fmt.Errorf("go generate: %w", err)
+		}
+	}
+	output, err = c.test(ctx, m, mode)
+	var exit *exec.ExitError
+	switch {
+	case err != nil && !errors.As(err, &exit):
+		return output, err
+	case mode == Intact && err != nil:
+		return output, errors.New("the tests fail on the unchanged code")
+	case bytes.Contains(output, []byte("no tests to run")), bytes.Contains(output, []byte("\n# pass 0\n")) && mode == Intact:
+		return output, fmt.Errorf("no test matches %q", m.Test)
+	case mode == Intact:
+		return nil, nil
+	case err == nil:
+		return output, fmt.Errorf("%w: %q of %s", ErrSurvived, m.Test, m.Package)
+	case !failed.Match(output):
+		return output, errors.New("no test ran: the changed code does not build")
+	}
+	return output, nil
+}
+
+// test runs the tests of a mutation.
+func (c Checkout) test(ctx context.Context, m Mutation, mode Mode) (output []byte, err error) {
+	cmd := gotest.Command(ctx, c.dir, "go", "test", "-trimpath", "-count=1", "-timeout", testTimeout.String(), "-run", m.Test, m.Package)
+	if m.Package == "extension/test" {
+		files, err := filepath.Glob(filepath.Join(c.dir, m.Package, "*.test.js"))
+		if err != nil {
+			return nil, err
+		}
+		args := []string{"--test", "--test-reporter=tap", "--test-name-pattern", m.Test}
+		cmd = gotest.Command(ctx, c.dir, "node", append(args, files...)...)
+	}
+	cmd.Env = append(os.Environ(), "TEST_LONG=1")
+	if mode == Landing {
+		cmd.Env = append(os.Environ(), "TEST_LONG=")
+	}
+	return cmd.CombinedOutput()
+}
+
+// generated returns the packages whose generated files depend on file.
+func generated(file string) []string {
+	switch {
+	case strings.HasPrefix(file, "internal/page/js/"):
+		return []string{"./internal/page", "./internal/outline"} // the bundles, and their digests in the extension
+	case file == "internal/page/page_scripts.go":
+		return []string{"./internal/page"}
+	case strings.HasPrefix(file, "internal/wire/"):
+		return []string{"./internal/wire"} // the extension's copy
+	}
+	return nil
+}
+
+// failed matches what a failing test prints.
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: |^panic: |^not ok |test timed out`)

@@ -1,0 +1,215 @@
+package gotest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Tier says when a test runs.
+type Tier int
+
+// The tiers. See package tier.
+const (
+	Short   Tier = iota // a landing test that go test -short also runs
+	Landing             // another landing test
+	Deep
+)
+
+func (t Tier) String() string { return [...]string{"short", "landing", "deep"}[t] }
+
+// A Test is a top-level test.
+type Test struct {
+	Name string
+	File string // base name
+	Tier Tier
+}
+
+// A Source finds the tests of a module in its source files. It must not be used concurrently.
+type Source struct {
+	root, module string
+	packages     map[string]*sourcePackage // by directory, relative to the root
+}
+
+// NewSource returns a Source for the module with that path, whose root is a directory.
+func NewSource(root, module string) *Source {
+	return &Source{root, module, map[string]*sourcePackage{}}
+}
+
+// A sourcePackage has the functions of all packages in a directory. Files with other build
+// constraints can declare a function again.
+type sourcePackage struct {
+	functions map[string][]function // methods of all types begin with a period
+	tests     []Test
+	tiers     map[string]Tier
+}
+
+type function struct {
+	body    *ast.BlockStmt
+	imports map[string]string // paths by name
+}
+
+// Tests returns the tests and fuzz targets in a directory, relative to the root.
+//
+// A test is deep if it calls tier.Long unconditionally, in its own body or in the body of a function of
+// this module that it calls. A call in a condition or in a function literal, such as a subtest, does not
+// count: a landing test can have deep cases. A test that can call package tier in another way does not
+// run completely with -short, and is a landing test.
+func (s *Source) Tests(dir string) ([]Test, error) {
+	p, err := s.load(dir)
+	if err != nil {
+		return nil, err
+	}
+	tests := slices.Clone(p.tests)
+	for i := range tests {
+		tests[i].Tier = s.tier(dir, tests[i].Name)
+	}
+	return tests, nil
+}
+
+// load parses the Go files of a directory.
+func (s *Source) load(dir string) (*sourcePackage, error) {
+	dir = path.Clean(filepath.ToSlash(dir))
+	if p := s.packages[dir]; p != nil {
+		return p, nil
+	}
+	p := &sourcePackage{functions: map[string][]function{}, tiers: map[string]Tier{}}
+	s.packages[dir] = p
+	entries, err := os.ReadDir(filepath.Join(s.root, dir))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".go" {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(s.root, dir, e.Name()), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		imports := map[string]string{}
+		for _, spec := range f.Imports {
+			from, _ := strconv.Unquote(spec.Path.Value)
+			name := path.Base(from)
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+			imports[name] = from
+		}
+		for _, decl := range f.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if !ok || d.Body == nil {
+				continue
+			}
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = "." + name
+			}
+			p.functions[name] = append(p.functions[name], function{d.Body, imports})
+			if strings.HasSuffix(e.Name(), "_test.go") && isTest(name) {
+				p.tests = append(p.tests, Test{Name: d.Name.Name, File: e.Name()})
+			}
+		}
+	}
+	return p, nil
+}
+
+// isTest reports whether go test runs the function with that name as a test.
+func isTest(name string) bool {
+	for _, prefix := range []string{"Test", "Fuzz"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && name != "TestMain" {
+			r, _ := utf8.DecodeRuneInString(rest)
+			return rest == "" || !unicode.IsLower(r)
+		}
+	}
+	return false
+}
+
+// tier returns the tier that a function in a directory enters.
+func (s *Source) tier(dir, name string) Tier {
+	p, err := s.load(dir)
+	if err != nil {
+		return Short
+	}
+	if t, ok := p.tiers[name]; ok {
+		return t
+	}
+	p.tiers[name] = Short // of a recursive call
+	t := Short
+	for _, f := range p.functions[name] {
+		for _, statement := range f.body.List {
+			for _, call := range calls(statement) {
+				t = max(t, s.tierOfCall(dir, f, call))
+			}
+		}
+		ast.Inspect(f.body, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && t == Short {
+				t = min(Landing, s.tierOfCall(dir, f, call))
+			}
+			return t == Short
+		})
+	}
+	p.tiers[name] = t
+	return t
+}
+
+// tierOfCall returns the tier that a call in f enters.
+func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return s.tier(dir, fun.Name)
+	case *ast.SelectorExpr:
+		from := ""
+		if name, ok := fun.X.(*ast.Ident); ok {
+			from = f.imports[name.Name]
+		}
+		from, ours := strings.CutPrefix(from, s.module+"/")
+		switch {
+		case from == "": // a method, of any type of the package
+			return min(Landing, s.tier(dir, "."+fun.Sel.Name))
+		case from == "testing" && fun.Sel.Name == "Short":
+			return Landing
+		case !ours:
+			return Short
+		case from != "internal/testing/tier":
+			return s.tier(from, fun.Sel.Name)
+		case fun.Sel.Name == "Long":
+			return Deep
+		case fun.Sel.Name == "Slow", fun.Sel.Name == "Browser":
+			return Landing
+		}
+	}
+	return Short
+}
+
+// calls returns the calls that a statement makes in any case.
+func calls(statement ast.Stmt) (found []*ast.CallExpr) {
+	switch s := statement.(type) {
+	case *ast.ExprStmt, *ast.AssignStmt, *ast.DeclStmt, *ast.ReturnStmt:
+	case *ast.RangeStmt:
+		return calls(&ast.ExprStmt{X: s.X})
+	case *ast.IfStmt:
+		if s.Init != nil {
+			return calls(s.Init)
+		}
+		return nil
+	default:
+		return nil
+	}
+	ast.Inspect(statement, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			found = append(found, call)
+		}
+		_, literal := n.(*ast.FuncLit)
+		return !literal
+	})
+	return found
+}
