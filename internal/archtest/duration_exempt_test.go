@@ -131,7 +131,7 @@ func (c *durationChecker) isLong(info *types.Info, body *ast.BlockStmt) bool {
 		if d := c.declared[objectKey(f)]; d != nil && d.long {
 			return true
 		}
-		return isFunc(f, module+"/internal/testing/tier", "Long", "LongCase", "Exhaustive")
+		return isFunc(f, module+"/internal/testing/tier", "Long")
 	})
 }
 

@@ -20,25 +20,18 @@ import (
 
 // unchecked lists the packages with findings of TestDurations, and their number. It only shrinks.
 var unchecked = map[string]int{
-	"cmd/chrome-mcp":                47,
-	"examples/ci":                   1,
-	"examples/demo":                 1,
-	"examples/embed":                1,
-	"examples/managed":              1,
-	"examples/policy":               1,
-	"executor/chromium":             32,
-	"executor/extension":            26,
-	"extension":                     8,
-	"internal/dashboard":            1,
-	"internal/executortest":         85,
-	"internal/leaktest":             4,
-	"internal/page":                 4,
-	"internal/sidepanel":            1,
-	"internal/testing/cdpsuite":     1,
-	"internal/testing/handovertest": 1,
-	"internal/testing/panelport":    1,
-	"internal/testing/testlog":      2,
-	"internal/testing/userbrowser":  3,
+	"cmd/chrome-mcp":           5,
+	"examples/ci":              1,
+	"executor/chromium":        11,
+	"executor/extension":       3,
+	"extension":                4,
+	"internal/deeptest":        1,
+	"internal/executortest":    34,
+	"internal/leaktest":        3,
+	"internal/page":            3,
+	"internal/testing/gotest":  2,
+	"internal/testing/testlog": 2,
+	"internal/testing/tier":    2,
 }
 
 // durationsFixture is a package with all kinds of durations in tests.
@@ -60,7 +53,7 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //   - a declared function that calls synctest.Test, a function literal passed to such a function, and
 //     a function whose comment contains the word synctest, such as a method of an interface,
 //   - a declared function named Benchmark…,
-//   - a function that calls tier.Long, tier.LongCase or tier.Exhaustive, or another such function, in
+//   - a function that calls tier.Long, or another such function, in
 //     a statement of its body that is not nested in another one, and
 //   - a function, variable, constant or type that is used, and only in such functions.
 //

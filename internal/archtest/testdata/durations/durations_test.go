@@ -171,14 +171,14 @@ func TestLongCases(t *testing.T) {
 	})
 	t.Run("conditional", func(t *testing.T) {
 		if long {
-			tier.Exhaustive(t)
+			tier.Long(t)
 		}
 		wait(time.Second) // want duration time.Second
 	})
 }
 
 func skip(t *testing.T) {
-	tier.LongCase(t)
+	tier.Long(t)
 }
 
 func BenchmarkWait(b *testing.B) {
