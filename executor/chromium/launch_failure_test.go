@@ -81,7 +81,8 @@ func TestLaunchOfNonBrowserTimesOut(t *testing.T) {
 	o.Isolated = true
 	// A child process also keeps the pipe and the output open.
 	o.Browser = fakeBrowser(t, "echo hello >&2; sleep 600 & sleep 600")
-	_, err := launchWithin(t.Context(), o, 300*time.Millisecond)
+	o.timing.Launch = 300 * time.Millisecond
+	_, err := launch(t.Context(), o)
 	wantFailure(t, o.DataDir, err, "did not answer within 300ms: hello", "Chromium-based")
 	if out, _ := exec.Command("ps", "-eo", "stat=,args=").Output(); strings.Contains(string(out), o.DataDir) {
 		t.Errorf("processes are left:\n%s", out)

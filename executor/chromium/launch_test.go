@@ -19,6 +19,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // testOptions returns options for a headless browser in a data directory of the test.
@@ -30,6 +31,7 @@ func testOptions(t *testing.T) Options {
 		Headless:  &headless,
 		NoSandbox: os.Getuid() == 0,
 		DataDir:   t.TempDir(),
+		timing:    timing.Current(),
 	}
 }
 
@@ -172,7 +174,7 @@ func TestLaunchAndClose(t *testing.T) {
 	if err := p.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(start); took > closeGrace {
+	if took := time.Since(start); took > o.timing.BrowserExit {
 		t.Errorf("an idle browser took %v to exit: it was killed", took)
 	}
 	if !isClosed(p.exited) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A drainSession makes one limited call for each request. The call ends when proceed is closed.
@@ -128,7 +129,7 @@ func TestStopDrainsCalls(t *testing.T) {
 	if err := <-f.ended; err != nil {
 		t.Error(err)
 	}
-	if d := time.Since(start); d > drainTimeout {
+	if d := time.Since(start); d > timing.Default().ServerDrain {
 		t.Errorf("the end took %v", d)
 	}
 }
@@ -141,7 +142,7 @@ func TestStopEndsLongCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ses.closed
-	if d := time.Since(start); d < drainTimeout {
+	if d := time.Since(start); d < timing.Default().ServerDrain {
 		t.Errorf("the call had %v", d)
 	}
 	if got := <-response; !strings.HasPrefix(got, "200 result") {
@@ -192,7 +193,7 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 			if err := <-f.ended; err != nil {
 				t.Error(err)
 			}
-			if d := time.Since(start); d > drainTimeout {
+			if d := time.Since(start); d > timing.Default().ServerDrain {
 				t.Errorf("the end took %v", d)
 			}
 			if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
