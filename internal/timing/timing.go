@@ -13,7 +13,7 @@ import (
 )
 
 // A Timing has all durations that decide results. It is a value: what is constructed with one keeps
-// its copy. Timings can be compared; the zero Timing is no valid one, so that it can mean a default.
+// its copy. Timings can be compared; the zero Timing is not valid, so that it can mean a default.
 type Timing struct {
 	Patience
 	HangLimits
