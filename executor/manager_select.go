@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// probeTTL is how long the result of a ping is valid, so that a burst of calls shares one ping,
-// or one timeout.
+// probeTTL is how long the result of a ping is valid, so that a burst of calls shares one ping, or
+// one timeout.
 const probeTTL = 2 * time.Second
 
 // A probe is one ping of the extension, which any number of calls can wait for.
@@ -66,8 +66,8 @@ func (m *Manager) route(ctx context.Context, tab TabID, backendAgnostic bool) (E
 }
 
 // choose selects the backend to use now. skipped is the reason why it is not the extension although
-// the extension is preferred. With wait, choose waits up to Timing.ExtensionReconnect for an extension that
-// has just disconnected.
+// the extension is preferred. With wait, choose waits up to Timing.ExtensionReconnect for an
+// extension that has just disconnected.
 func (m *Manager) choose(ctx context.Context, wait bool) (c *backendState, skipped, err error) {
 	if err := m.checkOpen(); err != nil {
 		return nil, nil, err

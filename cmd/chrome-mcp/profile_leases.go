@@ -188,8 +188,8 @@ func (b *profileBackend) ConnectCDP(ctx context.Context, opts *executor.CDPOptio
 }
 
 // start calls ready, which starts the browser if none is running. If another process uses the
-// profile, it waits up to Timing.ProfileInUse for that process to exit. After an error, the session does
-// not use the profile, unless another call has started the browser.
+// profile, it waits up to Timing.ProfileInUse for that process to exit. After an error, the session
+// does not use the profile, unless another call has started the browser.
 func (b *profileBackend) start(ctx context.Context, ready func(context.Context) error) (err error) {
 	deadline := time.Now().Add(timing.Current().ProfileInUse)
 	if err := b.lease.acquire(ctx, b.profile); err != nil {

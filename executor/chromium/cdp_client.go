@@ -85,8 +85,8 @@ func (c *cdpClient) Send(ctx context.Context, m executor.CDPMessage) error {
 
 // Receive implements executor.CDPConn. It delays the event that a page was attached until the browser
 // context has the proxy's credentials, for at most Timing.AttachTab, and the event that a download is
-// complete until the file has been moved, for at most Timing.MoveDownload. Later messages wait, too, so that
-// their order remains.
+// complete until the file has been moved, for at most Timing.MoveDownload. Later messages wait,
+// too, so that their order remains.
 func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 	m, err := c.client.Receive(ctx)
 	if err != nil {

@@ -205,8 +205,8 @@ func (p *process) failure() error {
 }
 
 // close terminates the browser and returns when the browser, its helper processes and a temporary
-// profile are gone. The browser has Timing.BrowserExit, or until ctx is done, to exit on its own; then it
-// is killed. All calls wait and return the same error, which says what could not be removed.
+// profile are gone. The browser has Timing.BrowserExit, or until ctx is done, to exit on its own;
+// then it is killed. All calls wait and return the same error, which says what could not be removed.
 func (p *process) close(ctx context.Context) error {
 	p.closeOnce.Do(func() {
 		p.profile.socket = socketOf(p.dir)

@@ -102,7 +102,8 @@ type sentInput struct {
 }
 
 // unhandled returns the inputs that a document may still receive, so that denied documents must
-// stay blocked.
+// stay blocked. Chromium never confirms an input whose frame was replaced, so an input also counts as
+// handled if all documents of the tab respond to a script that was sent blockTime after it.
 func (b *inputBlocker) unhandled() (pending []sentInput) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
