@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // ErrExtensionNotInstalled is in the chain of [ExtensionBackend.DisconnectedError] if no extension
@@ -77,6 +79,7 @@ type Manager struct {
 	extension *backendState  // nil if not configured
 	cdp       *backendState  // nil if not configured
 	pings     sync.WaitGroup // grows under mu while not closed
+	timing    timing.Timing  // tests replace it before the first call
 	closing   chan struct{}  // closed when Close starts
 	ended     chan struct{}  // closed when Close has finished
 	closeErr  error          // set before ended is closed
@@ -110,7 +113,7 @@ func NewManager(opts ManagerOptions) *Manager {
 			onEvent(ev)
 		}
 	}
-	m := &Manager{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), closing: make(chan struct{}), ended: make(chan struct{})}
+	m := &Manager{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), timing: timing.Current(), closing: make(chan struct{}), ended: make(chan struct{})}
 	if opts.Extension != nil {
 		m.extension = &backendState{kind: BackendExtension, backend: opts.Extension}
 	}

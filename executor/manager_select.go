@@ -8,19 +8,9 @@ import (
 	"time"
 )
 
-const (
-	// probeTimeout bounds the ping of the extension. A responsive extension answers within
-	// milliseconds; one whose service worker must be started takes up to half a second.
-	probeTimeout = 800 * time.Millisecond
-	// probeTTL is how long the result of a ping is valid, so that a burst of calls shares one ping,
-	// or one timeout.
-	probeTTL = 2 * time.Second
-	// reconnectGrace bounds the wait for an extension that has disconnected. If only the connection
-	// broke, the extension was reloaded or the token was rotated, it reconnects within half a
-	// second. Finding out that it does not must not make a call longer than two seconds, including
-	// the launch of another browser.
-	reconnectGrace = 600 * time.Millisecond
-)
+// probeTTL is how long the result of a ping is valid, so that a burst of calls shares one ping, or
+// one timeout.
+const probeTTL = 2 * time.Second
 
 // A probe is one ping of the extension, which any number of calls can wait for.
 type probe struct {
@@ -76,8 +66,8 @@ func (m *Manager) route(ctx context.Context, tab TabID, backendAgnostic bool) (E
 }
 
 // choose selects the backend to use now. skipped is the reason why it is not the extension although
-// the extension is preferred. With wait, choose waits up to reconnectGrace for an extension that
-// has just disconnected.
+// the extension is preferred. With wait, choose waits up to Timing.ExtensionReconnect for an
+// extension that has just disconnected.
 func (m *Manager) choose(ctx context.Context, wait bool) (c *backendState, skipped, err error) {
 	if err := m.checkOpen(); err != nil {
 		return nil, nil, err
@@ -102,7 +92,7 @@ func (m *Manager) choose(ctx context.Context, wait bool) (c *backendState, skipp
 	return nil, nil, m.noBackendError(err)
 }
 
-// waitForReconnect waits up to reconnectGrace for an extension that has disconnected.
+// waitForReconnect waits up to Timing.ExtensionReconnect for an extension that has disconnected.
 func (m *Manager) waitForReconnect(ctx context.Context) {
 	var late <-chan time.Time
 	for {
@@ -112,7 +102,7 @@ func (m *Manager) waitForReconnect(ctx context.Context) {
 			return
 		}
 		if late == nil {
-			left := reconnectGrace - time.Since(lost)
+			left := m.timing.ExtensionReconnect - time.Since(lost)
 			if left <= 0 {
 				return
 			}
@@ -170,7 +160,7 @@ func (m *Manager) ping(ctx context.Context) (*probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.timing.ExtensionPing)
 	p := &probe{cancel: cancel, late: ctx.Done(), done: make(chan struct{})}
 	m.probe = p
 	m.pings.Go(func() {

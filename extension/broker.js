@@ -22,6 +22,7 @@ import { Servers } from './discovery.js';
 import { SettingsStore } from './settings.js';
 import { PersistentValue } from './persistent_value.js';
 import { Tabs, targetOf } from './tabs.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./relay.js').Attachment} Attachment */
@@ -29,19 +30,8 @@ import { Tabs, targetOf } from './tabs.js';
 /** @typedef {import('./wire.js').EventName} EventName */
 /** @typedef {import('./policy.js').Rules} Rules */
 
-/** How long a tab stays attached after its server was lost, in ms. Most servers
- * reconnect, and Chrome's debugging bar should not flicker. */
-const RECONNECT_GRACE_MS = 10_000;
-
-/** How long after a command an agent counts as active in a tab, in ms: a
- * navigation of the tab may then be its doing. */
-const ACTIVITY_TTL_MS = 10_000;
-
 /** The maximum number of CDP clients of a server that are shown. */
 const MAX_CLIENTS = 100;
-
-/** How long the tabs of a lost server are reserved for it, in ms. */
-const DRIVER_GRACE_MS = 60_000;
 
 /**
  * Connects the parts of the extension: which server drives which tab, and which events it receives.
@@ -97,7 +87,7 @@ export class Broker {
       },
       working: (tabId) => {
         const a = this.relay.attachments.get(tabId);
-        return a?.live === true && Date.now() - a.used < ACTIVITY_TTL_MS;
+        return a?.live === true && Date.now() - a.used < timing.patience.activity;
       },
       handedOver: (tabId) => this.handovers.hasTab(tabId),
     });
@@ -275,11 +265,11 @@ export class Broker {
   /** Servers that are known to have exited. @type {Set<string>} */
   ended = new Set();
 
-  /** Reports whether a server is connected, or was within DRIVER_GRACE_MS. @param {string} key */
+  /** Reports whether a server is connected, or was within timing.patience.driver. @param {string} key */
   isRecentlyConnected(key) {
     if (this.ended.has(key)) return false;
     if (this.servers.connected().some((c) => c.key === key)) return true;
-    return Date.now() - (this.seen.get(key) ?? this.born) < DRIVER_GRACE_MS;
+    return Date.now() - (this.seen.get(key) ?? this.born) < timing.patience.driver;
   }
 
   /** Makes a server the driver of a tab. @param {Shared} tab @param {Connection} c */
@@ -518,7 +508,7 @@ export class Broker {
       if (a.connection.state === 'connected' && a.connection.session === a.session) return;
       this.relay.release(a.tabId).catch(() => {});
       this.changed();
-    }, RECONNECT_GRACE_MS);
+    }, timing.patience.reconnect);
   }
 
   /** @param {Connection} c */
@@ -730,7 +720,7 @@ export class Broker {
         this.clearDriver(a.tabId);
       }
     }
-    if (Date.now() - this.born > RECONNECT_GRACE_MS) {
+    if (Date.now() - this.born > timing.patience.reconnect) {
       for (const tabId of this.adopted) {
         if (!this.relay.attachments.has(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
       }

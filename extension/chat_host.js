@@ -2,6 +2,7 @@
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { HOST_NAME, VERSION } from './wire.js';
+import { timing } from './timing.js';
 
 /**
  * A chat.
@@ -72,9 +73,6 @@ import { HOST_NAME, VERSION } from './wire.js';
  *
  * @typedef {'closed' | 'connecting' | 'ok' | 'missing' | 'error'} ChatHostState
  */
-
-/** How long a request may take, except for a prompt, in ms: an agent may have to start. */
-const REQUEST_TIMEOUT_MS = 150_000;
 
 /** An error that the host answered. */
 export class ChatError extends Error {
@@ -181,7 +179,7 @@ export class ChatHost {
       this.port?.postMessage({ id, method, params });
     });
     if (method === 'prompt') return answered; // a turn takes as long as it takes
-    return withTimeout(REQUEST_TIMEOUT_MS, answered, `the request ${method}`).finally(() => this.waiting.delete(id));
+    return withTimeout(timing.hangLimits.chatRequest, answered, `the request ${method}`).finally(() => this.waiting.delete(id));
   }
 
   /** Ends the host. */

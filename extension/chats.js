@@ -5,6 +5,7 @@ import { isOwnPage } from './messages.js';
 import { siteOf } from './policy.js';
 import { showTab } from './tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { timing } from './timing.js';
 
 // The messages between the worker and a side panel. A panel connects a runtime port named
 // PANEL_PORT_NAME and sends {type:'window', windowId}. The worker sends {type:'state', state} immediately and after every change,
@@ -64,8 +65,7 @@ export const MAX_TEXT = 64 << 10;
 /** How long the host runs after the last panel was closed if no chat is open, in ms. */
 const LINGER_MS = 30_000;
 
-/** How long the server of a new chat may need to appear, in ms, and how often it is searched for. */
-const SERVER_TIMEOUT_MS = 10_000;
+/** How often the server of a new chat is searched for, in ms. */
 const SERVER_POLL_MS = 100;
 
 /** How long "Ask about this" waits for its panel to open, in ms. */
@@ -238,7 +238,7 @@ export class Chats {
    */
   async serverOf(chat, port) {
     const { servers } = this.broker;
-    for (const deadline = Date.now() + SERVER_TIMEOUT_MS; ;) {
+    for (const deadline = Date.now() + timing.hangLimits.chatServer; ;) {
       const entry = this.open.get(chat.id);
       if (!entry) throw new Error('the chat was closed');
       await servers.refresh();

@@ -2,6 +2,7 @@
 
 import { NO_CALL_WAITS } from './permission_prompts.js';
 import { PersistentValue } from './persistent_value.js';
+import { timing } from './timing.js';
 
 /**
  * A prompt that the popup shows.
@@ -27,10 +28,6 @@ import { PersistentValue } from './persistent_value.js';
  *
  * @typedef {'once' | 'session' | 'always' | 'no'} Answer
  */
-
-/** How long a once grant lasts, in ms: the waiting call runs its script
- * immediately and then reads the result. */
-const ONCE_USE_TTL_MS = 10_000;
 
 /** How long a prompt is shown if no call waits for the answer, in ms. */
 const PROMPT_TTL_MS = 5 * 60_000;
@@ -171,7 +168,7 @@ export class Consent {
     if (!q) return;
     if (answer === 'once') {
       if (q.waiting.size === 0) throw new Error(NO_CALL_WAITS);
-      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + ONCE_USE_TTL_MS);
+      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + timing.hangLimits.onceGrant);
     } else {
       const stored = answer === 'always' ? this.permanentGrants : this.sessionGrants;
       stored.value[keyOf(q.origin, q.server)] = answer !== 'no';

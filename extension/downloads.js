@@ -1,11 +1,9 @@
 // @ts-check
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./wire.js').Download} WireDownload */
-
-/** The maximum time between the page's report of a download and the browser's, in ms. */
-const MATCH_WINDOW_MS = 10_000;
 
 /** How often a download is searched up if the browser does not respond. */
 const ATTEMPTS = 6;
@@ -162,7 +160,7 @@ export class Downloads {
   }
 
   forget() {
-    const limit = Date.now() - MATCH_WINDOW_MS;
+    const limit = Date.now() - timing.hangLimits.downloadReport;
     this.started = this.started.filter((b) => b.at > limit);
     this.unclaimed = this.unclaimed.filter((u) => u.at > limit);
     this.popups = this.popups.filter((p) => p.at > limit);

@@ -3,15 +3,12 @@
 import { button, make, setText } from './elements.js';
 import { MarkdownView } from './markdown.js';
 import { count, displayURL, exactText, sanitizeLine, sanitizeText } from './text.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./chat_host.js').Entry} Entry */
 /** @typedef {import('./chat_host.js').PermissionOption} PermissionOption */
 
 /** A row of the conversation. @typedef {{element: HTMLElement, update: (e: Entry) => void}} Row */
-
-/** How long the buttons of a permission request stay disabled after it appeared, in ms: a click may be
- * meant for what was there before. */
-const APPEAR_DELAY_MS = 600;
 
 /** The maximum length of shown inputs and outputs of tools. */
 const MAX_SHOWN = 20_000;
@@ -185,7 +182,7 @@ function permissionRow(answer) {
       buttons.replaceChildren(...all);
       setTimeout(() => {
         for (const b of all) b.disabled = false;
-      }, APPEAR_DELAY_MS);
+      }, timing.patience.misclick);
     },
   };
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -19,6 +20,7 @@ import (
 const hostEnv = "EXTENSION_TEST_SERVERS"
 
 func TestMain(m *testing.M) {
+	timing.ScaleForTests(5)
 	if path := os.Getenv(hostEnv); path != "" {
 		nativeHost(path)
 		return
@@ -111,9 +113,7 @@ func startWith(t *testing.T, others []string, flags ...string) *browser {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	profile, dir := filepath.Join(root, "profile"), filepath.Join(root, "extension")
-	if err := extension.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	userbrowser.WriteExtension(t, dir)
 	b := &browser{t: t, servers: filepath.Join(root, "servers.json")}
 	b.host = filepath.Join(profile, "NativeMessagingHosts", wire.HostName+".json")
 	if err := os.MkdirAll(filepath.Dir(b.host), 0o700); err != nil {

@@ -4,16 +4,13 @@ import { byId, Client } from './client.js';
 import { button, make, Rows, setText } from './elements.js';
 import { SHARE_MINUTES } from './settings.js';
 import { count, handoverText, untilLine, sharingEndedText, setupSteps, displayURL, sanitizeLine, policyLine, promptText, sentence, serverLine, tabLine, titleOf } from './text.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./messages.js').State} State */
 /** @typedef {import('./messages.js').TabView} TabView */
 /** @typedef {import('./messages.js').ServerView} ServerView */
 /** @typedef {State['questions'][number]} Prompt */
 /** @typedef {import('./wire.js').CDPClient} CDPClient */
-
-/** How long the answer buttons stay disabled after the list of prompts changed or
- * moved, in ms: a click may be meant for the previous prompt. */
-const REORDER_DELAY_MS = 600;
 
 /** How often times are updated, in ms. */
 const EVERY = 10_000;
@@ -73,7 +70,7 @@ function settle() {
   listed = now;
   enable(false);
   clearTimeout(settling);
-  settling = setTimeout(() => enable(true), REORDER_DELAY_MS);
+  settling = setTimeout(() => enable(true), timing.patience.misclick);
 }
 
 /** @param {boolean} on */

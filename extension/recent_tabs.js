@@ -1,7 +1,6 @@
 // @ts-check
 
-/** How long a new tab counts as recent, in ms. The browser reports which page opened it long before. */
-const RECENT_MS = 1000;
+import { timing } from './timing.js';
 
 /**
  * Records when tabs were opened. If a page has opened a tab that is not recent, the browser has
@@ -25,6 +24,6 @@ export class RecentTabs {
     const there = new Set(open);
     for (const tabId of this.seen.keys()) if (!there.has(tabId)) this.seen.delete(tabId);
     for (const tabId of open) this.add(tabId, now);
-    return open.filter((tabId) => now - (this.seen.get(tabId) ?? now) < RECENT_MS);
+    return open.filter((tabId) => now - (this.seen.get(tabId) ?? now) < timing.hangLimits.openerReport);
   }
 }

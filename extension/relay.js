@@ -5,6 +5,7 @@ import { checkClient } from './client_methods.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
 import { CommandError, protocolError } from './command_error.js';
 import { decide, isBlank, originOf } from './policy.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./methods.js').World} World */
@@ -410,7 +411,7 @@ export class Relay {
     } catch (e) {
       if (!PENDING_URL_ERROR.test(message(e))) throw e;
     }
-    const last = Math.min(end, Date.now() + SHORT_TIMEOUT_MS) - RESEND_PAUSE;
+    const last = Math.min(end, Date.now() + timing.patience.pendingURL) - RESEND_PAUSE;
     const sent = (a.resending ?? Promise.resolve()).then(() => resend(target, method, params, last, isUnchanged));
     const done = sent.then(() => {}, () => {}).then(() => {
       if (a.resending === done) a.resending = null;

@@ -1,5 +1,7 @@
 // @ts-check
 
+import { timing } from './timing.js';
+
 /**
  * Bounds a wait, because no call to the browser may block the worker forever. It does not
  * cancel the call.
@@ -26,4 +28,4 @@ export async function withTimeout(ms, promise, what) {
 }
 
 /** The timeout of a call to the browser, in ms. */
-export const SHORT_TIMEOUT_MS = 5_000;
+export const SHORT_TIMEOUT_MS = timing.hangLimits.browserCall;

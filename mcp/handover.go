@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // HandoverOptions configure the tool ask_user.
@@ -52,9 +53,6 @@ const (
 	// answerWaitDashboard is the same for the first call about a question that only the dashboard
 	// shows. The user does not know of the question before the agent reports it.
 	answerWaitDashboard = 5 * time.Second
-	// handoverCloseLimit is how long the end of a session waits for its handovers to end. Closing
-	// the executor ends the remaining ones.
-	handoverCloseLimit = 200 * time.Millisecond
 	// questionTTL is how long a page stays handed over if the user does not answer.
 	questionTTL = time.Hour
 )
@@ -64,6 +62,7 @@ type handovers struct {
 	ses        *toolSession
 	opts       HandoverOptions
 	limit      *rate.Limiter
+	limits     timing.ProgramLimits
 	opening    chan struct{}  // a semaphore of questionAbout
 	closed     chan struct{}  // closed by close
 	markClosed func()         // closes closed, once
@@ -96,7 +95,7 @@ func (q *question) byRepeatedCall() bool { return q.elicit && q.client.inputRequ
 
 func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
 	h := &handovers{
-		ses: ses, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute),
+		ses: ses, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute), limits: timing.Current().ProgramLimits,
 		opening: make(chan struct{}, 1), closed: make(chan struct{}), open: make(map[string]*question),
 	}
 	h.markClosed = sync.OnceFunc(func() { close(h.closed) })
@@ -115,7 +114,7 @@ func (h *handovers) asker() executor.HandoverAsker {
 	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.ses.client}
 }
 
-// close ends all handovers. It waits for them at most handoverCloseLimit.
+// close ends all handovers. It waits for them at most Timing.CloseHandovers.
 func (h *handovers) close() {
 	h.markClosed()
 	ended := make(chan struct{})
@@ -125,7 +124,7 @@ func (h *handovers) close() {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(handoverCloseLimit):
+	case <-time.After(h.limits.CloseHandovers):
 	}
 	h.opts.Questions.Forget(h.asker())
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -302,7 +303,7 @@ func TestCloseDuringHandover(t *testing.T) {
 		}
 		took := time.Since(begin)
 		time.Sleep(p.endTakes)
-		if took > handoverCloseLimit || len(p.desk.Questions()) != 0 {
+		if took > timing.Default().CloseHandovers || len(p.desk.Questions()) != 0 {
 			t.Errorf("after %v: open questions %+v", took, p.desk.Questions())
 		}
 	})

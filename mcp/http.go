@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -25,6 +25,7 @@ type HTTPSession struct {
 	closeSession        func() error
 	running             sync.WaitGroup // calls of ServeTool; grows only while closed is false
 	posts               inFlight       // POST requests
+	limits              timing.ProgramLimits
 
 	mu     sync.Mutex // guards closed
 	closed bool       // no call of ServeTool begins
@@ -54,7 +55,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	sessions := &mcpSessions{protocol: srv, sessions: map[string]*mcpSession{}}
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
-		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession,
+		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,
 	}, nil
 }
 
@@ -93,7 +94,7 @@ func (h *HTTPSession) End(reason string) error {
 		what += ": " + reason
 	}
 	h.cancel(executor.Errorf(executor.ErrSessionEnded, "Open the session again, and start over.", "%s", what))
-	h.posts.wait(responseTimeout, nil) // the SDK drops those that are not sent when it is closed
+	h.posts.wait(h.limits.LastResults, nil) // the SDK drops those that are not sent when it is closed
 	err := h.sessions.close()
 	h.mu.Lock()
 	h.closed = true
@@ -101,9 +102,6 @@ func (h *HTTPSession) End(reason string) error {
 	h.running.Wait()
 	return errors.Join(err, h.closeSession())
 }
-
-// responseTimeout is the time that the canceled calls of a session have to send their results.
-const responseTimeout = 500 * time.Millisecond
 
 // openSession opens a session and returns the function that ends it.
 func (s *Server) openSession(ctx context.Context) (*toolSession, func() error, error) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // maxMessage is the maximum length of a message from a client, in bytes. The largest legitimate one
@@ -33,14 +35,15 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 // the agent. StdioTransport replies with the JSON-RPC error and continues: -32700 for a line that
 // is not JSON or longer than 10 MiB, -32600 for JSON that is not a message, such as a batch, which
 // MCP removed in version 2025-06-18. It ignores blank lines. When r ends, it waits up to
-// [DrainTimeout] for the replies to running calls.
+// 0.7 s for the replies to running calls.
 func StdioTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
-	return &stdioTransport{r, &lockedWriter{w: w}}
+	return &stdioTransport{r, &lockedWriter{w: w}, timing.Current().Drain}
 }
 
 type stdioTransport struct {
-	r io.ReadCloser
-	w *lockedWriter
+	r     io.ReadCloser
+	w     *lockedWriter
+	drain time.Duration // timing.Timing.Drain
 }
 
 // Connect implements sdk.Transport.
@@ -51,12 +54,8 @@ func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 		return nil, err
 	}
 	life, cancel := context.WithCancel(ctx)
-	return &stdioConn{Connection: conn, closed: life.Done(), close: cancel}, nil
+	return &stdioConn{Connection: conn, closed: life.Done(), close: cancel, drain: t.drain}, nil
 }
-
-// DrainTimeout is how long a [StdioTransport] waits for the replies to running calls after its
-// input has ended. Hosts kill a server about two seconds after that.
-const DrainTimeout = 700 * time.Millisecond
 
 // A stdioConn hides the end of the input from the SDK while calls are running. The SDK would drop
 // their replies. With the delay, a client that writes its requests and closes its output receives
@@ -66,12 +65,13 @@ type stdioConn struct {
 	calls  inFlight
 	closed <-chan struct{} // also when the context of Connect is done
 	close  func()
+	drain  time.Duration
 }
 
 func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if errors.Is(err, io.EOF) {
-		c.calls.wait(DrainTimeout, c.closed)
+		c.calls.wait(c.drain, c.closed)
 	}
 	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
 		c.calls.begin()

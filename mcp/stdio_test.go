@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
@@ -157,7 +158,7 @@ func TestLastLineWithoutNewline(t *testing.T) {
 }
 
 // TestRepliesAfterEOF checks that a client that writes its requests and closes its output receives
-// the replies that arrive within DrainTimeout, and that other calls are canceled.
+// the replies that arrive within Timing.Drain, and that other calls are canceled.
 func TestRepliesAfterEOF(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -166,8 +167,8 @@ func TestRepliesAfterEOF(t *testing.T) {
 		ends    time.Duration
 	}{
 		{"immediately", 0, true, 0},
-		{"soon", DrainTimeout / 2, true, DrainTimeout / 2},
-		{"never", time.Hour, false, DrainTimeout},
+		{"soon", timing.Default().Drain / 2, true, timing.Default().Drain / 2},
+		{"never", time.Hour, false, timing.Default().Drain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

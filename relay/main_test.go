@@ -18,9 +18,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	timing.ScaleForTests(5)
+	goleak.VerifyTestMain(m)
+}
 
 // onlyHost is a Policy that allows one host.
 type onlyHost string

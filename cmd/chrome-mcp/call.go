@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -201,10 +201,6 @@ type terminal struct {
 	end            func() error // disconnects, and ends what startTerminal started
 }
 
-// terminalCloseTimeout is the time that the browser of a terminal has to exit. No MCP host kills
-// the server after a few seconds.
-const terminalCloseTimeout = 10 * time.Second
-
 // startTerminal connects to the session of the settings. With --no-server, it starts a separate
 // browser.
 func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
@@ -264,7 +260,7 @@ func (t *terminal) startInProcess(ctx context.Context, s *settings) sdk.Transpor
 		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
 	}
 	t.toolsets = s.tools
-	s.closeTimeout = terminalCloseTimeout
+	s.closeTimeout = timing.Current().CloseTerminal
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
 	ran := make(chan error, 1)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,10 +19,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
-
-// connectTimeout is the time that a remote server has to answer the first request.
-const connectTimeout = 10 * time.Second
 
 // isURL reports whether the value of --connect is a URL and not the path of a socket.
 func isURL(connect string) bool {
@@ -102,7 +99,7 @@ func isLoopback(host string) bool {
 
 // checkReady checks that a server is reachable and accepts the token.
 func checkReady(ctx context.Context, client *http.Client, base string) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().RemoteServer)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -198,17 +199,13 @@ func (b *executorStack) Status(ctx context.Context) executor.Status {
 	return status
 }
 
-// extensionCloseTimeout is the time that the extension has to close the tabs that the agent opened
-// and to detach from the user's tabs. Then the bridge closes and removes its handshake file.
-const extensionCloseTimeout = 700 * time.Millisecond
-
 // Close disconnects the CDP clients, ends the session, and closes the browser if it was launched.
 func (b *executorStack) Close() error {
 	clients := b.cdp.close()
 	if b.bridge == nil {
 		return errors.Join(clients, b.Executor.Close(), b.closeBrowsers())
 	}
-	late := time.AfterFunc(extensionCloseTimeout, func() { b.bridge.Close() })
+	late := time.AfterFunc(timing.Current().CloseExtension, func() { b.bridge.Close() })
 	defer late.Stop()
 	session := b.Executor.Close()
 	var browsers error

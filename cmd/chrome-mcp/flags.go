@@ -94,7 +94,7 @@ type settings struct {
 	version, launch, follow, json    bool
 	fix, force                       bool
 	versionsURL, via                 string
-	closeTimeout                     time.Duration // replaces the constant closeTimeout if not 0
+	closeTimeout                     time.Duration // replaces Timing.CloseBrowser if not 0
 	printPairing, printExtensionPath bool
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // binary is the program under test, built as a user builds it.
@@ -16,6 +17,7 @@ var binary string
 
 func TestMain(m *testing.M) {
 	acpagent.Handle()
+	timing.ScaleForTests(5)
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -36,7 +38,7 @@ func buildAndRun(m *testing.M) (int, error) {
 		os.Setenv("GOENV", filepath.Join(config, "go", "env"))
 	}
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test", "-o", binary, ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test -X github.com/chrome-mcp/chrome-mcp/internal/timing.hangLimitScale=5", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("go build: %w\n%s", err, out)

@@ -10,11 +10,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const (
-	// profileWait is the time that a call waits for a profile that another session or process uses.
-	profileWait = 5 * time.Second
 	// profilePoll is the interval at which it checks whether another process still uses the
 	// profile.
 	profilePoll = 100 * time.Millisecond
@@ -61,7 +60,7 @@ func (l *profileLease) newSibling() *profileLease {
 // acquire waits until no other session uses a profile. A session acquires a profile before its
 // browser starts, and calls settle with the result.
 func (l *profileLease) acquire(ctx context.Context, profile string) error {
-	timeout := time.NewTimer(profileWait)
+	timeout := time.NewTimer(timing.Current().ProfileInUse)
 	defer timeout.Stop()
 	for {
 		released := l.of.released.Changed()
@@ -189,10 +188,10 @@ func (b *profileBackend) ConnectCDP(ctx context.Context, opts *executor.CDPOptio
 }
 
 // start calls ready, which starts the browser if none is running. If another process uses the
-// profile, it waits up to profileWait for that process to exit. After an error, the session does
-// not use the profile, unless another call has started the browser.
+// profile, it waits up to Timing.ProfileInUse for that process to exit. After an error, the session
+// does not use the profile, unless another call has started the browser.
 func (b *profileBackend) start(ctx context.Context, ready func(context.Context) error) (err error) {
-	deadline := time.Now().Add(profileWait)
+	deadline := time.Now().Add(timing.Current().ProfileInUse)
 	if err := b.lease.acquire(ctx, b.profile); err != nil {
 		return err
 	}

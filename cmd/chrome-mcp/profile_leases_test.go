@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A lockedBackend is a backend whose profile another process uses until a time.
@@ -47,7 +48,7 @@ func (l *profileLease) executor(t *testing.T, b executor.Backend) executor.Execu
 	return ex
 }
 
-// wantInUse checks that a call fails after profileWait because the profile is in use.
+// wantInUse checks that a call fails after Timing.ProfileInUse because the profile is in use.
 func wantInUse(t *testing.T, ex executor.Executor, text, hint string) {
 	t.Helper()
 	start := time.Now()
@@ -56,7 +57,7 @@ func wantInUse(t *testing.T, ex executor.Executor, text, hint string) {
 	if !ok || e.Code != executor.ErrBackpressure || !e.Retryable || !strings.Contains(e.Message(), text) || !strings.Contains(e.Hint, hint) {
 		t.Errorf("error %+v, want %q, %q", e, text, hint)
 	}
-	if d := time.Since(start); d < profileWait || d > profileWait+profilePoll {
+	if wait, d := timing.Default().ProfileInUse, time.Since(start); d < wait || d > wait+profilePoll {
 		t.Errorf("it waited %v", d)
 	}
 }

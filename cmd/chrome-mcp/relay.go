@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
@@ -30,7 +31,7 @@ func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport,
 	if err != nil {
 		return err
 	}
-	defer runWithTimeout(closeTimeout, remote.Close)
+	defer runWithTimeout(timing.Current().CloseBrowser, remote.Close)
 	r := &mcpRelay{local: local, remote: remote, transport: transport, log: log, ended: make(chan error, 1)}
 	go r.receive(ctx)
 	go r.send(ctx)

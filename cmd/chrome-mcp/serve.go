@@ -15,29 +15,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// When stdin ends or a signal arrives, the program exits within three seconds: at the end of stdin,
-// pending calls have mcp.DrainTimeout to finish, and after that the timeouts below apply. MCP hosts
-// kill the server after two to five seconds; a browser that is still running then exits when our
-// end of its pipe closes.
-const (
-	// cancelTimeout is the time that canceled calls have to return.
-	cancelTimeout = 300 * time.Millisecond
-	// closeTimeout is the time that the browser has to exit.
-	closeTimeout = 1800 * time.Millisecond
-)
-
-const (
-	// clientTimeout is the time that the bridge waits for the name of the client, by which users
-	// distinguish agents.
-	clientTimeout = 500 * time.Millisecond
-	// openDelay delays opening the bridge, so that it does not slow down the first responses, which
-	// MCP hosts wait for.
-	openDelay = 50 * time.Millisecond
-)
+// openDelay delays opening the bridge, so that it does not slow down the first responses, which MCP
+// hosts wait for.
+const openDelay = 50 * time.Millisecond
 
 // serve serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
 // error.
@@ -72,7 +57,7 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	}
 	trimmer := newIdleTrimmer(stdin, stdout)
 	defer trimmer.Close()
-	in := &eofNotifier{Reader: trimmer, ended: func() { time.AfterFunc(mcp.DrainTimeout, cancel) }}
+	in := &eofNotifier{Reader: trimmer, ended: func() { time.AfterFunc(timing.Current().Drain, cancel) }}
 	ran := make(chan error, 1)
 	go func() { ran <- mcpServer.Run(ctx, mcp.StdioTransport(in, trimmer)) }()
 	select {
@@ -80,7 +65,7 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	case <-ctx.Done():
 		select {
 		case <-ran:
-		case <-time.After(cancelTimeout):
+		case <-time.After(timing.Current().CancelCalls):
 			log.Warn("calls did not return before shutdown")
 		}
 	}
@@ -205,7 +190,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		s.watched.Close()
 		cancel()
 		background.Wait()
-		err := runWithTimeout(cmp.Or(s.closeTimeout, closeTimeout), b.Close)
+		err := runWithTimeout(cmp.Or(s.closeTimeout, timing.Current().CloseBrowser), b.Close)
 		if errors.Is(err, errCloseTimeout) {
 			log.Warn("browser shutdown timed out; it exits with this process", "error", err)
 			err = nil // the shutdown itself succeeded
@@ -224,7 +209,7 @@ func connectExtension(ctx context.Context, server *bridge.Server, rules *policy.
 	name := ""
 	select {
 	case name = <-client:
-	case <-time.After(clientTimeout):
+	case <-time.After(timing.Current().ClientName):
 	case <-ctx.Done():
 		return
 	}

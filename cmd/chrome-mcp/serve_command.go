@@ -19,16 +19,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 const (
-	// startTimeout is the time that a server has to start, after an earlier one has exited.
-	startTimeout = 10 * time.Second
 	// startPoll is the interval at which the start of a server is checked.
 	startPoll = 10 * time.Millisecond
-	// poolCloseTimeout is the time that the browsers of the sessions have to exit at the end.
-	poolCloseTimeout = 8 * time.Second
 	// startedIdleTimeout is the idle timeout of a server that call or shell started.
 	startedIdleTimeout = time.Hour
 	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its
@@ -152,7 +149,7 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 	opener.dashboard = startDashboard(s, kindServer, opener.board, opener.desk, 0, log)
 	err = server.New(opts).Serve(ctx, l)
 	opener.dashboard.stop()
-	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))
+	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))
 }
 
 // listenSocket listens on the Unix socket of the data directory.

@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/spf13/cobra"
 )
 
@@ -153,7 +154,8 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
-	limit := time.NewTimer(startTimeout + server.StopTimeout) // it waits for one that is stopping
+	wait := timing.Current().StartServer + server.StopTimeout
+	limit := time.NewTimer(wait) // it waits for one that is stopping
 	defer limit.Stop()
 	for ended := false; ; {
 		st, err := client.Status(ctx)
@@ -168,7 +170,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 			ended = true
 		case <-time.After(startPoll):
 		case <-limit.C:
-			return st, executor.Errorf(executor.ErrLaunchFailed, "The log of the server is "+path+".", "the server did not respond within %v", startTimeout+server.StopTimeout)
+			return st, executor.Errorf(executor.ErrLaunchFailed, "The log of the server is "+path+".", "the server did not respond within %v", wait)
 		case <-ctx.Done():
 			return st, context.Cause(ctx)
 		}

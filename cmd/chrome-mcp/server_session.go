@@ -21,6 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/spf13/pflag"
 )
@@ -55,13 +56,14 @@ func (s *serverSession) ServeStream(stream io.ReadWriteCloser) error {
 	// that have just ended are still sent, unless the client does not read them.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	limits := timing.Current()
 	stop := context.AfterFunc(s.ended, func() {
 		if conn, ok := stream.(interface{ SetReadDeadline(time.Time) error }); ok {
 			conn.SetReadDeadline(time.Unix(1, 0))
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(mcp.DrainTimeout + cancelTimeout):
+		case <-time.After(limits.Drain + limits.CancelCalls):
 			stream.Close()
 		}
 	})
@@ -318,7 +320,7 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 	if !s.given("structured") {
 		s.structured = true
 	}
-	s.closeTimeout = terminalCloseTimeout
+	s.closeTimeout = timing.Current().CloseTerminal
 	s.outputName = name
 	return s, nil
 }

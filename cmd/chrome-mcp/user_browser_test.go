@@ -33,9 +33,7 @@ func newUserBrowser(t *testing.T) *userBrowser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
-	if err := extension.Write(filepath.Join(root, "extension")); err != nil {
-		t.Fatal(err)
-	}
+	userbrowser.WriteExtension(t, filepath.Join(root, "extension"))
 	return &userBrowser{t: t, root: root}
 }
 

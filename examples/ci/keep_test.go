@@ -12,7 +12,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
+
+func TestMain(m *testing.M) {
+	timing.ScaleForTests(5)
+	os.Exit(m.Run())
+}
 
 // failing is the variable that makes TestFails fail, like a user's test of a broken shop.
 const failing = "EXAMPLE_MUST_FAIL"

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
+
+func TestMain(m *testing.M) {
+	timing.ScaleForTests(5)
+	os.Exit(m.Run())
+}
 
 func TestRun(t *testing.T) {
 	userbrowser.Find(t)

@@ -15,21 +15,11 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-const (
-	// discoverTimeout bounds the request for the WebSocket URL.
-	discoverTimeout = 5 * time.Second
-	// connectTimeout bounds the TCP connection.
-	connectTimeout = 5 * time.Second
-	// dialTimeout bounds the WebSocket handshake. A Chrome that is configured to prompt its user
-	// responds after the user has answered.
-	dialTimeout = 30 * time.Second
-	// answerTimeout bounds the first response over the WebSocket.
-	answerTimeout = 5 * time.Second
-	// maxDiscovery bounds the response of the debugging port, which has a few hundred bytes.
-	maxDiscovery = 64 << 10
-)
+// maxDiscovery bounds the response of the debugging port, which has a few hundred bytes.
+const maxDiscovery = 64 << 10
 
 // An attachedBrowser describes a browser that we attached to.
 type attachedBrowser struct {
@@ -82,7 +72,7 @@ func dial(ctx context.Context, at endpoint) (transport, attachedBrowser, error) 
 	}
 	u.Fragment = ""
 
-	conn, v, err := openBrowser(ctx, u, at.Header, dialTimeout)
+	conn, v, err := openBrowser(ctx, u, at.Header, timing.Current().Dial)
 	var notBrowser *notBrowserError
 	switch {
 	case err == nil:
@@ -120,7 +110,8 @@ func openBrowser(ctx context.Context, u *url.URL, header http.Header, wait time.
 		return nil, version{}, err
 	}
 	// Read ignores its context, so closing the connection interrupts it.
-	answerCtx, cancelAnswer := context.WithTimeout(ctx, answerTimeout)
+	limit := timing.Current().FirstResponse
+	answerCtx, cancelAnswer := context.WithTimeout(ctx, limit)
 	defer cancelAnswer()
 	stop := context.AfterFunc(answerCtx, func() { _ = conn.Close() })
 	v, err := getVersion(answerCtx, conn)
@@ -130,7 +121,7 @@ func openBrowser(ctx context.Context, u *url.URL, header http.Header, wait time.
 	if err != nil {
 		_ = conn.Close()
 		if answerCtx.Err() != nil {
-			err = fmt.Errorf("no answer within %s", answerTimeout)
+			err = fmt.Errorf("no answer within %s", limit)
 		}
 		return nil, version{}, &notBrowserError{err}
 	}
@@ -139,7 +130,7 @@ func openBrowser(ctx context.Context, u *url.URL, header http.Header, wait time.
 
 // discover queries the debugging port at u for its WebSocket URL.
 func discover(ctx context.Context, u *url.URL, header http.Header) (*url.URL, error) {
-	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().Discover)
 	defer cancel()
 	found, err := fetchVersion(ctx, u, header)
 	var rejected *hostRejected

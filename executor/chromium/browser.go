@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A NetworkPolicy decides on every connection that a launched browser makes. policy.Policy
@@ -59,6 +60,7 @@ type start struct {
 // New returns a Backend. It starts nothing. The first call that needs the browser reports options
 // that contradict each other.
 func New(opts Options) *Backend {
+	opts.timing = cmp.Or(opts.timing, timing.Current())
 	return &Backend{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
 }
 

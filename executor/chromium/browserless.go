@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A Browserless describes a browserless service, which launches a browser for each connection and
@@ -138,7 +139,8 @@ func (b *Browserless) dial(ctx context.Context, args []string) (t transport, v v
 		}
 		header.Set("Authorization", "Bearer "+token)
 	}
-	wait := max(dialTimeout/time.Duration(len(b.URLs)), 2*connectTimeout)
+	limits := timing.Current()
+	wait := max(limits.Dial/time.Duration(len(b.URLs)), 2*limits.Connect)
 	full := false
 	var failed []string
 	start := rand.IntN(len(b.URLs))

@@ -84,9 +84,9 @@ func (c *cdpClient) Send(ctx context.Context, m executor.CDPMessage) error {
 }
 
 // Receive implements executor.CDPConn. It delays the event that a page was attached until the browser
-// context has the proxy's credentials, for at most attachTimeout, and the event that a download is
-// complete until the file has been moved, for at most moveTimeout. Later messages wait, too, so that
-// their order remains.
+// context has the proxy's credentials, for at most Timing.AttachTab, and the event that a download is
+// complete until the file has been moved, for at most Timing.MoveDownload. Later messages wait,
+// too, so that their order remains.
 func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 	m, err := c.client.Receive(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *cdpClient) run() {
 	if r.conn.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), warmUpTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.ProxyRequest)
 	defer cancel()
 	r.forgetContexts(ctx)
 }
@@ -175,7 +175,7 @@ func (c *cdpClient) awaitCredentials(ctx context.Context, params json.RawMessage
 	if !r.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !r.isClientContext(e.TargetInfo) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.AttachTab)
 	defer cancel()
 	select {
 	case <-r.clients.context(string(e.TargetInfo.BrowserContextID)).credentialsDone():

@@ -476,9 +476,9 @@ func TestCDPClientPopup(t *testing.T) {
 			t.Cleanup(site.Close)
 			o := testOptions(t)
 			o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
-			o.popupWindowTimeout = 10 * await.HangLimit // longer than the test
+			o.timing.PausedPopup = 10 * await.HangLimit // longer than the test
 			if release == nil {
-				o.popupWindowTimeout = time.Second
+				o.timing.PausedPopup = time.Second
 			}
 			b := newBrowser(t, o)
 			first := connectCDP(t, ctx, b)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -14,10 +13,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
-
-// popupWindowTimeout limits how long a popup window stays paused for a CDP client that does not
-// resume it. It is below attachTimeout.
-const popupWindowTimeout = 10 * time.Second
 
 // maxPages limits the pages whose context cdpClients stores.
 const maxPages = 1000
@@ -130,7 +125,7 @@ func (r *instance) clientPageAttached(s *cdpconn.Session, info *target.Info) {
 		return
 	}
 	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), warmUpTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.ProxyRequest)
 		defer cancel()
 		c.storing.Lock()
 		var err error

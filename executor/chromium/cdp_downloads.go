@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
@@ -213,9 +212,6 @@ func isArtifactsDir(path string) bool {
 	return err == nil && info.IsDir() && owneronly.Private(info) && owneronly.CheckOwner(info) == nil
 }
 
-// moveTimeout limits how long a client waits until a download has been moved.
-const moveTimeout = 30 * time.Second
-
 // maxDownloadResults limits the results that cdpClients stores.
 const maxDownloadResults = 256
 
@@ -253,7 +249,7 @@ func (c *cdpClient) finishedDownload(ctx context.Context, params json.RawMessage
 	if json.Unmarshal(params, &e) != nil || e.State != cdpbrowser.DownloadProgressStateCompleted {
 		return params
 	}
-	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.instance.opts.timing.MoveDownload)
 	defer cancel()
 	f := c.instance.clients.downloadResult(e.GUID)
 	select {

@@ -130,7 +130,7 @@ func (r *instance) checkSubresource(u *url.URL) error {
 // isSubframe reports whether a frame is not the top frame of a tab. The top frame has the target id
 // of the tab. A frame that the browser does not know as a target is a subframe.
 func (r *instance) isSubframe(frame string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 	defer cancel()
 	var res target.GetTargetInfoResult
 	err := r.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)

@@ -13,17 +13,15 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const (
 	// activePortName is the file in its user data directory in which a browser publishes its
 	// DevTools port and path.
 	activePortName = "DevToolsActivePort"
-	// activePortTimeout bounds the check whether a program listens on that port, on this machine.
-	activePortTimeout = time.Second
 	// maxActivePort bounds the size of the file, in bytes.
 	maxActivePort = 4 << 10
 )
@@ -144,7 +142,7 @@ func readActivePort(dir string) (*url.URL, error) {
 		return nil, fmt.Errorf("the browser of %s has exited", path)
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.FormatUint(port, 10))
-	conn, err := net.DialTimeout("tcp", address, activePortTimeout)
+	conn, err := net.DialTimeout("tcp", address, timing.Current().PortCheck)
 	if err != nil {
 		return nil, fmt.Errorf("the browser of %s has exited", path)
 	}

@@ -19,22 +19,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
-)
-
-const (
-	// launchTimeout bounds the time to the first response of a browser. A cold start from a slow
-	// disk takes several seconds.
-	launchTimeout = 20 * time.Second
-	// startupErrorGrace bounds the wait for the output and exit of a browser that closed its pipe
-	// during launch.
-	startupErrorGrace = 5 * time.Second
-	// closeGrace is the time that a browser has to exit after its pipe is closed. It takes 0.1 s,
-	// and more on a busy machine. The limit leaves the program time to exit within 3 s of a request
-	// to do so.
-	closeGrace = 2 * time.Second
-	// outputGrace bounds how long helper processes that outlive the browser may keep its output
-	// open before it counts as complete.
-	outputGrace = 500 * time.Millisecond
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A transport sends and receives the messages of a browser. Read and Write ignore their contexts
@@ -61,6 +46,7 @@ type process struct {
 	output  output
 	pipes   *pipes
 	logger  *slog.Logger
+	timing  timing.Timing  // never changes
 	work    sync.WaitGroup // the goroutines that close waits for
 	swept   chan struct{}  // closed when the launch's sweep has finished
 
@@ -73,10 +59,6 @@ type process struct {
 // contradict each other, and otherwise ErrLaunchFailed with one sentence that says why. After an
 // error, the browser is no longer running.
 func launch(ctx context.Context, o Options) (*process, error) {
-	return launchWithin(ctx, o, launchTimeout)
-}
-
-func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -97,7 +79,7 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 		return nil, err
 	}
 	p := &process{
-		path: path, dir: prof.dir, headless: headless, profile: prof, logger: o.Logger,
+		path: path, dir: prof.dir, headless: headless, profile: prof, logger: o.Logger, timing: o.timing,
 		exited: make(chan struct{}), swept: make(chan struct{}),
 	}
 	if err := o.prepareProfile(prof.dir); err != nil {
@@ -108,7 +90,7 @@ func launchWithin(ctx context.Context, o Options, limit time.Duration) (*process
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, prof.release(context.WithoutCancel(ctx)))
 	}
-	if err := p.await(ctx, limit); err != nil {
+	if err := p.await(ctx); err != nil {
 		p.abort()
 		return nil, err
 	}
@@ -136,7 +118,7 @@ func (p *process) start(o *Options) error {
 	}
 	cmd := exec.Command(p.path, args...)
 	cmd.Stdout, cmd.Stderr = &p.output, &p.output // never our stdout, which may carry a protocol
-	cmd.WaitDelay = outputGrace
+	cmd.WaitDelay = p.timing.HelperOutput
 	if cmd.Env, err = noOtherPrograms(p.dir); err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Check the profile directory, or use another profile.", "profile directory: %w", err)
 	}
@@ -185,14 +167,14 @@ func (p *process) start(o *Options) error {
 }
 
 // await waits until the browser has responded. If it does not, await returns why.
-func (p *process) await(ctx context.Context, limit time.Duration) error {
+func (p *process) await(ctx context.Context) error {
 	answered := make(chan error, 1)
 	p.work.Go(func() {
 		var err error
 		p.version, err = getVersion(ctx, p.transport)
 		answered <- err
 	})
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(p.timing.Launch)
 	defer timer.Stop()
 	select {
 	case err := <-answered:
@@ -202,14 +184,14 @@ func (p *process) await(ctx context.Context, limit time.Duration) error {
 		// The pipe broke. The exit of the process gives the reason.
 		select {
 		case <-p.exited:
-		case <-time.After(startupErrorGrace):
-			return noResponseError(p.path, startupErrorGrace, p.output.String())
+		case <-time.After(p.timing.StartupError):
+			return noResponseError(p.path, p.timing.StartupError, p.output.String())
 		case <-ctx.Done():
 			return launchCanceledError(ctx)
 		}
 	case <-p.exited:
 	case <-timer.C:
-		return noResponseError(p.path, limit, p.output.String())
+		return noResponseError(p.path, p.timing.Launch, p.output.String())
 	case <-ctx.Done():
 		return launchCanceledError(ctx)
 	}
@@ -223,15 +205,15 @@ func (p *process) failure() error {
 }
 
 // close terminates the browser and returns when the browser, its helper processes and a temporary
-// profile are gone. The browser has closeGrace, or until ctx is done, to exit on its own; then it
-// is killed. All calls wait and return the same error, which says what could not be removed.
+// profile are gone. The browser has Timing.BrowserExit, or until ctx is done, to exit on its own;
+// then it is killed. All calls wait and return the same error, which says what could not be removed.
 func (p *process) close(ctx context.Context) error {
 	p.closeOnce.Do(func() {
 		p.profile.socket = socketOf(p.dir)
 		// Chromium exits when its command pipe is closed. The other direction stays open until
 		// then, so that Chromium does not block on a write.
 		_ = p.pipes.w.Close()
-		timer := time.NewTimer(closeGrace)
+		timer := time.NewTimer(p.timing.BrowserExit)
 		defer timer.Stop()
 		select {
 		case <-p.exited:
@@ -257,7 +239,7 @@ func (p *process) end() error {
 	}
 	_ = p.transport.Close() // both ends; close may have closed the first one
 	endHelpers(p.pid, p.profile)
-	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), p.timing.RemoveProfile)
 	defer cancel()
 	err := p.profile.release(ctx)
 	p.work.Wait()

@@ -84,10 +84,12 @@ func TestLaunchOfNonBrowserTimesOut(t *testing.T) {
 	// A child process also keeps the pipe and the output open.
 	o.Browser = fakeBrowser(t, "echo hello >&2; sleep 600 & sleep 600")
 	limit := 300 * time.Millisecond
-	_, err := launchWithin(t.Context(), o, limit)
+	o.timing.Launch = limit
+	_, err := launch(t.Context(), o)
 	for err != nil && !strings.Contains(err.Error(), "hello") && limit < await.HangLimit { // it had no time to print that
 		limit *= 2
-		_, err = launchWithin(t.Context(), o, limit)
+		o.timing.Launch = limit
+		_, err = launch(t.Context(), o)
 	}
 	wantFailure(t, o.DataDir, err, fmt.Sprintf("did not answer within %v: hello", limit), "Chromium-based")
 	if out, _ := exec.Command("ps", "-eo", "stat=,args=").Output(); strings.Contains(string(out), o.DataDir) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // ownProcess makes the browser exit with this process, and starts it in a separate session. Ctrl-C
@@ -38,11 +40,11 @@ func killTree(pid int) {
 // time to save their data, such as cookies. Another browser may already have started on it, so there
 // only the processes in our browser's group are killed.
 func endHelpers(pid int, p *profile) {
-	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().RemoveProfile)
 	defer cancel()
 	ours := func(user int) bool { return p.temporary || processGroup(user) == pid }
 	if !p.temporary {
-		saving, cancel := context.WithTimeout(ctx, orphanGrace)
+		saving, cancel := context.WithTimeout(ctx, timing.Current().OrphanExit)
 		defer cancel()
 		poll(saving, 10*time.Millisecond, func() bool { return !slices.ContainsFunc(usersOf(p.dir), ours) })
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // testOptions returns options for a headless browser in a data directory of the test.
@@ -31,6 +32,7 @@ func testOptions(t *testing.T) Options {
 		Headless:  &headless,
 		NoSandbox: os.Getuid() == 0,
 		DataDir:   t.TempDir(),
+		timing:    timing.Current(),
 	}
 }
 

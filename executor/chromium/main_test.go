@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // childEnv makes the test binary a program that launches or attaches to a browser and waits to be
@@ -22,6 +23,7 @@ const childEnv = "CHROMIUM_TEST_LAUNCH"
 
 // TestMain fails if the tests leak a goroutine, a browser or a temporary profile.
 func TestMain(m *testing.M) {
+	timing.ScaleForTests(5)
 	if spec := os.Getenv(childEnv); spec != "" {
 		launchAndWait(spec)
 		return

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // The defaults of [Options].
@@ -143,7 +143,7 @@ type Options struct {
 
 	resolver egress.Resolver // of the egress proxy; nil means the system's resolver
 
-	popupWindowTimeout time.Duration // 0 means the constant popupWindowTimeout
+	timing timing.Timing // zero means timing.Current()
 }
 
 // profileName matches valid profile names. A profile name becomes a directory name on every
@@ -206,7 +206,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxDownloadBytes <= 0 {
 		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Logger, o.timing = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), cmp.Or(o.timing, timing.Current())
 	var err error
 	o.DataDir, err = dataDirectory(o.DataDir)
 	return o, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A processID permanently identifies one process. The operating system reuses process ids, but not
@@ -40,10 +41,6 @@ func usesProfile(pid int, dir string) bool {
 	return err == nil && slices.Contains(args, "--user-data-dir="+dir)
 }
 
-// orphanGrace is the time that an orphaned browser has to save its profile. An orphan that is still
-// running usually hangs, so it is short.
-const orphanGrace = 2 * time.Second
-
 // terminateOrphan terminates the browser of an earlier run, if it is still running on the profile
 // in dir. It does nothing unless process id, start time and profile equal those of the lock record.
 func terminateOrphan(ctx context.Context, id processID, dir string) (ended bool, err error) {
@@ -55,7 +52,7 @@ func terminateOrphan(ctx context.Context, id processID, dir string) (ended bool,
 			removeSocket(socketOf(dir))
 		}
 	}()
-	if err := terminate(id.PID); err == nil && waitGone(ctx, id, orphanGrace) {
+	if err := terminate(id.PID); err == nil && waitGone(ctx, id, timing.Current().OrphanExit) {
 		return true, nil
 	}
 	if !id.alive() {
@@ -64,7 +61,7 @@ func terminateOrphan(ctx context.Context, id processID, dir string) (ended bool,
 	if err := killProcess(id.PID); err != nil && id.alive() {
 		return false, fmt.Errorf("killing orphaned browser with process id %d: %w", id.PID, err)
 	}
-	if !waitGone(ctx, id, orphanGrace) {
+	if !waitGone(ctx, id, timing.Current().OrphanExit) {
 		return false, fmt.Errorf("orphaned browser with process id %d does not exit", id.PID)
 	}
 	return true, nil

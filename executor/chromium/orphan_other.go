@@ -10,6 +10,7 @@ import (
 	ps "github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // findProcess returns the process with the given id.
@@ -80,7 +81,7 @@ func endHelpers(_ int, p *profile) {
 	if !p.temporary {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().RemoveProfile)
 	defer cancel()
 	killProfileUsers(ctx, p.dir, func(int) bool { return true })
 }

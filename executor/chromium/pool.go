@@ -21,6 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const (
@@ -33,9 +34,6 @@ const (
 	// poolIdleTimeout is the time that a browser of a Pool without contexts keeps running, so that
 	// the next session does not have to launch it.
 	poolIdleTimeout = 30 * time.Second
-	// disposeTimeout bounds the disposal of a browser context. A browser that takes longer does not
-	// respond and is terminated.
-	disposeTimeout = 5 * time.Second
 )
 
 // A Pool runs launched browsers that several Backends share. Each [Backend] whose options name the
@@ -185,7 +183,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 	}
 	var err error
 	if b.proc != nil {
-		limit, cancel := context.WithTimeout(context.Background(), closeGrace)
+		limit, cancel := context.WithTimeout(context.Background(), opts.timing.BrowserExit)
 		defer cancel()
 		err = b.proc.close(limit)
 	}
@@ -305,7 +303,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		}
 	}
 	b.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), timing.Current().AttachTab)
 		defer cancel()
 		s := b.conn.BrowserSession()
 		var res struct {
@@ -400,7 +398,7 @@ func (r *instance) leavePool() {
 	if r.context == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), disposeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
 	defer cancel()
 	err := r.disposeContext(ctx, r.context)
 	for _, t := range r.Tabs() {
@@ -413,7 +411,7 @@ func (r *instance) leavePool() {
 	r.pooled.mu.Lock()
 	delete(r.pooled.instances, r.context)
 	r.pooled.mu.Unlock()
-	pinged, stop := context.WithTimeout(context.Background(), disposeTimeout)
+	pinged, stop := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
 	defer stop()
 	down := r.Ping(pinged) // the events before the reply have been handled
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const (
@@ -109,16 +110,12 @@ func newTemporaryProfile(dataDir string) (*profile, error) {
 	return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profile: %w", err)
 }
 
-// lockWait bounds the wait for a lock that is not held by a running owner, but by a sweep that
-// checks the directory or by a start that has not written its record yet.
-const lockWait = 2 * time.Second
-
 // errLocked is returned by lockFile when another process holds the lock.
 var errLocked = errors.New("locked by another process")
 
 // lockProfile locks the profile in dir and reads the record of the last owner.
 func lockProfile(ctx context.Context, dir string) (*profile, error) {
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().ProfileLock)
 	defer cancel()
 	p := &profile{dir: dir}
 	path := filepath.Join(dir, lockName)
@@ -180,10 +177,6 @@ func (p *profile) overwrite(b []byte) error {
 // unlock releases the profile without changing it.
 func (p *profile) unlock() { _ = p.lock.Close() }
 
-// removeLimit bounds the attempts to remove a temporary profile. Helper processes of the browser
-// may write to it for a short time after the browser has exited.
-const removeLimit = 5 * time.Second
-
 // release releases the profile after its browser has exited. It removes a temporary profile, and
 // clears the record of a named profile.
 func (p *profile) release(ctx context.Context) error {
@@ -199,7 +192,7 @@ func (p *profile) release(ctx context.Context) error {
 // removeProfile removes the directory of a temporary profile.
 func removeProfile(ctx context.Context, dir string) error {
 	removeSocket(socketOf(dir))
-	ctx, cancel := context.WithTimeout(ctx, removeLimit)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().RemoveProfile)
 	defer cancel()
 	var err error
 	poll(ctx, 20*time.Millisecond, func() bool {
@@ -231,7 +224,7 @@ func removeSocket(socket string) {
 	}
 	// The threads of a killed process may keep its socket open slightly longer than the process
 	// counts as alive.
-	ctx, cancel := context.WithTimeout(context.Background(), socketGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().ProfileSocket)
 	defer cancel()
 	if !poll(ctx, 5*time.Millisecond, func() bool { return !listens(socket) }) {
 		return
@@ -240,9 +233,6 @@ func removeSocket(socket string) {
 	_ = os.Remove(filepath.Join(dir, "SingletonCookie"))
 	_ = os.Remove(dir)
 }
-
-// socketGrace bounds how long a killed browser may keep its socket open.
-const socketGrace = 2 * time.Second
 
 // listens reports whether a process accepts connections at a Unix socket.
 func listens(socket string) bool {

@@ -19,9 +19,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
-// warmUpTimeout bounds one request to our own proxy.
-const warmUpTimeout = 10 * time.Second
-
 // warmUp makes the browser store the credentials of the egress proxy, with a request from its first
 // tab while that tab is still blank. Afterwards the browser sends them without a challenge. This
 // also covers WebSockets, for whose challenges CDP sends no event (measured on Chromium 156).
@@ -34,7 +31,7 @@ func (r *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) e
 	if r.proxyCredentialsKnown {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.ProxyRequest)
 	defer cancel()
 	var challenged bool
 	err := p.WithoutRequestFilter(ctx, func() (err error) {
@@ -79,7 +76,7 @@ func (r *instance) forgotCredentials(at time.Time) bool {
 	if stored {
 		return true // after that request
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 	defer cancel()
 	if err := r.storeCredentials(ctx); err != nil {
 		r.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)

@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,9 +26,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
-
-// attachTimeout bounds attaching to one tab.
-const attachTimeout = 15 * time.Second
 
 // An instance is one browser from launch or attachment to exit. It implements
 // session.BrowserInstance.
@@ -195,7 +191,7 @@ func (r *instance) connectAlone(ctx context.Context, opts Options) error {
 // that no event is missed.
 func (r *instance) autoAttachLaunched(ctx context.Context) error {
 	if r.opts.CDPClients {
-		r.conn.DelayPopupWindows(cmp.Or(r.opts.popupWindowTimeout, popupWindowTimeout))
+		r.conn.DelayPopupWindows(r.opts.timing.PausedPopup)
 		var err error
 		if r.defaultContext, _, err = r.browserContexts(ctx); err != nil {
 			return err
@@ -282,7 +278,7 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 }
 
 // waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
-// that does not respond takes at most attachTimeout.
+// that does not respond takes at most Timing.AttachTab.
 func (r *instance) waitForExistingTabs(ctx context.Context) {
 	_ = r.await(ctx, func() bool { return len(r.attaching) == 0 })
 }
@@ -376,7 +372,7 @@ func (r *instance) close() error {
 	if r.pooled != nil {
 		r.leavePool()
 	} else if r.conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.BrowserExit)
 		defer cancel()
 		switch {
 		case r.proc != nil:
@@ -413,7 +409,7 @@ func (r *instance) release() error {
 			return
 		}
 		if r.proc != nil {
-			ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+			ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.BrowserExit)
 			defer cancel()
 			err = errors.Join(err, r.proc.close(ctx))
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // unownedAge is the minimum age of a temporary profile without a lock record that counts as
@@ -134,9 +136,8 @@ func killProfileUsers(ctx context.Context, dir string, accept func(pid int) bool
 	const (
 		quietPasses = 2
 		pause       = 10 * time.Millisecond
-		limit       = 2 * time.Second
 	)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().HelperExit)
 	defer cancel()
 	quiet := 0
 	killed := map[int]bool{}

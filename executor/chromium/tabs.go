@@ -41,7 +41,7 @@ func (r *instance) NewTab(ctx context.Context, owner *session.Session) (*session
 
 // open creates a tab and waits until it is attached.
 func (r *instance) open(params map[string]any, owner *session.Session) (*session.Tab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 	defer cancel()
 	var res target.CreateTargetResult
 	err := r.conn.BrowserSession().Call(ctx, "Target.createTarget", params, &res)
@@ -87,7 +87,7 @@ func (r *instance) ownWindows() bool { return r.proc != nil && r.proc.headless }
 
 // awaitTab waits until the tab of a target is attached.
 func (r *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
-	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.AttachTab)
 	defer cancel()
 	var t *session.Tab
 	err := r.await(ctx, func() bool {
@@ -167,6 +167,7 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		setPermission = nil
 	}
 	return page.Options{
+		Timing:             r.opts.timing,
 		SetPermission:      setPermission,
 		Logger:             r.opts.Logger,
 		WaitingForDebugger: waiting,

@@ -75,7 +75,7 @@ func (r *instance) discovered(info *target.Info) {
 		return
 	}
 	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 		defer cancel()
 		err := r.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
@@ -142,7 +142,7 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 	}
 	if r.overTabLimit(info) {
 		r.work.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 			defer cancel()
 			// Its opener waits until it runs, and would otherwise wait forever.
 			if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
@@ -166,7 +166,7 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 	}
 	r.mu.Unlock()
 	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
 		defer cancel()
 		ready := make(chan struct{})
 		options := r.pageOptions(e.WaitingForDebugger, func() *session.Tab {

@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A pipeTransport sends and receives messages over the pipes of a browser. Each message ends with a
@@ -71,7 +72,7 @@ func (e *handshakeError) Error() string {
 // secrets.
 func dialWebSocket(ctx context.Context, address string, header http.Header) (*webSocketTransport, error) {
 	// Use a separate client, so that no proxy of the environment sees the URL.
-	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext}}
+	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: timing.Current().Connect}).DialContext}}
 	if header != nil { // a redirect would pass it to another host
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A Backend drives the browsers whose extension is connected to one server. It has the tabs of all
@@ -34,9 +35,8 @@ type Backend struct {
 	quota     *download.Quota               // of all downloads
 	hub       *hub                          // of CDP clients
 	secrets   page.SecretGuard
-	// reconnectWait is handoverReconnect, except in tests.
-	reconnectWait time.Duration
-	proxy         func() (*egress.Proxy, error) // of fetched URLs
+	timing    timing.Timing                 // tests replace it before the first call
+	proxy     func() (*egress.Proxy, error) // of fetched URLs
 
 	mu            sync.Mutex // guards the fields below
 	closed        bool
@@ -59,7 +59,7 @@ var (
 // server; Close does not close the server.
 func New(opts Options) *Backend {
 	opts = opts.withDefaults()
-	b := &Backend{opts: opts, log: opts.Logger, reconnectWait: handoverReconnect}
+	b := &Backend{opts: opts, log: opts.Logger, timing: timing.Current()}
 	b.hub = &hub{backend: b}
 	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
 	b.files = sync.OnceValues(func() (*download.Dir, error) {

@@ -41,9 +41,7 @@ func newUserBrowser(t testing.TB, data string, opts userBrowserOptions) *userBro
 	t.Cleanup(func() { os.RemoveAll(root) })
 	u := &userBrowser{t: t, root: root, data: data, opts: opts}
 	dir := filepath.Join(root, "extension")
-	if err := extfiles.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	userbrowser.WriteExtension(t, dir)
 	if opts.prepare != nil {
 		opts.prepare(dir)
 	}

@@ -62,9 +62,6 @@ const maxUnread = 16 << 20
 // commands fail: tools send their commands through the same queue.
 const maxSending = wire.MaxQueued / 4
 
-// undoTimeout bounds Close. A page that responds takes milliseconds.
-const undoTimeout = time.Second
-
 // A cdpClient is an executor.CDPConn. hub.mu guards its fields.
 type cdpClient struct {
 	hub      *hub
@@ -117,7 +114,7 @@ func (c *cdpClient) Close() error {
 	c.hub.mu.Unlock()
 	select {
 	case <-c.undone:
-	case <-time.After(undoTimeout):
+	case <-time.After(c.hub.backend.timing.UndoCDP):
 	}
 	return nil
 }

@@ -263,7 +263,7 @@ func consentOrigin(err error) string {
 // answer; the extension denies it if the user did. If the user does not answer in time, the command
 // fails with err.
 func (s *cdpSession) askConsent(command wire.CDPCommand, origin string, err error, done doneFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), consentTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.client.hub.backend.timing.Consent)
 	prompt := wire.PromptParams{Kind: wire.ConsentEval, Origin: origin, Client: s.client.id, Call: s.client.id}
 	queueErr := s.tab.queue(ctx, wire.MethodConsent, prompt, func(data json.RawMessage, promptErr error) {
 		cancel()

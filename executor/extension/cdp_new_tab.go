@@ -12,7 +12,7 @@ import (
 func (s *cdpSession) replyLater(m executor.CDPMessage, do func(context.Context) (any, error)) {
 	h := s.client.hub
 	h.backend.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), h.backend.timing.OpenTab)
 		defer cancel()
 		result, err := do(ctx)
 		h.mu.Lock()

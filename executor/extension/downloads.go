@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -204,7 +203,7 @@ func (in *installation) cancel(id int) {
 		return
 	}
 	in.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), in.backend.timing.CancelDownload)
 		defer cancel()
 		if err := c.Call(ctx, wire.MethodDownloadCancel, wire.DownloadRef{ID: id}, nil); err != nil {
 			in.backend.log.Warn("canceling a denied download failed", "error", err)

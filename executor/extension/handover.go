@@ -12,16 +12,9 @@ import (
 
 var _ executor.HandoverPrompter = (*Backend)(nil)
 
-const (
-	// handoverWait is how long one command waits for the answer of the user. The next command
-	// continues to wait.
-	handoverWait = 25 * time.Second
-	// handoverReconnect is how long a question waits for a disconnected browser. The extension
-	// reconnects within seconds unless the browser has exited.
-	handoverReconnect = 20 * time.Second
-	// handoverEnd bounds the command that removes a question.
-	handoverEnd = 2 * time.Second
-)
+// handoverWait is how long one command waits for the answer of the user. The next command
+// continues to wait.
+const handoverWait = 25 * time.Second
 
 // CanAsk implements executor.HandoverPrompter.
 func (b *Backend) CanAsk(tab executor.TabID) bool {
@@ -48,7 +41,7 @@ func (b *Backend) AskAbout(ctx context.Context, q executor.HandoverQuestion) (ex
 	}
 	defer func() {
 		if c := in.connection(); c != nil {
-			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), handoverEnd)
+			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.timing.HandoverEnd)
 			defer cancel()
 			_ = c.Call(limit, wire.MethodHandoverEnd, wire.HandoverRef{ID: q.ID}, nil)
 		}
@@ -82,9 +75,9 @@ func (b *Backend) AskAbout(ctx context.Context, q executor.HandoverQuestion) (ex
 	}
 }
 
-// awaitConnection waits until in is connected, up to b.reconnectWait.
+// awaitConnection waits until in is connected, up to Timing.HandoverReconnect.
 func (b *Backend) awaitConnection(ctx context.Context, in *installation) error {
-	limit, cancel := context.WithTimeout(ctx, b.reconnectWait)
+	limit, cancel := context.WithTimeout(ctx, b.timing.HandoverReconnect)
 	defer cancel()
 	err := b.changed.Wait(limit, func() bool {
 		c := in.connection()

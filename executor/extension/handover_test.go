@@ -17,7 +17,7 @@ import (
 func TestHandoverInChrome(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	u := env.u
-	env.b.reconnectWait = 100 * time.Millisecond
+	env.b.timing.HandoverReconnect = 100 * time.Millisecond
 	handOver := func(t *testing.T, id executor.TabID) *executor.HandedOver {
 		t.Helper()
 		h, err := pagetest.Of(env.s, id).HandOver(t.Context())
@@ -113,8 +113,8 @@ func TestHandoverInChrome(t *testing.T) {
 
 	t.Run("the worker restarts", func(t *testing.T) {
 		env.t, u.t = t, t
-		env.b.reconnectWait = await.HangLimit
-		defer func() { env.b.reconnectWait = 100 * time.Millisecond }()
+		env.b.timing.HandoverReconnect = await.HangLimit
+		defer func() { env.b.timing.HandoverReconnect = 100 * time.Millisecond }()
 		_, id := env.share("/restarted")
 		h := handOver(t, id)
 		asked := asks(t, id, "q3")

@@ -62,7 +62,7 @@ const maxEndings = 1000
 func newInstallation(b *Backend, key string) *installation {
 	in := &installation{
 		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
-		tr: newTransport(), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
+		tr: newTransport(b.timing), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
 	}
 	close(in.connectionDone)
 	in.tr.tools = toolCommands{in}

@@ -29,7 +29,7 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 	if c == nil {
 		return "", b.DisconnectedError()
 	}
-	answer, err := ask(ctx, c, kind, q.Site, q.Tool, executor.Errorf(executor.ErrConsentRequired, "",
+	answer, err := b.ask(ctx, c, kind, q.Site, q.Tool, executor.Errorf(executor.ErrConsentRequired, "",
 		"the user has not answered yet: the prompt is in the popup of the extension"))
 	if err != nil {
 		return "", err
@@ -43,10 +43,10 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 	return "", executor.Errorf(executor.ErrInternal, "", "invalid answer from the extension")
 }
 
-// ask prompts the user for the call of ctx. If the user does not answer within consentTimeout, it
+// ask prompts the user for the call of ctx. If the user does not answer within Timing.Consent, it
 // returns unanswered.
-func ask(ctx context.Context, c *bridge.Conn, kind, origin, tool string, unanswered error) (answer wire.PromptResult, err error) {
-	limit, cancel := context.WithTimeout(ctx, consentTimeout)
+func (b *Backend) ask(ctx context.Context, c *bridge.Conn, kind, origin, tool string, unanswered error) (answer wire.PromptResult, err error) {
+	limit, cancel := context.WithTimeout(ctx, b.timing.Consent)
 	defer cancel()
 	call := executor.CallOptionsOf(ctx)
 	err = c.Call(limit, wire.MethodConsent, wire.PromptParams{

@@ -13,9 +13,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// openTimeout bounds the opening of one tab.
-const openTimeout = 15 * time.Second
-
 // ID implements session.BrowserInstance. It is not used, because each tab has an InstanceID.
 func (b *Backend) ID() string { return "none" }
 
@@ -76,12 +73,9 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// elsewhereTimeout bounds the query for tabs that other servers drive.
-const elsewhereTimeout = time.Second
-
 // TabsOfOtherDrivers implements session.Sharer.
 func (b *Backend) TabsOfOtherDrivers(ctx context.Context) int {
-	ctx, cancel := context.WithTimeout(ctx, elsewhereTimeout)
+	ctx, cancel := context.WithTimeout(ctx, b.timing.OtherServers)
 	defer cancel()
 	n := 0
 	for _, in := range b.connectedInstallations() {
@@ -155,7 +149,7 @@ func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab,
 
 // open opens a tab that belongs to owner.
 func (in *installation) open(owner *session.Session) (*session.Tab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), in.backend.timing.OpenTab)
 	defer cancel()
 	in.mu.Lock()
 	in.opening++
@@ -265,10 +259,6 @@ func findTab(list []*installation, match func(in *installation, t *tab) bool) (*
 	return nil, nil, wire.Tab{}
 }
 
-// consentTimeout is how long a call waits for the user's answer. After it, the prompt stays in the
-// popup.
-const consentTimeout = 20 * time.Second
-
 // Consent implements session.Consenter.
 func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	in, t, _ := b.locate(st)
@@ -282,7 +272,7 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	if in.hasConsent(origin) {
 		return nil
 	}
-	answer, err := ask(ctx, c, wire.ConsentEval, origin, "", &executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
+	answer, err := in.backend.ask(ctx, c, wire.ConsentEval, origin, "", &executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
 		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
 		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."})
 	if err != nil {

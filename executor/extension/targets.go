@@ -57,6 +57,7 @@ func (in *installation) addTab(s *cdpconn.Session) {
 		made.SetOwner(opener.tab.Owner())
 	}
 	options := page.Options{
+		Timing: in.backend.timing,
 		Logger: in.backend.log, SecretGuard: &in.backend.secrets, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0, Shared: true, ID: executor.NewTabID("ext", in.id, made.Raw),
 		Attach: func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
 		OnEvent: func(ev page.Event) {

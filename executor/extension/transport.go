@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -35,7 +36,8 @@ const sessionPrefix = "tab-"
 // Responses and events are read from one queue, in the order in which the browser sent them.
 // Commands are sent immediately, without waiting for earlier responses.
 type transport struct {
-	tools toolCommands // set before use
+	tools  toolCommands  // set before use
+	timing timing.Timing // never changes
 
 	mu       sync.Mutex   // guards the fields below
 	conn     *bridge.Conn // nil while disconnected
@@ -58,13 +60,11 @@ type route struct {
 	session string // session id of a frame or a worker; empty for the tab itself
 }
 
-// detachReasonTimeout is how long a command whose tab is gone waits for the reason.
-const detachReasonTimeout = 300 * time.Millisecond
-
 var errTransportClosed = errors.New("the backend is closed")
 
-func newTransport() *transport {
+func newTransport(t timing.Timing) *transport {
 	return &transport{
+		timing: t,
 		routes: make(map[target.SessionID]route), calls: make(map[int64]int), failures: make(map[int64]error),
 		queue: notify.NewQueue[*cdproto.Message](0),
 	}
@@ -157,7 +157,7 @@ func (t *transport) answer(id int64, data json.RawMessage, err error) {
 	if errors.Is(err, executor.ErrDetached) || errors.Is(err, executor.ErrTargetGone) {
 		// The event with the reason arrives immediately after this response. It fails all
 		// commands of the tab.
-		time.AfterFunc(detachReasonTimeout, func() {
+		time.AfterFunc(t.timing.DetachReason, func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if _, waiting := t.calls[id]; waiting {

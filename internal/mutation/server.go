@@ -166,8 +166,8 @@ var server = promises{
 	"A data directory has one server at a time": {
 		{
 			File: "cmd/chrome-mcp/serve_command.go",
-			Old:  "	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))\n",
-			New:  "	l.Release()\n	return errors.Join(err, runWithTimeout(poolCloseTimeout, pool.Close))\n",
+			Old:  "	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))\n",
+			New:  "	l.Release()\n	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))\n",
 			Test: "TestServeStopWaitsForBrowsers",
 		},
 		{

@@ -22,7 +22,10 @@ type actionabilityOptions struct {
 	// Patience is how long, in milliseconds, an actionability failure must last, with nothing in
 	// progress, before the script returns it. Again means that the script returned one before.
 	Patience int64 `json:"patience"`
-	Again    bool  `json:"again"`
+	// Elsewhere is how long, in milliseconds, changes elsewhere in the document count as something in
+	// progress.
+	Elsewhere int64 `json:"elsewhere"`
+	Again     bool  `json:"again"`
 	// Selector is the selector that found the element, or "" for a ref. While the element is not
 	// visible, another match of the selector may become visible.
 	Selector string `json:"selector,omitempty"`
@@ -63,27 +66,18 @@ type actionPoint struct {
 	entry *focusResult
 }
 
-const (
-	// actionabilityPatience is how long a failure must persist, with nothing in progress, before
-	// waitActionable returns it. Overlays and validations often end with a timer, which cannot be
-	// observed.
-	actionabilityPatience = 3 * time.Second
-	// requestPatience is how long the page may take, while requests are in flight, to resolve a
-	// failure after one of them has ended.
-	requestPatience = 500 * time.Millisecond
-)
-
 // waitActionable waits until el is actionable and returns the action point in the tab's viewport.
 // It returns ErrNotActionable with the reason if el does not become actionable before the deadline
-// of ctx, or if the failure persists for actionabilityPatience with nothing in progress.
+// of ctx, or if the failure persists for Timing.Actionability with nothing in progress.
 func (v *View) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(executor.DefaultActionTimeout)
 	}
-	ctx, cancel := extend(ctx, scriptGrace)
+	limits := &v.tab.timing
+	ctx, cancel := extend(ctx, limits.Script)
 	defer cancel()
-	opts.Patience, opts.Selector = actionabilityPatience.Milliseconds(), el.selector
+	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.selector
 	for quiet := time.Now(); ; {
 		// The page script ends in time and returns the reason.
 		opts.Timeout = max(time.Until(deadline).Milliseconds(), 50)
@@ -99,12 +93,12 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 		if problem.Busy {
 			quiet = time.Now()
 		}
-		again := problem.retry && time.Since(quiet) < actionabilityPatience
+		again := problem.retry && time.Since(quiet) < limits.Actionability
 		if !again && v.tab.inflight.since(0) > 0 && v.pause(ctx) {
 			again = true
-			opts.Patience, opts.Again = requestPatience.Milliseconds(), true
+			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
 		}
-		if !again || time.Until(deadline) < 300*time.Millisecond {
+		if !again || time.Until(deadline) < limits.Recheck {
 			return nil, v.notActionable(ctx, el, problem)
 		}
 	}
@@ -158,7 +152,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 		if !up.OK {
 			// An element that covers a frame may be about to disappear. Check again, but not
 			// immediately.
-			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < time.Second && v.pause(ctx)}, nil
+			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < v.tab.timing.ParentDocument && v.pause(ctx)}, nil
 		}
 		p.x, p.y, pinch = up.X, up.Y, up.Pinch
 		p.moved = p.moved || up.Moved || parent.sess != d.sess
@@ -246,9 +240,6 @@ func (v *View) describeInterceptor(ctx context.Context, o *actionabilityFailure)
 	}
 	return v.withRef(o.doc, *o.By)
 }
-
-// scriptGrace is how long a page script may take to return the reason after its timeout.
-const scriptGrace = 1500 * time.Millisecond
 
 // callerKey is the context key under which the context of an action stores the caller's context.
 type callerKey struct{}

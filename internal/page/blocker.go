@@ -18,22 +18,10 @@ import (
 )
 
 const (
-	// blockLimit is how long a renderer may take to confirm that it blocks input. Without the
-	// confirmation no input is sent. The browser delays commands for an out-of-process iframe while
-	// the iframe navigates.
-	blockLimit = 2 * time.Second
 	// blockTime is how long deniedscripts.BlockInput blocks input in a document without a renewal.
 	// blockRenewal is the time between renewals.
 	blockTime    = 5 * time.Second
 	blockRenewal = 2 * time.Second
-	// pendingLimit is how long documents stay blocked after an input was sent that the browser does
-	// not confirm. Chromium never confirms an input whose frame was replaced, so an input also
-	// counts as handled if all documents of the tab respond to a script that was sent blockTime
-	// after it.
-	pendingLimit = 30 * time.Second
-	// inputEnd limits the wait, at the end of a call, for its input to be handled and for blocked
-	// documents to report it.
-	inputEnd = 500 * time.Millisecond
 )
 
 // An inputBlocker blocks the input of one call in the documents of its tab that the call may not
@@ -114,12 +102,13 @@ type sentInput struct {
 }
 
 // unhandled returns the inputs that a document may still receive, so that denied documents must
-// stay blocked.
+// stay blocked. Chromium never confirms an input whose frame was replaced, so an input also counts as
+// handled if all documents of the tab respond to a script that was sent blockTime after it.
 func (b *inputBlocker) unhandled() (pending []sentInput) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, i := range b.inputs {
-		if !notify.IsClosed(i.Done()) && time.Since(i.sent) < pendingLimit && b.answered.Sub(i.sent) < blockTime {
+		if !notify.IsClosed(i.Done()) && time.Since(i.sent) < b.v.tab.timing.PendingInput && b.answered.Sub(i.sent) < blockTime {
 			pending = append(pending, i)
 		}
 	}
@@ -256,7 +245,7 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 	required := b.required
 	b.required = nil
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(parentContext(ctx), blockLimit)
+	ctx, cancel := context.WithTimeout(parentContext(ctx), b.v.tab.timing.Block)
 	defer cancel()
 	for _, r := range required {
 		err := r.wait(ctx)
@@ -357,7 +346,7 @@ func (b *inputBlocker) lock(ctx context.Context) {
 
 // waitLocked prevents scrolling in the blocked documents and waits until they have been drawn.
 func (b *inputBlocker) waitLocked(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, inputEnd)
+	ctx, cancel := context.WithTimeout(ctx, b.v.tab.timing.InputEnd)
 	defer cancel()
 	for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.LockScrolling, true) {
 		_ = r.doc.wait(ctx, r.pending, nil)
@@ -433,7 +422,7 @@ func withProgress(err error, progress string) error {
 }
 
 // unblock removes the blocker of v after the browser has confirmed all sent input. Without the
-// confirmation, input stays blocked until it arrives, for at most pendingLimit. It returns
+// confirmation, input stays blocked until it arrives, for at most Timing.PendingInput. It returns
 // ErrPolicyDenied if input was blocked in a denied document.
 func (v *View) unblock(ctx context.Context) error {
 	b := v.tab.blocking.current()
@@ -453,7 +442,7 @@ func (t *Tab) endInput() {
 // end removes the blocker, as described for View.unblock.
 func (b *inputBlocker) end(ctx context.Context) error {
 	t := b.v.tab
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.v.tab.timing.InputEnd)
 	defer cancel()
 	confirmed := true
 	b.mu.Lock()
@@ -467,7 +456,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	b.ended = true
 	b.mu.Unlock()
 	if !confirmed && time.Since(inputs[0].sent) > blockTime { // input of an earlier call, possibly lost
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inputEnd)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.v.tab.timing.InputEnd)
 		b.probe(ctx)
 		cancel()
 		confirmed = len(b.unhandled()) == 0

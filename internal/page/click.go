@@ -15,10 +15,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// inputTimeout bounds the browser's response to input. The browser responds when the page has
-// handled the event. A page in an endless loop never handles it.
-const inputTimeout = 5 * time.Second
-
 // Click clicks the target.
 func (v *View) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
 	o := *cmp.Or(opts, new(executor.ClickOptions))
@@ -94,7 +90,7 @@ func joinNotes(notes ...string) string {
 // click of a double click does not receive the second.
 func (v *View) clickElement(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
 	defer func() { err = notClickedError(err) }()
-	late := pressDeliveryTimeout
+	late := v.tab.timing.PressDelivery
 	for tries := 1; ; tries++ {
 		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
@@ -105,7 +101,7 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return "", v.notStable(ctx, el)
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
-			late = busyPageTimeout
+			late = v.tab.timing.BusyPress
 		default:
 			return note, err
 		}
@@ -237,9 +233,6 @@ func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 	}
 }
 
-// staleFrameTimeout is how long the browser may route input by an outdated compositor frame.
-const staleFrameTimeout = time.Second
-
 // movePointerWithRetry moves the pointer to a point where el was found and verifies that el
 // received the move. It returns errTargetMoved if el is no longer at the point.
 //
@@ -249,7 +242,7 @@ const staleFrameTimeout = time.Second
 func (v *View) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
 		err := v.movePointerOnce(ctx, el, at)
-		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.hasOutOfProcessFrames() || time.Since(start) > staleFrameTimeout || ctx.Err() != nil || !v.pause(ctx) {
+		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.hasOutOfProcessFrames() || time.Since(start) > v.tab.timing.StaleFrame || ctx.Err() != nil || !v.pause(ctx) {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func toCookie(c *network.Cookie, withValue bool) executor.Cookie {
 // Cookies lists the cookies that the browser sends with requests of the document to its own site.
 func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*executor.Cookies, error) {
 	o := *cmp.Or(opts, new(executor.CookiesOptions))
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	op := executor.OpRead
 	if o.Values {
@@ -76,7 +76,7 @@ const cookieChars = 60
 
 // SetCookie sets a cookie of the document's site.
 func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.StorageChange, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	d, site, err := v.site(ctx, executor.OpStorage)
 	if err != nil {
@@ -118,7 +118,7 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 // DeleteCookies deletes cookies that the browser sends with requests of the document to its own
 // site. If names is nil, it deletes all of them that the gate allows.
 func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.StorageChange, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	d, site, err := v.site(ctx, executor.OpStorage)
 	if err != nil {
@@ -209,7 +209,7 @@ func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie,
 	if err := v.Check(ctx, executor.OpDownload, url); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	if err := v.tab.EnsureAttached(ctx); err != nil {
 		return nil, err

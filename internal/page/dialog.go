@@ -68,11 +68,12 @@ func (s *dialogs) automaticAnswer(d executor.Dialog) *executor.DialogAnswer {
 	return s.answer(d)
 }
 
-// opened counts a dialog that opens now, and returns the number of consecutive dialogs before it.
-func (s *dialogs) opened(now time.Time) (consecutive int) {
+// opened counts a dialog that opens now, and returns the number of consecutive dialogs before it:
+// those that opened within window after an answer.
+func (s *dialogs) opened(now time.Time, window time.Duration) (consecutive int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.consecutive++; now.Sub(s.answeredAt) > consecutiveDialogWindow {
+	if s.consecutive++; now.Sub(s.answeredAt) > window {
 		s.consecutive = 0
 	}
 	return s.consecutive
@@ -109,15 +110,10 @@ func (s *dialogs) waitAnswerable(ctx context.Context) error {
 	}
 }
 
-const (
-	// maxConsecutiveDialogs is how many dialogs a page may open, each directly after the previous
-	// one was answered. A page that opens more probably never stops, so the next answer terminates
-	// its scripts. No user would answer that many.
-	maxConsecutiveDialogs = 10
-	// consecutiveDialogWindow is how soon after an answer a dialog must open to count as
-	// consecutive.
-	consecutiveDialogWindow = time.Second
-)
+// maxConsecutiveDialogs is how many dialogs a page may open, each directly after the previous
+// one was answered. A page that opens more probably never stops, so the next answer terminates
+// its scripts. No user would answer that many.
+const maxConsecutiveDialogs = 10
 
 // error returns the ErrDialogOpen error of calls while the dialog is open.
 func (d *openDialog) error() *executor.Error {
@@ -155,7 +151,7 @@ func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOp
 	if !handedOver && t.closeIfNavigating(s, opened) {
 		return nil
 	}
-	opened.consecutive = t.dialogs.opened(time.Now())
+	opened.consecutive = t.dialogs.opened(time.Now(), t.timing.ConsecutiveDialogs)
 	t.setDialog(opened)
 	frame := string(opened.frameOr(t.main))
 	return func() { t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame}) }
@@ -313,7 +309,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	}
 	closed := func() (bool, error) { return t.dialogs.open.Load() != d, nil }
 	if err := answer(); err != nil {
-		limit, cancel := context.WithTimeout(ctx, time.Second)
+		limit, cancel := context.WithTimeout(ctx, t.timing.DialogClosed)
 		defer cancel()
 		if errors.Is(err, executor.ErrCDP) && t.await(limit, closed) == nil {
 			return nil, noDialogError("the dialog closed before it was answered; the page continued")

@@ -14,9 +14,9 @@ func TestConsecutiveDialogs(t *testing.T) {
 	for i, c := range []struct {
 		after time.Duration // since the previous answer
 		want  int
-	}{{time.Hour, 0}, {time.Millisecond, 1}, {consecutiveDialogWindow, 2}, {consecutiveDialogWindow + 1, 0}, {0, 1}} {
+	}{{time.Hour, 0}, {time.Millisecond, 1}, {time.Second, 2}, {time.Second + 1, 0}, {0, 1}} {
 		now = now.Add(c.after)
-		if got := d.opened(now); got != c.want {
+		if got := d.opened(now, time.Second); got != c.want {
 			t.Errorf("dialog %d: %d consecutive dialogs before it, want %d", i, got, c.want)
 		}
 		d.answered(now)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -13,13 +12,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-const (
-	// dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
-	// sliders follow the pointer and ignore a jump.
-	dragSteps = 8
-	// dropTimeout is how long the browser may take to deliver a drop to the page.
-	dropTimeout = 2 * time.Second
-)
+// dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
+// sliders follow the pointer and ignore a jump.
+const dragSteps = 8
 
 // Drag drags one element onto another.
 func (v *View) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
@@ -113,7 +108,7 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 // dragover only after it has started the drag of data, which a busy browser may do after the moves.
 // Until then, moveToDropPoint repeats the last move.
 func (v *View) moveToDropPoint(ctx context.Context, docs []*document, token string, end *actionPoint) (dragState, error) {
-	limit, cancel := context.WithTimeout(ctx, dropTimeout)
+	limit, cancel := context.WithTimeout(ctx, v.tab.timing.Drop)
 	defer cancel()
 	for {
 		if err := v.movePressedPointer(ctx, end.x, end.y); err != nil {
@@ -142,7 +137,7 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 		if err != nil {
 			return nil, err
 		}
-		c, err := v.startPressCheck(ctx, el, at, 1, busyPageTimeout, "pointerdown", "mousedown")
+		c, err := v.startPressCheck(ctx, el, at, 1, v.tab.timing.BusyPress, "pointerdown", "mousedown")
 		if errors.Is(err, errTargetMoved) {
 			if tries < 10 && ctx.Err() == nil {
 				continue
@@ -190,7 +185,7 @@ func queryDragState(ctx context.Context, docs []*document, token string) dragSta
 // dragOutcome returns the outcome of a drag of data. The browser delivers the drop to the page
 // after the button was released, and then reports the end of the drag to the dragged element.
 func (v *View) dragOutcome(ctx context.Context, docs []*document, token string, accepted *atomic.Bool) executor.DragOutcome {
-	limit, cancel := context.WithTimeout(parentContext(ctx), dropTimeout)
+	limit, cancel := context.WithTimeout(parentContext(ctx), v.tab.timing.Drop)
 	defer cancel()
 	for {
 		// The response can be processed before the report of the drop.

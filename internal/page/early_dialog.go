@@ -16,17 +16,9 @@ import (
 // (Chromium 156). The only sign is that the page responds to no command while the browser still
 // responds to input, which it drops.
 
-const (
-	// earlyAnswer is how long a page may take to respond before it is checked for a dialog, and the
-	// time between the checks.
-	earlyAnswer = 300 * time.Millisecond
-	// earlyGrace is how much longer a page gets when it seems blocked. Input for a page whose
-	// renderer process is starting is dropped, too; on a busy computer that takes seconds.
-	earlyGrace = 3 * time.Second
-	// earlyLimit bounds the wait for the responses of a blocked page. A user may leave a dialog open
-	// for that long.
-	earlyLimit = 24 * time.Hour
-)
+// earlyLimit bounds the wait for the responses of a blocked page. A user may leave a dialog open
+// for that long.
+const earlyLimit = 24 * time.Hour
 
 // enabledUnlessBlocked waits for answered, or until it is clear that a dialog blocks the page. If a
 // dialog blocks it, the responses arrive when the dialog has closed.
@@ -48,7 +40,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(earlyAnswer):
+		case <-time.After(t.timing.DialogCheck):
 		case <-ctx.Done():
 			cancel()
 			return context.Cause(ctx)
@@ -59,7 +51,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(earlyGrace):
+		case <-time.After(t.timing.EarlyDialog):
 		}
 		t.mu.Lock()
 		url := cmp.Or(t.lastKnown.url, t.sess.Target().URL)
@@ -72,10 +64,10 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 	}
 }
 
-// dropsInput reports whether the browser responds to input for the page within earlyAnswer. A busy
-// page responds only when it is done.
+// dropsInput reports whether the browser responds to input for the page within Timing.DialogCheck. A
+// busy page responds only when it is done.
 func (t *Tab) dropsInput(ctx context.Context) bool {
-	return t.callWithin(ctx, earlyAnswer, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
+	return t.callWithin(ctx, t.timing.DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
 }
 
 // dismissEarly closes an early dialog with a same-document navigation, at which the browser closes

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -94,9 +93,6 @@ var networkProfiles = map[executor.NetworkConditions]networkProfile{
 
 // localePattern matches a locale: language, script and region.
 var localePattern = lazyregexp.New(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?$`)
-
-// emulateTimeout bounds a change of the emulation.
-const emulateTimeout = 10 * time.Second
 
 // commands returns the commands that apply e to a CDP target. Their number and order are always the
 // same. top means that the target is the page itself, because frames have no viewport settings;
@@ -329,7 +325,7 @@ type measuredPage struct {
 // emulate applies change to the emulation of the tab, and returns the result. change receives the
 // page as it is before. What o refers to must be allowed in the page.
 func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change func(*emulation, measuredPage)) (*executor.Emulation, error) {
-	ctx, cancel := context.WithTimeout(ctx, emulateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Emulate)
 	defer cancel()
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
@@ -342,14 +338,14 @@ func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change fu
 		return nil, err
 	}
 	measured := measuredPage{origin: d.origin}
-	if err := d.call(ctx, &measured, "viewport", nil); err != nil {
+	if err := d.call(ctx, &measured, "viewport", nil, 0); err != nil {
 		return nil, timeoutAs(err, "the page to return its size")
 	}
 	t := v.tab
 	before, after := t.emulation.change(v, func(e *emulation) { change(e, measured) })
 	if err := t.applyEmulation(ctx, before, after); err != nil {
 		t.emulation.change(v, func(e *emulation) { *e = before })
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), emulateTimeout)
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.Emulate)
 		defer cancel()
 		return nil, errors.Join(err, t.applyEmulation(undo, after, before))
 	}
@@ -360,7 +356,7 @@ func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change fu
 	if !reflect.DeepEqual(before.metrics(), after.metrics()) {
 		old = measured
 	}
-	if err := d.call(ctx, &measured, "viewport", old); err != nil {
+	if err := d.call(ctx, &measured, "viewport", old, t.timing.ViewportChange.Milliseconds()); err != nil {
 		return nil, timeoutAs(err, "the page to return its size")
 	}
 	e := after.Emulation

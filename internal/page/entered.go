@@ -245,10 +245,10 @@ func (v *View) watchFields(ctx context.Context, d *document) {
 		return
 	}
 	d.tab.entered.watched(d)
-	limit, cancel := context.WithTimeout(ctx, watchLimit)
+	limit, cancel := context.WithTimeout(ctx, d.tab.timing.WatchFields)
 	defer cancel()
 	d.findClosedRoots(limit)
-	sending, cancel := context.WithTimeout(ctx, watchLimit)
+	sending, cancel := context.WithTimeout(ctx, d.tab.timing.WatchFields)
 	defer cancel()
 	p, err := d.start(sending, "watchFields")
 	if err == nil && d.finish(limit, p, nil) != nil {
@@ -262,7 +262,7 @@ func (v *View) watchFields(ctx context.Context, d *document) {
 // does not delay the others.
 func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
 	t.entered.setUnmasked(docs)
-	ctx, cancel := context.WithTimeout(ctx, maskLimit)
+	ctx, cancel := context.WithTimeout(ctx, t.timing.Mask)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, d := range docs {

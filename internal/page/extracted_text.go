@@ -63,7 +63,7 @@ const maxExtractedBytes = 8 << 20
 // none.
 func (v *View) read(ctx context.Context, root *element, script, what string, join func(before, frame, after string) string, marks *[]markedElement) (*extractedText, error) {
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	docs := v.readableSubtree(ctx, root.doc)
 	budget := maxExtractedBytes

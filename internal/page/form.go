@@ -233,7 +233,7 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 			return err
 		}
 		var after *fieldInfo
-		if err := el.doc.call(ctx, &after, "waitChecked", el.id, state); err != nil {
+		if err := el.doc.call(ctx, &after, "waitChecked", el.id, state, v.tab.timing.Checked.Milliseconds()); err != nil {
 			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {

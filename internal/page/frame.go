@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
@@ -187,12 +186,8 @@ func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
 	}
 }
 
-// framesLimit is how long the document of an out-of-process iframe may take to appear. The browser
-// reports the process of the iframe first.
-const framesLimit = 300 * time.Millisecond
-
 // waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
-// or framesLimit has passed. It does not wait for the same frame twice, because the frame may hang.
+// or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may hang.
 func (t *Tab) waitForFrames(ctx context.Context) {
 	unknown := func() (list []*frame) {
 		for _, f := range t.frames {
@@ -202,7 +197,7 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 		}
 		return list
 	}
-	limit, cancel := context.WithTimeout(ctx, framesLimit)
+	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
 	if t.await(limit, func() (bool, error) { return t.dialogs.open.Load() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
 		return

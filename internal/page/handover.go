@@ -6,25 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-)
-
-const (
-	// maskLimit bounds masking what the user entered in the documents of a tab. Documents that need
-	// more time cannot be read until they are masked.
-	maskLimit = 2 * time.Second
-	// resumeLimit bounds attaching to a tab again at the end of a handover, and separately the
-	// commands of resumeEmulation.
-	resumeLimit = 2 * time.Second
-	// watchLimit bounds preparing one document for a handover. A hung page can be handed over.
-	watchLimit = time.Second
-	// otherCallsLimit bounds waiting for the calls on other tabs of the group at the start of a
-	// handover.
-	otherCallsLimit = 5 * time.Second
-	// frontLimit bounds bringing a tab to the front.
-	frontLimit = 2 * time.Second
 )
 
 // hintHandedOver is the hint of errors about a page that is handed over.
@@ -152,7 +135,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 
 // awaitOtherCalls waits for the running calls on the other tabs of the group.
 func (t *Tab) awaitOtherCalls(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, otherCallsLimit)
+	ctx, cancel := context.WithTimeout(ctx, t.timing.OtherCalls)
 	defer cancel()
 	for _, m := range t.openerGroup.members() {
 		if m == t {
@@ -168,7 +151,7 @@ func (t *Tab) awaitOtherCalls(ctx context.Context) error {
 // bringToFront makes the tab the foreground tab of its window.
 func (t *Tab) bringToFront(ctx context.Context) {
 	if t.opts.Attach == nil { // the extension shows the tabs of the user's Chrome
-		_ = t.callWithin(ctx, frontLimit, "Page.bringToFront", nil)
+		_ = t.callWithin(ctx, t.timing.Front, "Page.bringToFront", nil)
 	}
 }
 
@@ -186,13 +169,13 @@ func (v *View) endHandover() {
 
 // takeBack makes a tab of the group mask what the user entered and prepares it for clients.
 func (v *View) takeBack(t *Tab) {
-	ctx, cancel := context.WithTimeout(context.Background(), resumeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover
 		t.entered.setUnknown()
 	}
 	v.maskEntered(context.Background(), t, t.documents())
-	limit, cancel := context.WithTimeout(context.Background(), resumeLimit)
+	limit, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	t.discardMessages(limit)
 	t.resumeEmulation(limit)

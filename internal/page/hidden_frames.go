@@ -14,11 +14,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// Limits for denied frames in a screenshot.
-const (
-	hideLimit   = 3 * time.Second // to hide the frames, and to draw them hidden
-	maxCaptures = 10              // per screenshot, while frames enter the viewport
-)
+// maxCaptures is how often a screenshot is taken at most while denied frames enter the viewport.
+const maxCaptures = 10
 
 // A frameHider hides the content of the denied frames of a tab. The page can move a frame at any
 // time, so its position does not matter: the frame draws no content. The browser shows the old
@@ -28,6 +25,7 @@ type frameHider struct {
 	frames []*hiddenFrame
 	around map[*document][]int // the elements in each document on the paths of frames
 	shown  bool
+	limit  time.Duration // Timing.Hide
 }
 
 // A hiddenFrame is a denied frame in an allowed document. Its child frames are hidden with it.
@@ -61,7 +59,7 @@ func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		allowed[string(d.frame)] = d
 	}
-	h := &frameHider{around: make(map[*document][]int)}
+	h := &frameHider{around: make(map[*document][]int), limit: v.tab.timing.Hide}
 	for _, d := range v.tab.frameList() {
 		if allowed[string(d.frame)] != nil || allowed[string(d.parent)] == nil {
 			continue // allowed, or inside a hidden frame
@@ -87,7 +85,7 @@ func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 
 // hide hides the content of all of the frames.
 func (h *frameHider) hide(ctx context.Context) error {
-	limit, cancel := context.WithTimeout(ctx, hideLimit)
+	limit, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	var err error
@@ -192,7 +190,7 @@ func (h *frameHider) await(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, hideLimit)
+	limit, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()
 	for _, f := range list {
 		if f.drawn {

@@ -36,14 +36,16 @@ type hitTargetCheck struct {
 	seen []observedEvent
 }
 
-// hitTargetOptions are the Expected of js/hit_target_check.js.
+// hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
 type hitTargetOptions struct {
 	Types   []string    `json:"types"`
 	At      *[2]float64 `json:"at,omitempty"`
 	Presses int         `json:"presses,omitempty"`
+	Within  int64       `json:"within,omitempty"`
 	Late    int64       `json:"late,omitempty"`
+	Busy    int64       `json:"busy,omitempty"`
 	Submits bool        `json:"submits,omitempty"`
-	Text    bool        `json:"text,omitempty"`
+	Text    int64       `json:"text,omitempty"`
 	Below   bool        `json:"below,omitempty"`
 }
 
@@ -82,6 +84,9 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 	var pending []*cdpconn.Pending
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
+		if presses > 0 {
+			want.Within, want.Busy = v.tab.timing.Input.Milliseconds(), v.tab.timing.BusyPress.Milliseconds()
+		}
 		id := 0
 		switch {
 		case d == at.frame: // any element of the frame is accepted, because the frame is the content of the element
@@ -129,15 +134,6 @@ func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck 
 	return c
 }
 
-// pressDeliveryTimeout is how long the browser and the page may take to deliver a press to its
-// element before the press is blocked and sent again. busyPageTimeout is how long the second press
-// may take, because pages can be that slow. Both are shorter than the wait for a press, so no press
-// takes effect that was reported as failed.
-const (
-	pressDeliveryTimeout = 300 * time.Millisecond
-	busyPageTimeout      = inputTimeout - time.Second
-)
-
 // expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
 // blocked, because the call reports that it had no effect. Until then the dialog cannot be
 // answered.
@@ -147,9 +143,9 @@ func (c *hitTargetCheck) expirePendingPress() {
 	case limit == 0:
 		return // no press was sent
 	case c.before > 0:
-		limit = busyPageTimeout
+		limit = c.v.tab.timing.BusyPress
 	}
-	c.v.tab.dialogs.delayAnswers(limit + pressDeliveryTimeout/4)
+	c.v.tab.dialogs.delayAnswers(limit + c.v.tab.timing.PressDelivery/4)
 }
 
 // partialClickNote is the note on clicks that were interrupted by a dialog.
@@ -217,7 +213,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if c.err != nil {
 		return "", false, c.err
 	}
-	ctx, cancel := context.WithTimeout(parentContext(ctx), inputTimeout)
+	ctx, cancel := context.WithTimeout(parentContext(ctx), c.v.tab.timing.Input)
 	defer cancel()
 	d := c.path[0]
 	// stopped decides from the reports alone, when the page no longer responds.

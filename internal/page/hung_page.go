@@ -8,22 +8,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// hungPageTimeout is how long a page may take to respond before it counts as hung. It is measured
-// when the tab is about to navigate, so a page that is only busy loses little.
-const hungPageTimeout = time.Second
-
-// busyPageGrace is how much more time a page gets if its scripts cannot be terminated, because the
-// only other remedy is to crash its renderer.
-const busyPageGrace = 5 * time.Second
-
-// newTabTimeout is how long the renderer process of a new tab may take to start.
-const newTabTimeout = 10 * time.Second
-
-// terminateTimeout is how long terminating the scripts of an unresponsive page may take before its
-// renderer is crashed. A renderer that is only starting, or that waits for the CPU, responds in
-// that time.
-const terminateTimeout = 4 * time.Second
-
 // unblock prepares a tab for a navigation to another document. It clears a crash, because a
 // navigation recovers from it. A hung page would block the next document in the same renderer
 // process forever, so unblock terminates the scripts of the page. If the page does not respond to
@@ -41,25 +25,25 @@ func (t *Tab) unblock(ctx context.Context) error {
 	if crashed {
 		return nil
 	}
-	patience := hungPageTimeout
+	limit := t.timing.HungPage
 	if fresh {
 		// Its renderer may still be starting. A page that is navigated before its first, blank
 		// document exists may never load (Chromium 156).
-		patience = newTabTimeout
+		limit = t.timing.NewTab
 	}
-	if t.responds(ctx, patience) || fresh {
+	if t.responds(ctx, limit) || fresh {
 		return nil
 	}
 	if err := t.dialogInOtherTab(); err != nil {
 		return err // the page is blocked by the dialog, it does not hang
 	}
 	t.log.Info("terminating scripts of a hung page")
-	err := t.callWithin(ctx, terminateTimeout, "Runtime.terminateExecution", nil)
+	err := t.callWithin(ctx, t.timing.Terminate, "Runtime.terminateExecution", nil)
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
 	// The command may have been rejected, for example because the transport does not support it.
-	if !errors.Is(err, executor.ErrTimeout) && t.tryScript(ctx, busyPageGrace) == nil {
+	if !errors.Is(err, executor.ErrTimeout) && t.tryScript(ctx, t.timing.BusyPage) == nil {
 		return nil
 	}
 	t.log.Warn("crashing the renderer of a hung page")
@@ -67,9 +51,9 @@ func (t *Tab) unblock(ctx context.Context) error {
 		return nil // the navigation returns the reason
 	}
 	// A navigation that starts before the process has exited may fail with it.
-	limit, cancel := context.WithTimeout(ctx, terminateTimeout)
+	exit, cancel := context.WithTimeout(ctx, t.timing.Terminate)
 	defer cancel()
-	t.await(limit, func() (bool, error) { return t.crashed, nil })
+	t.await(exit, func() (bool, error) { return t.crashed, nil })
 	t.mu.Lock()
 	t.crashed = false
 	t.mu.Unlock()
@@ -81,7 +65,7 @@ func (t *Tab) unblock(ctx context.Context) error {
 func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
 	err = timeoutAs(err, what)
 	e, ok := errors.AsType[*executor.Error](err)
-	if ok && errors.Is(err, executor.ErrTimeout) && t.responds(ctx, hungPageTimeout) {
+	if ok && errors.Is(err, executor.ErrTimeout) && t.responds(ctx, t.timing.HungPage) {
 		e.Hint = executor.HintReadLess
 	}
 	return err

@@ -76,15 +76,11 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 	return tr.seq, tr.ended
 }
 
-// networkIdleTime is how long a page must have no request to be idle, as in Chromium's networkIdle
-// event.
-const networkIdleTime = 500 * time.Millisecond
-
-// idle reports whether no request was in flight for networkIdleTime.
-func (tr *inflightRequests) idle() bool {
+// idle reports whether no request was in flight for d.
+func (tr *inflightRequests) idle(d time.Duration) bool {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return len(tr.pending) == 0 && time.Since(tr.changed) >= networkIdleTime
+	return len(tr.pending) == 0 && time.Since(tr.changed) >= d
 }
 
 // since returns the number of requests in flight that started after request seq.

@@ -89,10 +89,6 @@ func selectAll() *chord {
 	return &chord{key: k, modifiers: []executor.Modifier{m}}
 }
 
-// insertTime is the additional time that the browser may take for each byte of inserted text: an
-// editor with many lines is slow.
-const insertTime = 300 * time.Microsecond
-
 // insertText inserts text in one event, as an input method does. Like pressChord, it returns
 // ErrPolicyDenied if a denied document has the focus.
 func (v *View) insertText(ctx context.Context, d *document, text string) error {
@@ -103,7 +99,7 @@ func (v *View) insertText(ctx context.Context, d *document, text string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, inputTimeout+time.Duration(len(text))*insertTime)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input+time.Duration(len(text))*v.tab.timing.InputPerByte)
 	defer cancel()
 	return d.wait(ctx, p, nil)
 }
@@ -151,7 +147,7 @@ func (v *View) pressChord(ctx context.Context, d *document, c *chord) (stopped b
 // pressChordWithCheck is like pressChord, with a hit target check that observes the keys. A nil
 // check means none.
 func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, check *hitTargetCheck) (stopped bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, inputTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input)
 	defer cancel()
 	if err := v.focusAllowed(ctx, check); err != nil {
 		return true, ignoreInterruption(err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 
@@ -28,10 +27,6 @@ type Detached struct {
 	Permanent bool          `json:"final"`   // the target cannot be attached again
 	NeedsUser bool          `json:"lasting"` // the user must act before the target can be attached again
 }
-
-// attachTimeout bounds attaching to a target. A responsive page takes milliseconds. A page that is
-// blocked by a dialog from before the attachment never responds.
-const attachTimeout = 10 * time.Second
 
 // lastKnownPage describes the page of a tab that is not attached.
 type lastKnownPage struct{ url, title string }
@@ -69,7 +64,7 @@ func (t *Tab) EnsureAttached(ctx context.Context) error {
 	if attached, err := t.attachState(); attached || err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, attachTimeout)
+	limit, cancel := context.WithTimeout(ctx, t.timing.Reattach)
 	defer cancel()
 	err := t.reattach(limit)
 	if err != nil && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout)) {

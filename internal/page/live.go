@@ -14,8 +14,6 @@ import (
 const (
 	// liveInterval is the minimum time between two images of a live view.
 	liveInterval = 66 * time.Millisecond
-	// liveHang is how long the page may take to respond before the live view reports that it hangs.
-	liveHang = 2 * time.Second
 	// liveQuality is the quality of the JPEG images.
 	liveQuality = 70
 	// maxLiveSize is the maximum width and height of an image, in pixels.
@@ -288,7 +286,7 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 			}
 		})
 	}
-	limit := time.NewTimer(liveHang)
+	limit := time.NewTimer(t.timing.LiveView)
 	defer limit.Stop()
 	late := l.hidden == liveHung || l.hidden == liveDialog
 	for {

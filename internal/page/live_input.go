@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -10,12 +9,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-const (
-	// liveInputTimeout bounds one event of the user: a hung page does not respond to it.
-	liveInputTimeout = 2 * time.Second
-	// maxLiveText is the maximum length of the text of one event, in bytes.
-	maxLiveText = 10_000
-)
+// maxLiveText is the maximum length of the text of one event, in bytes.
+const maxLiveText = 10_000
 
 // Input sends one event of the user. It returns an error while the tab is not handed over or the
 // live view shows no image.
@@ -23,7 +18,7 @@ func (l *liveView) Input(ctx context.Context, in executor.LiveInput) error {
 	if notify.IsClosed(l.ended) {
 		return l.endedError()
 	}
-	ctx, cancel := context.WithTimeout(ctx, liveInputTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.view.tab.timing.LiveInput)
 	defer cancel()
 	if in.Type == executor.LiveDialog {
 		return l.answer(ctx, in)

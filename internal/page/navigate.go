@@ -17,11 +17,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// titleTimeout bounds reading a title: a page that is busy after loading must not delay the result.
-const titleTimeout = 2 * time.Second
-
 func (d *document) title(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.tab.timing.Title)
 	defer cancel()
 	var s string
 	err := d.call(ctx, &s, "title")
@@ -167,16 +164,13 @@ func untilOf(opts *executor.NavigateOptions) executor.WaitUntil {
 	return cmp.Or(cmp.Or(opts, new(executor.NavigateOptions)).Until, executor.UntilLoad)
 }
 
-// errorPageLimit bounds the wait for the browser's error page.
-const errorPageLimit = 2 * time.Second
-
 // waitForErrorPage waits for the error page of a document that failed to load. The browser reports
 // the failure first, and accepts no commands until the error page has committed.
 func (v *View) waitForErrorPage(ctx context.Context, loader cdp.LoaderID) {
 	if loader == "" {
 		return
 	}
-	limit, cancel := context.WithTimeout(ctx, errorPageLimit)
+	limit, cancel := context.WithTimeout(ctx, v.tab.timing.ErrorPage)
 	defer cancel()
 	v.waitForLifecycle(limit, loader, executor.UntilCommit)
 }
@@ -184,7 +178,7 @@ func (v *View) waitForErrorPage(ctx context.Context, loader cdp.LoaderID) {
 // command sends a command to the page and waits for the response. It stops waiting when a dialog
 // opens, because the browser responds only after the dialog is answered.
 func (v *View) command(ctx context.Context, method string, params, result any) error {
-	limit, cancel := context.WithTimeout(ctx, errorPageLimit)
+	limit, cancel := context.WithTimeout(ctx, v.tab.timing.ErrorPage)
 	defer cancel()
 	for {
 		err := v.commandOnce(ctx, method, params, result)
@@ -225,7 +219,7 @@ func (v *View) downloadNote(ctx context.Context, startedBefore int) string {
 	if v.opts.Downloads == nil {
 		return instead
 	}
-	ctx, cancel := context.WithTimeout(ctx, downloadLimit)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Download)
 	defer cancel()
 	d := v.opts.Downloads.News(ctx, startedBefore, 1)
 	var notes []string
@@ -362,7 +356,7 @@ func (t *Tab) truncatedNote() string {
 
 // stop stops loading the page after a call has timed out or was canceled.
 func (v *View) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), v.tab.timing.StopLoading)
 	defer cancel()
 	v.tab.sess.Start(ctx, "Page.stopLoading", nil)
 }
@@ -396,7 +390,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 // fillNavigation sets the URL and title of nav from the top document, if the gate allows reading
 // it.
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
-	late := time.After(titleTimeout)
+	late := time.After(v.tab.timing.Title)
 	for {
 		changed := v.tab.changed.Changed()
 		d, err := v.document(ctx, executor.OpRead)

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
-
-// windowLimit bounds the wait for the tabs that a page opens, and for their content.
-const windowLimit = time.Second
 
 // popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
 // It is safe for concurrent use.
@@ -65,7 +61,7 @@ func (t *Tab) OpenedTab() {
 // newTabs returns the tabs that the page opened, and a note on the popup windows that the browser
 // blocked.
 func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note string) {
-	ctx, cancel := context.WithTimeout(ctx, windowLimit)
+	ctx, cancel := context.WithTimeout(ctx, w.v.tab.timing.NewWindow)
 	defer cancel()
 	t, before := w.v.tab, w.popups
 	now := t.popups.counts()

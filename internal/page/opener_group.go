@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -125,18 +124,10 @@ func (t *Tab) dialogInOtherTab() error {
 		Err: fmt.Errorf("a dialog that is open in another tab (%s) blocks this page too", strings.Join(tabs, " or "))}
 }
 
-const (
-	// otherTabGrace is how long a response may take while another tab of the opener group shows a
-	// dialog, before the page is probed.
-	otherTabGrace = 150 * time.Millisecond
-	// otherTabProbeTimeout is how long the page may take to respond to that probe.
-	otherTabProbeTimeout = 250 * time.Millisecond
-)
-
 // blockedByOtherTab returns the error of dialogInOtherTab if the page does not respond.
 func (t *Tab) blockedByOtherTab(ctx context.Context) error {
 	err := t.dialogInOtherTab()
-	if err == nil || t.responds(ctx, otherTabProbeTimeout) {
+	if err == nil || t.responds(ctx, t.timing.OtherTabProbe) {
 		return nil
 	}
 	return err

@@ -273,7 +273,7 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 			return dialog.error()
 		}
 		if grace == nil && d.tab.dialogInOtherTab() != nil {
-			grace = time.After(otherTabGrace)
+			grace = time.After(d.tab.timing.OtherTabDialog)
 		}
 		select {
 		case <-p.Done():

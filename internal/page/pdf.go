@@ -21,7 +21,7 @@ type PrintedPDF struct {
 // the screen does not. Therefore PDF returns ErrPolicyDenied if the tab has any frame that the gate
 // does not allow to be read.
 func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	top, err := v.document(ctx, executor.OpRead)
 	if err != nil {

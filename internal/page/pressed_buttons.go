@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 
@@ -119,17 +118,13 @@ func (v *View) release(ctx context.Context, button executor.Button) error {
 	return v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.release(button))
 }
 
-// blockPasteLimit bounds preparing the documents for the middle button. A document that does not
-// respond receives no input either.
-const blockPasteLimit = 500 * time.Millisecond
-
 // blockPaste prevents that the middle button pastes: see js/kept_content.js.
 func (v *View) blockPaste(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, blockPasteLimit)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.PasteBlock)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, d := range v.tab.documents() {
-		wg.Go(func() { _ = d.call(ctx, nil, "blockPaste") })
+		wg.Go(func() { _ = d.call(ctx, nil, "blockPaste", v.tab.timing.PasteRelease.Milliseconds()) })
 	}
 	wg.Wait()
 }
@@ -180,7 +175,7 @@ func (v *View) Release() {
 // input sends an input event and waits until the page has handled it. A dialog or a detached
 // document, which the event may cause, is not an error.
 func (v *View) input(ctx context.Context, method string, params any) error {
-	ctx, cancel := context.WithTimeout(parentContext(ctx), inputTimeout)
+	ctx, cancel := context.WithTimeout(parentContext(ctx), v.tab.timing.Input)
 	defer cancel()
 	p, err := v.startInput(ctx, method, params)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gobwas/glob"
@@ -20,9 +19,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
-
-// readTimeout bounds a read. A page that takes longer is hung.
-const readTimeout = 15 * time.Second
 
 // defaultLinks is the default limit of Links.
 const defaultLinks = 200
@@ -72,7 +68,7 @@ func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text
 // readRoot returns the element that target refers to, after checking that it may be read. A zero
 // target refers to the top document.
 func (v *View) readRoot(ctx context.Context, target executor.Target) (*element, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
@@ -127,7 +123,7 @@ func (v *View) HTML(ctx context.Context, opts *executor.HTMLOptions) (*executor.
 }
 
 func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	el, err := v.readRoot(ctx, o.Target)
 	if err != nil {
@@ -171,7 +167,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 		return nil, err
 	}
 	d := root.doc
-	converting, cancel := context.WithTimeout(ctx, readTimeout)
+	converting, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, opts)
 	switch {
@@ -254,7 +250,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	top, err := v.document(ctx, executor.OpRead)
 	if err != nil {

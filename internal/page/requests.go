@@ -261,7 +261,7 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 	case q.Error != "" || (q.Status >= 300 && q.Status < 400):
 		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "request %s has no body", q.ID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	var res struct {
 		Body   string `json:"body"`

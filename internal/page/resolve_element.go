@@ -75,14 +75,10 @@ func (v *View) resolve(ctx context.Context, target executor.Target, op executor.
 	return el, nil
 }
 
-// selectorWaitTimeout is how long an action waits for a match of its selector after the document
-// has been parsed, if the caller set no timeout.
-const selectorWaitTimeout = 700 * time.Millisecond
-
 // waitForElement is like resolve, for an action: it waits for the selector to match, for
-// selectorWaitTimeout or, if useFullTimeout is set, until ctx is done.
+// Timing.Selector or, if useFullTimeout is set, until ctx is done.
 func (v *View) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
-	asking, cancel := extend(ctx, scriptGrace) // a slow response also counts
+	asking, cancel := extend(ctx, v.tab.timing.Script) // a slow response also counts
 	defer cancel()
 	since := time.Now() // when the document was last found to be unparsed or new
 	var world string
@@ -106,7 +102,7 @@ func (v *View) waitForElement(ctx context.Context, target executor.Target, useFu
 			derr = d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
 		}
 		switch {
-		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > selectorWaitTimeout:
+		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > v.tab.timing.Selector:
 			return nil, err
 		case derr != nil && !errors.Is(derr, errDocumentDetached):
 			if errors.Is(err, errDocumentDetached) {

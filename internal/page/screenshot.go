@@ -41,7 +41,7 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	if o.MaxWidth < 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum width %d is negative", o.MaxWidth)
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	top, err := v.document(ctx, executor.OpRead)
 	if err != nil {

@@ -147,7 +147,7 @@ func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clea
 		cancelSecret()
 		return none, err
 	}
-	ctx, cancel := extend(ctx, scriptGrace)
+	ctx, cancel := extend(ctx, v.tab.timing.Script)
 	defer cancel()
 	got = nil
 	// After an error of this call, the secret may be in the field: cancelSecret is not called.

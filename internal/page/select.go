@@ -33,9 +33,6 @@ func (v *View) SelectOption(ctx context.Context, target executor.Target, values 
 	return &executor.Selection{Selected: selected, Changes: changes}, nil
 }
 
-// missingOptions bounds the wait for an option that pending requests may add.
-const missingOptions = 3 * time.Second
-
 // choose selects options of the <select> in at.field.
 func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected []string, note string, err error) {
 	field := *el
@@ -49,11 +46,11 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 	}
 	start := time.Now()
 	deadline, _ := ctx.Deadline() // of actionContext
-	asking, cancel := extend(ctx, scriptGrace)
+	asking, cancel := extend(ctx, v.tab.timing.Script)
 	defer cancel()
 	for {
 		got = nil
-		wait := min(selectorWaitTimeout, time.Until(deadline))
+		wait := min(v.tab.timing.Selector, time.Until(deadline))
 		err := el.doc.call(asking, &got, "selectOptions", field.id, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen):
@@ -64,7 +61,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 			return nil, "", v.refExpiredError(ctx, el)
 		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
-		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > missingOptions || v.tab.inflight.since(0) == 0) {
+		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > v.tab.timing.Option || v.tab.inflight.since(0) == 0) {
 			break
 		}
 	}

@@ -14,23 +14,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-const (
-	// settleLimit bounds the wait for requests that an action started.
-	settleLimit = 500 * time.Millisecond
-	// commitLimit bounds the wait for the navigations that an action started, until the page is
-	// quiet.
-	commitLimit = 10 * time.Second
-	// contentLimit bounds the wait for the content of a document that an action navigated to.
-	contentLimit = 2 * time.Second
-	// downloadLimit bounds the wait for a download to start if a navigation did not commit, and
-	// linkLimit if a download link was clicked.
-	downloadLimit = 400 * time.Millisecond
-	linkLimit     = time.Second
-	// quietPeriod is the time without a DOM mutation after which a document that has changed counts
-	// as settled.
-	quietPeriod = 20 * time.Millisecond
-)
-
 // A changeTracker records the state of a page before an action, to report what the action changed.
 type changeTracker struct {
 	v              *View
@@ -107,7 +90,7 @@ func (w *changeTracker) finish(ctx context.Context) (executor.Changes, error) {
 // result has a note. settle returns an error only if the caller canceled the call.
 func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err error) {
 	// The page may be busy for a long time. Report what is known by then.
-	limit, cancel := context.WithTimeout(ctx, commitLimit)
+	limit, cancel := context.WithTimeout(ctx, w.v.tab.timing.Commit)
 	defer cancel()
 	err = w.waitForQuiet(limit)
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -122,12 +105,12 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if t.fileChoosers.count() != w.choosers {
 		chooser = chooserNote
 	}
-	files, filesLimit := 0, downloadLimit
+	files, filesLimit := 0, t.timing.Download
 	if (t.navigationsStarted != w.navigations || w.file) && t.frames[t.main].loader == w.loader && dialog == nil {
 		files = 1 // a navigation that did not commit, or a download link
 	}
 	if w.file {
-		filesLimit = linkLimit
+		filesLimit = t.timing.LinkDownload
 	}
 	t.mu.Unlock()
 	if dialog != nil {
@@ -170,7 +153,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		c.Note = "page is busy; changes were not read"
 		return c, nil
 	case err == nil || errors.Is(err, executor.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errDocumentDetached):
-		limit, cancel := context.WithTimeout(ctx, readTimeout)
+		limit, cancel := context.WithTimeout(ctx, t.timing.Read)
 		defer cancel()
 		err = w.fillChanges(limit, &c)
 	}
@@ -199,7 +182,7 @@ func unreadNote(err error) string {
 // frame then shows the result of the input.
 func (w *changeTracker) begin(ctx context.Context) {
 	if w.doc != nil && w.doc.current() {
-		w.pendingQuiet, _ = w.queryQuiet(ctx, w.doc, settleLimit)
+		w.pendingQuiet, _ = w.queryQuiet(ctx, w.doc, w.v.tab.timing.Settle)
 	}
 }
 
@@ -217,13 +200,13 @@ type quietOptions struct {
 func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.Duration) (*cdpconn.Pending, error) {
 	_, w.ended = w.v.tab.inflight.counts()
 	return d.start(ctx, "waitForQuiet", w.token, quietOptions{
-		Quiet: quietPeriod.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.reportsOutline(ctx),
+		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.reportsOutline(ctx),
 	})
 }
 
 // waitForQuiet waits for the navigations, requests and DOM mutations that the action caused.
 func (w *changeTracker) waitForQuiet(ctx context.Context) error {
-	start := time.Now()
+	start, limits := time.Now(), &w.v.tab.timing
 	for {
 		if err := w.waitForNavigation(ctx); err != nil {
 			return err
@@ -232,8 +215,8 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := max(settleLimit-time.Since(start), quietPeriod)
-		grace := scriptGrace
+		left := max(limits.Settle-time.Since(start), limits.Quiet)
+		grace := limits.Script
 		if w.hung {
 			grace = 0
 		}
@@ -259,7 +242,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		}
 		w.quietContextID, w.newTitle, w.mutated = d.world, at.Title, w.mutated || at.Changed
 		w.seen = prefetchedOutline{world: d.world, surveyed: at.Changed, raw: at.Outline}
-		busy, err := w.waitForRequests(ctx, settleLimit-time.Since(start))
+		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
 			return err
 		}
@@ -286,7 +269,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	if !moved {
 		return nil
 	}
-	limit, cancel := context.WithTimeout(ctx, contentLimit)
+	limit, cancel := context.WithTimeout(ctx, t.timing.Content)
 	defer cancel()
 	err = t.awaitUnblocked(limit, func() (bool, error) {
 		f := t.frames[t.main]
@@ -348,7 +331,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 		defer t.mu.Unlock()
 		return t.title.text, t.title.world == w.doc.world
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, t.timing.EarlierTitle)
 	defer cancel()
 	if w.doc.finish(ctx, w.title, &title) != nil {
 		return "", false

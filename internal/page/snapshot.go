@@ -34,7 +34,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 			"diff cannot be combined with find, depth, offset or interactive only")
 	}
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	top, err := v.document(ctx, executor.OpRead)
 	if err != nil {

@@ -52,7 +52,7 @@ func callStorageScript[T any](ctx context.Context, v *View, op executor.Operatio
 	if area != executor.StorageLocal && area != executor.StorageSession {
 		return nil, "", executor.Errorf(executor.ErrBadArgs, "Use local or session.", "storage area %q is unknown", string(area))
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
 	d, _, err := v.site(ctx, op)
 	if err != nil {

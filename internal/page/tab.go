@@ -23,6 +23,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // Options are the options of [Attach] and [AttachLazily].
@@ -78,6 +79,8 @@ type Options struct {
 	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the browser opened
 	// for the page. nil means that OpenedTab is not called.
 	TabsKnown func(context.Context) error
+	// Timing has the durations of the tab. The zero Timing means timing.Current().
+	Timing timing.Timing
 }
 
 // An Event is something that happened in a tab.
@@ -97,6 +100,7 @@ type Tab struct {
 	sess        *cdpconn.Session
 	opts        Options
 	log         *slog.Logger
+	timing      timing.Timing // never changes
 	wg          sync.WaitGroup
 	openerGroup *openerGroup // never changes
 	queue       callQueue
@@ -170,6 +174,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		opts:      opts,
 		openedAt:  time.Now(),
 		log:       opts.Logger,
+		timing:    cmp.Or(opts.Timing, timing.Current()),
 		frames:    make(map[cdp.FrameID]*frame),
 		scripts:   make(map[string]bool),
 		started:   make(map[cdp.FrameID]navigation),
@@ -299,16 +304,12 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(openedLimit):
+	case <-time.After(t.timing.NewTabReady):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
-
-// openedLimit is how long a newly opened page may take to respond to the commands of enable, before
-// the tab is returned anyway.
-const openedLimit = 300 * time.Millisecond
 
 // A command is a CDP command with its parameters.
 type command struct {

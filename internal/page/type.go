@@ -120,7 +120,13 @@ type focusResult struct {
 // An entryStart holds the arguments of beginEntry of js/text_entry.js.
 type entryStart struct {
 	Token string `json:"token"`
-	All   bool   `json:"all"` // the text replaces the field's content
+	All   bool   `json:"all"`  // the text replaces the field's content
+	Text  int64  `json:"text"` // how long text for other elements is blocked at most, in milliseconds
+}
+
+// entryStart returns the start of a text entry whose check is c.
+func (c *hitTargetCheck) entryStart(all bool) *entryStart {
+	return &entryStart{c.token, all, c.v.tab.timing.TextBlock.Milliseconds()}
 }
 
 // waitEditable waits until text can be entered into the field of el, and returns information about
@@ -130,7 +136,7 @@ func (v *View) waitEditable(ctx context.Context, el *element, c *hitTargetCheck,
 	opts.Field = true
 	c.path = []*document{el.doc}
 	if el.doc.top() {
-		opts.Entry = &entryStart{c.token, all}
+		opts.Entry = c.entryStart(all)
 		c.blocksOtherInput = true
 	}
 	at, err := v.waitActionable(ctx, el, opts)
@@ -139,9 +145,6 @@ func (v *View) waitEditable(ctx context.Context, el *element, c *hitTargetCheck,
 	}
 	return at, err
 }
-
-// strokeTime is how long one character may take if each is a key press.
-const strokeTime = 50 * time.Millisecond
 
 // enterText enters text into the field in at.field, by the method that the field needs, and reads
 // back what the field contains. Text that another element would receive is blocked.
@@ -152,8 +155,9 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	if info.Kind == "value" {
 		return v.setValue(ctx, &field, text)
 	}
+	limits := &v.tab.timing
 	// The caller's timeout is for waiting, not for typing.
-	ctx, cancel := extend(ctx, scriptGrace+inputTimeout+time.Duration(len(text))*(strokeTime+o.Delay))
+	ctx, cancel := extend(ctx, limits.Script+limits.Input+time.Duration(len(text))*(limits.Stroke+o.Delay))
 	defer cancel()
 	c.el = &field
 	focus, err := v.beginEntry(ctx, &field, at.entry, c, o.Clear)
@@ -225,13 +229,13 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 		c.blocksOtherInput = true
 		var pending []*cdpconn.Pending
 		for _, up := range c.path[1:] {
-			p, err := up.start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: true, Below: true})
+			p, err := up.start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: v.tab.timing.TextBlock.Milliseconds(), Below: true})
 			if err != nil {
 				return nil, v.mapDetached(ctx, field, err)
 			}
 			pending = append(pending, p)
 		}
-		if err := field.doc.call(ctx, &focus, "beginEntry", field.id, c.token, all); err != nil {
+		if err := field.doc.call(ctx, &focus, "beginEntry", field.id, c.entryStart(all)); err != nil {
 			return nil, v.mapDetached(ctx, field, err)
 		}
 		for i, p := range pending {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -17,16 +16,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
-const (
-	// uploadChunk is the number of bytes of a file that are sent to the page at a time: a fraction
-	// of the send queue of the extension.
-	uploadChunk = 512 << 10
-	// uploadLimit bounds the transfer of all files of one upload to the page.
-	uploadLimit = 60 * time.Second
-	// chooserLimit is how long after a click the page may open a file chooser: some pages send a
-	// request first.
-	chooserLimit = 2 * time.Second
-)
+// uploadChunk is the number of bytes of a file that are sent to the page at a time: a fraction of the
+// send queue of the extension.
+const uploadChunk = 512 << 10
 
 // A fileInput is what js/upload.js returns for a file input.
 type fileInput struct {
@@ -131,7 +123,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	if _, err := v.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 		return nil, nil, err
 	}
-	limit, cancel := context.WithTimeout(parentContext(ctx), chooserLimit)
+	limit, cancel := context.WithTimeout(parentContext(ctx), t.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
 	err = t.awaitUnblocked(limit, func() (bool, error) {
@@ -156,7 +148,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	if err := v.checkFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel = context.WithTimeout(parentContext(ctx), inputTimeout)
+	ctx, cancel = context.WithTimeout(parentContext(ctx), t.timing.Input)
 	defer cancel()
 	d, err := t.frameDocument(ctx, chooser.FrameID)
 	if err != nil {
@@ -185,7 +177,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 
 // transferFiles sends files to the page and sets them as the files of an input.
 func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.File) error {
-	ctx, cancel := context.WithTimeout(ctx, uploadLimit)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Upload)
 	defer cancel()
 	d, token := in.doc, rand.Text()
 	var done atomic.Bool

@@ -210,15 +210,11 @@ func (v *View) dropStaleRefs() {
 	}
 }
 
-// betweenDocuments bounds the wait for a document whose navigation has committed but whose isolated
-// world is not known: the browser reports its origin right afterwards.
-const betweenDocuments = 250 * time.Millisecond
-
 // Info returns the URL, title and origin of the top document if the gate allows it. title is empty
 // while a dialog blocks the page.
 func (v *View) Info(ctx context.Context) (url, title, origin string, err error) {
 	t := v.tab
-	limit, cancel := context.WithTimeout(ctx, betweenDocuments)
+	limit, cancel := context.WithTimeout(ctx, t.timing.World)
 	t.await(limit, func() (bool, error) {
 		f := t.frames[t.main]
 		return t.isDetached || t.dialogs.open.Load() != nil || f.world != nil || f.loader == "", nil

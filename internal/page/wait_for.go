@@ -56,7 +56,7 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited}, nil
 		case err != nil && !errors.Is(err, errDocumentDetached) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
-		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= hungPageTimeout:
+		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= v.tab.timing.HungPage:
 			return nil, timeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
 			return &executor.WaitResult{Waited: waited, Unmet: w.unmet}, nil
@@ -194,7 +194,7 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	event := lifecycleEvents[state]
-	return (event == "" || t.frames[t.main].reached[event]) && (state != executor.UntilNetworkIdle || t.inflight.idle())
+	return (event == "" || t.frames[t.main].reached[event]) && (state != executor.UntilNetworkIdle || t.inflight.idle(t.timing.NetworkIdle))
 }
 
 // match returns a match of a selector, visible if there is one, and whether it is visible.

@@ -21,7 +21,7 @@ const engineName = "script-engine"
 func init() { child.Handle(engineName, serveEngine) }
 
 // The messages between the server and an engine process, by kind. The server sends
-// start and answer. The engine sends call, print, end and ended.
+// start and answer. The engine sends running, call, print, end and ended.
 type (
 	startData struct {
 		Source string
@@ -92,6 +92,9 @@ func (e *engine) evaluate(start *startData) (err error) {
 		if err = e.vm.RegisterHostFunc(name, f); err != nil {
 			return err
 		}
+	}
+	if err = e.parent.Send(child.NewMessage("running", nil)); err != nil { // the computing time starts
+		return err
 	}
 	if _, err = e.vm.Eval("("+runJS+")("+string(names)+", "+string(source)+")", quickjs.EvalGlobal); err == nil {
 		_, err = e.vm.ExecutePendingJobs()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // Limits are the limits of one run. Zero fields mean the defaults.
@@ -89,9 +90,6 @@ const maxEngines = 4
 // engines has an element for each engine process.
 var engines = make(chan struct{}, maxEngines)
 
-// startTimeout limits the start of an engine process.
-const startTimeout = 20 * time.Second
-
 // Run runs source, the body of an async function, to its end. names are the
 // functions that source can use in addition to print; each calls call.
 //
@@ -149,16 +147,17 @@ type execution struct {
 func (r *execution) serve(ctx context.Context, call Call, start *child.Message) error {
 	// Killing the process also ends a write to a process that does not read.
 	defer context.AfterFunc(ctx, r.process.Kill)()
-	timer := time.NewTimer(startTimeout)
+	startup := timing.Current().StartScript
+	timer := time.NewTimer(startup)
 	defer timer.Stop()
-	ready := false
+	running := false
 	for {
 		var m *child.Message
 		select {
 		case m = <-r.process.Messages():
 		case <-timer.C:
-			if !ready {
-				return fmt.Errorf("script engine did not start within %v", startTimeout)
+			if !running {
+				return fmt.Errorf("script engine did not start within %v", startup)
 			}
 			r.timedOut = true
 			return nil
@@ -171,9 +170,10 @@ func (r *execution) serve(ctx context.Context, call Call, start *child.Message) 
 		var err error
 		switch m.Kind {
 		case "ready":
-			ready = true
-			timer.Reset(r.limits.Compute)
 			err = r.process.Send(start)
+		case "running":
+			running = true
+			timer.Reset(r.limits.Compute)
 		case "call":
 			timer.Stop()
 			var c callData

@@ -318,14 +318,19 @@ func TestEngineEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.End()
-	for _, m := range []*child.Message{
-		child.NewMessage("start", startData{"start(); " + endless, []string{"start"}, DefaultMemory, 10}),
-		child.NewMessage("answer", "{}"),
-	} {
-		<-p.Messages() // ready, call
-		if err := p.Send(m); err != nil {
-			t.Fatal(err)
+	receive := func(want string) {
+		if m := <-p.Messages(); m == nil || m.Kind != want {
+			t.Fatalf("message %+v, want %s", m, want)
 		}
+	}
+	receive("ready")
+	if err := p.Send(child.NewMessage("start", startData{"start(); " + endless, []string{"start"}, DefaultMemory, 10})); err != nil {
+		t.Fatal(err)
+	}
+	receive("running") // the computing time starts, after the engine was created
+	receive("call")
+	if err := p.Send(child.NewMessage("answer", "{}")); err != nil {
+		t.Fatal(err)
 	}
 	p.CloseInput()
 	for range p.Messages() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // startClosing opens the session a of ann and starts to close it. The session closes when h.ending
@@ -104,10 +105,10 @@ func TestStopWaitsForClosingSessions(t *testing.T) {
 			opened <- status
 		}()
 		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), sessionsTimeout)
+		ctx, cancel := context.WithTimeout(t.Context(), timing.Default().CloseSessions)
 		defer cancel()
 		start := time.Now()
-		if err := h.server.closeAll(ctx); err == nil || !strings.Contains(err.Error(), `session "a" did not close in time`) || time.Since(start) != sessionsTimeout {
+		if err := h.server.closeAll(ctx); err == nil || !strings.Contains(err.Error(), `session "a" did not close in time`) || time.Since(start) != timing.Default().CloseSessions {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		time.AfterFunc(time.Second, func() { close(h.ending) })

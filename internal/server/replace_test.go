@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A blankSession is a session whose browser the test starts.
@@ -63,10 +64,10 @@ func TestReplaceSession(t *testing.T) {
 			}
 		}
 		end := use()
-		refused("in use", responseGrace)
+		refused("in use", timing.Default().SessionUse)
 		end()
 		// A use that ends shortly afterwards, like that of a call whose response the client already has.
-		time.AfterFunc(responseGrace-1, use())
+		time.AfterFunc(timing.Default().SessionUse-1, use())
 		for _, settings := range []Settings{first, second} {
 			if err := open(settings); err != nil {
 				t.Error(err)
@@ -74,11 +75,11 @@ func TestReplaceSession(t *testing.T) {
 		}
 		// One that has started a browser when it ends.
 		end = use()
-		time.AfterFunc(responseGrace/2, func() {
+		time.AfterFunc(timing.Default().SessionUse/2, func() {
 			started.Store(true)
 			end()
 		})
-		refused("in use, then with a browser", responseGrace/2)
+		refused("in use, then with a browser", timing.Default().SessionUse/2)
 		refused("with a browser", 0)
 		if n := closed.Load(); n != 3 {
 			t.Errorf("closed %d sessions", n)

@@ -45,6 +45,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // SessionHeader names the session of an MCP request.
@@ -58,13 +59,6 @@ const (
 	defaultMaxSessions = 64
 	// defaultPrincipalSessions is the default of Principal.MaxSessions.
 	defaultPrincipalSessions = 16
-	// drainTimeout is the time that running calls have to finish when the server stops.
-	drainTimeout = 2 * time.Second
-	// sessionsTimeout is the time that the sessions have to close after that. A session that closes
-	// a browser takes at most about 12 s.
-	sessionsTimeout = 15 * time.Second
-	// closeGrace is the time that connections have to send their last responses after that.
-	closeGrace = 500 * time.Millisecond
 )
 
 // A Session serves one browser session to its clients.
@@ -143,6 +137,7 @@ type Server struct {
 	stop    context.CancelFunc
 	stopped context.Context
 	calls   *callQueue
+	limits  timing.ProgramLimits // never changes
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*session
@@ -166,7 +161,7 @@ func New(opts Options) *Server {
 	opts.MaxSessions = cmp.Or(opts.MaxSessions, defaultMaxSessions)
 	s := &Server{
 		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(),
-		sessions: map[sessionKey]*session{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())),
+		sessions: map[sessionKey]*session{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())), limits: timing.Current().ProgramLimits,
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s
@@ -199,7 +194,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	case <-s.stopped.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout+closeGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.ServerDrain+s.limits.CloseConnections)
 	defer cancel()
 	var shutdowns sync.WaitGroup // done when no connection has a request in progress
 	if s.opts.HTTP != nil {
@@ -209,14 +204,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	shutdowns.Go(func() { shutdown(ctx, web) })
 	select {
 	case <-s.calls.stop():
-	case <-time.After(drainTimeout):
+	case <-time.After(s.limits.ServerDrain):
 	}
 	// This ends the streams of clients that wait for messages. Clients that read no response, or
-	// send no complete request, stay connected for closeGrace.
-	limit, stop := context.WithTimeout(context.Background(), sessionsTimeout)
+	// send no complete request, stay connected for Timing.CloseConnections.
+	limit, stop := context.WithTimeout(context.Background(), s.limits.CloseSessions)
 	defer stop()
 	err = errors.Join(err, s.closeAll(limit))
-	defer time.AfterFunc(closeGrace, cancel).Stop()
+	defer time.AfterFunc(s.limits.CloseConnections, cancel).Stop()
 	shutdowns.Wait()
 	listening.Wait()
 	return err

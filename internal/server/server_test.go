@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A fakeSession answers each request with its name.
@@ -297,7 +298,7 @@ func TestIdleTimeout(t *testing.T) {
 		if err := <-f.ended; err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took < timeout || took > timeout+closeGrace {
+		if took := time.Since(start); took < timeout || took > timeout+timing.Default().CloseConnections {
 			t.Errorf("the server ended after %v, want %v", took, timeout)
 		}
 	})

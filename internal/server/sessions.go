@@ -111,9 +111,6 @@ func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
 	return s.open(ctx, p, clientID{}, name, p.Settings, false)
 }
 
-// responseGrace bounds waiting for a use of a session whose response the client already has.
-const responseGrace = time.Second
-
 // replace closes a session so that another one with other settings can replace it. It reports
 // false, and does nothing, if the session is in use or has a browser.
 func (s *Server) replace(ctx context.Context, ses *session) bool {
@@ -132,10 +129,10 @@ func (s *Server) replace(ctx context.Context, ses *session) bool {
 	return !inUse && err == nil
 }
 
-// awaitUnused waits until a session is not in use, for at most responseGrace, and returns when it
+// awaitUnused waits until a session is not in use, for at most Timing.SessionUse, and returns when it
 // was last used.
 func (s *Server) awaitUnused(ctx context.Context, ses *session) time.Time {
-	ctx, cancel := context.WithTimeout(ctx, responseGrace)
+	ctx, cancel := context.WithTimeout(ctx, s.limits.SessionUse)
 	defer cancel()
 	for {
 		changed := ses.unused.Changed()

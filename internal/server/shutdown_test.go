@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A drainSession makes one limited call for each request. The call ends when proceed is closed.
@@ -113,7 +114,7 @@ func TestStopDrainsCalls(t *testing.T) {
 		if err := f.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(drainTimeout / 2)
+		time.Sleep(timing.Default().ServerDrain / 2)
 		select {
 		case err := <-f.ended:
 			t.Fatalf("the server ended during a call: %v", err)
@@ -128,7 +129,7 @@ func TestStopDrainsCalls(t *testing.T) {
 		if err := <-f.ended; err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d >= drainTimeout {
+		if d := time.Since(start); d >= timing.Default().ServerDrain {
 			t.Errorf("the end took %v", d)
 		}
 	})
@@ -143,7 +144,7 @@ func TestStopEndsLongCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-ses.closed
-		if d := time.Since(start); d != drainTimeout {
+		if d := time.Since(start); d != timing.Default().ServerDrain {
 			t.Errorf("the call had %v", d)
 		}
 		if got := <-response; !strings.HasPrefix(got, "200 result") {
@@ -194,7 +195,7 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 				if err := <-f.ended; err != nil {
 					t.Error(err)
 				}
-				if d := time.Since(start); d >= drainTimeout {
+				if d := time.Since(start); d >= timing.Default().ServerDrain {
 					t.Errorf("the end took %v", d)
 				}
 				<-socket.closed

@@ -9,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // Emit calls Session.Emit of all sessions.
@@ -82,12 +83,9 @@ func OpenTab(ctx context.Context, b BrowserInstance, work *sync.WaitGroup, log *
 	}
 }
 
-// abandonedTimeout bounds CloseAbandoned, which no call waits for.
-const abandonedTimeout = 15 * time.Second
-
 // CloseAbandoned closes a tab that the call that opened it no longer needs, also if ctx is done.
 func CloseAbandoned(ctx context.Context, b BrowserInstance, t *Tab, log *slog.Logger) {
-	closeUnused(ctx, b, t, abandonedTimeout, log)
+	closeUnused(ctx, b, t, timing.Current().CloseAbandoned, log)
 }
 
 // closeUnused closes a tab, also if ctx is done, and logs a failure.

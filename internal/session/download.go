@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -38,10 +37,6 @@ type Transfer struct {
 	err           error
 	reportedState string // the last reported state
 }
-
-// downloadStartTimeout bounds the time between a click and the start of a download. The server's
-// response comes first.
-const downloadStartTimeout = 10 * time.Second
 
 // AddTransfer records that the tab's page started a download.
 func (t *Tab) AddTransfer(name string) *Transfer {
@@ -276,7 +271,7 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 	if err := v.LoadFailure(ctx); err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, downloadStartTimeout)
+	wait, cancel := context.WithTimeout(ctx, s.timing.DownloadStart)
 	defer cancel()
 	go func() {
 		select {

@@ -54,7 +54,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		err, dialogOpen = closed, false
 	}
 	if err != nil && !dialogOpen {
-		closeUnused(ctx, b, t, closeTimeout, s.log)
+		closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
 		return nil, nil, withoutTab(err)
 	}
 	if !inactive {

@@ -9,10 +9,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
-// queueTimeout bounds the wait of a call in the call queue of a tab unless the call has its own
-// timeout.
-const queueTimeout = 30 * time.Second
-
 // A tabPage is the page of a tab. It implements executor.Page.
 type tabPage struct {
 	session *Session
@@ -35,7 +31,7 @@ func (s *Session) Page(_ context.Context, id executor.TabID) (executor.Page, err
 func (p *tabPage) ID() executor.TabID { return p.tab }
 
 // onTab waits in the call queue of a tab and then runs call with the client's view of the tab. The
-// wait is bounded by limit, the call's own timeout; 0 means queueTimeout.
+// wait is bounded by limit, the call's own timeout; 0 means Timing.CallQueue.
 func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duration, call func(*page.View) (T, error)) (T, error) {
 	var zero T
 	s, id := p.session, p.tab
@@ -46,7 +42,7 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	id = s.id(b, t)
 	v := s.view(t)
 	if limit <= 0 {
-		limit = queueTimeout
+		limit = s.timing.CallQueue
 	}
 	queueCtx, cancel := context.WithTimeout(ctx, limit)
 	release, err := t.Page.Acquire(queueCtx)
@@ -194,7 +190,7 @@ func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer
 	if err != nil {
 		return nil, executor.Wrap("handle dialog", p.tab, asExecutorError(err))
 	}
-	if err := awaitHandoverEnd(ctx, t); err != nil {
+	if err := s.awaitHandoverEnd(ctx, t); err != nil {
 		return nil, executor.Wrap("handle dialog", s.id(b, t), asExecutorError(err))
 	}
 	v := s.view(t)
@@ -204,8 +200,8 @@ func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer
 }
 
 // awaitHandoverEnd waits while a tab is handed over, for calls that bypass the call queue.
-func awaitHandoverEnd(ctx context.Context, t *Tab) error {
-	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+func (s *Session) awaitHandoverEnd(ctx context.Context, t *Tab) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timing.CallQueue)
 	defer cancel()
 	return t.Page.AwaitHandoverEnd(ctx)
 }

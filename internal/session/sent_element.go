@@ -3,25 +3,19 @@ package session
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-const (
-	// takeTimeout bounds the search for the element that the user sends.
-	takeTimeout = 2 * time.Second
-	// describeTimeout bounds how long a call waits for the description of a sent element.
-	describeTimeout = time.Second
-	// maxSent is how many sent elements of a tab are stored until a call reports them.
-	maxSent = 5
-)
+// maxSent is how many sent elements of a tab are stored until a call reports them.
+const maxSent = 5
 
 // ElementSent stores the element that the user sends to the client: the target of the last
 // contextmenu event, as [page.Tab.TakePointed] returns it.
 func (t *Tab) ElementSent(ctx context.Context, top bool, url string) {
-	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timing.Current().FindSent)
 	defer cancel()
 	e := t.Page.TakePointed(ctx, top, url) // nil is also stored: the note reports an unknown element
 	t.mu.Lock()
@@ -63,7 +57,7 @@ func (s *Session) noticeSent(ctx context.Context, b BrowserInstance) {
 
 // reportSent reports a sent element, unless the gate denies its document.
 func (s *Session) reportSent(ctx context.Context, b BrowserInstance, t *Tab, e *page.PointedElement) {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timing.DescribeSent)
 	defer cancel()
 	v := s.view(t)
 	if v.Check(ctx, executor.OpList, "") != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A BrowserProvider is a backend as its sessions see it. Its methods are safe for
@@ -87,6 +88,7 @@ type Session struct {
 	events   *notify.Queue[executor.Event] // nil without an OnEvent function
 	delivery sync.WaitGroup                // the goroutine that delivers events
 	initial  initialState
+	timing   timing.Timing // never changes
 
 	mu     sync.Mutex // guards the fields below
 	active executor.TabID
@@ -102,7 +104,7 @@ var _ executor.Executor = (*Session)(nil)
 
 // New returns a session on host.
 func New(host BrowserProvider, opts executor.SessionOptions) *Session {
-	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), noticed: time.Now(), views: make(map[*Tab]*page.View)}
+	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), noticed: time.Now(), views: make(map[*Tab]*page.View), timing: timing.Current()}
 	s.initial.turn = make(chan struct{}, 1)
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
@@ -170,7 +172,7 @@ func (s *Session) Close() error {
 		v.Release()
 	}
 	if b := s.host.Current(); b != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.timing.CloseTabs)
 		defer cancel()
 		for _, t := range b.Tabs() {
 			if t.Owner() == s {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
@@ -21,9 +20,6 @@ type CookieJar interface {
 	// AddCookies sets cookies of any sites.
 	AddCookies(ctx context.Context, cookies []statefile.Cookie) error
 }
-
-// stateLimit bounds saving or loading of storage state.
-const stateLimit = time.Minute
 
 // jar returns the cookies of a browser whose storage state may be saved and loaded, or nil.
 func (s *Session) jar(b BrowserInstance) CookieJar {
@@ -62,7 +58,7 @@ func (s *Session) withState(ctx context.Context, op, name string, acquire acquir
 			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",
 				"storage state is not available in the user's Chrome")
 		}
-		ctx, cancel := context.WithTimeout(ctx, stateLimit)
+		ctx, cancel := context.WithTimeout(ctx, s.timing.StorageState)
 		defer cancel()
 		res := &executor.StateResult{File: file, Origins: []string{}}
 		return res, use(ctx, b, jar, dir, res)
@@ -209,7 +205,7 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 	if err != nil {
 		return err
 	}
-	defer closeUnused(ctx, b, t, closeTimeout, s.log)
+	defer closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
 	for _, o := range origins {
 		if err := s.restoreOrigin(ctx, t, page.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
 			return err

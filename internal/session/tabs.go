@@ -23,12 +23,6 @@ const (
 	hintOpenTab = "Open a tab with Executor.NewPage or Executor.Navigate."
 )
 
-// closeTimeout bounds closing the tabs of one session.
-const closeTimeout = 5 * time.Second
-
-// titleTimeout bounds how long a call waits for the titles of tabs that the user has shared.
-const titleTimeout = time.Second
-
 // A Tab is one tab of a browser.
 type Tab struct {
 	Raw            string    // the last part of its id
@@ -133,7 +127,7 @@ func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
 		}
 	}
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timing.SharedTitles)
 	defer cancel()
 	for _, t := range fresh {
 		executor.SharedTab{Tab: s.describe(ctx, b, t)}.Report(ctx)
@@ -346,6 +340,8 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 		}
 		break
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.timing.NewTabContent)
+	defer cancel()
 	var fresh []executor.Tab
 	for _, o := range opened {
 		o.Page.WaitForInitialNavigation(ctx)
@@ -461,10 +457,10 @@ func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.Cl
 	if err := s.view(t).Check(ctx, executor.OpDismiss, ""); err != nil {
 		return nil, err
 	}
-	if err := awaitHandoverEnd(ctx, t); err != nil {
+	if err := s.awaitHandoverEnd(ctx, t); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timing.CloseTabs)
 	defer cancel()
 	released, err := b.CloseTab(ctx, t)
 	if err != nil {

@@ -13,12 +13,14 @@ import { named } from './hit_target_check.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
 import { isScroller } from './scroll.js';
+/** @import { EntryStart } from './text_entry.js' */
 
 /**
- * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patience: number, again?: boolean, selector?: string, entry?: {token: string, all: boolean}}} ActionabilityOptions
+ * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patience: number, elsewhere: number, again?: boolean, selector?: string, entry?: EntryStart}} ActionabilityOptions
  *   hit false means that no hit test is required. calm: no point is pressed, so an element without
  *   animations counts as stable. patience is how long a failure must persist, with nothing in
- *   progress, before waiting ends early. again: an earlier call ended that way.
+ *   progress, before waiting ends early, and elsewhere how long changes elsewhere in the document
+ *   count as something in progress. again: an earlier call ended that way.
  * @typedef {{ok: true, x: number, y: number, pinch: [number, number], moved: boolean, frame: number}} ActionPoint
  *   x and y are in the document's viewport. pinch is the offset of the visual viewport on a
  *   pinch-zoomed page. moved: the element moved or was scrolled during the call. frame is the id of
@@ -26,9 +28,6 @@ import { isScroller } from './scroll.js';
  * @typedef {{problem: string, by?: {id: number, role: string, name: string}, detail?: string, busy?: boolean}} ActionabilityFailure
  *   busy: something in progress may resolve the failure
  */
-
-/** How long, in ms, changes elsewhere in the document count as something in progress. */
-const OTHER_MATCH_TIMEOUT_MS = 1500;
 
 /**
  * within reports whether inner is outer or a descendant of it in the flat tree.
@@ -285,7 +284,7 @@ export async function waitActionable(id, opts) {
     const el = byId(id);
     const near = (/** @type {Node | null} */ of, /** @type {Node} */ node) => !!of && (containsNode(node, of) || containsNode(of, node));
     // A change elsewhere may lead to a change here, but a ticking clock does not.
-    if ((!opts.again && now - start < OTHER_MATCH_TIMEOUT_MS) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
+    if ((!opts.again && now - start < opts.elsewhere) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   let lastQuery = start; // the last search for another match of the selector

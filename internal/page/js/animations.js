@@ -54,13 +54,16 @@ export function schedulerState() {
 /** task yields to pending tasks, or waits for ms milliseconds. @param {number} [ms] */
 export const task = (ms = 0) => new Promise((/** @type {(value?: undefined) => void} */ resolve) => after(ms, resolve));
 
+/** How long nextFrame waits, in ms: a document that is not displayed has no animation frames. */
+const FRAME_MS = 120;
+
 /**
- * nextFrame waits for the next animation frame, or 120 ms if there is none.
+ * nextFrame waits for the next animation frame, or FRAME_MS if there is none.
  * @returns {Promise<boolean>} whether there was a frame
  */
 export function nextFrame() {
   return new Promise((resolve) => {
-    const timer = after(120, () => done(false));
+    const timer = after(FRAME_MS, () => done(false));
     const frame = onFrame(() => done(true));
     /** @param {boolean} came */
     function done(came) {

@@ -147,16 +147,14 @@ function visibleProxyOf(el) {
   return el;
 }
 
-/** How long a component may take to show its new state after it was checked, in ms. */
-const checkPatience = 500;
-
 /**
- * waitChecked inspects a checkbox or radio button once it has a state, or after checkPatience.
+ * waitChecked inspects a checkbox or radio button once it has a state, or after patience.
  * @param {number} id
  * @param {string} state
+ * @param {number} patience how long a component may take to show its new state, in ms
  */
-export async function waitChecked(id, state) {
-  const end = performance.now() + checkPatience;
+export async function waitChecked(id, state, patience) {
+  const end = performance.now() + patience;
   for (;;) {
     const info = inspectField(id);
     if (!info || info.checked === state || performance.now() > end) return info;
@@ -191,7 +189,7 @@ export async function waitEditable(id, opts) {
   if (result.ok) {
     result.info = inspectField(idOf(el));
     if (!result.info) return { problem: 'gone' };
-    if (opts.entry && (kind === 'text' || kind === 'editable')) result.entry = await beginEntry(result.info.id, opts.entry.token, opts.entry.all);
+    if (opts.entry && (kind === 'text' || kind === 'editable')) result.entry = await beginEntry(result.info.id, opts.entry);
   }
   return result;
 }

@@ -11,7 +11,7 @@ import { collectInvalid, formOf } from './submit.js';
 /** @import { InvalidField } from './submit.js' */
 
 /**
- * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, invalid: () => InvalidField[], el: Element | null, until: number}>}
+ * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, invalid: () => InvalidField[], el: Element | null, started: number}>}
  */
 const pendingChecks = new Map();
 
@@ -27,18 +27,12 @@ export function report(message) {
   if (typeof send === 'function') send(JSON.stringify(message));
 }
 
-/** The maximum time for which text input is blocked, in ms. */
-const BLOCK_TIMEOUT_MS = 15000;
-
 /** The events of a press, and those that enter text. */
 const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
 const entryTypes = ['keydown', 'beforeinput'];
 
-/** The time in which a press is expected, in ms. Later presses are not ours. */
-const PRESS_WINDOW_MS = 5000;
-
-/** How late the presses after the first may arrive, in ms. */
-const busyLimit = 4000;
+/** The age at which a check ends that no action has finished, in ms. */
+const MAX_AGE_MS = 35_000;
 
 /**
  * @typedef {object} Expected
@@ -46,12 +40,15 @@ const busyLimit = 4000;
  * @property {[number, number]} [at] where in this viewport the element was found
  * @property {number} [presses] the number of presses to expect. One that starts on another element
  *   is blocked
+ * @property {number} [within] with presses: the time in which they are expected, in ms. Later presses
+ *   are not ours
+ * @property {number} [busy] with presses: how late those after the first may arrive, in ms
  * @property {number} [late] how many ms after it was sent the first press may arrive. A later press
  *   is blocked whatever its target: a dialog may have stopped the page, and the press was reported
  *   as not done
  * @property {boolean} [submits] the press is expected to submit a form, whatever the element is
- * @property {boolean} [text] blocks keys and text for other elements, until the first text has
- *   reached the element: then the page may move the focus
+ * @property {number} [text] for how many ms keys and text for other elements are blocked at most.
+ *   The block ends when the first text has reached the element: then the page may move the focus
  * @property {boolean} [below] the input is for a frame in this document, so no element of this
  *   document may receive it
  */
@@ -102,14 +99,15 @@ export function listen(token, el, want) {
   const seen = [];
   const handled = new WeakSet();
   let blockingText = !!want.text;
-  const expiry = performance.now() + BLOCK_TIMEOUT_MS; // in case finishCheck is never called
+  const expiry = performance.now() + (want.text || 0); // in case finishCheck is never called
   let presses = want.presses || 0;
   let blocking = false; // the current press
   let late = false; // it arrived too late
   /** @type {Departure} */
   let released = ''; // the element's departure when the button was released
   const left = () => (el && want.at ? released || departure(el, want.at) : el && !isConnectedOf(el) ? 'removed' : '');
-  const until = performance.now() + PRESS_WINDOW_MS;
+  const started = performance.now();
+  const until = started + (want.within || 0);
   const listener = (/** @type {Event} */ e) => {
     if (!e.isTrusted || handled.has(e)) return;
     handled.add(e);
@@ -122,7 +120,7 @@ export function listen(token, el, want) {
     if (forTarget && e.type === 'beforeinput') blockingText = false;
     if (e.type === 'pointerdown') {
       // timeStamp is when it was sent, however long the page was busy since.
-      late = presses > 0 && performance.now() - e.timeStamp > (presses === want.presses ? want.late || busyLimit : busyLimit);
+      late = presses > 0 && performance.now() - e.timeStamp > ((presses === want.presses && want.late) || want.busy || 0);
       blocking = presses-- > 0 && (late || (!forTarget && e.timeStamp < until));
     }
     const ok = forTarget && !(blocking && late);
@@ -153,7 +151,7 @@ export function listen(token, el, want) {
   const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;
   early?.add(listener);
   pendingChecks.set(token, {
-    seen, left, el, until, invalid: validation.fields,
+    seen, left, el, started, invalid: validation.fields,
     stop: () => {
       validation.stop();
       early?.delete(listener);
@@ -176,7 +174,7 @@ function byKey(e) {
 /** dropExpired ends checks that no action will finish, because a dialog interrupted it. */
 function dropExpired() {
   for (const [token, old] of pendingChecks) {
-    if (old.until + 30_000 > performance.now()) continue;
+    if (old.started + MAX_AGE_MS > performance.now()) continue;
     old.stop();
     pendingChecks.delete(token);
   }

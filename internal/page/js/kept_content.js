@@ -32,20 +32,18 @@ export function keepContent(el) {
   }
 }
 
-/** The time in which the middle button is released after blockPaste, in ms. */
-const RELEASE_MS = 1000;
-
 /**
  * blockPaste prevents that the middle mouse button, which is released next, pastes. On Linux it pastes
  * what is selected anywhere: in a field with a secret, in the page of another client, or in another
  * program of the user.
+ * @param {number} ms how long
  */
-export function blockPaste() {
+export function blockPaste(ms) {
   const handlers = /** @type {Set<(e: Event) => void> | undefined} */ (/** @type {any} */ (globalThis).__cmEarly);
   /** @param {Event} e */
   const block = (e) => {
     if (e.type === 'paste') cancel(e);
   };
   handlers?.add(block);
-  after(RELEASE_MS, () => handlers?.delete(block));
+  after(ms, () => handlers?.delete(block));
 }

@@ -66,14 +66,20 @@ function placeCaret(el, all) {
 }
 
 /**
+ * @typedef {object} EntryStart
+ * @property {string} token the token of the check
+ * @property {boolean} all the text replaces the field's content
+ * @property {number} text how long text for other elements is blocked at most, in ms
+ */
+
+/**
  * beginEntry focuses a field and selects the text to replace: all of it, or the existing selection,
  * or nothing at its end. Until finishCheck(token) is called, keys and text for other elements are
  * blocked.
  * @param {number} id
- * @param {string} token
- * @param {boolean} all
+ * @param {EntryStart} start
  */
-export async function beginEntry(id, token, all) {
+export async function beginEntry(id, { token, all, text }) {
   const el = byId(id);
   if (!el) return null;
   const part = all ? null : selectedPart(el);
@@ -83,7 +89,7 @@ export async function beginEntry(id, token, all) {
   // have moved the focus.
   await nextTask();
   if (!isConnectedOf(el)) return null;
-  listen(token, hostOf(el), { types: ['beforeinput', 'input', 'keydown'], text: true });
+  listen(token, hostOf(el), { types: ['beforeinput', 'input', 'keydown'], text });
   const at = focusedElement();
   const focused = hasFocus(el);
   return { focused, placed, part, empty: textOfField(el, fieldKind(el)) === '' && !(el instanceof HTMLInputElement && el.validity.badInput), by: !focused && at && acceptsTyping(at) ? named(at) : null };

@@ -2,11 +2,49 @@ package userbrowser
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
+
+// limit matches a hang limit of the extension's timing.js.
+var limit = regexp.MustCompile(`(?m)^(\s+\w+: )([\d_]+),$`)
+
+// WriteExtension writes the extension to dir, for a browser to load unpacked. Its hang limits are
+// scaled like those of the test, see [timing.Scale].
+func WriteExtension(t testing.TB, dir string) {
+	t.Helper()
+	if err := extension.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "timing.js")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, limits, found := strings.Cut(string(source), "hangLimits:")
+	scaled := limit.ReplaceAllStringFunc(limits, func(line string) string {
+		m := limit.FindStringSubmatch(line)
+		ms, err := strconv.Atoi(strings.ReplaceAll(m[2], "_", ""))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		return m[1] + strconv.Itoa(ms*timing.Scale()) + ","
+	})
+	if !found || !limit.MatchString(limits) {
+		t.Fatalf("%s has no hang limits", path)
+	}
+	if err := os.WriteFile(path, []byte(before+"hangLimits:"+scaled), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Worker runs an expression in the extension's worker.
 func (b *Browser) Worker(t testing.TB, expression string, result any) {
