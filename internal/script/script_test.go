@@ -137,8 +137,11 @@ func (e *fakeEngine) Kill()                           {}
 func (e *fakeEngine) run() {
 	send := func(kind string, data any) { e.messages <- child.NewMessage(kind, data) }
 	send("ready", nil)
-	for range 3 {
+	for i := range 3 {
 		<-e.sent // start, answer
+		if i == 0 {
+			send("running", nil)
+		}
 		time.Sleep(time.Second - 1)
 		send("call", callData{Name: "wait", Args: "{}"})
 	}
