@@ -6,13 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"unicode"
 
 	"github.com/spf13/pflag"
@@ -39,10 +37,8 @@ func serveChats(data, origin string, stdin io.Reader, stdout io.Writer) error {
 	if !slices.ContainsFunc(extension.IDs(), func(id string) bool { return origin == "chrome-extension://"+id+"/" }) {
 		return errors.New("the caller is not the chrome-mcp extension")
 	}
-	// When the browser exits, both pipes break, so writes to stdout fail. They must not end this
-	// process before it has ended the agents.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // unlike Ignore, it does not affect the agents
-	var closers []func() error                              // in reverse order
+	surviveBrokenPipe()        // when the browser exits, both pipes break
+	var closers []func() error // in reverse order
 	err := sidepanel.Serve(stdin, stdout, func(installation string) (opts sidepanel.Options, err error) {
 		if installation == "" {
 			return opts, errors.New("the extension is older than the program: reload it")

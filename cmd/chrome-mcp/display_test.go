@@ -103,11 +103,17 @@ func (d *display) press(t *testing.T, keys ...xproto.Keysym) {
 // click clicks at a point of the screen.
 func (d *display) click(t *testing.T, x, y int16) {
 	t.Helper()
+	d.move(t, x, y)
+	d.fake(t, xproto.ButtonPress, 1)
+	d.fake(t, xproto.ButtonRelease, 1)
+}
+
+// move moves the pointer.
+func (d *display) move(t *testing.T, x, y int16) {
+	t.Helper()
 	if err := xtest.FakeInputChecked(d.conn, xproto.MotionNotify, 0, 0, d.root, x, y, 0).Check(); err != nil {
 		t.Fatal(err)
 	}
-	d.fake(t, xproto.ButtonPress, 1)
-	d.fake(t, xproto.ButtonRelease, 1)
 }
 
 // fake sends a synthetic key or button event to the X server.

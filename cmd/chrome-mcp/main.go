@@ -61,6 +61,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
+// surviveBrokenPipe makes writes to a closed stdout fail, without SIGPIPE ending this process before
+// it has ended its browser. Unlike ignoring the signal, it does not affect the programs that this
+// process starts.
+func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // errReported is an error that was already reported to the user.
 var errReported = errors.New("reported")
 

@@ -157,8 +157,8 @@ func (s *mcpServer) until(t *testing.T, want, tool string, args map[string]any) 
 func (s *mcpServer) end(t *testing.T) {
 	t.Helper()
 	s.stdin.Close()
-	s.client.Close()
-	if err := s.cmd.Wait(); err != nil {
+	if err := s.cmd.Wait(); err != nil { // the client still reads: a late response must not end the server with SIGPIPE
 		t.Errorf("the server ended with %v", err)
 	}
+	s.client.Close()
 }

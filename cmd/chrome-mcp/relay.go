@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,9 +19,10 @@ import (
 )
 
 // relayMCP forwards MCP messages in both directions between stdin and stdout and a remote server,
-// until one of them ends or ctx is done. It returns nil when stdin ends or ctx is done, and
-// ErrTargetGone if the server ends the MCP session.
+// until one of them ends or ctx is done. It returns nil when the host closes stdin or stdout or when ctx
+// is done, and ErrTargetGone if the server ends the MCP session.
 func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
+	surviveBrokenPipe()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	local, err := mcp.StdioTransport(io.NopCloser(stdin), stdout).Connect(ctx)
@@ -48,7 +50,7 @@ type mcpRelay struct {
 	local, remote sdk.Connection
 	transport     *bearerTransport
 	log           *slog.Logger
-	ended         chan error // has the first error, or nil after the end of stdin
+	ended         chan error // has the first error, or nil after the end of stdin or stdout
 	initialize    atomic.Pointer[pendingCall]
 }
 
@@ -74,7 +76,10 @@ func (r *mcpRelay) receive(ctx context.Context) {
 			return
 		}
 		r.transport.observe(m)
-		if err := r.local.Write(ctx, m); err != nil {
+		if err := r.local.Write(ctx, m); errors.Is(err, syscall.EPIPE) {
+			r.end(nil) // the host has closed the connection
+			return
+		} else if err != nil {
 			r.end(err)
 			return
 		}

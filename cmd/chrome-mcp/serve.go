@@ -27,6 +27,7 @@ const openDelay = 50 * time.Millisecond
 // serve serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
 // error.
 func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	surviveBrokenPipe()
 	rules, err := s.validPolicy()
 	if err != nil {
 		return err

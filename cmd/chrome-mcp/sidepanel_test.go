@@ -48,17 +48,20 @@ func (b *userBrowser) openPanel(t *testing.T, screen *display) userbrowser.Targe
 	b.Worker(t, "chrome.action.openPopup()", nil)
 	popup := b.Find(t, "page", "/popup.html")
 	b.WithSession(t, popup.ID, func(session string) {
-		type point struct{ X, Y int16 }
-		var at, last point
-		await.Until(t, "the popup to have its size", func() bool {
-			last = at
+		var at struct{ X, Y int16 }
+		await.Until(t, "the pointer to be on the button", func() bool {
+			var hovered bool
+			b.Eval(t, session, `document.querySelector('#panel:enabled:hover') !== null && document.hasFocus()`, &hovered)
+			if hovered {
+				return true
+			}
+			// The popup is still moved and resized.
 			b.Eval(t, session, `(() => {
-				const button = document.getElementById('panel');
-				const r = button?.getBoundingClientRect();
-				if (!r || button.disabled || !document.hasFocus() || r.right > innerWidth || r.bottom > innerHeight) return { X: 0, Y: 0 };
-				return { X: Math.round(screenX + r.x + r.width / 2), Y: Math.round(screenY + r.y + r.height / 2) };
+				const r = document.getElementById('panel')?.getBoundingClientRect();
+				return { X: Math.round(screenX + (r ? r.x + r.width / 2 : 0)), Y: Math.round(screenY + (r ? r.y + r.height / 2 : 0)) };
 			})()`, &at)
-			return at.X > 0 && at == last
+			screen.move(t, at.X, at.Y)
+			return false
 		})
 		screen.click(t, at.X, at.Y)
 	})

@@ -125,6 +125,13 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 			u.inputs = m.inputs(p, "-short", "-race")
 			all = append(all, &u)
 		}
+		if slices.Contains(tests.names, floods) && len(c.flags(name)) > 0 { // with the race detector it uses short texts
+			run := "-run=^" + floods + "$"
+			all = append(all, &unit{
+				name: name + " " + run, inputs: m.inputs(p, run), tests: []string{floods, packageTest},
+				run: runPackage(p.ImportPath, run),
+			})
+		}
 		for _, target := range tests.fuzz {
 			others = append(others, &unit{
 				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), inputs: m.inputs(p, "fuzz", c.fuzztime), tests: []string{single},
@@ -141,6 +148,9 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 	slices.SortStableFunc(all, func(a, b *unit) int { return b.size - a.size })
 	return append(all, others...), nil
 }
+
+// floods is the test of parsers with long texts. See package testlog.
+const floods = "TestFloods"
 
 // concurrent is a package of gotest.Serial that serves concurrent calls. Its fast tests also run with
 // the race detector.

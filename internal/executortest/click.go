@@ -159,7 +159,7 @@ func (s *suite) click(t *testing.T) {
 		c.click(css("#corner"), nil)
 		c.await("click", "corner")
 	})
-	s.page(t, "page busy after the click", "click-edge-cases.html", func(c *testCase) {
+	s.long().page(t, "page busy after the click", "click-edge-cases.html", func(c *testCase) {
 		c.wantIn(c.click(css("#slow"), nil).Note, "still busy")
 		c.await("click", "slow")
 	})

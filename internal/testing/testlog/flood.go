@@ -15,18 +15,21 @@ import (
 
 const (
 	floodLength = 1_000_000
-	floodTime   = 2 * time.Second // of long tests
+	floodTime   = 2 * time.Second // of deep tests
 	floodMemory = 64 << 20
 )
 
-// FloodLength returns the number of repetitions in a text of [Floods]: a million, or a tenth of that
-// with the flag -short or with the race detector, which makes code ten times slower.
+// FloodLength returns the number of repetitions in a text of [Floods]: a million in deep tests without
+// the race detector, which makes code ten times slower, and otherwise a tenth of that.
 func FloodLength() int {
-	if RaceEnabled || testing.Short() {
-		return floodLength / 10
+	if allFloods() {
+		return floodLength
 	}
-	return floodLength
+	return floodLength / 10
 }
+
+// allFloods reports whether to use all texts in full length, and to limit the time.
+func allFloods() bool { return tier.LongEnabled() && !RaceEnabled }
 
 // floods are the texts that Floods repeats.
 var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x00\x01\x07\x1b\x7f", ""),
@@ -34,22 +37,19 @@ var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x
 	"<a ", "![", "](", "[]", "[](", "<!--", "-->", "&#", "&a", "</", "<b>", "<div>", "<p>", "<li>", "<td>", "\n\n", "\r\n", "- ", "1.", "```", "\x1b[", "\x1b]",
 	"//", "://", "%2f", "..", "../", "a=", "; ", "*.", "\\u", "\\\"", "[[", "{\"", "e1 ")
 
-// fewFloods are the texts that are used with the race detector, which makes code slow, and with the
-// flag -short: those for which a parser looks back or ahead.
+// fewFloods are the texts of landing tests: those for which a parser looks back or ahead.
 var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n", "\x1b]", "\xff"}
 
-// Floods calls f with FloodLength repetitions of each text that is special to a parser. It fails the
-// test if that takes quadratic time, or if the heap then contains more than 64 MiB. In long tests, it
-// fails if f takes more than two seconds of CPU time, including that of child processes that have
-// exited. In others, only time that is not linear exceeds the limit, on any machine.
+// Floods calls f with FloodLength repetitions of each text that is special to a parser, or in landing
+// tests of a few of them. It fails the test if the heap then contains more than 64 MiB, or if f takes
+// too much CPU time, including that of child processes that have exited: two seconds in deep tests
+// without the race detector. In others, only time that is far from linear exceeds the limit, on any
+// machine.
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
-	units, length, limit := floods, FloodLength(), await.HangLimit
-	if tier.LongEnabled() {
-		limit = floodTime
-	}
-	if RaceEnabled || testing.Short() {
-		units = fewFloods
+	units, length, limit := fewFloods, FloodLength(), await.HangLimit
+	if allFloods() {
+		units, limit = floods, floodTime
 	}
 	for _, unit := range units {
 		text := strings.Repeat(unit, length)

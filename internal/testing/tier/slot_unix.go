@@ -14,9 +14,9 @@ import (
 )
 
 // maxBrowsers is the number of test processes on this machine that may use browsers at the same time:
-// half the cores. A browser needs several processes, and its tests fail for lack of a CPU rather than
-// for a defect if more run.
-var maxBrowsers = min(max(runtime.NumCPU()/2, 1), 4)
+// one for each core, because a test waits for its browser most of the time. On two cores, one process
+// leaves the machine idle for more than half of the time.
+var maxBrowsers = min(runtime.NumCPU(), 4)
 
 // slotDir is determined before a TestMain sets the temporary directory of its browsers.
 var slotDir = filepath.Join(os.TempDir(), fmt.Sprintf("chrome-mcp-tests-%d", os.Getuid()))
