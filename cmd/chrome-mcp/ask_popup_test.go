@@ -17,6 +17,7 @@ import (
 // connected, even if the client supports elicitation. Answers take effect immediately in the user's
 // Chrome. A call whose prompt is not answered does not block the agent.
 func TestPromptInPopup(t *testing.T) {
+	t.Parallel() // it mainly waits
 	net := newInternet(t)
 	b := newUserBrowser(t)
 	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), "--disable-features=HttpsUpgrades"} // the site has no https

@@ -29,6 +29,7 @@ type endToEnd struct {
 // TestEndToEnd runs through a typical day of a user with one server and one browser. Each step
 // starts in the state that the previous step left.
 func TestEndToEnd(t *testing.T) {
+	t.Parallel() // it mainly waits
 	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
 	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--enable-mutations", "--enable-downloads",
 		"--unsafe-enable-eval", "--headless", "--isolated", "--log-level=debug")

@@ -351,6 +351,7 @@ func (c *tokenClient) call(session, status, tool, args string, want ...string) (
 // TestNamedBrowsersOfServer uses named browsers over HTTP: with a token that has them, in two
 // sessions, and with one that has none.
 func TestNamedBrowsersOfServer(t *testing.T) {
+	t.Parallel() // it mainly waits
 	needChromium(t)
 	c, site := newCommandLine(t), newTestSite(t)
 	settings := `"settings": {"headless": ["true"], "enable-mutations": ["true"], "enable-storage": ["true"], "allow-domain": ["` + site.URL + `"]`

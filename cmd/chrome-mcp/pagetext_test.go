@@ -117,6 +117,7 @@ func pageTextRounds(site string) []pageTextRound {
 // double quotes: in text, in sentences of structured results, in errors, hints,
 // candidates and notes.
 func TestPageText(t *testing.T) {
+	t.Parallel() // it mainly waits
 	needChromium(t)
 	site := newPageTextSite(t)
 	uploads := t.TempDir()

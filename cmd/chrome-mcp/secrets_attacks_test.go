@@ -46,6 +46,7 @@ func (s *secretsTest) attack(what string) {
 // TestSecretAttacks checks that nothing reaches another place than the fields of the secret's own
 // site, and that no result has a value.
 func TestSecretAttacks(t *testing.T) {
+	t.Parallel() // it mainly waits
 	s := newSecretsTest(t, "--allow-domain", "*.localhost")
 	https := strings.Replace(s.site.URL, "http://", "https://", 1)
 	s.set("tls.password", testPassword, "--origin", https)

@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // newFileSite returns a site whose pages link to files. The file of /held ends after a value is sent
@@ -142,6 +143,7 @@ func TestUserActions(t *testing.T) {
 	})
 
 	run("download end is reported although the browser responds late", func(t *testing.T) {
+		tier.Long(t)
 		id := openTab(t, env.s, site+"/slow")
 		downloads := click(t, env.s, id, "#held")
 		u.worker(`(() => {

@@ -116,7 +116,7 @@ func (s *suite) handover(t *testing.T) {
 		c.duringHandover("continue", "typed", "code")
 		c.wantMasked("831942")
 	})
-	s.page(t, "a page that does not respond at the end cannot be read before it is masked", "handover.html", func(c *testCase) {
+	s.long().page(t, "a page that does not respond at the end cannot be read before it is masked", "handover.html", func(c *testCase) {
 		c.eval(`fetch("/held/`+c.id+`/hang").then(() => {
 			document.getElementById("code").value = "831942";
 			report("typed", "code");
@@ -129,7 +129,7 @@ func (s *suite) handover(t *testing.T) {
 		c.release("continue")
 		c.wantMasked("831942")
 	})
-	s.page(t, "a dialog at the end does not prevent masking", "handover.html", func(c *testCase) {
+	s.long().page(t, "a dialog at the end does not prevent masking", "handover.html", func(c *testCase) {
 		c.eval(`fetch("/held/`+c.id+`/ask").then(() => {
 			document.getElementById("code").value = "831942";
 			history.pushState(0, "", "?code=private");
@@ -315,11 +315,9 @@ func (s *suite) handover(t *testing.T) {
 			c.Errorf("the values of the fields: %s", values)
 		}
 	})
-	s.page(t, "pages that opened each other are handed over together", "handover.html", func(c *testCase) {
+	s.long().page(t, "a page is not handed over during a call on one that opened it", "handover.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>"); 0`, nil)
 		child := c.opened("#open", nil)
-		page := pagetest.Of(c.exec, child.ID)
-		// A call is running in the other tab.
 		running, stop := context.WithCancel(c.ctx)
 		ended := make(chan struct{})
 		go func() {
@@ -327,10 +325,15 @@ func (s *suite) handover(t *testing.T) {
 			_, _ = c.page().Eval(running, `report("running", "eval"), new Promise(() => {})`, nil)
 		}()
 		c.await("running", "eval")
-		_, err := page.HandOver(c.ctx)
+		_, err := pagetest.Of(c.exec, child.ID).HandOver(c.ctx)
 		c.wantCode(err, executor.ErrBackpressure, "is running")
 		stop()
 		<-ended
+	})
+	s.page(t, "pages that opened each other are handed over together", "handover.html", func(c *testCase) {
+		c.eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>"); 0`, nil)
+		child := c.opened("#open", nil)
+		page := pagetest.Of(c.exec, child.ID)
 		if _, err := page.Eval(c.ctx, `fetch("/held/`+c.id+`/close").then(() => {
 			opener.document.getElementById("code").focus();
 			opener.document.execCommand("insertText", false, "831942");
