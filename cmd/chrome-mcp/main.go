@@ -64,7 +64,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // surviveBrokenPipe makes writes to a closed stdout fail, without SIGPIPE ending this process before
 // it has ended its browser. Unlike ignoring the signal, it does not affect the programs that this
 // process starts.
-func surviveBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+func surviveBrokenPipe() { signal.Notify(brokenPipes, syscall.SIGPIPE) }
+
+var brokenPipes = make(chan os.Signal, 1)
 
 // errReported is an error that was already reported to the user.
 var errReported = errors.New("reported")
