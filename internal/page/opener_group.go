@@ -31,25 +31,39 @@ type openerGroup struct {
 // A userInput decides whether input that the user sends in a live view reaches the tab. It does so
 // during a handover. The zero value rejects input.
 type userInput struct {
-	mu       sync.RWMutex // guards accepted; held for reading while input is sent
-	accepted bool
+	mu      sync.Mutex      // guards the field below
+	sending *sync.WaitGroup // the input of this handover that is being sent; nil if none is accepted
 }
 
-// accept sets whether input is accepted from now on. It returns after the input that was accepted
-// before was sent.
+// accept sets whether input is accepted from now on. If it no longer is, accept returns after the
+// input that was accepted before was sent.
 func (u *userInput) accept(accepted bool) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.accepted = accepted
+	before := u.sending
+	switch {
+	case !accepted:
+		u.sending = nil
+	case before == nil:
+		u.sending = new(sync.WaitGroup)
+	}
+	u.mu.Unlock()
+	if !accepted && before != nil {
+		before.Wait()
+	}
 }
 
-// send calls f if input is accepted.
+// send calls f if input is accepted. Calls do not wait for each other: input that opens a dialog ends
+// with the answer to the dialog, which is input as well.
 func (u *userInput) send(f func() error) error {
-	u.mu.RLock()
-	defer u.mu.RUnlock()
-	if !u.accepted {
+	u.mu.Lock()
+	sending := u.sending
+	if sending == nil {
+		u.mu.Unlock()
 		return executor.Errorf(executor.ErrBadArgs, "", "the tab is not handed over to the user")
 	}
+	sending.Add(1)
+	u.mu.Unlock()
+	defer sending.Done()
 	return f()
 }
 
