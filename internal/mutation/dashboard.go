@@ -95,8 +95,8 @@ var dashboard = promises{
 	},
 	"The mouse and keyboard of the user reach a page through the dashboard only": {{
 		File:    "internal/page/opener_group.go",
-		Old:     "	if !u.accepted {\n",
-		New:     "	if false {\n",
+		Old:     "	sending := u.sending\n",
+		New:     "	sending := new(sync.WaitGroup)\n",
 		Package: "./internal/dashboard", Test: "^TestDashboard$",
 	}},
 }
