@@ -27,7 +27,8 @@ type LiveView interface {
 	// opener group, and returns a channel that is closed when that may have changed.
 	HandedOver() (handedOver bool, changed <-chan struct{})
 	// Input sends one event of the mouse or the keyboard. It returns ErrBadArgs unless the tab is
-	// handed over. The policy that limits what the client may do does not apply to the user.
+	// handed over, and ErrDialogOpen if a dialog is open that in does not answer. The policy that
+	// limits what the client may do does not apply to the user.
 	Input(ctx context.Context, in LiveInput) error
 	// Close ends the live view. It may be called more than once.
 	Close()
@@ -39,8 +40,8 @@ type LiveImage struct {
 	Width  float64 // of the viewport, in CSS pixels
 	Height float64
 	Hidden string // why there is nothing to show
-	// Dialog is the open dialog that blocks the page, if that is why there is nothing to show. If its
-	// document is denied, it has only a type.
+	// Dialog is the open dialog that blocks the page, or nil. If its document is denied, it has only a
+	// type.
 	Dialog *Dialog
 }
 

@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -96,11 +98,20 @@ func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts SessionOptio
 // call calls a tool and returns the text of the result.
 func (a *agent) call(tool string, args map[string]any) string {
 	a.t.Helper()
-	res, err := a.client.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	text, err := a.tryCall(tool, args)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return res.Content[0].(*sdk.TextContent).Text
+	return text
+}
+
+// tryCall is like call, but returns the error of the connection. It may be called in any goroutine.
+func (a *agent) tryCall(tool string, args map[string]any) (string, error) {
+	res, err := a.client.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return "", err
+	}
+	return res.Content[0].(*sdk.TextContent).Text, nil
 }
 
 // A user uses the dashboard in a browser.
@@ -229,25 +240,20 @@ func TestDashboard(t *testing.T) {
 		case "/typed":
 			typed <- r.URL.RawQuery
 		case "/slow":
-			<-release
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
 			fmt.Fprint(w, "<title>slow</title><link rel=icon href=data:,>done")
 		default:
 			fmt.Fprint(w, shop)
 		}
 	}))
-	defer site.Close()
+	t.Cleanup(site.Close) // after the browsers are closed, which may wait for it
 	board, desk := new(Board), new(handover.Desk)
 	s := newDashboard(t, board, desk)
 	a := newAgent(t, board, desk, SessionOptions{Principal: "ci", Name: "shop"}, site.URL)
 	p := newUser(t)
-	run := func(name string, f func(t *testing.T)) {
-		t.Run(name, func(t *testing.T) {
-			a.t, p.t = t, t
-			defer func() { a.t, p.t = nil, nil }()
-			f(t)
-		})
-	}
-
 	p.open("file://" + filepath.ToSlash(loginFile(t, s)))
 	p.sees("Connected")
 	p.sees("Token ci")
@@ -262,148 +268,182 @@ func TestDashboard(t *testing.T) {
 	}
 	p.sees("Shopping agent 2.1")
 
-	run("calls", func(t *testing.T) {
-		done := make(chan string)
-		go func() { done <- a.call("navigate", map[string]any{"url": site.URL + "/slow"}) }()
-		p.sees("Now: navigate " + site.URL + "/slow")
-		close(release)
-		<-done
-		p.waits(executor.WaitCondition{TextGone: "Now: navigate"})
-		a.call("click", map[string]any{"selector": "#missing"})
-		p.sees("SELECTOR_NOT_FOUND")
-		a.call("back", nil)
-	})
+	testShowsCalls(t, a, p, site.URL, release)
+	testIgnoresInput(t, s, a)
+	testLiveView(t, a, p, site.URL, &clicked, typed)
+	testStops(t, a, p)
+	testLogout(t, p)
+}
 
-	tabs := a.ex.(executor.Watcher).WatchTabs(t.Context())
-	run("input without a question", func(t *testing.T) {
-		base, cookie := s.testLogin(t)
-		u := "ws" + strings.TrimPrefix(base, "http") + "live?" + url.Values{"session": {a.session.id}, "tab": {string(tabs[0].ID)}}.Encode()
-		origin := "http" + strings.TrimPrefix(u[:strings.Index(u[len("ws://"):], "/")+len("ws://")], "ws")
-		ws, _, err := websocket.Dial(t.Context(), u, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}, "Cookie": {cookie.Name + "=" + cookie.Value}}})
+// testShowsCalls checks that the dashboard shows the running and the last calls of an agent.
+func testShowsCalls(t *testing.T, a *agent, p *user, site string, release chan<- struct{}) {
+	done := make(chan error, 1)
+	go func() {
+		_, err := a.tryCall("navigate", map[string]any{"url": site + "/slow"})
+		done <- err
+	}()
+	p.sees("Now: navigate " + site + "/slow")
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	p.waits(executor.WaitCondition{TextGone: "Now: navigate"})
+	a.call("click", map[string]any{"selector": "#missing"})
+	p.sees("SELECTOR_NOT_FOUND")
+	a.call("back", nil)
+}
+
+// A writerFunc is an io.Writer that passes on what is written.
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// testIgnoresInput checks that the input of a live view does not reach a page that is not handed
+// over.
+func testIgnoresInput(t *testing.T, s *Server, a *agent) {
+	rejected := make(chan struct{}, 2)
+	s.log = slog.New(slog.NewTextHandler(writerFunc(func(line []byte) {
+		if bytes.Contains(line, []byte("input of the dashboard failed")) {
+			rejected <- struct{}{}
+		}
+	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	tab := a.ex.(executor.Watcher).WatchTabs(t.Context())[0].ID
+	base, cookie := s.testLogin(t)
+	u := "ws" + strings.TrimPrefix(base, "http") + "live?" + url.Values{"session": {a.session.id}, "tab": {string(tab)}}.Encode()
+	origin := "http" + strings.TrimPrefix(u[:strings.Index(u[len("ws://"):], "/")+len("ws://")], "ws")
+	ws, _, err := websocket.Dial(t.Context(), u, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}, "Cookie": {cookie.Name + "=" + cookie.Value}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	ws.SetReadLimit(-1)
+	for seen := false; !seen; { // until the view shows the tab
+		kind, _, err := ws.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer ws.CloseNow()
-		ws.SetReadLimit(-1)
-		for seen := false; !seen; { // until the view shows the tab
-			kind, _, err := ws.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen = kind == websocket.MessageBinary
-		}
-		for _, kind := range []string{"down", "up"} {
-			if err := ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"input": {"type": %q, "x": 20, "y": 20, "button": "left", "buttons": 1, "clicks": 1}}`, kind)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ws.Close(websocket.StatusNormalClosure, "") // returns when the messages before it were handled
-		if html := a.call("get_html", map[string]any{"selector": "#box"}); !strings.Contains(html, "id=\"box\"") || strings.Contains(html, `class="clicked"`) {
-			t.Errorf("input reached a page that is not handed over: %s", html)
-		}
-	})
-
-	run("live view", func(t *testing.T) {
-		p.clicks(`role=button[name="Watch Order 1042 — Shop"]`)
-		pixel := func(r, g int) string {
-			return fmt.Sprintf(`(() => { const c = document.getElementById('screen'); if (c.hidden) return false;
-				const [r, g] = c.getContext('2d').getImageData(20, 20, 1, 1).data; return Math.abs(r - %d) < 40 && Math.abs(g - %d) < 40; })()`, r, g)
-		}
-		p.holds(pixel(200, 0))
-		const shown = "document.getElementById('live-tab').textContent"
-		a.call("navigate", map[string]any{"url": site.URL + "/slow"})
-		p.holds(shown + " === 'slow'")
-		a.call("back", nil)
-		p.holds(shown + ".startsWith('Order 1042')")
-		p.holds(pixel(200, 0))
-		a.call("click", map[string]any{"selector": "#box"})
-		p.holds(pixel(0, 160))
-
-		// Without a question, the mouse of the user does nothing.
-		before := clicked.Load()
-		p.clicks("#screen")
-		if clicked.Load() != before {
-			t.Error("a click of the user reached a page that is not handed over")
-		}
-		a.call("click", map[string]any{"selector": "button"})
-		p.holds(pixel(200, 0))
-		answer := make(chan string, 1)
-		go func() {
-			for { // without an answer, a call returns after seconds; the question stays open
-				text := a.call("ask_user", map[string]any{"message": "Please pay the order."})
-				if !strings.Contains(text, "the page is still handed over") {
-					answer <- text
-					return
-				}
-			}
-		}()
-		p.sees("Please pay the order.")
-		p.sees("The page is handed over to you")
-		var at struct{ X, Y float64 }
-		p.eval("(() => { const b = document.getElementById('screen').getBoundingClientRect(); return {X: b.x + 20, Y: b.y + 20} })()", &at)
-		if _, err := p.page().Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: at.X, Y: at.Y}); err != nil {
+		seen = kind == websocket.MessageBinary
+	}
+	for _, kind := range []string{"down", "up"} {
+		if err := ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"input": {"type": %q, "x": 20, "y": 20, "button": "left", "buttons": 1, "clicks": 1}}`, kind)); err != nil {
 			t.Fatal(err)
 		}
-		p.holds(pixel(0, 160))
+	}
+	for range 2 {
+		await.Receive(t, "the input to be rejected", rejected)
+	}
+	if html := a.call("get_html", map[string]any{"selector": "#box"}); !strings.Contains(html, "id=\"box\"") || strings.Contains(html, `class="clicked"`) {
+		t.Errorf("input reached a page that is not handed over: %s", html)
+	}
+}
 
-		// The keyboard: Tab goes to the field of the page, and F6 leaves the image.
-		p.presses("Tab", "A", "d", "a")
-		for want := ""; want != "Ada"; {
-			want = <-typed
-		}
-		p.presses("F2")
-		p.sees("Your code?")
-		p.holds("document.activeElement.id === 'dialog-text'")
-		p.presses("4", "2", "Enter")
-		p.holds("document.activeElement.id === 'screen'")
-		p.presses("F6")
-		p.holds("document.activeElement.id === 'live-close'")
-		p.clicks(`role=button[name="Done"]`)
-		text := <-answer
-		for _, want := range []string{"done", site.URL, "Order 1042 — Shop"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("the result of ask_user does not contain %q: %s", want, text)
+// testLiveView watches a page, and acts in it while it is handed over.
+func testLiveView(t *testing.T, a *agent, p *user, site string, clicked *atomic.Int32, typed <-chan string) {
+	p.clicks(`role=button[name="Watch Order 1042 — Shop"]`)
+	pixel := func(r, g int) string {
+		return fmt.Sprintf(`(() => { const c = document.getElementById('screen'); if (c.hidden) return false;
+			const [r, g] = c.getContext('2d').getImageData(20, 20, 1, 1).data; return Math.abs(r - %d) < 40 && Math.abs(g - %d) < 40; })()`, r, g)
+	}
+	p.holds(pixel(200, 0))
+	const shown = "document.getElementById('live-tab').textContent"
+	a.call("navigate", map[string]any{"url": site + "/slow"})
+	p.holds(shown + " === 'slow'")
+	a.call("back", nil)
+	p.holds(shown + ".startsWith('Order 1042')")
+	p.holds(pixel(200, 0))
+	a.call("click", map[string]any{"selector": "#box"})
+	p.holds(pixel(0, 160))
+
+	// Without a question, the mouse of the user does nothing.
+	before := clicked.Load()
+	p.clicks("#screen")
+	if clicked.Load() != before {
+		t.Error("a click of the user reached a page that is not handed over")
+	}
+	a.call("click", map[string]any{"selector": "button"})
+	p.holds(pixel(200, 0))
+	answer := make(chan string, 1)
+	go func() {
+		for { // without an answer, a call returns after seconds; the question stays open
+			text, err := a.tryCall("ask_user", map[string]any{"message": "Please pay the order."})
+			if err != nil || !strings.Contains(text, "the page is still handed over") {
+				answer <- text
+				return
 			}
 		}
-		if text := a.call("get_text", map[string]any{"selector": "h1"}); !strings.Contains(text, "42") {
-			t.Errorf("the answer to the dialog did not reach the page: %s", text)
-		}
-		if text := a.call("get_html", map[string]any{"selector": "#name"}); strings.Contains(text, "Ada") {
-			t.Errorf("the agent reads what the user typed: %s", text)
-		}
-		p.waits(executor.WaitCondition{TextGone: "Please pay the order."})
-		p.sees("View only.")
-	})
+	}()
+	p.sees("Please pay the order.")
+	p.sees("The page is handed over to you")
+	var at struct{ X, Y float64 }
+	p.eval("(() => { const b = document.getElementById('screen').getBoundingClientRect(); return {X: b.x + 20, Y: b.y + 20} })()", &at)
+	if _, err := p.page().Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: at.X, Y: at.Y}); err != nil {
+		t.Fatal(err)
+	}
+	p.holds(pixel(0, 160))
 
-	run("stop with the keyboard", func(t *testing.T) {
-		p.eval("(document.activeElement.blur(), true)", new(bool))
-		p.clicks("h1") // the focus starts at the beginning of the page
-		for range 20 {
-			p.presses("Tab")
-			var label string
-			p.eval("document.activeElement.getAttribute('aria-label') ?? ''", &label)
-			if label == "Stop shop" {
-				break
-			}
+	// The keyboard: Tab goes to the field of the page, and F6 leaves the image.
+	p.presses("Tab", "A", "d", "a")
+	for want := ""; want != "Ada"; {
+		want = <-typed
+	}
+	p.presses("F2")
+	p.sees("Your code?")
+	p.holds("document.activeElement.id === 'dialog-text'")
+	p.presses("4", "2", "Enter")
+	p.holds("document.activeElement.id === 'screen'")
+	p.presses("F6")
+	p.holds("document.activeElement.id === 'live-close'")
+	p.clicks(`role=button[name="Done"]`)
+	text := <-answer
+	for _, want := range []string{"done", site, "Order 1042 — Shop"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the result of ask_user does not contain %q: %s", want, text)
 		}
-		p.presses("Enter")
-		p.sees("Stop the session?")
-		p.presses("Tab", "Enter")
-		await.Receive(t, "the session to be stopped", a.stopped)
-		p.sees("No session is open.")
-	})
+	}
+	if text := a.call("get_text", map[string]any{"selector": "h1"}); !strings.Contains(text, "42") {
+		t.Errorf("the answer to the dialog did not reach the page: %s", text)
+	}
+	if text := a.call("get_html", map[string]any{"selector": "#name"}); strings.Contains(text, "Ada") {
+		t.Errorf("the agent reads what the user typed: %s", text)
+	}
+	p.waits(executor.WaitCondition{TextGone: "Please pay the order."})
+	p.sees("View only.")
+}
 
-	run("logout", func(t *testing.T) {
-		p.clicks("#logout")
-		p.sees("Logged out.")
-		p.eval("document.body.innerText", &text)
-		if strings.Contains(text, "Sessions") || strings.Contains(text, "Log out") {
-			t.Errorf("after the logout: %s", text)
+// testStops stops the session with the keyboard.
+func testStops(t *testing.T, a *agent, p *user) {
+	p.eval("(document.activeElement.blur(), true)", new(bool))
+	p.clicks("h1") // the focus starts at the beginning of the page
+	for range 20 {
+		p.presses("Tab")
+		var label string
+		p.eval("document.activeElement.getAttribute('aria-label') ?? ''", &label)
+		if label == "Stop shop" {
+			break
 		}
-		p.open("about:blank")
-		if _, err := p.page().Back(t.Context(), nil); err != nil {
-			t.Log(err)
-		}
-		p.sees("Run chrome-mcp dashboard to open this page.")
-	})
+	}
+	p.presses("Enter")
+	p.sees("Stop the session?")
+	p.presses("Tab", "Enter")
+	await.Receive(t, "the session to be stopped", a.stopped)
+	p.sees("No session is open.")
+}
+
+// testLogout checks that the page shows nothing after the logout.
+func testLogout(t *testing.T, p *user) {
+	var text string
+	p.clicks("#logout")
+	p.sees("Logged out.")
+	p.eval("document.body.innerText", &text)
+	if strings.Contains(text, "Sessions") || strings.Contains(text, "Log out") {
+		t.Errorf("after the logout: %s", text)
+	}
+	p.open("about:blank")
+	if _, err := p.page().Back(t.Context(), nil); err != nil {
+		t.Log(err)
+	}
+	p.sees("Run chrome-mcp dashboard to open this page.")
 }

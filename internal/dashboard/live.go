@@ -17,8 +17,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// maxLiveMessage is the maximum size of a message from the page, in bytes.
-const maxLiveMessage = 32 << 10
+const (
+	// maxLiveMessage is the maximum size of a message from the page, in bytes.
+	maxLiveMessage = 32 << 10
+	// maxQueuedInput is how many events of the user may wait for the tab.
+	maxQueuedInput = 64
+)
 
 // A liveMessage is a message to the page. An image follows as a binary message if Image is set.
 type liveMessage struct {
@@ -157,10 +161,18 @@ func (p *livePage) send(ctx context.Context, m liveMessage, image []byte) error 
 }
 
 // read handles the messages of the page until the connection ends: acknowledgements, and input for
-// the tab.
+// the tab. Input that opens a dialog ends with the answer to the dialog, which the page sends after
+// it has acknowledged the image with the dialog. So read does not wait for input.
 func (p *livePage) read(ctx context.Context) {
-	var answers sync.WaitGroup
-	defer answers.Wait()
+	var running sync.WaitGroup
+	defer running.Wait()
+	inputs := make(chan executor.LiveInput, maxQueuedInput)
+	defer close(inputs)
+	running.Go(func() {
+		for in := range inputs {
+			p.input(ctx, in)
+		}
+	})
 	for {
 		kind, data, err := p.ws.Read(ctx)
 		if err != nil {
@@ -176,19 +188,20 @@ func (p *livePage) read(ctx context.Context) {
 		if m.Ack {
 			p.acks.Notify()
 		}
-		if m.Input == nil {
-			continue
+		switch {
+		case m.Input == nil:
+		case m.Input.Type == executor.LiveDialog:
+			running.Go(func() { p.input(ctx, *m.Input) })
+		default:
+			inputs <- *m.Input
 		}
-		input := func() {
-			if err := p.view.Input(ctx, *m.Input); err != nil {
-				p.server.log.Debug("input of the dashboard failed", "error", err)
-			}
-		}
-		if m.Input.Type == executor.LiveDialog {
-			answers.Go(input) // in its own goroutine: the click that opened the dialog waits for the answer
-		} else {
-			input()
-		}
+	}
+}
+
+// input sends input to the tab.
+func (p *livePage) input(ctx context.Context, in executor.LiveInput) {
+	if err := p.view.Input(ctx, in); err != nil {
+		p.server.log.Debug("input of the dashboard failed", "error", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -14,6 +15,10 @@ import (
 const (
 	// liveInterval is the minimum time between two images of a live view.
 	liveInterval = 66 * time.Millisecond
+	// liveRefresh is how long the screencast may send no frame before it is restarted, which sends one:
+	// the browser drops frames while it sends others (PageHandler in Chromium), also the last one of a
+	// change.
+	liveRefresh = time.Second
 	// liveQuality is the quality of the JPEG images.
 	liveQuality = 70
 	// maxLiveSize is the maximum width and height of an image, in pixels.
@@ -50,6 +55,7 @@ type liveView struct {
 	loaded  int64                         // Tab.loaded at the last check; -1 before the first
 	hidden  string                        // the reason in the last image; empty if it was shown
 	dialog  *openDialog                   // of the last image
+	shown   []byte                        // the last image, to skip a refresh that shows the same
 	flushed chan struct{}                 // closed when the pending flush has ended; nil if none is pending
 	pending *cdppage.EventScreencastFrame // to be checked again; nil if none
 }
@@ -164,10 +170,15 @@ func (l *liveView) hiddenImage(ctx context.Context, why string) *executor.LiveIm
 	l.hidden = why
 	image := &executor.LiveImage{Hidden: why}
 	if why == liveDialog {
-		d := l.view.redactedDialog(ctx, l.dialog)
-		image.Dialog = &d
+		image.Dialog = l.readableDialog(ctx)
 	}
 	return image
+}
+
+// readableDialog returns l.dialog as the client may read it.
+func (l *liveView) readableDialog(ctx context.Context) *executor.Dialog {
+	d := l.view.redactedDialog(ctx, l.dialog)
+	return &d
 }
 
 // nextFrame waits for the next frame of the screencast. It returns nil when a dialog has opened.
@@ -188,7 +199,7 @@ func (l *liveView) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame
 			l.dialog = dialog
 			return nil, nil
 		case dialog == nil && l.dialog != nil:
-			l.hidden, l.dialog = "", nil
+			l.hidden, l.dialog, l.shown = "", nil, nil
 			if err := l.restart(ctx, nil); err != nil { // an unchanged page causes no frame otherwise
 				return nil, err
 			}
@@ -201,7 +212,15 @@ func (l *liveView) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame
 			l.pending, l.unacked = frame, frame.SessionID
 			return frame, nil
 		}
-		if err := l.wait(ctx, l.signal, changed); err != nil { // the change may be a dialog
+		refresh, cancel := context.WithTimeout(ctx, liveRefresh)
+		err := l.wait(refresh, l.signal, changed) // the change may be a dialog
+		if refresh.Err() != nil && ctx.Err() == nil {
+			err = nil
+			if dialog == nil { // the page draws no frame while one is open
+				err = l.restart(ctx, nil)
+			}
+		}
+		if cancel(); err != nil {
 			return nil, err
 		}
 	}
@@ -264,8 +283,15 @@ func (l *liveView) imageOf(ctx context.Context, frame *cdppage.EventScreencastFr
 	if frame.Metadata == nil {
 		return nil, executor.Errorf(executor.ErrInternal, "", "an image of the live view has no size")
 	}
-	l.hidden = ""
-	return &executor.LiveImage{JPEG: frame.Data, Width: frame.Metadata.DeviceWidth, Height: frame.Metadata.DeviceHeight}, nil
+	if l.hidden == "" && bytes.Equal(frame.Data, l.shown) {
+		return nil, nil
+	}
+	l.hidden, l.shown = "", frame.Data
+	image := &executor.LiveImage{JPEG: frame.Data, Width: frame.Metadata.DeviceWidth, Height: frame.Metadata.DeviceHeight}
+	if d := t.dialogs.open.Load(); d != nil && d == l.dialog { // the frame was sent before the dialog opened
+		image.Dialog = l.readableDialog(ctx)
+	}
+	return image, nil
 }
 
 // flush waits until the events about documents that the browser has already sent have arrived: each

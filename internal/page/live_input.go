@@ -12,8 +12,8 @@ import (
 // maxLiveText is the maximum length of the text of one event, in bytes.
 const maxLiveText = 10_000
 
-// Input sends one event of the user. It returns an error while the tab is not handed over or the
-// live view shows no image.
+// Input sends one event of the user. It returns an error while the tab is not handed over, a dialog
+// is open or the live view shows no image.
 func (l *liveView) Input(ctx context.Context, in executor.LiveInput) error {
 	if notify.IsClosed(l.ended) {
 		return l.endedError()
@@ -22,6 +22,9 @@ func (l *liveView) Input(ctx context.Context, in executor.LiveInput) error {
 	defer cancel()
 	if in.Type == executor.LiveDialog {
 		return l.answer(ctx, in)
+	}
+	if err := l.view.tab.dialogs.error(); err != nil { // the page gets it only after the answer
+		return l.view.AsClientError(ctx, err)
 	}
 	if readable, _ := l.view.allReadable(ctx); !readable {
 		return executor.Errorf(executor.ErrPolicyDenied, "", "the tab is not shown, so it gets no input")

@@ -149,7 +149,7 @@ export class LiveView {
     if (!this.#hidden) {
       this.#screen.hidden = false;
       this.#setNote(this.#enabled ? inputHint : watchHint);
-      if (this.#enabled && this.focus) {
+      if (this.#enabled && this.focus && !this.#dialog) {
         this.focus = false;
         this.#screen.focus();
       }
@@ -189,7 +189,8 @@ export class LiveView {
   }
 
   /**
-   * Registers a listener of the image that runs while the user may act in the tab.
+   * Registers a listener of the image that runs while the user may act in the tab and no dialog is
+   * open.
    *
    * @template {keyof HTMLElementEventMap} T
    * @param {T} type
@@ -197,7 +198,7 @@ export class LiveView {
    */
   #on(type, handle) {
     this.#screen.addEventListener(type, (e) => {
-      if (this.#enabled) handle(e);
+      if (this.#enabled && !this.#dialog) handle(e);
     }, { signal: this.#ended.signal, passive: false });
   }
 
