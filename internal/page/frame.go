@@ -23,6 +23,7 @@ type frame struct {
 	sess   *cdpconn.Session
 
 	loader                  cdp.LoaderID
+	past                    []cdp.LoaderID // of the last documents before loader, at most maxPastLoaders
 	url                     string
 	unreachable             string          // the URL that failed to load, if the document is an error page
 	reached                 map[string]bool // lifecycle events of loader, or of early
@@ -64,7 +65,15 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 	}
 }
 
+// maxPastLoaders is how many loaders of earlier documents a frame remembers. A script can replace a
+// document before a call that waits for it has seen it.
+const maxPastLoaders = 16
+
 func (f *frame) setDocument(d *cdp.Frame) {
+	if f.loader != "" && f.loader != d.LoaderID {
+		f.past = append(f.past, f.loader)
+		f.past = f.past[max(0, len(f.past)-maxPastLoaders):]
+	}
 	f.loader, f.url, f.unreachable, f.cut = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL, ""
 	if f.early != f.loader {
 		f.reached = nil

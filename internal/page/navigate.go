@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -377,9 +378,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	committed := false
 	return t.awaitUnblocked(ctx, func() (bool, error) {
 		f := t.frames[t.main]
-		if f.loader == loader {
-			committed = true
-		}
+		committed = committed || f.loader == loader || slices.Contains(f.past, loader)
 		if !committed || f.world == nil {
 			return false, nil
 		}
