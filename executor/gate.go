@@ -56,6 +56,27 @@ type Access struct {
 	// OpenedBySession is set for a tab that a session opened. Navigating it to an allowed URL, or
 	// closing it, is harmless regardless of the page that it shows.
 	OpenedBySession bool
+	// ErrorPage is set for an error page of the browser, such as a certificate warning. No gate can
+	// allow acting on it, see CheckErrorPage.
+	ErrorPage bool
+}
+
+// CheckErrorPage returns ErrPolicyDenied if the access acts on an error page of the browser. Such a
+// page can be read and left. Its buttons and keys accept a certificate or ignore another warning of
+// the browser, which protects a person, so only a person may use them. Backends deny it regardless
+// of the [Gate].
+func (a Access) CheckErrorPage() error {
+	switch a.Op {
+	case OpList, OpRead, OpNavigate, OpDismiss, OpDownload:
+		return nil
+	}
+	if !a.ErrorPage {
+		return nil
+	}
+	e := Errorf(ErrPolicyDenied, "Read the page for the reason, or load another URL with Page.Navigate.",
+		"the tab shows an error page or a warning of the browser, which can be read but not acted on: only a person can accept this")
+	e.Rule = "error-page"
+	return e
 }
 
 // GateFunc is a function that implements [Gate].

@@ -57,10 +57,14 @@ func (g *Guard) Policy() *Policy { return g.widestPolicy.Load() }
 // opened, and on an internal page, such as the error page of a denied document. A known destination
 // must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
 // grant, OpUpload the uploads grant, OpStorage the storage grant and OpState the state grant.
+// Acting on an error page of the browser is always denied, see executor.Access.CheckErrorPage.
 // [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
 // a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	err := g.check(ctx, a)
+	if err == nil {
+		err = a.CheckErrorPage()
+	}
 	g.reportDecision(ctx, a, err)
 	if err != nil {
 		level := slog.LevelInfo

@@ -22,6 +22,7 @@ var (
 		{"popups", "Popup windows", (*suite).popups},
 		{"navigate", "Navigation", (*suite).navigate},
 		{"history", "History", (*suite).history},
+		{"error_pages", "Error pages", (*suite).errorPages},
 		{"snapshot", "Snapshots", (*suite).snapshot},
 		{"click", "Clicking", (*suite).click},
 		{"click_targets", "Locators", (*suite).clickTargets},

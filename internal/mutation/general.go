@@ -33,6 +33,16 @@ var general = []Mutation{
 		"./internal/egress", "TestNilPolicyDenies",
 	},
 	{
+		"No call acts on an error page or a warning", "executor/gate.go",
+		`	if !a.ErrorPage {`, `	if true {`,
+		"./policy", "TestGuardErrorPage",
+	},
+	{
+		"No call acts on an error page or a warning", "extension/methods.js",
+		`if (s.url.startsWith('chrome-error:') && params.type`, `if (false && params.type`,
+		"extension/test", "commands are allowed or denied",
+	},
+	{
 		"Every method that accesses a page", "policy/guard_page.go",
 		`	if err := p.x.checkCall(ctx, "cdp", p.tab, grantEval); err != nil {`, `	if err := p.x.checkCall(ctx, "cdp", p.tab); err != nil {`,
 		"./policy", "TestEveryMethodIsGuarded",

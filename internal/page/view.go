@@ -101,13 +101,16 @@ func (v *View) check(ctx context.Context, d *document, op executor.Operation, de
 func (v *View) checkGate(ctx context.Context, d *document, op executor.Operation, destination string) error {
 	access := executor.Access{
 		Tab: v.opts.ID, Document: string(d.loader), URL: d.url, Origin: d.origin,
-		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(),
+		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(), ErrorPage: d.errorPage,
 	}
 	if !d.top() {
 		access.Frame = string(d.frame)
 	}
 	err := v.opts.Gate.Check(ctx, access)
-	if err != nil && !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
+	if err == nil {
+		return access.CheckErrorPage()
+	}
+	if !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
 		// Any error of a gate is a denial.
 		return &executor.Error{Code: executor.ErrPolicyDenied, Err: err}
 	}
