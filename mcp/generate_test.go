@@ -95,6 +95,7 @@ var sharedArguments = map[string]string{
 	"maxChars":  "default 20000",
 	"modifiers": "pressed during the action",
 	"waitUntil": "default `load`",
+	"resubmit":  "if the page was made by sending a form: send it again",
 }
 
 func toolsDocument(t *testing.T) string {

@@ -61,8 +61,13 @@ func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResu
 	return navigateResult{nav, a.Tab}, err
 }
 
-func (a historyArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until})
+type reloadArgs struct {
+	historyArgs
+	Resubmit bool `json:"resubmit,omitempty"`
+}
+
+func (a reloadArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until, Resubmit: a.Resubmit})
 	return navigateResult{nav, a.Tab}, err
 }
 

@@ -460,6 +460,10 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
+	_, err = pagetest.Of(x, "").Reload(t.Context(), &executor.NavigateOptions{Resubmit: true})
+	if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
+		t.Error(e.Hint)
+	}
 	_, err = pagetest.Of(x, "").WaitFor(t.Context(), executor.WaitCondition{Expression: "1"})
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {
 		t.Error(e.Hint)

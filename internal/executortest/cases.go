@@ -23,6 +23,7 @@ var (
 		{"navigate", "Navigation", (*suite).navigate},
 		{"history", "History", (*suite).history},
 		{"error_pages", "Error pages", (*suite).errorPages},
+		{"resubmission", "History", (*suite).resubmission},
 		{"snapshot", "Snapshots", (*suite).snapshot},
 		{"click", "Clicking", (*suite).click},
 		{"click_targets", "Locators", (*suite).clickTargets},

@@ -13,6 +13,7 @@ import (
 // responses, and pages that show the request method.
 func (s *site) navigationRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("/travel/{case}/posted", serveMethod)
+	mux.HandleFunc("/travel/{case}/order", s.serveOrder)
 	mux.HandleFunc("GET /travel/{case}/parts/{name}", s.serveParts)
 	mux.HandleFunc("/travel/{case}/attachment/{name}", s.serveAttachment)
 	mux.HandleFunc("GET /travel/{case}/reset", serveReset)

@@ -43,6 +43,16 @@ var general = []Mutation{
 		"extension/test", "commands are allowed or denied",
 	},
 	{
+		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/page/resubmission.go",
+		`denied = !known || !n.history`, `denied = false`,
+		"./executor/chromium", "TestExecutor/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
+	},
+	{
+		"`reload`, `back`, `forward` and scripts that reload send a form again", "policy/guard_navigate.go",
+		`checkCall(ctx, "reload", p.tab, grantMutations)`, `checkCall(ctx, "reload", p.tab)`,
+		"./policy", "TestWrapGrantsByArgument",
+	},
+	{
 		"Every method that accesses a page", "policy/guard_page.go",
 		`	if err := p.x.checkCall(ctx, "cdp", p.tab, grantEval); err != nil {`, `	if err := p.x.checkCall(ctx, "cdp", p.tab); err != nil {`,
 		"./policy", "TestEveryMethodIsGuarded",

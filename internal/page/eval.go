@@ -13,6 +13,7 @@ import (
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -32,6 +33,10 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	if err != nil {
 		return nil, err
 	}
+	guarded, err := v.guardScript(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dialogs, done := v.tab.answerDialogs()
 	defer done()
 	var remote *remoteObject
@@ -42,6 +47,9 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 		remote, exception, err = v.evaluateOn(ctx, el, expression, !o.NoAwait)
 	}
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
+	if err := guarded(); err != nil {
+		return nil, err
+	}
 	switch {
 	case errors.Is(err, errDocumentDetached):
 		return nil, executor.Errorf(executor.ErrEvalFailed, "Take a snapshot to see where it is.", "the page navigated away before the expression had a value")
@@ -392,6 +400,13 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	case strings.HasPrefix(method, "Input."):
 		v.block(ctx).lock(ctx) // pointer, wheel and touch input may scroll
 	}
+	guarded := func() error { return nil }
+	if method == cdppage.CommandReload {
+		if guarded, err = v.guardScript(ctx); err != nil {
+			return nil, err
+		}
+		v.tab.reloadRequested(v.tab.main)
+	}
 	done := v.tab.trackRawInput(method, raw)
 	var p *cdpconn.Pending
 	if raw == nil {
@@ -407,6 +422,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		err = v.unblock(ctx)
 	}
 	done(err)
+	err = cmp.Or(guarded(), err)
 	if err != nil && strings.HasPrefix(method, "Input.") && !errors.Is(err, executor.ErrDialogOpen) {
 		v.releaseButtons(ctx) // the caller may not send the rest
 	}

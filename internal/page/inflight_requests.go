@@ -25,6 +25,13 @@ type navigation struct {
 	loader       cdp.LoaderID
 	sameDocument bool
 	again        bool // a step in the history or a reload
+	history      bool // a step in the history
+}
+
+// A documentRequest is a request for a top document.
+type documentRequest struct {
+	loader cdp.LoaderID
+	method string
 }
 
 // maxPending is the maximum number of requests that are tracked at the same time.
@@ -109,14 +116,15 @@ func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind s
 		t.navigationsStarted++
 	}
 	again := kind != "differentDocument"
-	t.started[id] = navigation{loader: loader, sameDocument: same, again: again}
+	t.started[id] = navigation{loader: loader, sameDocument: same, again: again, history: isHistoryStep(kind)}
 }
 
 // A response describes the HTTP response of a top document.
 type response struct {
 	status int
-	pdf    bool // the browser shows it in its PDF viewer
-	proxy  bool // the egress proxy sent it, or its headers claim so
+	method string // of the request, after redirects
+	pdf    bool   // the browser shows it in its PDF viewer
+	proxy  bool   // the egress proxy sent it, or its headers claim so
 }
 
 // proxyHeaders are the headers that mark the egress proxy's own responses. See internal/egress.
@@ -124,6 +132,9 @@ var proxyHeaders = []string{"x-chrome-mcp-denied", "x-chrome-mcp-error"}
 
 func (t *Tab) responded(loader cdp.LoaderID, r *network.Response) {
 	res := response{status: int(r.Status), pdf: r.MimeType == "application/pdf"}
+	if t.requested.loader == loader {
+		res.method = t.requested.method
+	}
 	for name := range r.Headers {
 		res.proxy = res.proxy || slices.Contains(proxyHeaders, strings.ToLower(name))
 	}

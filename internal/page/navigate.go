@@ -75,7 +75,7 @@ func checkURL(raw string) error {
 	return nil
 }
 
-// Reload loads the document again.
+// Reload loads the document again. It does not send a form again, unless opts.Resubmit is set.
 func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
@@ -83,11 +83,7 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
-		before := v.navigationState()
-		if err := v.command(ctx, "Page.reload", nil, nil); err != nil {
-			return nil, err
-		}
-		return v.waitForCommit(ctx, before)
+		return v.loadAgain(ctx, opts != nil && opts.Resubmit, "Page.reload", nil)
 	})
 }
 
@@ -128,11 +124,15 @@ func (v *View) navigationState() navigationState {
 	return navigationState{loader: f.loader, sameDocument: f.sameDocumentNavigations}
 }
 
-// waitForCommit waits until a navigation of the top frame has committed since before.
+// waitForCommit waits until a navigation of the top frame has committed since before. It returns
+// ErrNavigationFailed if the tab's resubmissionGuard has failed it.
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
 	err := t.awaitUnblocked(ctx, func() (bool, error) {
+		if err := t.resubmission.Load().error(); err != nil {
+			return false, err
+		}
 		f := t.frames[t.main]
 		if f.loader != before.loader && f.unreachable != "" {
 			n.loader, n.url, n.failure = f.loader, f.unreachable, t.lastNetError

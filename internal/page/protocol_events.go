@@ -110,6 +110,9 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
 	case "Page.frameRequestedNavigation":
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
+			if e.Reason == cdppage.ClientNavigationReasonReload {
+				t.reloadRequested(e.FrameID)
+			}
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
 				t.popups.newTabURLs.add(e.URL)
@@ -187,6 +190,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.recording.update(func(l *activityLog) { t.recordSent(l, ev.Session, e) })
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.lastDocumentURL = e.Request.URL
+				t.requested = documentRequest{e.LoaderID, e.Request.Method}
 			}
 		})
 	case "Network.responseReceived":

@@ -127,6 +127,7 @@ type Tab struct {
 	handovers     eventLog[handover]         // navigations to other programs
 	autoClosed    eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
 	fileChoosers  eventLog[cdppage.EventFileChooserOpened]
+	resubmission  atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
 	mu                 sync.Mutex // guards the fields below
 	frames             map[cdp.FrameID]*frame
@@ -140,6 +141,7 @@ type Tab struct {
 	scripts            map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
 	started            map[cdp.FrameID]navigation   // pending navigations, by frame
 	status             map[cdp.LoaderID]response    // of the top document, and of the pending one
+	requested          documentRequest              // the last request for a top document
 	lastStatus         int                          // HTTP status of the last response to a request for a top document
 	pdf                bool                         // that response is for the browser's PDF viewer
 	innerPDF           bool                         // a frame has received a response for the PDF viewer since

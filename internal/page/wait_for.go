@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -173,8 +174,12 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err := v.tab.openerGroup.beginScript(); err != nil {
 			return err
 		}
-		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
+		guarded, err := v.guardScript(ctx)
 		if err != nil {
+			return err
+		}
+		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
+		if err := cmp.Or(guarded(), err); err != nil {
 			return err
 		}
 		if exception != nil && isSyntaxError(exception) {
