@@ -12,7 +12,7 @@ type WaitUntil string
 const (
 	UntilLoad             WaitUntil = "load"
 	UntilDOMContentLoaded WaitUntil = "domcontentloaded"
-	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request
+	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request other than WebSockets, event streams and media
 	UntilCommit           WaitUntil = "commit"      // the response arrived and the document was replaced
 )
 

@@ -82,6 +82,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 		return
 	}
 	t.rememberPastDocument(t.frames[id])
+	t.inflight.forget(id)
 	delete(t.frames, id)
 	delete(t.started, id)
 	for child, f := range t.frames {
@@ -111,9 +112,13 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f.reached = nil
 	f.setDocument(d)
 	if restored {
-		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true, "networkIdle": true}
+		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
 	t.documentArrived(f, restored)
+	t.inflight.forget(d.ID, d.LoaderID, t.started[d.ID].loader)
+	if d.ID == t.main {
+		t.inflight.forget("", d.LoaderID)
+	}
 	delete(t.started, d.ID)
 	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
 		t.loaded.Add(1)

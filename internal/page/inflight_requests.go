@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,11 +14,18 @@ import (
 // inflightRequests counts the requests of a tab that are in flight. The zero value is ready to use.
 // It is safe for concurrent use.
 type inflightRequests struct {
-	mu      sync.Mutex                // guards the fields below
-	seq     int                       // sequence number of the newest request
-	ended   int                       // number of requests that have ended
-	pending map[network.RequestID]int // request id to sequence number
-	changed time.Time                 // when the last request started or ended
+	mu      sync.Mutex // guards the fields below
+	seq     int        // sequence number of the newest request
+	ended   int        // number of requests that have ended
+	pending map[network.RequestID]pendingRequest
+	changed time.Time // when the last request started or ended
+}
+
+// A pendingRequest is a request in flight and the document that it belongs to.
+type pendingRequest struct {
+	seq    int
+	frame  cdp.FrameID // may be empty
+	loader cdp.LoaderID
 }
 
 // A navigation is a pending navigation of a frame.
@@ -51,10 +59,10 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 	tr.seq++
 	tr.changed = time.Now()
 	if tr.pending == nil {
-		tr.pending = make(map[network.RequestID]int)
+		tr.pending = make(map[network.RequestID]pendingRequest)
 	}
 	if len(tr.pending) < maxPending {
-		tr.pending[e.RequestID] = tr.seq
+		tr.pending[e.RequestID] = pendingRequest{tr.seq, e.FrameID, e.LoaderID}
 	}
 }
 
@@ -68,11 +76,22 @@ func (tr *inflightRequests) done(id network.RequestID) {
 	}
 }
 
-// clear forgets the requests in flight.
+// clear forgets the requests in flight. Others may be in flight that are not known.
 func (tr *inflightRequests) clear() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	clear(tr.pending)
+	tr.changed = time.Now()
+}
+
+// forget forgets the requests of documents of a frame that are gone, because the browser does not
+// report the end of all of them. keep are the loaders of the documents that remain.
+func (tr *inflightRequests) forget(frame cdp.FrameID, keep ...cdp.LoaderID) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	maps.DeleteFunc(tr.pending, func(_ network.RequestID, r pendingRequest) bool {
+		return r.frame == frame && (r.loader == "" || !slices.Contains(keep, r.loader))
+	})
 }
 
 // counts returns the sequence number of the newest request and the number of requests that have
@@ -83,11 +102,12 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 	return tr.seq, tr.ended
 }
 
-// idle reports whether no request was in flight for d.
-func (tr *inflightRequests) idle(d time.Duration) bool {
+// idleIn returns after what time no request will have been in flight for d if none starts: at most 0
+// if none was. ok is false if a request is in flight.
+func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return len(tr.pending) == 0 && time.Since(tr.changed) >= d
+	return d - time.Since(tr.changed), len(tr.pending) == 0
 }
 
 // since returns the number of requests in flight that started after request seq.
@@ -95,8 +115,8 @@ func (tr *inflightRequests) since(seq int) int {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	n := 0
-	for _, s := range tr.pending {
-		if s > seq {
+	for _, r := range tr.pending {
+		if r.seq > seq {
 			n++
 		}
 	}

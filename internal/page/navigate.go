@@ -362,10 +362,12 @@ func (v *View) stop() {
 }
 
 // lifecycleEvents maps each WaitUntil to the name of its Page.lifecycleEvent. UntilCommit has none.
+// UntilNetworkIdle has that of UntilLoad: networkIdle does not occur while an EventSource is open, and
+// only inflightRequests shows whether the network is idle now.
 var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilLoad:             "load",
 	executor.UntilDOMContentLoaded: "DOMContentLoaded",
-	executor.UntilNetworkIdle:      "networkIdle",
+	executor.UntilNetworkIdle:      "load",
 	executor.UntilCommit:           "",
 }
 
@@ -375,16 +377,31 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	event := lifecycleEvents[until]
 	t := v.tab
 	committed := false
-	return t.awaitUnblocked(ctx, func() (bool, error) {
-		f := t.frames[t.main]
-		if f.loader == loader {
-			committed = true
+	for {
+		err := t.awaitUnblocked(ctx, func() (bool, error) {
+			f := t.frames[t.main]
+			if f.loader == loader {
+				committed = true
+			}
+			if !committed || f.world == nil {
+				return false, nil
+			}
+			return event == "" || f.reached[event], nil
+		})
+		if err != nil || until != executor.UntilNetworkIdle {
+			return err
 		}
-		if !committed || f.world == nil {
-			return false, nil
+		left, none := t.inflight.idleIn(t.timing.NetworkIdle)
+		if none && left <= 0 {
+			return nil
 		}
-		return event == "" || f.reached[event], nil
-	})
+		if !none {
+			left = pollInterval
+		}
+		if err := t.sleepUnlessDialog(ctx, left); err != nil {
+			return err
+		}
+	}
 }
 
 // fillNavigation sets the URL and title of nav from the top document, if the gate allows reading

@@ -137,7 +137,13 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType))
 		})
 	case "Page.frameStoppedLoading":
-		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(t.started, e.FrameID) })
+		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
+			delete(t.started, e.FrameID)
+			if f := t.frames[e.FrameID]; f != nil {
+				// The end of the request of an out-of-process document may have been before we attached.
+				t.inflight.done(network.RequestID(f.loader))
+			}
+		})
 	case "Page.javascriptDialogOpening":
 		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(ev.Session, e) })
 	case "Page.javascriptDialogClosed":
@@ -167,6 +173,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
 				t.crashed = true
+				t.inflight.clear()
 				t.setDialog(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
 			}
@@ -247,6 +254,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 		t.frames[id] = f
 	}
 	t.rememberPastDocument(f)
+	t.inflight.forget(id, t.started[id].loader)
 	t.loaded.Add(1)
 	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
 	return func() {
@@ -267,6 +275,7 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 			// The frame may continue to exist in its parent's process. Its next navigation or world
 			// there shows whether it does.
 			t.rememberPastDocument(f)
+			t.inflight.forget(id, t.started[id].loader)
 			f.world, f.mainWorld = nil, nil
 			f.sess = t.sessionOf(f.parent)
 			if f.sess == nil || f.sess == child {

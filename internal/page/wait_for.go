@@ -198,8 +198,14 @@ func (w *waiter) evaluate(ctx context.Context) error {
 func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	event := lifecycleEvents[state]
-	return (event == "" || t.frames[t.main].reached[event]) && (state != executor.UntilNetworkIdle || t.inflight.idle(t.timing.NetworkIdle))
+	if event := lifecycleEvents[state]; event != "" && !t.frames[t.main].reached[event] {
+		return false
+	}
+	if state != executor.UntilNetworkIdle {
+		return true
+	}
+	left, none := t.inflight.idleIn(t.timing.NetworkIdle)
+	return none && left <= 0
 }
 
 // match returns a match of a selector, visible if there is one, and whether it is visible.
