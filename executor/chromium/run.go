@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -71,6 +72,7 @@ type instance struct {
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 	transfers map[string]*session.Transfer
+	undecided map[string]*cdpbrowser.EventDownloadProgress // downloads of unknown frames, by GUID, and their last state
 
 	clientDownloads map[string]*clientDownload // by GUID
 }
@@ -88,7 +90,7 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
-		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
+		transfers: make(map[string]*session.Transfer), undecided: make(map[string]*cdpbrowser.EventDownloadProgress), clientDownloads: make(map[string]*clientDownload),
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)

@@ -64,6 +64,14 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 	}
 }
 
+// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
+// empty document, which has the origin of its parent, and which no event reports. If the response to
+// its first request is a download, it keeps that document. t.mu must be held.
+func (f *frame) isInitial(t *Tab) bool {
+	parent := t.frames[f.parent]
+	return f.id != t.main && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
+}
+
 func (f *frame) setDocument(d *cdp.Frame) {
 	f.loader, f.url, f.unreachable, f.cut = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL, ""
 	if f.early != f.loader {

@@ -83,7 +83,7 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
-		return v.loadAgain(ctx, opts != nil && opts.Resubmit, "Page.reload", nil)
+		return v.loadAgain(ctx, opts != nil && opts.Resubmit, cdppage.CommandReload, nil)
 	})
 }
 

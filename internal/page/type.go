@@ -203,7 +203,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	if o.KeyEvents && len(at.path) == 1 {
 		rest = v.focusMovedNote(&field, c)
 	}
-	got, err := v.readBack(ctx, &field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest})
+	got, err := v.readBack(ctx, &field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
 	if err == nil && got.note != "" {
 		got.note = joinNotes(got.note, rest)
 	}

@@ -276,6 +276,9 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	var path []*document
 	t.mu.Lock()
 	for f := t.frames[id]; f != nil; f = t.frames[f.parent] {
+		if f.isInitial(t) {
+			continue // its empty document belongs to the parent
+		}
 		d := t.documentOf(f)
 		if d == nil && f.id == t.main {
 			d = t.bestKnownDocument()
@@ -298,6 +301,18 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 		}
 	}
 	return nil
+}
+
+// KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
+// by the gate has a meaning.
+func (t *Tab) KnowsDocument(frame string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.frames[cdp.FrameID(frame)]
+	for f != nil && f.isInitial(t) {
+		f = t.frames[f.parent]
+	}
+	return f != nil && (f.id == t.main || f.world != nil)
 }
 
 // CheckDownload checks with the gate whether a frame of the tab may download url.

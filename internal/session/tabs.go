@@ -407,6 +407,7 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 		return []executor.Tab{}, nil
 	}
 	s.noticeShared(ctx, b)
+	defer s.reportDownloads(ctx)
 	if slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.ShareSequence > 0 }) {
 		_, _ = s.activeTab(ctx, b) // so that the list shows which tab the next call refers to
 	}
@@ -415,6 +416,7 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 
 // SelectTab makes a tab the active one.
 func (s *Session) SelectTab(ctx context.Context, id executor.TabID) (*executor.Tab, error) {
+	defer s.reportDownloads(ctx)
 	b, t, err := s.locate(ctx, id)
 	if err != nil {
 		return nil, executor.Wrap("select tab", id, asExecutorError(err))
