@@ -55,7 +55,7 @@ type ViewOptions struct {
 	AfterAction executor.AfterAction
 	// NewTabs returns the tabs that this tab's page has opened since the last call. It waits until
 	// want of them were opened after start or ctx is done. Tabs that were opened before start have
-	// a note about that.
+	// a note about that. A tab that is closed again has no ID.
 	NewTabs   func(ctx context.Context, start time.Time, want int) []executor.Tab
 	Downloads Downloads // may be nil
 	// Consent asks the user, after the gate, whether scripts of the client may run in a document

@@ -345,6 +345,10 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 	var fresh []executor.Tab
 	for _, o := range opened {
 		o.Page.WaitForInitialNavigation(ctx)
+		if notify.IsClosed(o.Page.Gone()) { // the browser closes a tab whose first response is a download
+			fresh = append(fresh, executor.Tab{})
+			continue
+		}
 		tab := s.describe(ctx, b, o)
 		if o.Page.OpenedAt().Before(start) {
 			tab.Note = strings.TrimSuffix(noteOpenedEarlier+"; "+tab.Note, "; ")
