@@ -27,6 +27,9 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 	tab, _ := namedTabAndURL(raw)
 	q := &prompt{id: strings.ToLower(rand.Text()), missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
 	q.entry = s.audit.consentEntry(ctx, t.name, q.tab, site)
+	if by, ok := ctx.Value(promptChannelKey{}).(*promptChannel); ok && !by.popup {
+		q.entry.Rule = ruleClient
+	}
 	everywhere := "every public site"
 	if !policy.AllDomains {
 		everywhere = patternList(policy.AllowDomains)

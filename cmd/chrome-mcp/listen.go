@@ -112,7 +112,7 @@ type httpListener struct {
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
 // principal whose token the server creates.
-func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.Credential, *server.Principal, error) {
+func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.Logger) ([]server.Credential, *server.Principal, error) {
 	if l.tokenFile == "" {
 		values, err := s.principalFlags(flags)
 		if err != nil {
@@ -125,7 +125,11 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.C
 		return nil, nil, s.flagValueError("token-file", err)
 	}
 	var all []server.Credential
+	var silent []string // names of the tokens that do not set ask
 	for _, e := range entries {
+		if e.Settings["ask"] == nil {
+			silent = append(silent, e.Name)
+		}
 		values, err := s.principalSettings(e.Settings, e.Browsers)
 		if err != nil {
 			if usage, ok := errors.AsType[*usageError](err); ok {
@@ -134,6 +138,9 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.C
 			return nil, nil, err
 		}
 		all = append(all, server.Credential{Digest: e.Digest, Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions}})
+	}
+	if len(silent) > 0 {
+		log.Warn("clients are not prompted for missing permissions, because the settings of their tokens have no ask", "tokens", silent)
 	}
 	return all, nil, nil
 }

@@ -389,12 +389,13 @@ func TestPrincipalSettings(t *testing.T) {
 		browsers []string
 		want     string
 	}{
-		{nil, nil, "map[--isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--isolated:[true] --prefer:[cdp] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--prefer:[cdp] --profile:[work] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--isolated:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
+		{nil, nil, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--ask:[never] --prefer:[cdp] --profile:[work] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--ask:[never] --isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--ask:[never] --isolated:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "ask": {"auto"}}, nil, "map[--ask:[auto] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--ask:[never] --cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
 	} {
 		got, err := s.principalSettings(tt.given, tt.browsers)
 		if err != nil || fmt.Sprint(got) != tt.want {
@@ -409,7 +410,7 @@ func TestConnectURL(t *testing.T) {
 	needChromium(t)
 	web, user := newInternet(t), &person{}
 	c := newCommandLine(t)
-	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--proxy", web.URL, "--subresources=same")...)
+	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--ask", "auto", "--proxy", web.URL, "--subresources=same")...)
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			progress := make(chan string, 100)

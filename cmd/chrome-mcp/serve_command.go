@@ -172,7 +172,7 @@ func openListeners(ctx context.Context, s *settings, listen *listenFlags, flags 
 	if err != nil {
 		return nil, nil, err
 	}
-	tokens, own, err := listen.credentials(s, flags)
+	tokens, own, err := listen.credentials(s, flags, log)
 	if err != nil {
 		return nil, nil, err
 	}
