@@ -24,9 +24,11 @@ const (
 	// maxPrincipalConnections bounds the open connections of one principal. A stream of messages
 	// needs one.
 	maxPrincipalConnections = 128
-	// headerTimeout is the time in which the header of a request must arrive.
+	// headerTimeout is the time in which the header of a request must arrive. A connection that has not
+	// sent a token and has no request in progress is closed after the same time.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is the time after which a connection without requests is closed.
+	// idleTimeout is the time after which a connection without requests is closed if it has sent a
+	// token.
 	idleTimeout = 2 * time.Minute
 	// maxHeader bounds the header of a request, in bytes.
 	maxHeader = 64 << 10
@@ -141,6 +143,7 @@ func (h *HTTPListener) start(s *Server) (serve func() error) {
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.tls,
 		ConnContext:       connlimit.WithConn,
+		ConnState:         connlimit.CloseIdle(headerTimeout),
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 	l := connlimit.New(h.listener, h.connections())
