@@ -87,6 +87,7 @@ type settings struct {
 	wrapBackend  func(executor.Backend) executor.Backend                   // nil means no wrapper
 	wrapNamed    func(b executor.Backend, profile string) executor.Backend // wrapBackend for a named browser with a profile
 	files        *fileserver.Server                                        // of serveDirectory; set by openMCP
+	auditLogs    *auditLogs                                                // of the server
 	chatAgent    string                                                    // name of the agent, if the session is that of a chat
 	installation string                                                    // of the extension whose user has the chat
 	handover     mcp.HandoverOptions                                       // the questions of the server, and the names of the session

@@ -134,6 +134,7 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 		egress:   s.remoteEgress,
 		vault:    s.openVault(),
 		profiles: newProfileLeases(),
+		audits:   &auditLogs{log: log},
 		listener: listener,
 		board:    new(dashboard.Board),
 		desk:     new(handover.Desk),
@@ -149,6 +150,7 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 	opener.dashboard = startDashboard(s, kindServer, opener.board, opener.desk, 0, log)
 	err = server.New(opts).Serve(ctx, l)
 	opener.dashboard.stop()
+	opener.audits.close()
 	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))
 }
 

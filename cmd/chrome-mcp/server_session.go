@@ -34,6 +34,7 @@ type serverSession struct {
 	closeAll func() error
 
 	principal, name string
+	record          audit.Recorder // the audit log; may be nil
 	desk            *handover.Desk
 	ended           context.Context // done when the session is being closed
 	end             context.CancelFunc
@@ -116,7 +117,11 @@ func (s *serverSession) Close(reason string) error {
 	s.mu.Unlock()
 	err := s.HTTPSession.End(reason)
 	s.streams.Wait()
-	return errors.Join(err, s.closeAll())
+	err = errors.Join(err, s.closeAll())
+	if s.record != nil {
+		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
+	}
+	return err
 }
 
 // stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
@@ -130,6 +135,7 @@ type sessionOpener struct {
 	egress       *chromium.RemoteEgress // may be nil
 	vault        *secrets.Vault         // may be nil
 	profiles     *profileLeases
+	audits       *auditLogs    // nil means that each session opens its own
 	listener     *httpListener // may be nil
 	board        *dashboard.Board
 	dashboard    *dashboardService
@@ -153,7 +159,7 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 		return nil, asBadSettings(err)
 	}
 	s.chatAgent, s.installation = chatAgent, o.installation
-	s.limit, s.pool, s.remoteEgress, s.vault = r.Limit, o.pool, o.egress, o.vault
+	s.limit, s.pool, s.remoteEgress, s.vault, s.auditLogs = r.Limit, o.pool, o.egress, o.vault, o.audits
 	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
 	if r.Principal != "" {
 		s.outputName += "@" + r.Principal // names of sessions have no @
@@ -173,11 +179,12 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 			o.log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
 		}
 	}})
+	var named audit.Recorder
 	s.observe = func(log audit.Recorder) audit.Recorder {
 		if log != nil {
-			log = namedRecorder{log, r.Name, r.Principal}
+			named = namedRecorder{log, r.Name, r.Principal}
 		}
-		return o.listener.record(log)
+		return o.listener.record(named)
 	}
 	site := new(siteRecorder)
 	if chatAgent != "" {
@@ -203,6 +210,10 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	}
 	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, desk: o.desk, principal: r.Principal, name: r.Name}
 	one.ended, one.end = context.WithCancel(ctx)
+	if o.audits != nil && named != nil { // the log outlives the session
+		one.record = named
+		named.Record(audit.Entry{Event: audit.EventOpened})
+	}
 	return one, nil
 }
 

@@ -27,13 +27,11 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -142,6 +140,7 @@ type Server struct {
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*session
 	ended    endedSessions
+	openings openings
 	requests int         // in progress, and running calls
 	idle     *time.Timer // nil without an IdleTimeout
 	closed   bool
@@ -417,42 +416,4 @@ func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// streamProtocol is the name of MCP's stdio transport in the header Upgrade.
-const streamProtocol = "mcp-stdio"
-
-// serveStream serves MCP's stdio transport on the connection of a request.
-func (s *Server) serveStream(ses *session, w http.ResponseWriter, _ *http.Request) error {
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", streamProtocol)
-	if err == nil {
-		err = ses.ServeStream(&Stream{conn, buffered.Reader})
-	}
-	if err != nil {
-		conn.Close()
-		s.log.Warn("client disconnected", "session", ses.key.name, "error", err)
-	}
-	return nil
-}
-
-// A Stream is a connection to a session over MCP's stdio transport.
-type Stream struct {
-	net.Conn
-	in *bufio.Reader // may have read more than the headers of the upgrade
-}
-
-// Read implements net.Conn.
-func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
-
-// CloseWrite ends the output, but not the input. After the requests of a client, the server sends its
-// last response and closes the stream.
-func (s *Stream) CloseWrite() error {
-	if half, ok := s.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
 }

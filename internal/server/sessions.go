@@ -235,6 +235,10 @@ func (s *Server) checkSessions(p *Principal) error {
 		err := errs.Errorf(errs.ErrBackpressure, "Try again later.", "%d sessions are open, the maximum of the server", s.opts.MaxSessions)
 		err.Retryable = true
 		return err
+	case !s.openings.allow(p):
+		err := errs.Errorf(errs.ErrBackpressure, "Use an open session, or try again in a few seconds.", "the token has opened too many sessions; it can open %d a minute", openingsPerMinute)
+		err.Retryable = true
+		return err
 	}
 	return nil
 }
