@@ -45,7 +45,7 @@ type settings struct {
 	subresources, ask                      string
 	secrets                                secretNames
 	maxDownload, maxDownloadTotal          byteSize
-	maxResult                              byteSize
+	maxResult, maxOutputTotal              byteSize
 	maxDownloads, maxTabs, maxCalls        int
 
 	// Browser.
@@ -69,7 +69,7 @@ type settings struct {
 	pool             *chromium.Pool                      // of the sessions with temporary profiles; nil outside of the server
 	observe          func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
 	watched          *dashboard.BoardSession             // the session on the dashboard; nil for doctor
-	outputName       string                              // directory of the session in the output directory; empty without the server
+	dirs             sessionDirs                         // of downloads and saved results
 
 	// Tools, output and logging.
 	tools       toolsets
@@ -126,7 +126,7 @@ func define() (*settings, []flagGroup) {
 	s := &settings{
 		sources:     map[string]string{},
 		viewport:    viewport{1280, 720},
-		maxDownload: executor.DefaultMaxDownloadBytes, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes,
+		maxDownload: executor.DefaultMaxDownloadBytes, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes, maxOutputTotal: mcp.DefaultMaxOutputBytes,
 	}
 	var groups []flagGroup
 	group := func(title string) *pflag.FlagSet {
@@ -164,6 +164,7 @@ func define() (*settings, []flagGroup) {
 	fs.Var(newNumber(&s.maxTabs, executor.DefaultMaxTabs), "max-tabs", "maximum number of open tabs per session, including popups")
 	fs.Var(newNumber(&s.maxCalls, mcp.DefaultCallsPerMinute), "max-calls", "maximum number of tool calls per minute")
 	fs.Var(&s.maxResult, "max-result", "maximum size of one tool result")
+	fs.Var(&s.maxOutputTotal, "max-output-total", "maximum total size of the results that a session saves in files")
 
 	fs = group("Browser")
 	fs.StringVar(&s.browser, "browser", "", "launch browser `NAME|PATH`: chrome, brave, edge, chromium, chrome-for-testing or a path (default: the first one found)")

@@ -161,9 +161,7 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	s.chatAgent, s.installation = chatAgent, o.installation
 	s.limit, s.pool, s.remoteEgress, s.vault, s.auditLogs = r.Limit, o.pool, o.egress, o.vault, o.audits
 	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
-	if r.Principal != "" {
-		s.outputName += "@" + r.Principal // names of sessions have no @
-	}
+	s.dirs = sessionDirs{r.Name, r.Principal, r.Principal != "" && chatAgent == ""}
 	lease := o.profiles.lease(r.Principal, r.Name)
 	s.wrapBackend = lease.wrap(s)
 	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
@@ -332,6 +330,5 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 		s.structured = true
 	}
 	s.closeTimeout = timing.Current().CloseTerminal
-	s.outputName = name
 	return s, nil
 }

@@ -132,6 +132,13 @@ type Options struct {
 	MaxDownloads     int
 	MaxDownloadTotal int64
 
+	// DownloadsDir is the directory of downloads. Default: downloads in DataDir.
+	DownloadsDir string
+	// DownloadsUsed returns the total size and the number of the files that count toward
+	// MaxDownloadTotal: those in DownloadsDir, and possibly those of other sessions of the same
+	// client, open or not. nil means that only the files of one browser instance count.
+	DownloadsUsed func() (bytes int64, files int)
+
 	// Audit records each launch, attachment and exit of a browser, and each page download that has
 	// ended. nil means no audit log.
 	Audit audit.Recorder
@@ -209,6 +216,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Logger, o.timing = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), cmp.Or(o.timing, timing.Current())
 	var err error
 	o.DataDir, err = dataDirectory(o.DataDir)
+	o.DownloadsDir = cmp.Or(o.DownloadsDir, filepath.Join(o.DataDir, "downloads"))
 	return o, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -94,8 +93,9 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
+	r.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes, r.quota)
+		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
 	})
 	if opts.Pool != nil {
 		err = r.joinPool(ctx)

@@ -51,6 +51,7 @@ var Names = map[string]string{
 	"Options.MaxDownloadBytes":     "--max-download",
 	"Options.MaxDownloadTotal":     "--max-download-total",
 	"Options.MaxDownloads":         "--parallel-downloads",
+	"Options.MaxOutputBytes":       "--max-output-total",
 	"Options.NoSandbox":            "--no-sandbox",
 	"Options.Profile":              "--profile",
 	"Options.Proxy":                "--proxy",
