@@ -13,7 +13,7 @@ import (
 // newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
 // unknown. The message is fixed text, except for the site and the allow list: neither the page nor
 // the other arguments of the call influence it.
-func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args any, missing executor.Permission) *prompt {
+func (s *toolSession) newPrompt(ctx context.Context, by *promptChannel, t *tool, raw []byte, args any, missing executor.Permission) *prompt {
 	site := missing.Origin
 	if site == "" {
 		if site = s.site(ctx, raw); site == "" {
@@ -25,9 +25,9 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 		return nil
 	}
 	tab, _ := namedTabAndURL(raw)
-	q := &prompt{id: strings.ToLower(rand.Text()), missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
+	q := &prompt{id: strings.ToLower(rand.Text()), client: by.client, missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
 	q.entry = s.audit.consentEntry(ctx, t.name, q.tab, site)
-	if by, ok := ctx.Value(promptChannelKey{}).(*promptChannel); ok && !by.popup {
+	if !by.popup {
 		q.entry.Rule = ruleClient
 	}
 	everywhere := "every public site"

@@ -228,7 +228,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 	}
 	ses.handovers = newHandovers(ses, s.opts.Handover)
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		ses.prompter = newPrompter(permit, s.opts.Prompter, ses.audit)
+		ses.prompter = newPrompter(ses.client, permit, s.opts.Prompter, ses.audit)
 	}
 	return ses
 }

@@ -17,8 +17,7 @@ import (
 // that callers use. Both are necessary: the gate knows the actual document of a tab, the wrapper
 // knows the arguments of the call.
 //
-// A Guard belongs to one client: the permissions that the user grants at run time ([Guard.Grant])
-// apply to all callers of the Guard.
+// The permissions that the user grants at run time ([Guard.Grant]) apply to the calls of one client.
 type Guard struct {
 	policy   *Policy // the configured policy
 	log      *slog.Logger
@@ -26,10 +25,11 @@ type Guard struct {
 	changed  func()         // called after each change of permitted, with changeMu held; may be nil
 	changeMu sync.Mutex
 
-	mu            sync.Mutex // guards permitted; serializes the changes of the policies below
-	permitted     []*runtimeGrant
-	sessionPolicy atomic.Pointer[Policy] // policy plus the session grants
-	widestPolicy  atomic.Pointer[Policy] // sessionPolicy plus all once grants
+	mu             sync.Mutex // guards permitted; serializes the changes of the policies below
+	permitted      []*runtimeGrant
+	sessionPolicy  atomic.Pointer[Policy]             // policy plus the grants of all clients
+	clientPolicies atomic.Pointer[map[string]*Policy] // sessionPolicy plus the grants of a client, if it has some
+	widestPolicy   atomic.Pointer[Policy]             // sessionPolicy plus all other grants
 }
 
 var _ executor.Gate = (*Guard)(nil)
