@@ -200,6 +200,12 @@ func TestPrincipalSettings(t *testing.T) {
 		t.Errorf("the settings are %v", ses.settings)
 	}
 	h.want(400, "invalid session name", ann, "PUT", "/v1/sessions/..x")
+	// The names of settings are quoted, which can be anything.
+	_, body, _ := h.send(ann, "PUT", "/v1/sessions/q", `{"--no-such\n\u001b[31m": ["x"], "--no-other": ["y"]}`)
+	var failed failure
+	if err := json.Unmarshal([]byte(body), &failed); err != nil || failed.Error.Message != `the token sets "--no-such\n\x1b[31m", --no-other to other values` {
+		t.Errorf("%q, %v", failed.Error.Message, err)
+	}
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
 }
 
@@ -370,23 +376,6 @@ func TestSessionTTL(t *testing.T) {
 		release()
 		h.want(404, "it reached its maximum lifetime of 1h0m0s", bob, "POST", "/mcp", call...)
 	})
-}
-
-// TestEndedSessionsAreBounded checks that a server forgets the sessions that ended long ago.
-func TestEndedSessionsAreBounded(t *testing.T) {
-	h := newHarness(t, Options{})
-	for i := range maxEnded + 1 {
-		path := fmt.Sprint("/v1/sessions/s", i)
-		h.want(204, "", localUser, "PUT", path)
-		h.want(204, "", localUser, "DELETE", path)
-	}
-	var ended failure
-	for name, want := range map[string]errs.Code{"s0": errs.ErrBadArgs, "s1": errs.ErrSessionEnded} {
-		_, body, _ := h.send(localUser, "POST", "/v1/sessions/"+name+"/stream", "")
-		if err := json.Unmarshal([]byte(body), &ended); err != nil || ended.Error.Code != want {
-			t.Errorf("%s: %s, %v, want %s", name, body, err, want)
-		}
-	}
 }
 
 // TestInvalidBodyOpensNoSession checks that a request which is not a JSON-RPC message opens no

@@ -16,9 +16,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// Settings are the settings of a session: the values of each flag by which a client opened it.
-type Settings map[string][]string
-
 // A session is an open session, or one that is being opened or closed.
 type session struct {
 	key      sessionKey
@@ -74,7 +71,7 @@ func (s *Server) open(ctx context.Context, p *Principal, client clientID, name s
 	}
 	if p.Settings != nil {
 		if flags := p.Settings.differences(settings); len(flags) > 0 {
-			return errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(flags, ", "))
+			return errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(quoteSettings(flags), ", "))
 		}
 		settings, keep = p.Settings, false
 	}
@@ -241,41 +238,6 @@ func (s *Server) checkSessions(p *Principal) error {
 		return err
 	}
 	return nil
-}
-
-// privateSettings are the settings whose values can contain tokens and passwords.
-var privateSettings = []string{"--cdp-endpoint", "--proxy", "browsers"}
-
-// check returns an error that names the differences between the settings s of the open session and
-// those of a later client.
-func (s Settings) check(name string, later Settings) error {
-	var all []string
-	for _, flag := range s.differences(later) {
-		if slices.Contains(privateSettings, flag) {
-			all = append(all, flag+" differs")
-			continue
-		}
-		has := "unset"
-		if values, ok := s[flag]; ok {
-			has = fmt.Sprintf("%q", values)
-		}
-		all = append(all, fmt.Sprintf("%s is %s there, not %q", flag, has, later[flag]))
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return errs.Errorf(errs.ErrBadArgs, fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
-		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
-}
-
-// differences returns the flags that later sets to other values than s, sorted.
-func (s Settings) differences(later Settings) (flags []string) {
-	for _, flag := range slices.Sorted(maps.Keys(later)) {
-		if !slices.Equal(s[flag], later[flag]) {
-			flags = append(flags, flag)
-		}
-	}
-	return flags
 }
 
 // A sessionUse says whether a request opens its session, if that is a session of a principal with
