@@ -34,6 +34,8 @@ var Names = map[string]string{
 	"TypeOptions.Delay":        "delayMs",
 	"TypeOptions.KeyEvents":    "keyEvents: true",
 	"Page.Type":                "type",
+	"Page.Snapshot":            "snapshot",
+	"Page.Text":                "get_text",
 
 	"Config.AllowDomains":          "--allow-domain",
 	"Config.AllowPrivate":          "--allow-private",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
 
@@ -40,7 +41,7 @@ var converters = make(chan struct{}, maxConverters)
 
 // ErrTooLarge means that the conversion of a page needs too much memory, or that
 // its markdown is too long.
-var ErrTooLarge = errors.New("the page is too large to convert")
+var ErrTooLarge error = errs.Errorf(errs.ErrBackpressure, "Read a part of it with Page.Snapshot, or its text with Page.Text.", "the page is too large to convert")
 
 // ConvertIn is [ConvertAs] in a process that is killed when ctx is done. Pages can
 // make the libraries run for hours or use all memory, and a goroutine cannot be

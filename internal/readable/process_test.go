@@ -3,12 +3,14 @@ package readable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
@@ -99,6 +101,13 @@ func TestConvertInMemory(t *testing.T) {
 	_, err := ConvertIn(t.Context(), "", "<table>"+strings.Repeat("<tr><td colspan=1000>x</td></tr>", 200_000), "", Options{WholePage: true})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
+	}
+}
+
+// TestTooLargeCode checks that a page that is too large is not reported as an internal error.
+func TestTooLargeCode(t *testing.T) {
+	if code := errs.CodeOf(fmt.Errorf("convert: %w", ErrTooLarge)); code != errs.ErrBackpressure {
+		t.Errorf("code %s", code)
 	}
 }
 
