@@ -201,6 +201,10 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			h.readyz(w, r)
 			return
 		case "/metrics":
+			if !p.Metrics {
+				h.reject(w, r, "metrics", http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, `Add "metrics": true to its entry in the token file.`, "the token does not give access to the metrics"))
+				return
+			}
 			h.opts.Metrics.write(w, s.openSessions())
 			return
 		}

@@ -149,7 +149,7 @@ type Server struct {
 // Status describes a running server.
 type Status struct {
 	Version  string    `json:"version"`
-	PID      int       `json:"pid"`
+	PID      int       `json:"pid,omitempty"` // 0 for clients with a token
 	Started  time.Time `json:"started"`
 	Sessions int       `json:"sessions"`      // open sessions of the caller's principal
 	URL      string    `json:"url,omitempty"` // of Options.HTTP
@@ -285,7 +285,10 @@ func (s *Server) finish() {
 
 // status returns the state of the server, with the number of sessions of p.
 func (s *Server) status(p *Principal) Status {
-	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.list(p))}
+	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p))}
+	if p == localUser {
+		st.PID = os.Getpid()
+	}
 	if s.opts.HTTP != nil {
 		st.URL = s.opts.HTTP.URL()
 	}
