@@ -103,7 +103,11 @@ func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Set HTTPOptions.Certificate or HTTPOptions.BehindProxy, or use a loopback address.",
 			"%s can be reached from other machines, and without TLS they could read the tokens", opts.Address)
 	}
-	l, err := net.ListenTCP("tcp", addr)
+	network := "tcp"
+	if addr.IP.To4() != nil {
+		network = "tcp4" // "tcp" would also listen on [::] for 0.0.0.0
+	}
+	l, err := net.ListenTCP(network, addr)
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrLaunchFailed, "Use another port, or stop the program that uses it.", "cannot listen on %s: %w", opts.Address, reasonOf(err))
 	}
