@@ -61,6 +61,7 @@ type settings struct {
 
 	// Server of call and shell.
 	session, connect string
+	replacedSession  bool   // opening the session closed one with other settings
 	connectToken     string // file
 	principalFile    string
 	connectHTTP      bool

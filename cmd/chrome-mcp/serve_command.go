@@ -31,6 +31,8 @@ const (
 	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its
 	// user, for minutes.
 	defaultSessionIdle = 15 * time.Minute
+	// endTimeout is how long serve stop and sessions close wait for the browsers.
+	endTimeout = 10 * time.Second
 	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
 	// bytes.
 	maxStartError = 2000

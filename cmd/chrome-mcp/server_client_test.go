@@ -193,7 +193,7 @@ func TestServeStopWaitsForBrowsers(t *testing.T) {
 		t.Errorf("the next server started before the end of %s", process)
 	}
 	c.navigate(address)
-	if out, err := c.run("serve", "stop"); err != nil || out != "stopped\n" {
+	if out, err := c.run("serve", "stop"); err != nil || !strings.HasPrefix(out, "closed ") || !strings.HasSuffix(out, "\nstopped\n") {
 		t.Errorf("serve stop: %v\n%s", err, out)
 	}
 	for _, process := range browsers() {

@@ -180,6 +180,31 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	}
 }
 
+// TestSessionsOfTokens checks that only the operating-system user can list and close the sessions of
+// other principals.
+func TestSessionsOfTokens(t *testing.T) {
+	h := newHarness(t, Options{})
+	for _, p := range []*Principal{ann, bob} {
+		h.want(204, "", p, "PUT", "/v1/sessions/shop")
+	}
+	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
+	h.want(200, `{"name":"shop","principal":"bob"`, localUser, "GET", "/v1/sessions?all=true")
+	for _, path := range []string{"/v1/sessions", "/v1/sessions?all=false"} {
+		if _, body, _ := h.send(localUser, "GET", path, ""); strings.Contains(body, "shop") || !strings.Contains(body, "mine") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if _, body, _ := h.send(ann, "GET", "/v1/sessions?all=true", ""); strings.Contains(body, "bob") || strings.Contains(body, "mine") || !strings.Contains(body, "shop") {
+		t.Errorf("of a token: %s", body)
+	}
+	h.want(400, "unknown query parameter", ann, "GET", "/v1/sessions?al=true")
+	h.want(404, "not found", ann, "DELETE", "/v1/sessions/shop@bob")
+	h.want(204, "", localUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop")
+	h.wantClosed("bob/shop")
+}
+
 // TestPrincipalSettings checks that a principal cannot choose the settings of its sessions.
 func TestPrincipalSettings(t *testing.T) {
 	h := newHarness(t, Options{})
@@ -239,7 +264,7 @@ func TestIdleSession(t *testing.T) {
 		time.Sleep(idle - time.Second)
 		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
 		time.Sleep(idle - time.Second)
-		if infos := h.server.list(localUser); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
+		if infos := h.server.list(localUser, false); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
 			t.Errorf("sessions %+v", infos)
 		}
 
@@ -257,7 +282,7 @@ func TestIdleSession(t *testing.T) {
 		}
 		close(h.hold)
 		<-done
-		if infos := h.server.list(localUser); !infos[0].Ends.IsZero() {
+		if infos := h.server.list(localUser, false); !infos[0].Ends.IsZero() {
 			t.Errorf("a session in use ends %v", infos[0].Ends)
 		}
 		time.Sleep(3 * idle)
@@ -294,7 +319,7 @@ func TestEndedSessionOpensAgain(t *testing.T) {
 			t.Helper()
 			time.Sleep(time.Minute + 1)
 			synctest.Wait()
-			if len(h.server.list(ann)) != 0 {
+			if len(h.server.list(ann, false)) != 0 {
 				t.Fatal("the session is open")
 			}
 		}
@@ -363,7 +388,7 @@ func TestSessionTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, Options{SessionTTL: time.Hour})
 		h.want(200, "bob/default", bob, "POST", "/mcp")
-		if infos := h.server.list(bob); time.Until(infos[0].Ends) != time.Hour {
+		if infos := h.server.list(bob, false); time.Until(infos[0].Ends) != time.Hour {
 			t.Errorf("ends %v", infos[0].Ends)
 		}
 		release, err := h.limits["bob/default"](t.Context())

@@ -7,10 +7,12 @@
 //
 //	GET    /v1/server                         the server's version and process
 //	POST   /v1/server/stop                    stop the server
-//	GET    /v1/sessions                       the open sessions
+//	GET    /v1/sessions                       the open sessions; on the Unix socket with ?all=true, also
+//	                                          those of tokens
 //	PUT    /v1/sessions/{name}                open a session, or check its settings; with ?keep=true,
 //	                                          without an idle timeout
-//	DELETE /v1/sessions/{name}                close a session
+//	DELETE /v1/sessions/{name}                close a session; on the Unix socket, SESSION@TOKEN closes one
+//	                                          of a token
 //	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
 //	POST   /v1/sessions/{name}/tools/{tool}   call a tool
 //	GET    /v1/tools                          the tools of all sessions
@@ -48,6 +50,9 @@ import (
 
 // SessionHeader names the session of an MCP request.
 const SessionHeader = "Chrome-MCP-Session"
+
+// ReplacedHeader is set in the response to a PUT request that replaced a session with other settings.
+const ReplacedHeader = "Chrome-MCP-Replaced"
 
 // DefaultSession is the name of the session of clients that name none.
 const DefaultSession = "default"
@@ -235,7 +240,13 @@ func (s *Server) handler() http.Handler {
 		s.stop()
 	}))
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, http.StatusOK, s.list(principalOf(r.Context())))
+		query, err := boolParameters(r.URL.RawQuery, "all")
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		p := principalOf(r.Context())
+		reply(w, http.StatusOK, s.list(p, query["all"] && p == localUser))
 	})
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -285,7 +296,7 @@ func (s *Server) finish() {
 
 // status returns the state of the server, with the number of sessions of p.
 func (s *Server) status(p *Principal) Status {
-	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p))}
+	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p, false))}
 	if p == localUser {
 		st.PID = os.Getpid()
 	}
@@ -308,19 +319,21 @@ func (s *Server) openSessions() int {
 	return n
 }
 
-// list returns the sessions of p, sorted by name.
-func (s *Server) list(p *Principal) []Info {
+// list returns the sessions of p or, with all, of all principals, sorted by principal and name.
+func (s *Server) list(p *Principal, all bool) []Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := []Info{}
 	for key, ses := range s.sessions {
-		if key.principal == p.Name && !ses.closing {
+		if (all || key.principal == p.Name) && !ses.closing {
 			info := ses.info
 			info.Ends = s.ends(ses)
 			infos = append(infos, info)
 		}
 	}
-	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(infos, func(a, b Info) int {
+		return cmp.Or(strings.Compare(a.Principal, b.Principal), strings.Compare(a.Name, b.Name))
+	})
 	return infos
 }
 
@@ -411,12 +424,16 @@ func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
 	if err == nil && s.opts.CheckSettings != nil {
 		err = s.opts.CheckSettings(settings)
 	}
+	replaced := false
 	if err == nil {
-		err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
+		replaced, err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
 	}
 	if err != nil {
 		fail(w, err)
 		return
+	}
+	if replaced {
+		w.Header().Set(ReplacedHeader, "true")
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
