@@ -32,6 +32,7 @@ type serverSession struct {
 	stack    *executorStack
 	site     *siteRecorder // of a chat
 	closeAll func() error
+	pool     *chromium.Pool // may be nil
 
 	principal, name string
 	record          audit.Recorder // the audit log; may be nil
@@ -118,6 +119,9 @@ func (s *serverSession) Close(reason string) error {
 	err := s.HTTPSession.End(reason)
 	s.streams.Wait()
 	err = errors.Join(err, s.closeAll())
+	if s.pool != nil {
+		s.pool.CloseUnused() // the session may have been the last one in its browser
+	}
 	if s.record != nil {
 		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
 	}
@@ -206,7 +210,7 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, desk: o.desk, principal: r.Principal, name: r.Name}
+	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.pool, desk: o.desk, principal: r.Principal, name: r.Name}
 	one.ended, one.end = context.WithCancel(ctx)
 	if o.audits != nil && named != nil { // the log outlives the session
 		one.record = named

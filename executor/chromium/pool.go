@@ -74,6 +74,7 @@ type pooledBrowser struct {
 	conn    *cdpconn.Conn
 	port    *egress.Port
 	err     error
+	exited  chan struct{} // closed when the browser and its profile are gone
 
 	users   int         // instances that use the browser or wait for its start; guarded by pool.mu
 	created int         // instances that have used it; guarded by pool.mu
@@ -105,7 +106,7 @@ func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error
 		b = p.browsers[i]
 	} else {
 		b = &pooledBrowser{
-			pool: p, key: key, log: cmp.Or(p.Logger, slog.New(slog.DiscardHandler)), started: make(chan struct{}),
+			pool: p, key: key, log: cmp.Or(p.Logger, slog.New(slog.DiscardHandler)), started: make(chan struct{}), exited: make(chan struct{}),
 			instances: map[string]*instance{},
 		}
 		p.browsers = append(p.browsers, b)
@@ -176,6 +177,7 @@ func (b *pooledBrowser) forget() {
 
 // run launches the browser, and cleans up after it has exited.
 func (b *pooledBrowser) run(ctx context.Context, opts Options) {
+	defer close(b.exited)
 	b.err = b.start(ctx, opts)
 	close(b.started)
 	if b.err == nil {
