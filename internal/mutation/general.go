@@ -18,6 +18,11 @@ var general = []Mutation{
 		"./policy", "TestOnceGrant",
 	},
 	{
+		"Prompts are only for a public site", "policy/runtime_grants.go",
+		`		added.client = c.client`, `		_ = c.client`,
+		"./policy", "TestClientGrant",
+	},
+	{
 		"Prompts are only for a public site", "mcp/permission_prompt.go",
 		`answered.site == q.site && reflect.DeepEqual(answered.args, q.args)`, `reflect.DeepEqual(q.args, q.args)`,
 		"./mcp", "TestOnceGrantLimitedToCall",
