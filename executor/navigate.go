@@ -85,4 +85,6 @@ type WaitResult struct {
 	Waited  int64 `json:"waitedMs"`
 	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
+	// Note says that the ref in Gone is another thing, as in [Snapshot].
+	Note string `json:"note,omitempty"`
 }

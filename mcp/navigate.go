@@ -144,6 +144,7 @@ type waitResult struct{ *executor.WaitResult }
 
 func (r waitResult) render(t *text) {
 	t.line("matched: %t after %d ms", r.Matched, r.Waited)
+	t.note(r.Note)
 	if r.Ref != "" {
 		t.line("ref %s", r.Ref)
 	}

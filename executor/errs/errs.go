@@ -34,7 +34,7 @@ const (
 	ErrTargetGone            Code = "TARGET_GONE"            // the tab closed or crashed during the call
 	ErrSessionEnded          Code = "SESSION_ENDED"          // the session of a server ended before or during the call
 	ErrSelectorNotFound      Code = "SELECTOR_NOT_FOUND"     // no element matches
-	ErrRefExpired            Code = "REF_EXPIRED"            // the ref's element or its document is gone
+	ErrRefExpired            Code = "REF_EXPIRED"            // the ref's element or its document is gone, or it is another thing
 	ErrNotActionable         Code = "NOT_ACTIONABLE"         // found, but hidden, covered, moving, disabled or read-only
 	ErrDialogOpen            Code = "DIALOG_OPEN"            // a JavaScript dialog blocks the page
 	ErrTimeout               Code = "TIMEOUT"                // the deadline passed

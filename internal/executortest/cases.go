@@ -29,6 +29,7 @@ var (
 		{"click_targets", "Locators", (*suite).clickTargets},
 		{"selectors", "Selectors", (*suite).selectors},
 		{"refs", "Refs", (*suite).refs},
+		{"shown_refs", "Refs", (*suite).shownRefs},
 		{"type", "Typing", (*suite).typing},
 		{"press", "Keys", (*suite).press},
 		{"hover", "Hovering", (*suite).hover},

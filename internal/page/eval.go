@@ -132,8 +132,15 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 	d := el.doc
 	group, release := d.objectGroup(ctx)
 	defer release()
+	check, err := el.startShown(ctx, "isShown", el.id)
+	if err != nil {
+		return nil, nil, err
+	}
 	argument, err := d.mainObject(ctx, el.id, group)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := v.finishShown(ctx, check, nil); err != nil {
 		return nil, nil, err
 	}
 	if argument == "" {

@@ -39,10 +39,11 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		if err != nil {
 			return nil, err
 		}
-		d, note = el.doc, el.note()
+		d, w.target = el.doc, el.shown
 		if err := v.focus(actx, el); err != nil {
 			return nil, err
 		}
+		note = el.note()
 	}
 	if err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
 		return nil, err
@@ -58,12 +59,13 @@ func (v *View) focus(ctx context.Context, el *element) error {
 		return err
 	}
 	var focused *bool
-	if err := el.doc.call(ctx, &focused, "focus", el.id); err != nil {
+	if err := v.callShown(ctx, el, &focused, "focus", el.id); err != nil {
 		return v.mapDetached(ctx, el, err)
 	}
 	if focused == nil {
 		return v.refExpiredError(ctx, el)
 	}
+	el.shown.act()
 	if !*focused {
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", v.describe(ctx, el)),
 			Hint: "Press the key without a target, or on an element that accepts keys."}

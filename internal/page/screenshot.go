@@ -48,10 +48,12 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 		return nil, err
 	}
 	var el *element
+	changed := func() string { return "" }
 	if !o.Target.IsZero() {
 		if el, err = v.resolve(ctx, o.Target, executor.OpRead); err != nil {
 			return nil, err
 		}
+		changed = v.startComparing(ctx, el)
 		if err := v.scrollIntoView(ctx, el); err != nil {
 			return nil, err
 		}
@@ -60,6 +62,9 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 		shot, err := v.shoot(ctx, top, o, el)
 		if errors.Is(err, errFramesChanged) && top.current() && tries < maxShots {
 			continue
+		}
+		if err == nil {
+			shot.Note = changed()
 		}
 		return shot, err
 	}
