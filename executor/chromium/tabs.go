@@ -190,5 +190,6 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 				r.browser.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 			}
 		},
+		UserClipboard:      r.proc == nil || !r.proc.headless,
 	}
 }

@@ -29,6 +29,7 @@ var (
 		{"refs", "Refs", (*suite).refs},
 		{"type", "Typing", (*suite).typing},
 		{"press", "Keys", (*suite).press},
+		{"clipboard", "Clipboard", (*suite).clipboard},
 		{"hover", "Hovering", (*suite).hover},
 		{"scroll", "Scrolling", (*suite).scroll},
 		{"select_option", "Selecting options", (*suite).selectOption},

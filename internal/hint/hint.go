@@ -35,6 +35,7 @@ var Names = map[string]string{
 
 	"Config.AllowDomains":          "--allow-domain",
 	"Config.AllowPrivate":          "--allow-private",
+	"Config.Clipboard":             "--clipboard",
 	"Config.Downloads":             "--enable-downloads",
 	"Config.Mutations":             "--enable-mutations",
 	"Config.StateDir":              "--state-dir",

@@ -65,6 +65,10 @@ type Options struct {
 	NoDialogs bool
 	// SharedBrowser means that the browser also has browser contexts of other clients.
 	SharedBrowser bool
+	// UserClipboard means that the clipboard of the browser is that of the user's desktop.
+	UserClipboard bool
+	// StorageQuota is how much each origin may store, in bytes. 0 means the quota of the browser.
+	StorageQuota int64
 	// NoWindow means that the browser has no window, so the user cannot act in the page.
 	NoWindow bool
 	// NoPrograms means that the browser opens no links in other programs.
