@@ -53,6 +53,7 @@ var Names = map[string]string{
 	"Options.NoSandbox":            "--no-sandbox",
 	"Options.Profile":              "--profile",
 	"Options.Proxy":                "--proxy",
+	"Pool.MaxBrowsers":             "--max-browsers",
 	"SessionOptions.MaxTabs":       "--max-tabs",
 	"HTTPOptions.BehindProxy":      "--behind-proxy",
 	"HTTPOptions.Certificate":      "--tls-cert and --tls-key",

@@ -154,6 +154,8 @@ type Tab struct {
 	lastNetError       string                       // network error of the last document that failed to load
 
 	attaching  chan struct{} // holds a token while a call attaches to the target
+	quotaOrigins map[string]bool // see limitStorage
+
 	isDetached bool          // the target is not attached; lastKnown describes it
 	detachErr  error         // why it was detached; nil before the first attachment
 	lastKnown  lastKnownPage
