@@ -30,6 +30,9 @@ const (
 	OpStorage  Operation = "storage"  // read or change the cookies and web storage of the document's site, or of the domain in Destination if that is different
 	OpState    Operation = "state"    // save or restore the cookies and web storage of the document's site, or of the site in Destination if that is set
 	OpCDP      Operation = "cdp"      // send a raw CDP command to the document
+	// OpClipboard is input to the document that copies, cuts or pastes in a browser with the user's
+	// clipboard. It is in addition to OpAct.
+	OpClipboard Operation = "clipboard"
 )
 
 // OriginOpaque is the effective origin of a document with an opaque origin: a data: URL, a

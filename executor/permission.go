@@ -19,6 +19,7 @@ const (
 	PermitSite      = errs.PermitSite      // Permission.Origin is treated as if it were in the allow list
 	PermitMutations = errs.PermitMutations // changing pages, on all allowed sites
 	PermitDownloads = errs.PermitDownloads // saving files, from all allowed sites
+	PermitClipboard = errs.PermitClipboard // copying from and pasting into pages of Permission.Origin with the user's clipboard
 )
 
 // A PermissionGranter accepts grants while it is in use. The Executor that policy.Guard's Wrap

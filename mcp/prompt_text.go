@@ -61,6 +61,9 @@ func (s *toolSession) newPrompt(ctx context.Context, by *promptChannel, t *tool,
 	case executor.PermitDownloads:
 		b.WriteString("The agent wants to save a file from " + site + " (tool " + t.name + ").")
 		b.WriteString(" If you allow it, the agent can save files into its download directory from all allowed sites: " + everywhere + ".")
+	case executor.PermitClipboard:
+		b.WriteString("The agent wants to copy or paste on " + site + " (tool " + t.name + ").")
+		b.WriteString(" If you allow it, the agent can read and replace what is in your clipboard, with the keys of this site's pages.")
 	default:
 		return nil
 	}

@@ -56,8 +56,9 @@ func (g *Guard) Policy() *Policy { return g.widestPolicy.Load() }
 // dismissing its dialog and closing it (OpDismiss) are also allowed in a tab that the session
 // opened, and on an internal page, such as the error page of a denied document. A known destination
 // must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
-// grant, OpUpload the uploads grant, OpStorage the storage grant and OpState the state grant.
-// Acting on an error page of the browser is always denied, see executor.Access.CheckErrorPage.
+// grant, OpUpload the uploads grant, OpStorage the storage grant, OpState the state grant, and
+// OpClipboard the clipboard grant, which can be limited to the origin. Acting on an error page of
+// the browser is always denied, see executor.Access.CheckErrorPage.
 // [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
 // a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {
@@ -94,6 +95,11 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 	switch a.Op {
 	case executor.OpList, executor.OpRead, executor.OpAct, executor.OpEval, executor.OpCDP, executor.OpUpload:
 		return p.CheckOrigin(a.Origin, a.URL)
+	case executor.OpClipboard:
+		if err := p.CheckOrigin(a.Origin, a.URL); err != nil {
+			return err
+		}
+		return p.checkClipboard(a.Origin)
 	case executor.OpDismiss:
 		if leavable {
 			return nil

@@ -87,6 +87,10 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 			return nil, err
 		}
 	case executor.PermitMutations, executor.PermitDownloads:
+	case executor.PermitClipboard:
+		if _, err := parseOrigin(p.Origin); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "unknown permission %q", p.Kind)
 	}
@@ -149,6 +153,7 @@ func (g *Guard) change(change func()) {
 func (p *Policy) withGrants(permitted []*runtimeGrant, applies func(*runtimeGrant) bool) *Policy {
 	wide := *p
 	wide.allow, wide.config.AllowDomains = slices.Clip(p.allow), slices.Clip(p.config.AllowDomains)
+	wide.clipboard = slices.Clip(p.clipboard)
 	for _, extra := range permitted {
 		if !applies(extra) {
 			continue
@@ -161,6 +166,8 @@ func (p *Policy) withGrants(permitted []*runtimeGrant, applies func(*runtimeGran
 			wide.config.Mutations = true
 		case executor.PermitDownloads:
 			wide.config.Downloads = true
+		case executor.PermitClipboard:
+			wide.clipboard = append(wide.clipboard, extra.Origin)
 		}
 	}
 	return &wide

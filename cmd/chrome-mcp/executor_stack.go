@@ -268,7 +268,7 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 	if !s.isolated {
 		options.Profile = s.profile
 	} else if s.cdpEndpoint == "" && !s.servesCDP() && s.httpCredentials == "" && len(s.acceptCertificates) == 0 { // these affect the whole browser
-		options.Pool = s.pool
+		options.Pool, options.Principal = s.pool, s.handover.Principal
 	}
 	if s.given("headless") {
 		options.Headless = &s.headless

@@ -41,12 +41,13 @@ type settings struct {
 	policyFile, uploadsDir, serveDirectory string
 	stateDir, state                        string
 	allDomains, mutations, downloads, eval bool
-	storage                                bool
+	storage, clipboard                     bool
 	subresources, ask                      string
 	secrets                                secretNames
 	maxDownload, maxDownloadTotal          byteSize
 	maxResult, maxOutputTotal              byteSize
 	maxDownloads, maxTabs, maxCalls        int
+	maxBrowsers                            int // of the server
 
 	// Browser.
 	browser, profile, cdpEndpoint, prefer, proxy, noProxy, data string
@@ -149,6 +150,7 @@ func define() (*settings, []flagGroup) {
 	fs.BoolVar(&s.mutations, "enable-mutations", false, "click, type, fill in forms, answer dialogs")
 	fs.BoolVar(&s.downloads, "enable-downloads", false, "allow downloads to the downloads directory in --data")
 	fs.BoolVar(&s.storage, "enable-storage", false, "allow reading and changing cookies and web storage")
+	fs.BoolVar(&s.clipboard, "clipboard", false, "let the agent read and replace your clipboard with copy, cut and paste keys")
 	fs.StringVar(&s.stateDir, "state-dir", "", "allow saving and loading storage state (cookies and local storage of allowed sites) in `DIR`")
 	fs.StringVar(&s.state, "state", "", "load the storage state `NAME`, a file in --state-dir, into each browser that the session starts")
 	fs.StringVar(&s.uploadsDir, "uploads-dir", "", "allow uploading files from `DIR`; also needs --enable-mutations")

@@ -108,6 +108,9 @@ type Options struct {
 	// instead of a separate browser context.
 	AttachDefaultContext bool
 
+	// Principal is whose sessions the Backend serves. In a Pool, Backends of different principals
+	// share no browser.
+	Principal string
 	// CDPClients allows CDP clients to connect; see Backend.ConnectCDP. The documents of subframes
 	// are then checked like those of tabs, because clients can read all frames, and the
 	// back/forward cache is disabled. CDPClients excludes Pool, CDPEndpoint and Browserless.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
@@ -42,7 +43,9 @@ type instance struct {
 	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
 	replica      string        // the address that may be shown of the browserless server; otherwise empty
 	context      string        // the browser context that we use; empty means the default one
-	ended        chan struct{} // closed when close has disposed of a context in a pool's browser
+	ended        chan struct{} // closed when close or evict has disposed of a context in a pool's browser
+	endOnce      sync.Once
+	evicted      atomic.Pointer[executor.Error] // why evict closed the context, or nil
 	work         sync.WaitGroup
 	releaseOnce  sync.Once
 	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete

@@ -206,12 +206,13 @@ const (
 	PermitSite      PermissionKind = "site"      // Permission.Origin is treated as if it were in the allow list
 	PermitMutations PermissionKind = "mutations" // changing pages, on all allowed sites
 	PermitDownloads PermissionKind = "downloads" // saving files, from all allowed sites
+	PermitClipboard PermissionKind = "clipboard" // copying from and pasting into pages of Permission.Origin with the user's clipboard
 )
 
 // A Permission is something that a policy denies and the user can grant.
 type Permission struct {
 	Kind PermissionKind
-	// Origin is the site of PermitSite, as the browser serializes it: a scheme, an ASCII host (in
+	// Origin is the site of PermitSite or PermitClipboard, as the browser serializes it: a scheme, an ASCII host (in
 	// punycode if necessary), and the port unless it is the default port. It is empty for the other
 	// kinds.
 	Origin string

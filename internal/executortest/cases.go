@@ -32,6 +32,7 @@ var (
 		{"shown_refs", "Refs", (*suite).shownRefs},
 		{"type", "Typing", (*suite).typing},
 		{"press", "Keys", (*suite).press},
+		{"clipboard", "Clipboard", (*suite).clipboard},
 		{"hover", "Hovering", (*suite).hover},
 		{"scroll", "Scrolling", (*suite).scroll},
 		{"select_option", "Selecting options", (*suite).selectOption},

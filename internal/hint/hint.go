@@ -39,6 +39,7 @@ var Names = map[string]string{
 
 	"Config.AllowDomains":          "--allow-domain",
 	"Config.AllowPrivate":          "--allow-private",
+	"Config.Clipboard":             "--clipboard",
 	"Config.Downloads":             "--enable-downloads",
 	"Config.Mutations":             "--enable-mutations",
 	"Config.StateDir":              "--state-dir",
@@ -57,6 +58,7 @@ var Names = map[string]string{
 	"Options.NoSandbox":            "--no-sandbox",
 	"Options.Profile":              "--profile",
 	"Options.Proxy":                "--proxy",
+	"Pool.MaxBrowsers":             "--max-browsers",
 	"SessionOptions.MaxTabs":       "--max-tabs",
 	"HTTPOptions.BehindProxy":      "--behind-proxy",
 	"HTTPOptions.Certificate":      "--tls-cert and --tls-key",

@@ -44,8 +44,8 @@ var server = promises{
 		},
 		{
 			File:    "internal/page/shared_browser.go",
-			Old:     `if command == "" || !v.tab.opts.SharedBrowser {`,
-			New:     `if command == "" || true {`,
+			Old:     `v.tab.opts.SharedBrowser && c.usesClipboard() {`,
+			New:     `false && c.usesClipboard() {`,
 			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
 		},
 		{

@@ -96,6 +96,11 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 		if err != nil {
 			return "", err
 		}
+		if button == executor.ButtonMiddle {
+			if err := v.checkMiddleButton(ctx, at.x, at.y); err != nil {
+				return "", err
+			}
+		}
 		note, err = v.clickAt(ctx, el, at, button, count, modifiers, late)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:

@@ -390,7 +390,10 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, executor.Errorf(executor.ErrBadArgs, "Pass parameters that can be encoded as JSON.", "parameters of %s: %w", method, err)
 		}
 	}
-	if err := cmp.Or(certificateDenial(method), v.checkRawCommand(method, raw)); err != nil {
+	if err := certificateDenial(method); err != nil {
+		return nil, err
+	}
+	if err := v.checkRawCommand(ctx, d, method, raw); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
@@ -401,7 +404,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	switch {
 	case slices.Contains(keyMethods, method):
-		if err := v.focusAllowed(ctx, nil); err != nil {
+		if err := v.focusAllowed(ctx, nil, false); err != nil {
 			return nil, err
 		}
 	case strings.HasPrefix(method, "Input."):

@@ -24,7 +24,9 @@ func (t *Tab) consumeEvents() {
 		if err != nil {
 			t.mu.Lock()
 			if t.gone == nil {
-				t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+				if t.gone = t.sess.EndReason(); t.gone == nil {
+					t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+				}
 			}
 			t.isDetached = false
 			t.setDialog(nil)
@@ -74,6 +76,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
 			t.frameNavigated(ev.Session, e.Frame, restored)
 			if e.Frame.ID == t.main {
+				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() {
 					if restored {

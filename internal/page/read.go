@@ -171,7 +171,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 	d := root.doc
 	converting, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, opts)
+	r, err := readable.ConvertIn(converting, v.tab.sess.Conn(), page.Type, page.text, d.url, opts)
 	switch {
 	case ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, context.Cause(ctx)

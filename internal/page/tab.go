@@ -65,6 +65,10 @@ type Options struct {
 	NoDialogs bool
 	// SharedBrowser means that the browser also has browser contexts of other clients.
 	SharedBrowser bool
+	// UserClipboard means that the clipboard of the browser is that of the user's desktop.
+	UserClipboard bool
+	// StorageQuota is how much each origin may store, in bytes. 0 means the quota of the browser.
+	StorageQuota int64
 	// NoWindow means that the browser has no window, so the user cannot act in the page.
 	NoWindow bool
 	// NoPrograms means that the browser opens no links in other programs.
@@ -151,9 +155,11 @@ type Tab struct {
 	lastDocumentURL    string                       // URL of the last request for a top document, after redirects
 	lastNetError       string                       // network error of the last document that failed to load
 
-	attaching  chan struct{} // holds a token while a call attaches to the target
-	isDetached bool          // the target is not attached; lastKnown describes it
-	detachErr  error         // why it was detached; nil before the first attachment
+	attaching    chan struct{}   // holds a token while a call attaches to the target
+	quotaOrigins map[string]bool // see limitStorage
+
+	isDetached bool  // the target is not attached; lastKnown describes it
+	detachErr  error // why it was detached; nil before the first attachment
 	lastKnown  lastKnownPage
 
 	beforeHandover lastKnownPage // the page of the tab when it was handed over last
